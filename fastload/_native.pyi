@@ -1,0 +1,156 @@
+"""The native engine: everything that runs without the GIL. Arrays are NumPy, C-contiguous; nothing is converted silently."""
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+OK: Final = 0
+"""The sample is ready."""
+FOREIGN: Final = 1
+"""Readable, but not for the native decoder (PNG, CMYK, a damaged JPEG, …): give its pixels with `Job.set_pixels`."""
+FAILED: Final = 2
+"""The bytes could not be read or fail their checksum; `Job.message` says why."""
+
+cuda_built: Final[bool]
+"""Whether the CUDA kernels are compiled in. A GPU need not be present."""
+
+def targets() -> list[str]:
+    """Instruction sets that this machine can run, best first (Highway's names)."""
+
+def versions() -> dict[str, str]:
+    """Compiler, libjpeg-turbo, Highway, xxHash and CUDA versions the extension was built with."""
+
+def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
+    """Philox4x32-10 (Salmon et al. 2011): four 32-bit words in, four out."""
+
+def uniforms(
+    seed: int, epoch: int, samples: NDArray[np.int64], occurrences: NDArray[np.int64], op: int, out: NDArray[np.float64]
+) -> None:
+    """Fill out [N, K] with multiples of 2^-32 in [0, 1), a pure function of its arguments."""
+
+def xxh3(data: Any) -> int:
+    """XXH3 64-bit hash of a bytes-like object."""
+
+def probe(data: bytes) -> tuple[int, int, int, int, str]:
+    """Header of an encoded image: (status, height, width, components, format); format is "jpeg", "png", … or "unknown".
+
+    For "jpeg" the format carries the sampling of the first component, e.g. "jpeg 4:2:0". Sizes are 0 where not known.
+    """
+
+def decode(data: bytes) -> NDArray[np.uint8]:
+    """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns."""
+
+def crop_resize(
+    image: NDArray[np.uint8],
+    crop: NDArray[np.int32],
+    out: NDArray[np.uint8],
+    filter: str,
+    target: str,
+    order: str = "pillow13",
+) -> None:
+    """CROP on one uint8 [H, W, 3] image into out uint8 [h, w, 3].
+
+    crop: int32 [9], see `Job.run`. filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
+    target: "scalar" (the specification) or "best" (the vector code for this machine).
+    order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as Pillow up to 12; "pillow13":
+    rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
+    """
+
+def store(
+    image: NDArray[np.uint8], table: NDArray[Any] | None, out: NDArray[Any], channels_last: bool, target: str
+) -> None:
+    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3]; see `Job.run`."""
+
+def store_cuda(
+    images: int, table: int, out: int, count: int, height: int, width: int, item_size: int, channels_last: bool, stream: int
+) -> None:
+    """STORE on the device: uint8 [N, h, w, 3] at `images` to `out`; all four are device pointers or a cudaStream_t.
+
+    Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if `cuda_built` is false.
+    """
+
+@final
+class Files:
+    """Files that samples live in. keep_open: descriptors are kept (few large files), else opened per read (many small ones)."""
+
+    def __init__(self, paths: Sequence[str], keep_open: bool) -> None: ...
+    def __len__(self) -> int: ...
+    def path(self, file: int) -> str: ...
+    def read(self, file: int, offset: int, size: int) -> bytes:
+        """Bytes of one sample; size -1 reads to the end of the file. Raises OSError with the path."""
+
+@final
+class Pool:
+    """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the caller, inside the waits.
+
+    After a fork the child must not use the parent's pool; dropping it there is harmless.
+    """
+
+    def __init__(self, threads: int) -> None: ...
+    @property
+    def threads(self) -> int: ...
+    def fetch(
+        self,
+        files: Files,
+        file: NDArray[np.int64],
+        offset: NDArray[np.int64],
+        size: NDArray[np.int64],
+        checksum: NDArray[np.uint64] | None,
+    ) -> Job:
+        """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is XXH3 of the bytes."""
+
+    def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
+        """Ask the system to read these ahead; returns at once, errors are ignored (the read itself reports them)."""
+
+    def stats(self) -> dict[str, tuple[int, int, int]]:
+        """Per stage ("read", "decode", "resize", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
+
+@final
+class Job:
+    """The samples of one batch on their way through the pool."""
+
+    def __len__(self) -> int: ...
+    def wait_fetched(self) -> None:
+        """Block, without the GIL, until every sample is read and probed."""
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """uint8 [N]: OK, FOREIGN or FAILED, as of the last wait."""
+
+    @property
+    def sizes(self) -> NDArray[np.int32]:
+        """int32 [N, 2]: image height and width, px; 0 where not known yet."""
+
+    def message(self, sample: int) -> str:
+        """Why this sample is not OK."""
+
+    def payload(self, sample: int) -> bytes:
+        """The encoded bytes of this sample."""
+
+    def set_pixels(self, sample: int, pixels: NDArray[np.uint8]) -> None:
+        """Use these decoded pixels, uint8 [H, W, 3], from now on; they are kept alive by the job."""
+
+    def run(
+        self,
+        crops: NDArray[np.int32],
+        filter: str,
+        table: NDArray[Any] | None,
+        out: NDArray[Any],
+        height: int,
+        width: int,
+        channels_last: bool,
+        order: str = "pillow13",
+    ) -> None:
+        """Start DECODE, CROP and STORE of every sample that is OK and not stored yet.
+
+        crops: int32 [N, 9] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
+        it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1).
+        table: [3, 256] of out's dtype, the value stored for each uint8 channel value; None stores the uint8 value.
+        order: see `crop_resize`.
+        out: [N, 3, height, width] or, channels_last, [N, height, width, 3]; uint8, float16, float32, or uint16 (bfloat16 bits).
+        """
+
+    def wait_done(self) -> None:
+        """Block, without the GIL, until `run` has finished; then `status` tells which samples still need pixels."""

@@ -1,0 +1,106 @@
+"""The native engine: read, decode, crop, resize, flip and store in C++ threads; Python is entered per batch.
+
+Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one by one, and join their batch.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastload import _native
+from fastload.backends import crop, store
+from fastload.errors import SampleError
+from fastload.plan import Plan, records
+from fastload.spec import Stage, Work
+from fastload.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
+from fastload.transforms.output import Normalize, ToDtype, ToImage
+
+exact = True
+CROP_OPS = (CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize)
+STORE_OPS = (Normalize, ToDtype, ToImage)
+
+
+def unsupported(plan: Plan) -> list[str]:
+    """Every reason why the native engine cannot run `plan`."""
+    reasons = [f"{step.label} is not written natively" for step in plan.stage(Stage.AUGMENT)]
+    reasons += [f"{s.label} is not written natively" for s in plan.stage(Stage.STORE) if not isinstance(s.op, STORE_OPS)]
+    return crop.unsupported(plan.stage(Stage.CROP)) + reasons
+
+
+def compile(plan: Plan, device: str) -> "Runner":
+    """device "cuda": the host stores uint8, the GPU normalises, casts and lays out."""
+    stages = plan.stage(Stage.CROP)
+    height, width = crop.final_size(plan.out)
+    table = store.table(plan.stage(Stage.STORE), plan.out.dtype)
+    return Runner(plan, crop.interpolation(stages), height, width, table, on_device=device == "cuda")
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Stateless: a job goes begin → draw → finish, and the engine decides when."""
+
+    plan: Plan
+    filter: str
+    height: int
+    width: int
+    table: Any  # [3, 256] of the output type, or None for uint8
+    on_device: bool
+
+    @property
+    def host_dtype(self) -> np.dtype[Any]:
+        """What the host writes; the device makes the rest."""
+        return np.dtype(np.uint8) if self.on_device or self.table is None else self.table.dtype
+
+    @property
+    def host_channels_last(self) -> bool:
+        return self.on_device or self.plan.out.channels_last
+
+    def host_shape(self, count: int) -> tuple[int, int, int, int]:
+        last = self.host_channels_last
+        return (count, self.height, self.width, 3) if last else (count, 3, self.height, self.width)
+
+    def begin(self, pool: _native.Pool, work: Work) -> _native.Job:
+        """Start reading."""
+        source = self.plan.source
+        return pool.fetch(source.files, *source.locate(work.samples))
+
+    def draw(self, job: _native.Job, work: Work) -> Any:
+        """Wait for the samples' sizes, then draw their CROP records int32 [N, 9]."""
+        job.wait_fetched()
+        self._redo_foreign(job, work)
+        steps = self.plan.stage(Stage.CROP)
+        return crop.fold(steps, records(steps, work, job.sizes), job.sizes)
+
+    def start(self, job: _native.Job, crops: Any, out: Any) -> None:
+        """Start decoding into `out`, an array of host_shape and host_dtype."""
+        table = None if self.on_device else self.table
+        job.run(crops, self.filter, table, out, self.height, self.width, self.host_channels_last)
+
+    def finish(self, job: _native.Job, work: Work, crops: Any, out: Any) -> None:
+        """Wait until `out` is whole; raises SampleError for the first sample that nobody can decode."""
+        job.wait_done()
+        if self._redo_foreign(job, work):
+            # Their records stand: a damaged JPEG's header has given the size that Pillow sees too.
+            self.start(job, crops, out)
+            job.wait_done()
+            for place in np.flatnonzero(job.status != _native.OK):
+                raise self._error(work, place, job.message(place))
+
+    def _redo_foreign(self, job: _native.Job, work: Work) -> bool:
+        """Give the job Pillow's pixels for what the native decoder does not take. True if there were any."""
+        status = job.status
+        for place in np.flatnonzero(status == _native.FAILED):
+            raise self._error(work, place, job.message(place))
+        foreign = np.flatnonzero(status == _native.FOREIGN)
+        for place in foreign:
+            try:
+                pixels = np.asarray(pil.decode(job.payload(place)))
+            except pil.DECODE_ERRORS as error:
+                raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
+            job.set_pixels(place, np.ascontiguousarray(pixels))
+        return bool(len(foreign))
+
+    def _error(self, work: Work, place: Any, reason: str) -> SampleError:
+        sample = int(work.samples[place])
+        return SampleError(self.plan.source.name(sample), sample, reason)

@@ -1,0 +1,37 @@
+"""The command line: one file per verb. Results on stdout, log on stderr; exit 0 ok, 1 an error that a user can mend, 2 usage."""
+
+import importlib
+import sys
+
+import typer
+
+from fastload.errors import FastloadError
+
+VERBS = ("demo", "convert", "inspect", "verify", "profile", "recipes", "doctor")
+
+
+def build() -> typer.Typer:
+    """The application: each module of VERBS has a function `register(app)`."""
+    app = typer.Typer(
+        name="fastload",
+        help="Feed vision training: load, convert, profile.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for verb in VERBS:
+        importlib.import_module(f"fastload.cli.{verb}").register(app)
+    return app
+
+
+def main() -> None:
+    try:
+        build()()
+    except FastloadError as error:
+        for line in str(error).splitlines():
+            print(f"fastload: {line}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output has gone, as in `fastload inspect … | head`
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,86 @@
+"""How every verb prints: a table for people, or one JSON document for programs."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from fastload.errors import UsageError
+
+JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON to FILE, or to stdout with '-'.")]
+
+results = Console(highlight=False, soft_wrap=True)  # stdout
+log = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def emit(result: dict[str, Any], json_to: str | None, *shown: Any) -> None:
+    """Print `shown` (rich renderables or text), and write `result` where --json says; with '-' only the JSON is printed."""
+    if json_to != "-":
+        for item in shown:
+            results.print(item)
+    if json_to is None:
+        return
+    text = json.dumps(result, indent=2, sort_keys=False) + "\n"
+    if json_to == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        with open(json_to, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{json_to}: cannot be written ({error.strerror}); give another file to --json") from error
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
+    """First column left, the others right: numbers line up."""
+    out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for place, column in enumerate(columns):
+        out.add_column(Text(column), justify="left" if place == 0 else "right")
+    for row in rows:
+        out.add_row(*(Text(str(cell)) for cell in row))  # Text: a file name may look like rich's markup
+    return out
+
+
+@contextmanager
+def progress(what: str, total: int | None, unit: str = "images") -> Iterator[Callable[..., None]]:
+    """A progress bar on a terminal, nothing elsewhere; yields advance(count=1)."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        console=log, transient=True, disable=not log.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(what, total=total)
+
+        def advance(count: int = 1) -> None:
+            bar.advance(task, count)
+
+        yield advance
+
+
+@contextmanager
+def meter(what: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar with the rate; yields advance(images, bytes), which any thread may call."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("images"),
+        TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        console=log, transient=True, disable=not log.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task(what, total=total, rate="")
+        done = [0, 0]  # images, bytes
+
+        def advance(images: int, count: int) -> None:
+            done[0] += images
+            done[1] += count
+            if elapsed := bar.tasks[0].elapsed:
+                bar.update(task, completed=done[0], rate=f"{done[0] / elapsed:,.0f} images/s, {done[1] / elapsed / 2**20:,.0f} MiB/s")
+
+        yield advance

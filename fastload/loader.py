@@ -1,0 +1,218 @@
+"""`DataLoader`, the drop-in: PyTorch's class, with the native engine inside for what fastload recognises."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.utils.data
+from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from torch.utils.data.distributed import DistributedSampler
+
+from fastload import backends, lowering, rng
+from fastload.dataset import Dataset, place
+from fastload.engine import NativeEngine, TorchEngine
+from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
+from fastload.plan import Plan, plan
+from fastload.samplers import ShuffleSampler
+from fastload.spec import Work
+
+DEVICES = (None, "cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class _Route:
+    """Who runs a data set, and why."""
+
+    backend: str | None  # None: PyTorch's own engine
+    plan: Plan | None
+    reasons: tuple[str, ...]  # why not natively
+    fingerprint: tuple[Any, ...]
+
+
+class DataLoader(torch.utils.data.DataLoader[Any]):
+    """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
+
+    backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
+             raise where they cannot run the data set.
+    device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
+    seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
+
+    Natively num_workers counts threads, and 0 runs in the caller's thread.
+    Raises what torch raises, and PipelineError, BackendError and UsageError.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        *args: Any,
+        backend: str = "auto",
+        device: str | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        _check(device, seed)
+        if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
+            sampler, shuffle = ShuffleSampler(len(dataset), seed), None
+        super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
+        self.backend, self.device, self.seed = backend, device, seed
+        self._epoch = 0
+        self._engine: NativeEngine | TorchEngine | None = None
+        self._route = self._find_route()
+        self.check_worker_number_rationality()
+
+    def __iter__(self) -> Any:
+        if lowering.fingerprint(self.dataset) != self._route.fingerprint:
+            self._route, self._engine = self._find_route(), None
+        epoch, self._epoch = self._epoch, self._epoch + 1
+        if self._route.backend is None:
+            return super().__iter__()
+        # Drawn here and once, as torch draws its base seed, so that torch.manual_seed governs a run.
+        seed = rng.draw_seed(self.generator) if self.seed is None else self.seed
+        if self._engine is None:
+            self._engine = self._make_engine(self._route)
+        return self._engine.epoch(self._works(seed, epoch))
+
+    def check_worker_number_rationality(self) -> None:
+        """torch's warning about too many worker processes, where there are any: native workers are threads."""
+        route = self.__dict__.get("_route")
+        if route is not None and route.backend != "native":
+            super().check_worker_number_rationality()
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is epoch `epoch`: reaches the random keys, the samplers and the data set."""
+        self._epoch = epoch
+        for part in (self.sampler, self.batch_sampler, getattr(self.batch_sampler, "sampler", None), self.dataset):
+            if hasattr(part, "set_epoch") and part is not None:
+                part.set_epoch(epoch)
+
+    def explain(self) -> str:
+        """Who runs this loader, and why what is not native is not: one line each."""
+        route = self._route
+        if route.backend is None:
+            return "\n".join(["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)])
+        unit = "threads" if route.backend == "native" else "worker processes"
+        workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
+        lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
+        if route.plan:
+            lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
+        return "\n".join([*lines, *(f"  {reason}" for reason in route.reasons)])
+
+    def stats(self) -> dict[str, Any]:
+        """Per native stage, summed over threads since the loader was made: samples, wall and CPU seconds."""
+        if not isinstance(self._engine, NativeEngine):
+            return {}
+        return {
+            stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
+            for stage, (samples, wall, cpu) in self._engine.pool.stats().items()
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_engine": None}  # threads stay here; a copy starts its own
+
+    def _find_route(self) -> _Route:
+        mark = lowering.fingerprint(self.dataset)
+        pipeline, reasons = lowering.lower(self.dataset)
+        ours = type(self.dataset) is Dataset
+        reasons = [*reasons, *self._loader_reasons()]
+        if pipeline is None or reasons:
+            return self._own_engine(reasons, mark)
+        try:
+            found = plan(pipeline)
+            # A foreign data set that is not native is best left to the engine that its author knows.
+            name = "native" if self.backend == "auto" and not ours else self.backend
+            backend, why_not = backends.choose(name, found, self.device or "cpu")
+        except (PipelineError, BackendError) as error:
+            if ours or self.backend != "auto" or self.device == "cuda":
+                raise
+            return self._own_engine(str(error).splitlines(), mark)
+        return _Route(backend, found, tuple(why_not), mark)
+
+    def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
+        if self.backend != "auto" or self.device == "cuda":
+            what = f"backend={self.backend!r}" if self.backend != "auto" else "device='cuda'"
+            raise BackendError("\n".join(f"loader: {what} cannot run this data set: {reason}" for reason in reasons))
+        return _Route(None, None, tuple(reasons), mark)
+
+    def _loader_reasons(self) -> list[str]:
+        """Arguments that only PyTorch's own engine honours."""
+        reasons = []
+        if not self._auto_collation:
+            reasons.append("batch_size=None: there are no batches to make")
+        elif self.collate_fn is not torch.utils.data.default_collate:
+            reasons.append(f"collate_fn is {self.collate_fn!r}")
+        if self.worker_init_fn is not None:
+            reasons.append(f"worker_init_fn is {self.worker_init_fn!r}, and there are no worker processes")
+        if self.timeout:
+            reasons.append(f"timeout is {self.timeout} s")
+        return reasons
+
+    def _make_engine(self, route: _Route) -> NativeEngine | TorchEngine:
+        runner = backends.module(route.backend or "").compile(route.plan, self.device or "cpu")
+        depth = (self.prefetch_factor or 2) * max(1, self.num_workers)
+        pinned = (self.pin_memory or self.device == "cuda") and torch.cuda.is_available()
+        if route.backend == "torch":
+            return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
+        # Threads share every batch, so a few batches under way keep all of them busy.
+        return NativeEngine(runner, self.num_workers, min(depth, 8), pinned=pinned)
+
+    def _works(self, seed: int, epoch: int) -> Iterator[Work]:
+        """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
+        length = len(self.dataset)
+        seen = None if _unique(self.sampler, length) and type(self.batch_sampler) is BatchSampler else np.zeros(length, np.int64)
+        for step, indices in enumerate(self._index_sampler):
+            samples = np.array([place(index, length) for index in indices], np.int64)
+            yield Work(samples, _occurrences(samples, seen), seed, epoch, step)
+
+
+def _check(device: str | None, seed: int | None) -> None:
+    if device not in DEVICES:
+        raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("DataLoader: device='cuda', but torch sees no GPU; leave device out")
+    if seed is not None and not 0 <= seed < 1 << 64:
+        raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
+
+
+def _unique(sampler: Any, length: int) -> bool:
+    """Whether the sampler is known to give each sample at most once."""
+    if type(sampler) is RandomSampler:
+        return not sampler.replacement and sampler.num_samples <= length
+    return type(sampler) in (SequentialSampler, ShuffleSampler, DistributedSampler)
+
+
+def _occurrences(samples: Any, seen: Any) -> Any:
+    """int64 [N]: how often each sample came before in this epoch; counts them in `seen`."""
+    out = np.zeros_like(samples)
+    if seen is not None:
+        for position, sample in enumerate(samples):
+            out[position] = seen[sample]
+            seen[sample] += 1
+    return out
+
+
+def accelerate(loader: torch.utils.data.DataLoader[Any], **options: Any) -> DataLoader:
+    """A DataLoader with the same data set, samplers and arguments as `loader`; `options` are DataLoader's own keywords."""
+    if not isinstance(loader, torch.utils.data.DataLoader):
+        raise UsageError(f"accelerate: got {type(loader).__name__}, want a torch.utils.data.DataLoader")
+    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers", "pin_memory_device"]
+    if "in_order" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters:  # torch 2.6 and newer
+        names.append("in_order")
+    arguments = {name: getattr(loader, name) for name in names}
+    if loader.num_workers:
+        arguments |= {"prefetch_factor": loader.prefetch_factor, "multiprocessing_context": loader.multiprocessing_context}
+    if type(loader.batch_sampler) is BatchSampler and loader.batch_size is not None:
+        arguments |= {"batch_size": loader.batch_size, "sampler": loader.sampler, "drop_last": loader.drop_last}
+    elif loader.batch_sampler is not None:
+        arguments["batch_sampler"] = loader.batch_sampler
+    else:
+        arguments |= {"batch_size": None, "sampler": loader.sampler}
+    return DataLoader(loader.dataset, **arguments, **options)
+
+
+__all__ = ["DataLoader", "FastloadError", "accelerate"]

@@ -1,0 +1,79 @@
+"""From a pipeline to a checked plan: every problem at once, before a byte is read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastload import rng
+from fastload.errors import PipelineError
+from fastload.pipeline import Pipeline
+from fastload.sources import Source
+from fastload.spec import Ints, Spec, Stage, Work
+from fastload.transforms import Op, ToImage
+
+
+@dataclass(frozen=True)
+class Step:
+    """One op in its place."""
+
+    number: int  # from 1, as messages count; also the op's number in the random keys
+    op: Op
+    spec: Spec  # the image before the op
+    draws: int  # uniforms per sample, or per batch
+
+    @property
+    def label(self) -> str:
+        return f"op {self.number} ({self.op.name})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    source: Source
+    steps: tuple[Step, ...]
+    out: Spec  # one image of a batch
+
+    def stage(self, stage: Stage) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.op.stage == stage)
+
+
+def plan(pipeline: Pipeline) -> Plan:
+    """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
+    steps, spec = place(pipeline.ops)
+    if not spec.tensor:  # images leave a loader as tensors, asked or not
+        spec = ToImage().out_spec(spec)
+    if spec.height is None or spec.width is None:
+        problem = "image sizes still differ after the last op, so they cannot be stacked"
+        raise PipelineError([f"pipeline: {problem}; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"])
+    return Plan(pipeline.source, steps, spec)
+
+
+def place(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
+    """Steps of the ops in their order, and the image after the last. Raises PipelineError with every problem."""
+    spec, steps, problems = Spec(), [], []
+    latest: Step | None = None
+    for number, op in enumerate(ops, start=1):
+        step = Step(number, op, spec, 0)
+        found = op.problems(spec)
+        if latest and op.stage < latest.op.stage:
+            found.append(f"belongs to {op.stage.name}, but {latest.label} is {latest.op.stage.name}; move it before op {latest.number}")
+        problems += [f"{step.label}: {problem}" for problem in found]
+        if not found:
+            steps.append(Step(number, op, spec, op.draws(spec)))
+            spec = op.out_spec(spec)
+        if not latest or op.stage >= latest.op.stage:
+            latest = step
+    if problems:
+        raise PipelineError(problems)
+    return tuple(steps), spec
+
+
+def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Any]:
+    """Each step's parameter records [N, …] for the samples of `work`, whose images have `sizes` int32 [N, 2], px.
+
+    The one place where plans meet random numbers: every backend gets its records here.
+    """
+    out = []
+    for step in steps:
+        draw = rng.batch_uniforms if step.op.per_batch else rng.sample_uniforms
+        found, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
+        out.append(found)
+    return out

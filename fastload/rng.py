@@ -1,0 +1,76 @@
+"""Random numbers as pure functions of (seed, epoch, sample, occurrence, op), and shuffles as keyed bijections.
+
+Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Nothing here has state, so worker
+count, batch size, device and resume cannot change a draw.
+"""
+
+import numpy as np
+import torch
+
+from fastload import _native
+from fastload.spec import Floats, Longs, Work
+
+BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
+SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
+ROUNDS = 6  # Feistel rounds of `permute`
+
+
+def sample_uniforms(work: Work, op: int, count: int) -> Floats:
+    """float64 [N, count]: multiples of 2^-32 in [0, 1) for op number `op` of each sample."""
+    out = np.empty((len(work), count), np.float64)
+    if out.size:
+        _native.uniforms(work.seed, work.epoch, work.samples, work.occurrences, op, out)
+    return out
+
+
+def batch_uniforms(work: Work, op: int, count: int) -> Floats:
+    """float64 [1, count]: draws that a whole batch shares, keyed by (seed, epoch, step, rank, op)."""
+    out = np.empty((1, count), np.float64)
+    if out.size:
+        step, rank = np.array([work.step], np.int64), np.array([work.rank], np.int64)
+        _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
+    return out
+
+
+def draw_seed(generator: torch.Generator | None) -> int:
+    """One 63-bit seed from `generator` (None: torch's default one), drawn as torch's loader draws its base seed."""
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
+
+
+def permute(positions: Longs, n: int, seed: int, epoch: int) -> Longs:
+    """Element at each of `positions` of the epoch's keyed permutation of 0..n-1.
+
+    positions: int64 [K], each in 0..n-1. Returns int64 [K].
+    A balanced Feistel network on the smallest even number of bits that holds n, walked until the value is below n
+    (cycle walking; Black and Rogaway 2002): a bijection without a table, in O(1) per element whatever n is.
+    """
+    half = max(1, ((n - 1).bit_length() + 1) // 2)
+    keys = _round_keys(seed, epoch)
+    out = np.asarray(positions, np.uint64).copy()
+    todo = np.arange(len(out))
+    while len(todo):
+        out[todo] = _feistel(out[todo], half, keys)
+        todo = todo[out[todo] >= n]
+    return out.astype(np.int64)
+
+
+def _round_keys(seed: int, epoch: int) -> list[np.uint64]:
+    out = np.empty((1, ROUNDS), np.float64)
+    zero = np.zeros(1, np.int64)
+    _native.uniforms(seed, epoch, zero, zero, SHUFFLE_OP, out)
+    return [np.uint64(u) for u in out[0] * 2.0**32]
+
+
+def _feistel(value: np.ndarray, half: int, keys: list[np.uint64]) -> np.ndarray:
+    mask = np.uint64((1 << half) - 1)
+    left, right = value >> np.uint64(half), value & mask
+    for key in keys:
+        left, right = right, left ^ (_mix(right + (key << np.uint64(32))) & mask)
+    return (left << np.uint64(half)) | right
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64 (Steele et al. 2014, variant 13 of Stafford): every input bit moves every output bit."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,62 @@
+"""What a source is: where encoded samples lie. Reading is random access; nothing is unpickled."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.spec import Longs
+
+
+class Location(NamedTuple):
+    """Where N samples lie: arrays [N]."""
+
+    file: Longs
+    offset: Longs  # bytes
+    size: Longs  # bytes; -1 reads to the end of the file
+    checksum: NDArray[np.uint64] | None  # XXH3 of the bytes, where known
+
+
+class Source(Protocol):
+    """A data set's samples. Implementations are immutable and picklable; `files` is opened anew in each process."""
+
+    @property
+    def where(self) -> str: ...  # the path that the user gave, for messages
+    @property
+    def labels(self) -> Longs: ...  # int64 [N]
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+    @property
+    def files(self) -> _native.Files: ...
+    def __len__(self) -> int: ...
+    def locate(self, samples: Longs) -> Location: ...
+    def name(self, sample: int) -> str: ...  # path, or shard and key, for messages
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Samples that are whole files, one each: a folder of images."""
+
+    where: str
+    paths: tuple[str, ...]
+    labels: Longs
+    classes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "files"}
+
+    @cached_property
+    def files(self) -> _native.Files:
+        return _native.Files(self.paths, keep_open=False)
+
+    def locate(self, samples: Longs) -> Location:
+        return Location(samples, np.zeros_like(samples), np.full_like(samples, -1), None)
+
+    def name(self, sample: int) -> str:
+        return self.paths[sample]

@@ -1,0 +1,83 @@
+"""What every op has: a frozen description without pixels, in four parts (stage, draws, out_spec, params)."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+
+from fastload.errors import PipelineError
+from fastload.spec import Floats, Ints, Spec, Stage
+
+Image = TypeVar("Image")  # a PIL image, or a uint8 tensor [C, H, W]
+
+
+class Params(NamedTuple):
+    """What an op does to each of N samples."""
+
+    records: Any  # array [N, ...]: the op's fixed-size parameter records
+    sizes: Ints  # int32 [N, 2]: height and width after the op, px
+
+
+@dataclass(frozen=True)
+class Op:
+    """One step of a pipeline. Subclasses are frozen dataclasses; nothing here touches pixels."""
+
+    stage: ClassVar[Stage]
+    per_batch: ClassVar[bool] = False  # draws are keyed by the batch and shared by its samples
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    def problems(self, spec: Spec) -> list[str]:
+        """Everything that makes this op impossible on an image like `spec`: "what (got, want); what to do"."""
+        return []
+
+    def draws(self, spec: Spec) -> int:
+        """How many uniforms the op takes per sample (per batch where `per_batch`)."""
+        return 0
+
+    def out_spec(self, spec: Spec) -> Spec:
+        """The image after the op."""
+        return spec
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """Parameter records of N samples: u float64 [N, draws] in [0, 1), sizes int32 [N, 2] before the op, px.
+
+        A pure function: the same u and sizes give the same records on every machine and backend.
+        """
+        return Params(np.zeros((len(sizes), 0), np.int32), sizes)
+
+    def __call__(self, image: Image) -> Image:
+        """Apply the op to one image: PIL, or uint8 tensor [C, H, W]; draws come from torch's default generator."""
+        from fastload.transforms import pil  # the pixels; kept apart from the descriptions
+
+        height, width = pil.size(image)
+        is_tensor = isinstance(image, torch.Tensor)
+        dtype = str(image.dtype).removeprefix("torch.") if is_tensor else "uint8"
+        spec = Spec(height, width, dtype=dtype, tensor=is_tensor and self.stage is Stage.STORE)
+        if problems := self.problems(spec):
+            raise PipelineError(f"{self.name}: {problem}" for problem in problems)
+        u = torch.rand(1, self.draws(spec), dtype=torch.float64).numpy()
+        record = self.params(u, np.array([[height, width]], np.int32)).records[0]
+        return pil.apply_any(self, image, record)
+
+
+def pair(size: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
+    """torchvision's `size` arguments: one number or (height, width), px. A wrong length is reported by `size_problems`."""
+    return (size, size) if isinstance(size, int) else tuple(size)
+
+
+def size_problems(size: tuple[int, ...]) -> list[str]:
+    if len(size) != 2:
+        return [f"size has {len(size)} numbers ({size}), want 1 or 2; give height and width"]
+    bad = [s for s in size if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= MAX_SIDE]
+    return [f"size is {size}, want whole numbers from 1 to {MAX_SIDE} px"] if bad else []
+
+
+MAX_SIDE = 16384  # px of a model's input; larger ones are slips of the keyboard
+
+
+def probability_problems(name: str, p: float) -> list[str]:
+    return [] if isinstance(p, (int, float)) and 0 <= p <= 1 else [f"{name} is {p}, want 0 to 1"]

@@ -1,0 +1,192 @@
+"""CROP: the ops that choose a box, a size and a side. Names, defaults and arithmetic are torchvision v2's."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.transforms.base import Op, Params, pair, probability_problems, size_problems
+
+TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
+FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")  # torchvision's InterpolationMode values
+
+
+def filter_name(interpolation: Any) -> str:
+    """torchvision's InterpolationMode, or its value, as plain text."""
+    return str(getattr(interpolation, "value", interpolation)).lower()
+
+
+@dataclass(frozen=True)
+class _Resizing(Op):
+    """What ops that resample share. As in torchvision, `antialias` is accepted and PIL images are always antialiased."""
+
+    def _filter_problems(self, interpolation: str) -> list[str]:
+        known = interpolation in FILTERS
+        return [] if known else [f"interpolation is {interpolation!r}, want one of {', '.join(FILTERS)}"]
+
+
+@dataclass(frozen=True)
+class RandomResizedCrop(_Resizing):
+    """Cut a random box and resize it to `size`. Source: Szegedy et al. 2014, arXiv:1409.4842, section 6."""
+
+    size: int | tuple[int, ...]  # output height, width; px
+    scale: tuple[float, float] = (0.08, 1.0)  # share of the image's area to keep
+    ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
+    interpolation: str = "bilinear"
+    antialias: bool | None = True
+
+    stage = Stage.CROP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", pair(self.size))
+        object.__setattr__(self, "scale", tuple(self.scale))
+        object.__setattr__(self, "ratio", tuple(self.ratio))
+        object.__setattr__(self, "interpolation", filter_name(self.interpolation))
+
+    def problems(self, spec: Spec) -> list[str]:
+        found = size_problems(self.size) + self._filter_problems(self.interpolation)
+        for name, pair_, low, high in (("scale", self.scale, 0, 1), ("ratio", self.ratio, 0, float("inf"))):
+            if len(pair_) != 2 or not low < pair_[0] <= pair_[1] <= high:
+                found.append(f"{name} is {pair_}, want two rising numbers above {low}" + (" and up to 1" if high == 1 else ""))
+        return found
+
+    def draws(self, spec: Spec) -> int:
+        return 4 * TRIES  # area, ratio, top, left of each try
+
+    def out_spec(self, spec: Spec) -> Spec:
+        return spec.resized(*self.size)
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 4] top, left, height, width of the box, px."""
+        boxes = crop_boxes(u, sizes, self.scale, self.ratio)
+        return Params(boxes, np.broadcast_to(np.array(self.size, np.int32), sizes.shape).copy())
+
+
+def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float]) -> Ints:
+    """Random-resized-crop boxes, one per image.
+
+    u:      float64 [N, 4 * TRIES], uniform in [0, 1)
+    sizes:  int32 [N, 2], image height and width, px
+    scale:  share of the image to keep; ratio: width / height, log-uniform
+
+    Returns int32 [N, 4]: top, left, height, width, px; always inside the image.
+    The first try that fits is used; if none fits, the largest centred box with a legal ratio.
+    """
+    u = u.reshape(-1, TRIES, 4)
+    full_h, full_w = sizes[:, :1].astype(np.float64), sizes[:, 1:].astype(np.float64)
+    area = full_h * full_w * (scale[0] + u[..., 0] * (scale[1] - scale[0]))
+    low, high = np.log(ratio[0]), np.log(ratio[1])
+    aspect = np.exp(low + u[..., 1] * (high - low))
+    width, height = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
+    top = np.floor(u[..., 2] * (full_h - height + 1))
+    left = np.floor(u[..., 3] * (full_w - width + 1))
+    fits = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
+    tries = np.stack([top, left, height, width], axis=-1)
+    first = tries[np.arange(len(u)), fits.argmax(axis=1)]
+    return np.where(fits.any(axis=1)[:, None], first, _centre_boxes(sizes, ratio)).astype(np.int32)
+
+
+def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:
+    """Largest centred boxes whose width / height lies in `ratio`: float64 [N, 4]."""
+    height, width = sizes[:, 0].astype(np.float64), sizes[:, 1].astype(np.float64)
+    shape = width / height
+    box_h = np.where(shape < ratio[0], np.rint(width / ratio[0]), height)
+    box_w = np.where(shape > ratio[1], np.rint(height * ratio[1]), width)
+    # One pixel at least: torchvision's rounding can reach 0 here on images like 1 x 5000.
+    box_h, box_w = np.clip(box_h, 1, height), np.clip(box_w, 1, width)
+    return np.stack([(height - box_h) // 2, (width - box_w) // 2, box_h, box_w], axis=-1)
+
+
+@dataclass(frozen=True)
+class Resize(_Resizing):
+    """Resize to (height, width), or, given one number, so that the shorter edge has that length."""
+
+    size: int | tuple[int, ...]  # px
+    interpolation: str = "bilinear"
+    max_size: int | None = None  # px, bound of the longer edge
+    antialias: bool | None = True
+
+    stage = Stage.CROP
+
+    def __post_init__(self) -> None:
+        size = self.size if isinstance(self.size, int) else tuple(self.size)
+        object.__setattr__(self, "size", size[0] if isinstance(size, tuple) and len(size) == 1 else size)
+        object.__setattr__(self, "interpolation", filter_name(self.interpolation))
+
+    def problems(self, spec: Spec) -> list[str]:
+        found = size_problems(pair(self.size)) + self._filter_problems(self.interpolation)
+        if self.max_size is not None and not (isinstance(self.size, int) and self.max_size > self.size):
+            found.append(f"max_size is {self.max_size}, want more than size ({self.size}), and size to be one number")
+        return found
+
+    def out_spec(self, spec: Spec) -> Spec:
+        if isinstance(self.size, tuple):
+            return spec.resized(*self.size)
+        if spec.height is None or spec.width is None:
+            return spec.resized(None, None)
+        height, width = self._targets(np.array([[spec.height, spec.width]], np.int32))[0]
+        return spec.resized(int(height), int(width))
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 2] height and width to resize to, px."""
+        targets = self._targets(sizes)
+        return Params(targets, targets)
+
+    def _targets(self, sizes: Ints) -> Ints:
+        if isinstance(self.size, tuple):
+            return np.broadcast_to(np.array(self.size, np.int32), sizes.shape).copy()
+        short, long = sizes.min(axis=1).astype(np.int64), sizes.max(axis=1).astype(np.int64)
+        new_short = np.full(len(sizes), self.size, np.int64)
+        new_long = (self.size * long / short).astype(np.int64)  # torchvision: int(size * long / short)
+        if self.max_size is not None:
+            over = new_long > self.max_size
+            new_short = np.where(over, (self.max_size * new_short / new_long).astype(np.int64), new_short)
+            new_long = np.where(over, self.max_size, new_long)
+        tall = sizes[:, 0] > sizes[:, 1]
+        pairs = np.stack([np.where(tall, new_long, new_short), np.where(tall, new_short, new_long)], axis=1)
+        return np.maximum(pairs, 1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class CenterCrop(Op):
+    """Cut `size` from the centre; smaller images are padded with 0 on both sides, as torchvision does."""
+
+    size: int | tuple[int, ...]  # height, width; px
+
+    stage = Stage.CROP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", pair(self.size) if isinstance(self.size, int) or len(self.size) != 1 else pair(self.size[0]))
+
+    def problems(self, spec: Spec) -> list[str]:
+        return size_problems(self.size)
+
+    def out_spec(self, spec: Spec) -> Spec:
+        return spec.resized(*self.size)
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 4] top, left (negative: padding), height, width of the window, px."""
+        size = np.array(self.size, np.int32)
+        start = np.where(sizes < size, -((size - sizes) // 2), np.rint((sizes - size) / 2.0)).astype(np.int32)
+        out = np.broadcast_to(size, sizes.shape).copy()
+        return Params(np.concatenate([start, out], axis=1), out)
+
+
+@dataclass(frozen=True)
+class RandomHorizontalFlip(Op):
+    """Mirror left and right with probability p."""
+
+    p: float = 0.5
+
+    stage = Stage.CROP
+
+    def problems(self, spec: Spec) -> list[str]:
+        return probability_problems("p", self.p)
+
+    def draws(self, spec: Spec) -> int:
+        return 1
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 1], 1 where the image is mirrored."""
+        return Params((u < self.p).astype(np.int32), sizes)

@@ -1,0 +1,102 @@
+"""STORE: from an image to the tensor that the model sees. Names, defaults and arithmetic are torchvision v2's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastload.spec import Spec, Stage
+from fastload.transforms.base import Op
+
+DTYPES = ("uint8", "float16", "bfloat16", "float32")  # what STORE can write
+
+
+def dtype_name(dtype: Any) -> str:
+    """torch.float32, "float32" or np.float32 as plain text."""
+    return str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
+
+
+@dataclass(frozen=True)
+class ToImage(Op):
+    """Image to uint8 tensor [C, H, W]. channels_last: the batch keeps PIL's memory order (its shape stays [N, C, H, W])."""
+
+    channels_last: bool = False
+
+    stage = Stage.STORE
+
+    def problems(self, spec: Spec) -> list[str]:
+        return ["the image is a tensor already; give one of ToImage, PILToTensor, ToTensor"] if spec.tensor else []
+
+    def out_spec(self, spec: Spec) -> Spec:
+        return replace(spec, tensor=True, channels_last=self.channels_last)
+
+
+@dataclass(frozen=True)
+class PILToTensor(ToImage):
+    """The same as ToImage, under torchvision's other name."""
+
+
+@dataclass(frozen=True)
+class ToTensor(ToImage):
+    """Image to float32 tensor [C, H, W] in 0..1 (torchvision's first API)."""
+
+    def out_spec(self, spec: Spec) -> Spec:
+        return replace(super().out_spec(spec), dtype="float32", scaled=True)
+
+
+@dataclass(frozen=True)
+class ToDtype(Op):
+    """Change the type; scale=True also maps 0..255 to 0..1, as torchvision v2 does (its default is False)."""
+
+    dtype: Any = "float32"
+    scale: bool = False
+
+    stage = Stage.STORE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_name(self.dtype))
+
+    def problems(self, spec: Spec) -> list[str]:
+        found = [] if spec.tensor else ["the image is no tensor yet; put ToImage before it"]
+        if self.dtype not in DTYPES:
+            found.append(f"dtype is {self.dtype}, want one of {', '.join(DTYPES)}")
+        if self.dtype == "uint8" and spec.dtype != "uint8":
+            found.append(f"would turn {spec.dtype} back to uint8; drop it")
+        return found
+
+    def out_spec(self, spec: Spec) -> Spec:
+        scaled = spec.scaled or (self.scale and spec.dtype == "uint8" and self.dtype != "uint8")
+        return replace(spec, dtype=self.dtype, scaled=scaled)
+
+
+@dataclass(frozen=True)
+class ConvertImageDtype(ToDtype):
+    """torchvision's first API for ToDtype(scale=True); it divides by 255 where ToDtype multiplies by 1/255."""
+
+    scale: bool = True
+
+
+@dataclass(frozen=True)
+class Normalize(Op):
+    """(value - mean) / std per channel; mean and std in the units that the image has by then."""
+
+    mean: Sequence[float]
+    std: Sequence[float]
+    inplace: bool = False  # torchvision's argument; batches are always written in place
+
+    stage = Stage.STORE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", tuple(float(v) for v in self.mean))
+        object.__setattr__(self, "std", tuple(float(v) for v in self.std))
+
+    def problems(self, spec: Spec) -> list[str]:
+        found = [
+            f"{name} has {len(values)} value{'s' * (len(values) != 1)}, image has {spec.channels} channels; give one value per channel"
+            for name, values in (("mean", self.mean), ("std", self.std))
+            if len(values) not in (1, spec.channels)
+        ]
+        if 0.0 in self.std:
+            found.append(f"std is {self.std}, want no 0; it divides")
+        if not spec.tensor or spec.dtype == "uint8":
+            found.append("images are uint8, want float; put ToDtype(float32, scale=True) before it")
+        return found

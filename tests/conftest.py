@@ -1,0 +1,62 @@
+"""Fixtures that many tests share. Every image is made here or in the test itself; none is square unless a test says so."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
+
+
+def textured(height: int, width: int, seed: int) -> np.ndarray:
+    """uint8 [H, W, 3]: smooth colour waves with some noise, unlike in every direction and channel."""
+    y, x = np.mgrid[:height, :width].astype(np.float64)
+    rng = np.random.default_rng(seed)
+    waves = [np.sin(x / (3 + c) + seed) + np.cos(y / (5 - c) + 2 * seed) + x / width for c in range(3)]
+    pixels = 128 + 50 * np.stack(waves, axis=-1) + rng.normal(0, 12, (height, width, 3))
+    return np.clip(pixels, 0, 255).astype(np.uint8)
+
+
+def encoded(pixels: np.ndarray, kind: str = "JPEG", **options: object) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, kind, **options)
+    return out.getvalue()
+
+
+@pytest.fixture
+def make_image() -> Callable[..., np.ndarray]:
+    return textured
+
+
+@pytest.fixture
+def encode() -> Callable[..., bytes]:
+    return encoded
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """ROOT/CLASS/NAME.jpg: 3 classes, 40 JPEGs of many sizes and samplings."""
+    root = tmp_path_factory.mktemp("folder")
+    for number in range(40):
+        height, width = SIZES[number % len(SIZES)]
+        path = root / f"class{number % 3}" / f"{number:03d}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(encoded(textured(height, width, number), quality=90, subsampling=number % 3))
+    return str(root)
+
+
+@pytest.fixture
+def bad_folder(tmp_path: Path) -> Callable[..., str]:
+    """A folder with one good JPEG and the given files: bad_folder({"name.jpg": b"…"})."""
+
+    def make(files: dict[str, bytes]) -> str:
+        (tmp_path / "data" / "a").mkdir(parents=True)
+        (tmp_path / "data" / "a" / "0good.jpg").write_bytes(encoded(textured(40, 60, 1)))
+        for name, content in files.items():
+            (tmp_path / "data" / "a" / name).write_bytes(content)
+        return str(tmp_path / "data")
+
+    return make
