@@ -46,7 +46,9 @@ class Interval:
     high: float
 
 
-def interleaved(variants: Mapping[str, Callable[[], float]], repetitions: int, on_done: Callable[[], None] = lambda: None) -> dict[str, Sample]:
+def interleaved(
+    variants: Mapping[str, Callable[[], float]], repetitions: int, on_done: Callable[[], None] = lambda: None
+) -> dict[str, Sample]:
     """Run each variant `repetitions` times, taking turns A B C A B C …; a variant returns its own rate (per second)."""
     values: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(repetitions):
@@ -56,17 +58,16 @@ def interleaved(variants: Mapping[str, Callable[[], float]], repetitions: int, o
     return {name: Sample(tuple(found)) for name, found in values.items()}
 
 
-def rate(step: Callable[[], int], seconds: float, finish: Callable[[], object] = lambda: None) -> float:
+def rate(step: Callable[[], int], seconds: float, settle: Callable[[], float] = time.perf_counter) -> float:
     """Items per second of `step` (it returns how many items it did), over at least `seconds` and one call.
 
-    finish: waits for what the steps have only started, as on a GPU; its time counts.
+    settle: waits for what the steps have only started, as on a GPU, and returns the moment when that was done, s.
     """
-    done, start = 0, time.perf_counter()
+    start, done = settle(), 0
     while True:
         done += step()
         if time.perf_counter() - start >= seconds:
-            finish()
-            return done / (time.perf_counter() - start)
+            return done / (settle() - start)
 
 
 def ratio(a: Sample, b: Sample) -> Interval:

@@ -1,0 +1,51 @@
+"""The profiler: what limits training, with a confidence interval. `print(profile(loader, step))` is the shortest use."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fastload.errors import UsageError
+from fastload.profiler import machine, stages
+from fastload.profiler.job import not_measured
+from fastload.profiler.ladder import Budget, Ladder
+from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.steps import EmulatedStep
+from fastload.profiler.verdict import decide
+
+__all__ = ["EmulatedStep", "Report", "profile"]
+
+
+def profile(
+    loader: Any,
+    step: Callable[[Any], object],
+    *,
+    seconds: float = 40.0,
+    to_device: Callable[[Any], Any] | None = None,
+    on_done: Callable[[], None] = lambda: None,
+) -> Report:
+    """Profile any torch-style loader with any training step; the loader is iterated, the step is called many times.
+
+    step:      takes a batch and trains on it; EmulatedStep(images_per_s) plays one.
+    seconds:   budget of the measuring, s; at least 1.
+    to_device: moves a batch to where the step wants it; without it the step gets batches as the loader made them.
+    on_done:   called after each run, for progress.
+
+    Small data sets have many epoch edges, and each one counts as the loader's. Raises UsageError, and what loader and step raise.
+    """
+    if not callable(step):
+        raise UsageError(f"profile: step is {type(step).__name__}, want a function of one batch; see EmulatedStep")
+    if not seconds >= 1:
+        raise UsageError(f"profile: seconds is {seconds}, want at least 1")
+    started = time.perf_counter()
+    ladder = Ladder(loader, step, to_device)
+    rungs, costs, how = ladder.climb(Budget(seconds, started), on_done), ladder.costs(), stages.COUNTED
+    del ladder
+    if not costs and (found := stages.plan_of(loader)):
+        costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
+    setting = Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
+    kind = getattr(step, "kind", "callable")
+    facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
+    return Report(
+        decide(rungs, costs), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
+        not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
+    )  # fmt: skip

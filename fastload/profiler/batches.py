@@ -1,0 +1,64 @@
+"""Batches of any loader as an endless stream, and how many images are in one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+import torch.utils.data
+
+from fastload.errors import UsageError
+
+
+class Feed:
+    """The loader's batches without end: one epoch after the other."""
+
+    def __init__(self, loader: Iterable[Any]) -> None:
+        self.loader = loader
+        self.depth = depth(loader)
+        self._batches: Iterator[Any] = iter(loader)
+
+    def take(self) -> Any:
+        """The next batch. Raises UsageError if an epoch has none."""
+        for batch in self._batches:
+            return batch
+        self._batches = iter(self.loader)
+        for batch in self._batches:
+            return batch
+        raise UsageError("profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last")
+
+    def drain(self) -> None:
+        """Throw away what was made while nobody took it, so that the next batch has its true cost."""
+        for _ in range(self.depth + 1):
+            self.take()
+
+
+def depth(loader: Any) -> int:
+    """Batches that the loader may hold ready."""
+    return int(getattr(loader, "num_workers", 0) or 0) * int(getattr(loader, "prefetch_factor", None) or 2)
+
+
+def images_in(batch: Any) -> int:
+    """Images in a batch: the length of its first tensor. Raises UsageError if there is none."""
+    found = _first_tensor(batch)
+    if found is None or not found.ndim:
+        raise UsageError(f"profile: a batch is {type(batch).__name__} without a tensor (want tensors, or lists or dicts of them)")
+    return len(found)
+
+
+def _first_tensor(batch: Any) -> torch.Tensor | None:
+    if isinstance(batch, torch.Tensor):
+        return batch
+    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (list, tuple)) else ()
+    return next((found for part in parts if (found := _first_tensor(part)) is not None), None)
+
+
+class Endless(torch.utils.data.Sampler[int]):
+    """Shuffled epochs without an edge, so that a small data set is measured like a large one."""
+
+    def __init__(self, length: int, seed: int = 0) -> None:
+        self.length, self.seed = length, seed
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(self.seed)
+        while True:
+            yield from torch.randperm(self.length, generator=generator).tolist()

@@ -1,0 +1,134 @@
+"""A profile from a recipe and a folder: makes the loader and the step, climbs the ladder, prices what would help."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from fastload import backends, lowering
+from fastload.dataset import Dataset
+from fastload.errors import UsageError
+from fastload.loader import DataLoader
+from fastload.pipeline import Pipeline
+from fastload.plan import plan
+from fastload.profiler import machine, remedies, stages
+from fastload.profiler.batches import Endless
+from fastload.profiler.ladder import Budget, Ladder
+from fastload.profiler.remedies import Alternative
+from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.steps import EmulatedStep, ResNetStep
+from fastload.profiler.verdict import GPU, decide
+from fastload.recipes import Recipe
+
+REPLAY = 0.06  # share of the budget for replaying stages
+GPU_BATCH = 256  # per GPU, as the recipes train
+# With an emulated step a batch costs the same per image whatever its size; small ones let short runs hold many.
+SMALL_BATCH = {"native": 64, "torch": 16}  # at most; the torch backend is the slower one
+STEP_S = 0.05  # s, about the longest emulated step
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to profile. rate: images/s of an emulated step; None runs a real one on the GPU."""
+
+    recipe: Recipe
+    data: str
+    rate: float | None
+    rate_note: str = ""
+    backend: str = "auto"  # or "all": auto, and every other one is measured too
+    workers: int | None = None  # None: one per usable core
+    batch_size: int | None = None
+    device: str = "cpu"
+    seconds: float = 40.0  # budget of the measuring; importing and opening come on top
+
+
+def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
+    """Measure and decide. Raises FastloadError."""
+    started = time.perf_counter()
+    budget = Budget(job.seconds, started)
+    if job.rate is None and not torch.cuda.is_available():
+        raise UsageError(
+            "profile: torch sees no GPU here, so there is no training step to measure; "
+            "assume one with --assume a100, h100 or h200, or with --step-rate IMAGES_PER_SECOND"
+        )
+    pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
+    backend, reasons = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
+    job = replace(job, workers=machine.cores() if job.workers is None else job.workers)
+    report = _measure(job, pipeline, backend, budget, on_done)
+    report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
+    if report.verdict.label != GPU or job.backend == "all":  # nothing helps a loader that is fast enough
+        report = _with_remedies(report, job, pipeline, backend, budget, on_done)
+    return replace(report, seconds=time.perf_counter() - started)
+
+
+def _batch(job: Job, backend: str) -> int:
+    """Images per batch, where the user did not say."""
+    if job.batch_size is not None:
+        return job.batch_size
+    if job.rate is None:
+        return GPU_BATCH
+    wanted = int(max(4.0, min(SMALL_BATCH[backend], job.rate * STEP_S)))
+    return 1 << (wanted.bit_length() - 1)
+
+
+def _loader(job: Job, pipeline: Pipeline, backend: str) -> DataLoader:
+    dataset = Dataset(pipeline)
+    device = job.device if job.device == "cuda" else None
+    return DataLoader(
+        dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0, drop_last=True,
+        backend=backend, device=device, pin_memory=job.rate is None,
+    )  # fmt: skip
+
+
+def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
+    """The ladder and the stages; no remedies yet."""
+    step = EmulatedStep(job.rate) if job.rate is not None else ResNetStep(max(1000, len(pipeline.source.classes)))
+    ladder = Ladder(_loader(job, pipeline, backend), step)
+    rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
+    del ladder  # its workers go, so that what follows has the machine to itself
+    found = plan(pipeline)
+    if not costs:
+        costs, how = stages.replay(found, REPLAY * job.seconds), stages.REPLAYED
+    setting = Setting(
+        job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job, backend),
+        found.out.height, found.out.width, job.device,
+    )  # fmt: skip
+    facts = StepFacts(step.kind, job.rate, job.rate_note)
+    return Report(
+        decide(rungs, costs), rungs, facts, setting, machine.facts(), 0.0, costs, how,
+        not_included=left_out(job.recipe), not_measured=not_measured(step.kind),
+    )  # fmt: skip
+
+
+def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
+    def make(alternative: Alternative) -> Any:
+        return _loader(job, replace(pipeline, ops=alternative.ops), alternative.backend)
+
+    found = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
+    useful = (other for other in found if other.asked or report.verdict.label != GPU)
+    priced, skipped = remedies.price(useful, lambda: _loader(job, pipeline, backend), make, budget, on_done)
+    late = (f"for want of time (--seconds): {', '.join(skipped)}",) if skipped else ()
+    return replace(report, remedies=priced, not_measured=late + report.not_measured)
+
+
+def left_out(recipe: Recipe) -> tuple[str, ...]:
+    """Parts of the recipe that a profile does not run, in words."""
+    training, sizes = recipe.training, recipe.sizes()
+    parts = {
+        f"progressive resizing (measured at {sizes[-1]} px only; training goes through {sizes[0]} to {sizes[-1]} px)": len(sizes) > 1,
+        f"MixUp (alpha {training.mixup.alpha:g})" if training.mixup else "": training.mixup,
+        f"SAM (two gradients every {training.sam.interval} steps)" if training.sam else "": training.sam,
+        "EMA": training.ema,
+        "BlurPool": training.blurpool,
+        "stochastic depth": training.stochastic_depth,
+        "binary cross-entropy": training.loss.name == "binary_cross_entropy",
+    }
+    return tuple(text for text, there in parts.items() if there)
+
+
+def not_measured(kind: str) -> tuple[str, ...]:
+    """What this ladder has no rung for."""
+    emulated = ("host-to-device copies and kernel launches",) if kind == "emulated" else ()
+    return (*emulated, "cold page cache", "other numbers of workers", "several GPUs")

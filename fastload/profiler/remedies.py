@@ -1,0 +1,107 @@
+"""What else could run the data path, priced by measuring it. What cannot be measured here is not offered."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastload import backends
+from fastload.errors import FastloadError
+from fastload.measure import Interval, Sample, interleaved, rate, ratio
+from fastload.pipeline import Pipeline
+from fastload.plan import plan
+from fastload.profiler.batches import Feed, images_in
+from fastload.profiler.ladder import Budget
+from fastload.spec import Stage
+from fastload.transforms import ColOut, Op
+
+WORTH = 1.05  # a gain below this is not worth a change
+REPLICATES = 3
+SHORTER = 0.5  # of a rung's replicate: a gain worth having shows quickly
+RESERVE = 5  # a candidate is begun only if this many replicates of a rung still fit: 2 x 3 shorter ones, starting, draining
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another way to run, before it is measured."""
+
+    name: str  # what to do
+    cost: str  # what it takes or risks
+    backend: str
+    ops: tuple[Op, ...]
+    asked: bool = False  # the user wants it measured, whatever the time and the verdict
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A measured alternative: rates in images/s, taking turns with the loader as it is."""
+
+    alternative: Alternative
+    loader: Sample
+    now: Sample
+
+    @property
+    def speedup(self) -> Interval:
+        return ratio(self.loader, self.now)
+
+    @property
+    def worth_it(self) -> bool:
+        return self.speedup.low > WORTH
+
+    def predicted(self, step_rate: float) -> float:
+        """Training in images/s at best: what the slower of step and loader allows."""
+        return min(step_rate, self.loader.median)
+
+
+def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool = False) -> Iterator[Alternative]:
+    """The other backends that can run it as it is, then fewer ops on the backend that suits them best.
+
+    asked: the user wants every backend measured.
+    """
+    for other in backends.BACKENDS:
+        if other != backend and _can(pipeline, other, device):
+            yield Alternative(f"backend {other}", "none: the same ops", other, pipeline.ops, asked)
+    augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
+    shrinking = tuple(op for op in pipeline.ops if isinstance(op, ColOut))
+    for dropped in dict.fromkeys((augmenting + shrinking, augmenting)):  # the larger gain first: time may run out
+        if dropped:
+            ops = tuple(op for op in pipeline.ops if op not in dropped)
+            best = next(name for name in backends.BACKENDS if _can(replace(pipeline, ops=ops), name, device))
+            names = " and ".join(op.name for op in dropped)
+            where = "" if best == backend else f", then on backend {best}"
+            yield Alternative(f"without {names}{where}", "other training: check the accuracy", best, ops)
+
+
+def _can(pipeline: Pipeline, backend: str, device: str) -> bool:
+    try:
+        return backends.choose(backend, plan(pipeline), device)[0] == backend
+    except FastloadError:
+        return False
+
+
+def price(
+    candidates: Iterator[Alternative],
+    current: Callable[[], Any],
+    make: Callable[[Alternative], Any],
+    budget: Budget,
+    on_done: Callable[[], None],
+) -> tuple[tuple[Priced, ...], tuple[str, ...]]:
+    """Measured alternatives, and the names of those that no time was left for. current, make: new loaders."""
+    priced, left_out = [], []
+    feed: Feed | None = None
+    for candidate in candidates:
+        if not candidate.asked and budget.left() < RESERVE * budget.run:
+            left_out.append(candidate.name)
+            continue
+        feed = feed or Feed(current())
+        priced.append(_price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done))
+    return tuple(priced), tuple(left_out)
+
+
+def _price(candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]) -> Priced:
+    found = interleaved({"loader": lambda: _rate(other, seconds), "now": lambda: _rate(now, seconds)}, REPLICATES, on_done)
+    return Priced(candidate, **found)
+
+
+def _rate(feed: Feed, seconds: float) -> float:
+    feed.drain()
+    return rate(lambda: images_in(feed.take()), seconds)

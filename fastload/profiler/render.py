@@ -1,0 +1,150 @@
+"""A report as text: the verdict first, then short tables, at most 40 lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fastload.profiler import verdict as v
+
+if TYPE_CHECKING:
+    from fastload.profiler.remedies import Priced
+    from fastload.profiler.report import Report
+
+MAX_LINES = 40
+BAR = 20  # characters of a full bar
+PAD = "         "  # under the verdict
+HELP, FASTER = "WHAT WOULD HELP (measured)", "FASTER LOADERS (no gain here)"
+WIDTH = 140  # of the fine print
+NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
+
+
+def lines(report: Report) -> list[str]:
+    """The report's lines, without styles."""
+    parts = [_verdict(report), _rates(report), _stages(report), _remedies(report), _fine_print(report)]
+    out: list[str] = []
+    for part in filter(None, parts):
+        out += ([""] if out else []) + part
+    return out[:MAX_LINES]
+
+
+def _verdict(report: Report) -> list[str]:
+    verdict = report.verdict
+    s = verdict.stall
+    first = (
+        f"VERDICT  {verdict.headline}   stall {100 * s.value:.1f} % [{100 * s.low:.1f}, {100 * s.high:.1f}]   "
+        f"AU {100 * verdict.utilisation:.0f} % (MLPerf Storage asks {100 * v.AU_GATE:.0f} %)   {' or '.join(verdict.severity)}"
+    )
+    out = [first, PAD + _meaning(report)]
+    if report.step.kind == "emulated":
+        out.append(f"{PAD}The training step was EMULATED: a clock at {report.step.assumed:,.0f} images/s. No GPU did any work.")
+    if report.step.note:
+        out.append(f"{PAD}{report.step.note}")
+    return out
+
+
+def _meaning(report: Report) -> str:
+    """The verdict in one sentence."""
+    verdict = report.verdict
+    share = f"{max(0.0, 100 * verdict.stall.value):.0f} % of the time"
+    room = verdict.headroom.value
+    feeds = f"this loader could feed {room:.2g} such GPUs" if room >= 1 else f"this loader gives {100 * room:.2g} % of what it could take"
+    texts = {
+        v.GPU: f"The GPU is the limit; {feeds}. A faster data path would gain nothing.",
+        v.CPU: f"The GPU waits {share}; {feeds}. The stage that takes the most CPU time is {verdict.stage}.",
+        v.READ: f"The GPU waits {share}, and most of the loader's time is waiting for reads; {feeds}.",
+        v.LOADER: f"The GPU waits {share}; {feeds}. Which stage is slow is not known: this loader does not count them.",
+        v.OVERLAP: f"The GPU waits {share}, though the loader alone keeps up ({feeds}): what is lost is lost in running together.",
+        v.OPEN: "The interval of the stall spans the 5 % edge; more time (--seconds), or a quieter machine, would settle it.",
+    }
+    return texts[verdict.label]
+
+
+def _rates(report: Report) -> list[str]:
+    rungs = report.rungs
+    names = (("step alone", rungs.step), ("loader alone", rungs.loader), ("training", rungs.training))
+    rows = [(name, f"{s.median:,.0f}", f"{s.low:,.0f} to {s.high:,.0f}") for name, s in names]
+    table = _columns(("images/s", "median", f"range of {len(rungs.step.values)}"), rows)
+    table[-1] += f"   {min(100.0, 100 * v.overlap(rungs)):.0f} % of the slower one alone"
+    if rungs.loader.spread > NOISY:
+        table.append(f"NOISY: the loader alone varied by {100 * rungs.loader.spread:.0f} % from run to run; is other work on this machine?")
+    return [*table, _what(report)]
+
+
+def _what(report: Report) -> str:
+    setting = report.setting
+    parts = [
+        f"recipe {setting.recipe}" if setting.recipe else "",
+        f"{setting.images:,} images" if setting.images else "",
+        f"{setting.height}x{setting.width} px" if setting.height else "",
+        f"batch {setting.batch_size}" if setting.batch_size else "",
+        f"backend {setting.backend}" if setting.backend else "",
+        f"{setting.workers} workers" if setting.workers is not None else "",
+        f"{report.machine['usable_cores']} cores ({report.machine['cpu'] or 'CPU unknown'})",
+        f"{report.seconds:.0f} s",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _stages(report: Report) -> list[str]:
+    if not report.stages:
+        return []
+    total = sum(stage.cpu_s for stage in report.stages) or 1e-12
+    rows = [_stage_row(report, stage, total) for stage in report.stages]
+    out = _columns(("stage", "CPU ms/image", "share", "waiting ms", "limit images/s", ""), rows)
+    out.append(f"Stages: {report.stages_how}.")
+    need = report.rungs.step.median * total
+    out.append(f"At {1e3 * total:.2g} ms of CPU per image, {report.rungs.step.median:,.0f} images/s take {need:.1f} such cores (computed).")
+    return out
+
+
+def _stage_row(report: Report, stage: v.StageCost, total: float) -> tuple[str, ...]:
+    share = stage.cpu_s / total
+    threads = max(1, report.setting.workers or 1)
+    cores = min(threads, report.machine["usable_cores"])
+    # Other stages wait only for cores that are busy, and so do the images per second that they could make.
+    waits = stage.wall_s if stage.name == "read" else 0.0
+    limit = min(cores / max(stage.cpu_s, 1e-12), threads / max(waits, 1e-12))
+    return (
+        stage.name, f"{1e3 * stage.cpu_s:.3f}", f"{100 * share:.0f} %", f"{1e3 * stage.blocked_s:.3f}",
+        f"{float(f'{limit:.3g}'):,.0f}", "█" * round(BAR * share),
+    )  # fmt: skip
+
+
+def _remedies(report: Report) -> list[str]:
+    step = report.rungs.step.median
+    good = sorted((p for p in report.remedies if p.worth_it), key=lambda p: -p.loader.median)
+    rest = [p for p in report.remedies if not p.worth_it]
+    out = _columns(
+        (HELP if report.verdict.label != v.GPU else FASTER, "loader images/s", "training at best", "cost"),
+        [(p.alternative.name, _gain(p), f"{p.predicted(step):,.0f}", p.alternative.cost) for p in good],
+    ) if good else []  # fmt: skip
+    return out + [f"Tried, no clear gain: {p.alternative.name}, {_gain(p)} images/s." for p in rest]
+
+
+def _gain(priced: Priced) -> str:
+    gain = priced.speedup
+    return f"{priced.loader.median:,.0f} ({gain.value:.2g}x [{gain.low:.2g}, {gain.high:.2g}])"
+
+
+def _fine_print(report: Report) -> list[str]:
+    why: dict[str, list[str]] = {}
+    for reason in report.setting.why_backend:  # "backend native cannot run this plan: op 3 …"
+        start, _, rest = reason.partition(": ")
+        why.setdefault(start, []).append(rest)
+    parts = [f"{start[:1].upper()}{start[1:]}: {'; '.join(rest)}." for start, rest in why.items()]
+    parts += [f"Not included: {'; '.join(report.not_included)}."] if report.not_included else []
+    parts += [f"Not measured: {'; '.join(report.not_measured)}."] if report.not_measured else []
+    return [line for part in parts for line in textwrap.wrap(part, WIDTH, subsequent_indent="  ")]
+
+
+def _columns(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Aligned text: the first column and bars left, numbers right."""
+    cells = [tuple(header), *map(tuple, rows)]
+    left = {0, *(place for place, name in enumerate(header) if name in ("", "cost"))}
+    columns = []
+    for place, column in enumerate(zip(*cells, strict=True)):
+        width = max(map(len, column))
+        columns.append([cell.ljust(width) if place in left else cell.rjust(width) for cell in column])
+    return ["   ".join(row).rstrip() for row in zip(*columns, strict=True)]

@@ -1,0 +1,126 @@
+"""The result of a profile, and its JSON form: schema fastload.profile/1. Units are in the names, null is "not measured"."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastload.measure import Interval
+from fastload.profiler import render
+from fastload.profiler.remedies import Priced
+from fastload.profiler.verdict import Rungs, StageCost, Verdict, overlap
+
+SCHEMA = "fastload.profile/1"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What was profiled; None where a foreign loader does not tell."""
+
+    recipe: str | None = None
+    data: str | None = None
+    images: int | None = None
+    backend: str | None = None
+    why_backend: tuple[str, ...] = ()  # why better ones cannot run it
+    workers: int | None = None
+    batch_size: int | None = None
+    height: int | None = None  # px of a training image
+    width: int | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """Where the training step came from."""
+
+    kind: str  # "emulated", "resnet50" or "callable"
+    assumed: float | None = None  # images/s, of an emulated step
+    note: str = ""  # what the reader must know about it
+
+
+@dataclass(frozen=True)
+class Report:
+    verdict: Verdict
+    rungs: Rungs
+    step: StepFacts
+    setting: Setting
+    machine: dict[str, Any]
+    seconds: float  # of the whole profile
+    stages: tuple[StageCost, ...] = ()
+    stages_how: str = ""
+    remedies: tuple[Priced, ...] = ()
+    not_included: tuple[str, ...] = ()  # parts of the recipe that were not run
+    not_measured: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(render.lines(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """A document of plain values; replicates are kept raw so that others can compute their own intervals."""
+        verdict = self.verdict
+        return {
+            "schema": SCHEMA,
+            "verdict": {
+                "label": verdict.label,
+                "stage": verdict.stage,
+                "severity": list(verdict.severity),
+                "stall_share": _interval(verdict.stall),
+                "accelerator_utilisation_share": verdict.utilisation,
+                "headroom_gpus": _interval(verdict.headroom),
+                "overlap_share": overlap(self.rungs),
+            },
+            "step": {"kind": self.step.kind, "assumed_img_per_s": self.step.assumed, "note": self.step.note},
+            "setting": _setting(self.setting),
+            "replicates": {
+                "step_img_per_s": list(self.rungs.step.values),
+                "loader_img_per_s": list(self.rungs.loader.values),
+                "training_img_per_s": list(self.rungs.training.values),
+            },
+            "stages": [_stage(stage) for stage in self.stages] or None,
+            "stages_how": self.stages_how or None,
+            "remedies": [_remedy(priced, self.rungs.step.median) for priced in self.remedies] or None,
+            "not_included": list(self.not_included),
+            "not_measured": list(self.not_measured),
+            "machine": self.machine,
+            "profile_s": self.seconds,
+        }
+
+
+def _interval(interval: Interval) -> dict[str, float]:
+    return {"value": interval.value, "ci95_low": interval.low, "ci95_high": interval.high}
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    return {
+        "recipe": setting.recipe,
+        "data": setting.data,
+        "images": setting.images,
+        "backend": setting.backend,
+        "why_backend": list(setting.why_backend),
+        "workers": setting.workers,
+        "batch_size": setting.batch_size,
+        "height_px": setting.height,
+        "width_px": setting.width,
+        "device": setting.device,
+    }
+
+
+def _stage(stage: StageCost) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "wall_us_per_img": stage.wall_s * 1e6,
+        "cpu_us_per_img": stage.cpu_s * 1e6,
+        "blocked_us_per_img": stage.blocked_s * 1e6,
+    }
+
+
+def _remedy(priced: Priced, step_rate: float) -> dict[str, Any]:
+    return {
+        "name": priced.alternative.name,
+        "backend": priced.alternative.backend,
+        "cost": priced.alternative.cost,
+        "worth_it": priced.worth_it,
+        "loader_img_per_s": list(priced.loader.values),
+        "loader_now_img_per_s": list(priced.now.values),
+        "speedup": _interval(priced.speedup),
+        "predicted_training_img_per_s": priced.predicted(step_rate),
+        "verified_training_img_per_s": None,
+    }

@@ -1,0 +1,125 @@
+"""What each stage costs per image: from the native engine's counters, or by running the reference stage by stage."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from fastload import lowering
+from fastload.errors import FastloadError, SampleError
+from fastload.plan import Plan, plan, records
+from fastload.profiler.verdict import StageCost
+from fastload.spec import Stage, Work
+from fastload.transforms import pil
+
+COUNTED = "counted in the loader's own threads while it ran alone"
+REPLAYED = "fastload's reference ops on a sample of the images, one thread of this process, the loader stopped"
+CHUNK = 8  # images that go through a stage together
+
+
+class Deltas:
+    """Sums what `loader.stats()` gained while the context was open."""
+
+    def __init__(self, loader: Any) -> None:
+        self._read: Callable[[], dict[str, Any]] = loader.stats if callable(getattr(loader, "stats", None)) else dict
+        self._before: dict[str, Any] = {}
+        self._sums: dict[str, list[float]] = {}
+
+    def __enter__(self) -> None:
+        self._before = self._read()
+
+    def __exit__(self, *_: object) -> None:
+        for name, now in self._read().items():
+            before = self._before.get(name, {"samples": 0, "wall_s": 0.0, "cpu_s": 0.0})
+            sums = self._sums.setdefault(name, [0.0, 0.0, 0.0])
+            for place, key in enumerate(("samples", "wall_s", "cpu_s")):
+                sums[place] += now[key] - before[key]
+
+    def costs(self) -> tuple[StageCost, ...]:
+        """Empty if the loader counts nothing."""
+        return tuple(StageCost(name, wall / count, cpu / count) for name, (count, wall, cpu) in self._sums.items() if count)
+
+
+def plan_of(loader: Any) -> Plan | None:
+    """The plan of a loader over a data set that fastload knows, PyTorch's own loaders too."""
+    try:
+        pipeline, _ = lowering.lower(getattr(loader, "dataset", None))
+        return plan(pipeline) if pipeline else None
+    except FastloadError:
+        return None
+
+
+def replay(work: Plan, seconds: float) -> tuple[StageCost, ...]:
+    """Cost of each stage of the torch backend: read, decode, draw (random numbers), crop, augment, store."""
+    clock = _Clock()
+    with _one_thread():
+        _chunk(work, 0, _Clock())  # imports and first-touch costs are not the data's
+        start, number = time.perf_counter(), 1
+        while time.perf_counter() - start < seconds:
+            _chunk(work, number, clock)
+            number += 1
+    return tuple(StageCost(name, wall / clock.images, cpu / clock.images) for name, (wall, cpu) in clock.sums.items())
+
+
+class _Clock:
+    """Wall and CPU time of this thread, by stage; `lap` gives the time since the last lap to a stage."""
+
+    def __init__(self) -> None:
+        self.images = 0
+        self.sums: dict[str, tuple[float, float]] = {}
+
+    def start(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.thread_time()
+
+    def lap(self, name: str) -> None:
+        wall, cpu = time.perf_counter(), time.thread_time()
+        old_wall, old_cpu = self.sums.get(name, (0.0, 0.0))
+        self.sums[name] = (old_wall + wall - self._wall, old_cpu + cpu - self._cpu)
+        self.start()
+
+
+def _chunk(work: Plan, number: int, clock: _Clock) -> None:
+    """One chunk of images through all stages, as backends/torch.py runs them."""
+    source = work.source
+    spread = np.random.Generator(np.random.Philox(number)).permutation(len(source))[:CHUNK].astype(np.int64)
+    clock.start()
+    data = [_read(source, int(sample)) for sample in spread]
+    clock.lap("read")
+    images: list[Any] = [_decode(source, int(sample), encoded) for sample, encoded in zip(spread, data, strict=True)]
+    clock.lap("decode")
+    sizes = np.array([pil.size(image) for image in images], np.int32)
+    drawn = records(work.steps, Work(spread, np.zeros_like(spread), 0, 0, number), sizes)
+    clock.lap("draw")
+    for step, of_step in zip(work.steps, drawn, strict=True):
+        images = [pil.apply(step.op, image, record) for image, record in zip(images, of_step, strict=True)]
+        clock.lap(Stage(step.op.stage).name.lower())
+    layout = torch.channels_last if work.out.channels_last else torch.contiguous_format
+    torch.stack([pil.to_tensor(image) for image in images]).contiguous(memory_format=layout)
+    clock.lap("store")
+    clock.images += len(spread)
+
+
+def _read(source: Any, sample: int) -> bytes:
+    file, offset, size, _ = source.locate(np.array([sample], np.int64))
+    return bytes(source.files.read(int(file[0]), int(offset[0]), int(size[0])))
+
+
+def _decode(source: Any, sample: int, encoded: bytes) -> Any:
+    try:
+        return pil.decode(encoded)
+    except pil.DECODE_ERRORS as error:
+        raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """torch on one thread, as in a worker process."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,150 @@
+"""From a TOML file to a checked Recipe: every problem at once, and nothing in the file is ever evaluated."""
+
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from fastload import transforms
+from fastload.errors import PipelineError, UsageError
+from fastload.plan import place
+from fastload.recipes.schema import Between, OneOf, Recipe, Training
+from fastload.transforms import Op
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Table = dict[str, Any]
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+# What `op = "..."` may name; nothing else is ever called.
+OPS: dict[str, Callable[..., Op]] = {
+    name: value
+    for name, value in vars(transforms).items()
+    if name in transforms.__all__ and isinstance(value, type) and issubclass(value, Op) and value is not Op
+} | {"RandAugment.composer": transforms.RandAugment.composer}
+
+
+def read_toml(path: str) -> Table:
+    """Raises UsageError."""
+    try:
+        with open(path, "rb") as file:
+            table: Table = tomllib.load(file)
+            return table
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: is not TOML ({error}); correct it") from error
+
+
+def parse(table: Table, where: str) -> Recipe:
+    """The recipe that `table`, read from the file `where`, describes. Raises PipelineError with every problem."""
+    problems: list[str] = []
+    texts = {key: _value(table, key, str, where, problems) for key in ("name", "title", "source")}
+    data, training = (_table(table, key, where, problems) for key in ("data", "training"))
+    problems += _unknown(table, {*texts, "data", "training"}, where)
+    problems += _unknown(data, {"train", "eval"}, f"{where}, data")
+    train, evaluation = (_ops(data, key, f"{where}, data.{key}", problems) for key in ("train", "eval"))
+    steps = build(Training, training, f"{where}, training", problems)
+    if problems:
+        raise PipelineError(problems)
+    return Recipe(**texts, where=where, train=train, eval=evaluation, training=steps)
+
+
+def build(cls: type, table: Table, where: str, problems: list[str]) -> Any:
+    """A `cls` (a frozen dataclass) from a table, or None and its problems."""
+    before = len(problems)
+    hints = typing.get_type_hints(cls, include_extras=True)
+    defaults = {f.name: f.default for f in fields(cls)}
+    values = {
+        name: _field(name, hint, table, where, problems) if name in table or defaults[name] is MISSING else defaults[name]
+        for name, hint in hints.items()
+    }
+    problems += _unknown(table, set(hints), where)
+    return cls(**values) if len(problems) == before else None
+
+
+def _field(key: str, hint: Any, table: Table, where: str, problems: list[str]) -> Any:
+    if isinstance(hint, types.UnionType):  # X | None: a table that may be left out
+        hint = typing.get_args(hint)[0]
+    if is_dataclass(hint):
+        inner = _table(table, key, where, problems)
+        return build(typing.cast("type", hint), inner, f"{where}.{key}", problems) if inner else None
+    return _value(table, key, hint, where, problems)
+
+
+def _value(table: Table, key: str, hint: Any, where: str, problems: list[str]) -> Any:
+    """hint: a type, or Annotated with the type and its limit."""
+    kind, limit = typing.get_args(hint)[:2] if typing.get_args(hint) else (hint, None)
+    if key not in table:
+        problems.append(f"{where}: {key} is missing; give {WORDS[kind]}")
+        return None
+    value = table[key]
+    fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
+    if not fits:
+        problems.append(f"{where}: {key} is {value!r}, want {WORDS[kind]}")
+    elif isinstance(limit, OneOf) and value not in limit.words:
+        problems.append(f"{where}: {key} is {value!r}, want one of {', '.join(limit.words)}")
+    elif isinstance(limit, Between) and not limit.low <= value <= limit.high:
+        problems.append(f"{where}: {key} is {value}, want {limit.low:g} to {limit.high:g}")
+    return value
+
+
+def _table(table: Table, key: str, where: str, problems: list[str]) -> Table:
+    found = table.get(key)
+    if isinstance(found, dict) and found:
+        return found
+    problems.append(f"{where}: {key} is {'missing' if found is None else 'not a table with values'}; give a table [{key}]")
+    return {}
+
+
+def _unknown(table: Table, known: set[str], where: str) -> list[str]:
+    return [f"{where}: {key} is unknown (want {', '.join(sorted(known))}); remove it" for key in table if key not in known]
+
+
+def _ops(data: Table, key: str, where: str, problems: list[str]) -> tuple[Op, ...]:
+    """The ops of a list of tables, in order."""
+    entries = data.get(key)
+    if not isinstance(entries, list) or not entries:
+        if data:
+            problems.append(f"{where}: no ops (want a list of {{ op = NAME, ... }}); give at least one")
+        return ()
+    made = [_op(entry, f"{where}, op {number}", problems) for number, entry in enumerate(entries, start=1)]
+    ops = tuple(op for op in made if op is not None)
+    if len(ops) == len(made):
+        problems += _misplaced(ops, where)
+    return ops
+
+
+def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
+    name = entry.get("op") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or name not in OPS:
+        problems.append(f"{where}: op is {name!r}, want one of {', '.join(sorted(OPS))}")
+        return None
+    arguments = {key: value for key, value in entry.items() if key != "op"}
+    known = list(inspect.signature(OPS[name]).parameters)
+    if wrong := [key for key in arguments if key not in known]:
+        problems.append(f"{where} ({name}): takes no {', '.join(wrong)} (it takes {', '.join(known) or 'nothing'}); remove it")
+        return None
+    try:
+        return OPS[name](**arguments)
+    except (TypeError, ValueError, AttributeError) as error:
+        problems.append(f"{where} ({name}): its arguments do not fit ({error}); correct them")
+        return None
+
+
+def _misplaced(ops: tuple[Op, ...], where: str) -> list[str]:
+    try:
+        _, spec = place(ops)
+    except PipelineError as error:
+        return [f"{where}, {problem}" for problem in error.problems]
+    except (TypeError, ValueError) as error:  # an argument of a wrong type, met only where it is compared
+        return [f"{where}: an argument has a wrong type ({error}); correct it"]
+    if spec.height is None or not spec.tensor:
+        return [f"{where}: ends with an image of no fixed size or no tensor; end CROP with a fixed size and add ToImage"]
+    return []

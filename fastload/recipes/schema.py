@@ -1,0 +1,164 @@
+"""What a recipe holds: frozen values, and the bounds that `parse` checks them against."""
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from fastload.plan import place
+from fastload.spec import Spec
+from fastload.transforms import Op
+
+
+class Between(NamedTuple):
+    """A number from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+
+class OneOf(NamedTuple):
+    """One of `words`."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    name: Annotated[str, OneOf(("DecoupledSGDW", "SGD", "LAMB", "LARS", "AdamW"))]
+    learning_rate: Annotated[float, Between(0, 1e3)]  # the peak
+    momentum: Annotated[float, Between(0, 1)]
+    dampening: Annotated[float, Between(0, 1)]
+    nesterov: bool
+    weight_decay: Annotated[float, Between(0, 1)]  # DecoupledSGDW: scaled by rate / peak rate, on every parameter
+
+
+@dataclass(frozen=True)
+class Schedule:
+    name: Annotated[str, OneOf(("cosine", "constant"))]
+    warmup_epochs: Annotated[float, Between(0, 1e4)]  # linear
+    per_step: bool  # the rate changes with every step, not every epoch
+
+
+@dataclass(frozen=True)
+class Loss:
+    """binary_cross_entropy: summed over samples and classes, divided by the samples."""
+
+    name: Annotated[str, OneOf(("cross_entropy", "binary_cross_entropy"))]
+    label_smoothing: Annotated[float, Between(0, 1)]
+
+
+@dataclass(frozen=True)
+class Init:
+    convolution: str  # also of the classifier
+    batch_norm_weight: str  # the bias is 0
+    classifier_bias: Annotated[float, Between(-1e3, 1e3)] = 0.0
+
+
+@dataclass(frozen=True)
+class MixUp:
+    alpha: Annotated[float, Between(0, 100)]  # of Beta(alpha, alpha)
+    interpolate_loss: bool  # mix the two losses instead of the labels
+
+
+@dataclass(frozen=True)
+class Sam:
+    """Sharpness-aware minimisation. Source: Foret et al. 2020, arXiv:2010.01412."""
+
+    rho: Annotated[float, Between(0, 100)]
+    interval: Annotated[int, Between(1, 1_000_000)]  # steps from one double pass to the next
+    epsilon: Annotated[float, Between(0, 1)]
+
+
+@dataclass(frozen=True)
+class Ema:
+    """Moving average of the weights, used for evaluation."""
+
+    half_life_batches: Annotated[int, Between(1, 10**9)]
+    update_interval_batches: Annotated[int, Between(1, 10**9)]
+    train_with_ema: bool
+
+
+@dataclass(frozen=True)
+class BlurPool:
+    """Source: Zhang 2019, arXiv:1904.11486."""
+
+    blur_first: bool
+    replace_convs: bool
+    replace_maxpools: bool
+    min_channels: Annotated[int, Between(1, 1_000_000)]
+
+
+@dataclass(frozen=True)
+class StochasticDepth:
+    """Source: Huang et al. 2016, arXiv:1603.09382."""
+
+    method: Annotated[str, OneOf(("sample", "block"))]
+    drop_distribution: Annotated[str, OneOf(("linear", "uniform"))]
+    drop_rate: Annotated[float, Between(0, 1)]
+
+
+@dataclass(frozen=True)
+class ProgressiveResizing:
+    """Image size by share of the run. Source: Composer 0.7.1, algorithms/progressive_resizing."""
+
+    mode: Annotated[str, OneOf(("resize", "crop"))]
+    initial_scale: Annotated[float, Between(0.01, 1)]
+    delay_fraction: Annotated[float, Between(0, 1)]  # of the run, at the initial size
+    finetune_fraction: Annotated[float, Between(0, 1)]  # of the run, at full size, at its end
+    size_increment: Annotated[int, Between(1, 1024)]  # px
+
+    def size(self, side: int, elapsed: float) -> int:
+        """Side in px at `elapsed` (0..1) of the run, for images of `side` px: what Composer's floor of side * factor gives."""
+        ramp = 1 - self.finetune_fraction - self.delay_fraction
+        done = 0.0 if elapsed < self.delay_fraction else 1.0 if ramp <= 0 else min((elapsed - self.delay_fraction) / ramp, 1.0)
+        scale = self.initial_scale + (1 - self.initial_scale) * done
+        pinned = round(side * scale / self.size_increment) * self.size_increment
+        return side if pinned >= side else int(side * (pinned / side))  # as Composer: 100 / 167 * 167 falls to 99
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training step that the data path is made for. Data: fastload does not train."""
+
+    model: str
+    epochs: Annotated[int, Between(1, 100_000)]
+    global_batch_size: Annotated[int, Between(1, 10_000_000)]  # over all GPUs
+    precision: Annotated[str, OneOf(("float32", "amp_fp16", "amp_bf16"))]
+    channels_last: bool
+    optimizer: Optimizer
+    schedule: Schedule
+    loss: Loss
+    init: Init | None = None
+    mixup: MixUp | None = None
+    sam: Sam | None = None
+    ema: Ema | None = None
+    blurpool: BlurPool | None = None
+    stochastic_depth: StochasticDepth | None = None
+    progressive_resizing: ProgressiveResizing | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way to train, whole: data path and training step. Made by `fastload.recipes.load`, which has checked it."""
+
+    name: str
+    title: str
+    source: str
+    where: str  # the file
+    train: tuple[Op, ...]
+    eval: tuple[Op, ...]
+    training: Training
+
+    def ops(self, train: bool = True) -> tuple[Op, ...]:
+        """The data path from a decoded image to the model's input, for training or for evaluation."""
+        return self.train if train else self.eval
+
+    def spec(self, train: bool = True) -> Spec:
+        """One image of a batch."""
+        return place(self.ops(train))[1]
+
+    def sizes(self) -> tuple[int, ...]:
+        """Sides in px that training goes through, epoch by epoch without repeats; one where the size is fixed."""
+        side, resizing, epochs = self.spec().width or 0, self.training.progressive_resizing, self.training.epochs
+        if resizing is None:
+            return (side,)
+        return tuple(sorted({resizing.size(side, epoch / epochs) for epoch in range(epochs)}))

@@ -1,0 +1,184 @@
+"""The measuring parts on fakes: streams, steps, clocks."""
+
+import numpy as np
+import pytest
+import torch
+
+from fastload.errors import UsageError
+from fastload.measure import rate
+from fastload.profiler import EmulatedStep, profile, steps
+from fastload.profiler.batches import Endless, Feed, depth, images_in
+from fastload.profiler.ladder import Budget, Ladder
+from fastload.profiler.stages import Deltas
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds of time.perf_counter, in a list of one; sleeping moves it."""
+    now = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    return now
+
+
+def batch(images: int) -> torch.Tensor:
+    return torch.zeros(images, 1)
+
+
+def test_an_emulated_step_takes_its_time_and_lets_the_host_run_ahead(clock):
+    step = EmulatedStep(rate=100)
+    step(batch(2))  # 20 ms of GPU time; the host may be up to 50 ms ahead
+    assert clock[0] == 100.0
+    for _ in range(9):
+        step(batch(2))
+    assert clock[0] == pytest.approx(100.2 - steps.LEAD)
+    assert step.settle() == pytest.approx(100.2)
+
+
+def test_an_emulated_step_longer_than_the_lead_runs_one_ahead(clock):
+    step = EmulatedStep(rate=10)
+    step(batch(5))
+    assert clock[0] == 100.0
+    step(batch(5))
+    assert clock[0] == pytest.approx(100.5)
+
+
+def test_an_emulated_gpu_idles_while_no_batch_comes(clock):
+    step = EmulatedStep(rate=100)
+    step(batch(2))
+    clock[0] += 1
+    step(batch(2))
+    assert step.settle() == pytest.approx(101.02)
+
+
+def test_rate_counts_until_the_device_has_settled(clock):
+    def step() -> int:
+        clock[0] += 1
+        return 10
+
+    # 3 s of the host, and the device is half a second behind when it stops
+    assert rate(step, 3, iter([100.0, 103.5]).__next__) == pytest.approx(30 / 3.5)
+
+
+@pytest.mark.parametrize("value", [batch(3), [batch(3), "x"], ("x", batch(3)), {"image": batch(3)}, [{"image": [batch(3)]}]])
+def test_images_in_a_batch(value):
+    assert images_in(value) == 3
+
+
+@pytest.mark.parametrize(("value", "kind"), [("x", "str"), ([], "list"), ({"a": 1}, "dict"), (torch.tensor(1), "Tensor")])
+def test_a_batch_without_images(value, kind):
+    with pytest.raises(UsageError) as caught:
+        images_in(value)
+    assert str(caught.value) == f"profile: a batch is {kind} without a tensor (want tensors, or lists or dicts of them)"
+
+
+def test_a_feed_goes_on_after_the_epoch():
+    feed = Feed([1, 2])
+    assert [feed.take() for _ in range(5)] == [1, 2, 1, 2, 1]
+
+
+def test_an_empty_loader():
+    with pytest.raises(UsageError) as caught:
+        Feed([]).take()
+    assert str(caught.value) == "profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last"
+
+
+def test_draining_takes_what_a_loader_may_hold_ready():
+    class Loader(list):
+        num_workers, prefetch_factor = 3, 2
+
+    loader = Loader(range(100))
+    feed = Feed(loader)
+    feed.drain()
+    assert (depth(loader), feed.take()) == (6, 7)
+    assert depth([1]) == 0
+
+
+def test_endless_gives_every_sample_once_per_round():
+    order = iter(Endless(7))
+    rounds = [[next(order) for _ in range(7)] for _ in range(3)]
+    assert [sorted(found) for found in rounds] == [list(range(7))] * 3
+    assert rounds[0] != rounds[1]
+
+
+def test_stage_costs_are_what_the_counters_gained():
+    counts = {"decode": {"samples": 10, "wall_s": 1.0, "cpu_s": 0.5}}
+
+    class Loader:
+        def stats(self) -> dict:
+            return {name: dict(values) for name, values in counts.items()}
+
+    deltas = Deltas(Loader())
+    with deltas:
+        counts["decode"] = {"samples": 30, "wall_s": 5.0, "cpu_s": 2.5}
+        counts["read"] = {"samples": 20, "wall_s": 0.2, "cpu_s": 0.1}
+    with deltas:
+        pass
+    assert {c.name: (c.wall_s, c.cpu_s) for c in deltas.costs()} == {"decode": (0.2, 0.1), "read": (0.01, 0.005)}
+    assert Deltas([]).costs() == ()
+
+
+def test_a_loader_without_counters_is_deduced_from_its_batches():
+    class Slow:
+        def __iter__(self):
+            import time
+
+            for _ in range(100):
+                time.sleep(0.01)
+                yield batch(1)
+
+    report = profile(Slow(), EmulatedStep(1e5), seconds=1)
+    assert (report.verdict.label, report.stages, report.step.kind) == ("LOADER-BOUND", (), "emulated")
+    assert "Which stage is slow is not known" in str(report)
+
+
+def test_a_function_as_the_step_sees_every_batch_on_its_device():
+    seen = []
+    report = profile([batch(2)] * 50, lambda images: seen.append(images.shape), seconds=1, to_device=lambda images: images[None])
+    assert set(seen) == {(1, 2, 1)}
+    assert report.step.kind == "callable"
+    assert report.to_json()["step"]["assumed_img_per_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("step", "seconds", "text"),
+    [
+        ("train", 40, "profile: step is str, want a function of one batch; see EmulatedStep"),
+        (print, 0.5, "profile: seconds is 0.5, want at least 1"),
+    ],
+)
+def test_arguments_of_profile(step, seconds, text):
+    with pytest.raises(UsageError) as caught:
+        profile([batch(1)], step, seconds=seconds)
+    assert str(caught.value) == text
+
+
+def test_the_ladder_goes_on_only_while_the_answer_is_open(clock, monkeypatch):
+    def climb(training: list[float]) -> int:
+        ladder, values = Ladder([batch(1)], EmulatedStep(100)), iter(training * 10)
+        monkeypatch.setattr(ladder, "_loader_alone", lambda _: 200.0)
+        monkeypatch.setattr(ladder, "_step_alone", lambda _: 100.0)
+        monkeypatch.setattr(ladder, "_together", lambda _: next(values))
+        return len(ladder.climb(Budget(25, clock[0]), lambda: None).training.values)
+
+    assert climb([100.0]) == 5
+    assert climb([100.0, 90.0]) == 20  # spans the 5 % edge to the end
+
+
+def test_the_first_replicates_are_made_however_slow_the_loader(clock):
+    def slow(_: float) -> float:
+        clock[0] += 100
+        return 1.0
+
+    ladder = Ladder([batch(1)], EmulatedStep(100))
+    ladder._loader_alone = ladder._step_alone = ladder._together = slow
+    assert len(ladder.climb(Budget(10, clock[0]), lambda: None).step.values) == 3
+
+
+def test_a_real_training_step_changes_the_weights():
+    pytest.importorskip("torchvision")
+    step = steps.ResNetStep(classes=10, device="cpu")
+    before = step.model.fc.weight.detach().clone()
+    step(step.to_device([torch.from_numpy(np.ones((2, 3, 32, 32), np.float32)), torch.tensor([1, 2])]))
+    assert not torch.equal(before, step.model.fc.weight)
+    assert step.settle() > 0

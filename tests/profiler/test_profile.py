@@ -1,0 +1,114 @@
+"""The whole path on a small folder, with clocks for GPUs that are far slower and far faster than any loader here."""
+
+import json
+
+import pytest
+import torch
+
+import fastload
+from fastload.errors import BackendError, FastloadError, SourceError, UsageError
+from fastload.profiler import EmulatedStep, profile
+
+RRC = fastload.transforms.RandomResizedCrop(64)
+
+
+def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path):
+    results = {}
+    for rate in (20, 1_000_000):
+        file = tmp_path / f"{rate}.json"
+        done = run("profile", "--data", photos, "--recipe", "mild", "--step-rate", rate, "--seconds", 2, "--workers", 2, "--json", file)
+        assert done.exit_code == 0
+        assert done.stdout.startswith("VERDICT  ")
+        results[rate] = json.loads(file.read_text())
+    slow, fast = results[20], results[1_000_000]
+    assert (slow["verdict"]["label"], slow["verdict"]["severity"], slow["remedies"]) == ("GPU-BOUND", ["OK"], None)
+    assert (fast["verdict"]["label"], fast["verdict"]["stage"], fast["verdict"]["severity"]) == ("CPU-BOUND", "decode", ["HIGH"])
+    assert [stage["name"] for stage in fast["stages"]] == ["read", "decode", "resize", "store"]
+    assert fast["setting"]["backend"] == "native"
+
+
+def test_what_is_not_native_runs_on_torch_and_says_so(run, photos):
+    done = run(
+        "profile", "--data", photos, "--recipe", "hot", "--assume", "h200", "--seconds", 4, "--workers", 0,
+        "--batch-size", 4, "--json", "-", "--fail-if", "cpu-bound",
+    )  # fmt: skip
+    assert done.exit_code == 1
+    assert done.stderr == "fastload: profile: the verdict is CPU-BOUND, and --fail-if cpu-bound was given\n"
+    found = json.loads(done.stdout)
+    assert found["setting"]["backend"] == "torch"
+    assert [stage["name"] for stage in found["stages"]] == ["read", "decode", "draw", "crop", "augment", "store"]
+    assert found["step"]["note"].startswith("ESTIMATE for one H200")
+    assert found["not_included"][0] == "progressive resizing (measured at 167 px only; training goes through 99 to 167 px)"
+
+
+def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
+    found = json.loads(
+        run(
+            "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2, "--workers", 0,
+            "--batch-size", 2, "--backend", "all", "--json", "-",
+        ).stdout
+    )  # fmt: skip
+    assert found["verdict"]["label"] == "GPU-BOUND"
+    assert [(remedy["name"], len(remedy["loader_img_per_s"])) for remedy in found["remedies"]] == [("backend torch", 3)]
+
+
+def test_a_loader_of_ones_own(photos):
+    loader = fastload.DataLoader(fastload.open(photos, [RRC]), batch_size=8, num_workers=2)
+    report = profile(loader, EmulatedStep(1e6), seconds=2)
+    assert report.verdict.headline == "CPU-BOUND: decode"
+    assert "Not measured: what would help (fastload profile --recipe does)" in str(report)
+
+
+def test_pytorchs_own_loader_over_an_image_folder(photos):
+    folder = pytest.importorskip("torchvision.datasets").ImageFolder
+    from torchvision.transforms import v2
+
+    data = folder(photos, v2.Compose([v2.RandomResizedCrop(64), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]))
+    report = profile(torch.utils.data.DataLoader(data, batch_size=4), EmulatedStep(1e6), seconds=2)
+    assert report.verdict.headline == "CPU-BOUND: decode"
+    assert report.stages_how.startswith("fastload's reference ops")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "text"),
+    [
+        (("--assume", "h200"), UsageError, "profile: no data set given; give --data DIR, or run fastload demo, which makes one"),
+        (("--data", "/no/such", "--assume", "h200"), SourceError, "/no/such: does not exist; check the path"),
+        (("--data", "EMPTY", "--assume", "h200"), SourceError,
+         "EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
+        (("--data", "EMPTY", "--assume", "h200", "--recipe", "warm"), UsageError,
+         "recipe: 'warm' is unknown (want baseline, mild, medium, hot or a .toml file); see fastload recipes list"),
+        (("--data", "EMPTY", "--assume", "h200", "--step-rate", "3"), UsageError,
+         "profile: --step-rate 3 and --assume h200 both set the step's rate; give one"),
+        (("--data", "EMPTY", "--assume", "b200"), UsageError,
+         "rates: 'b200' is unknown (want a100, h100, h200); give your own with --step-rate"),
+        (("--data", "EMPTY", "--workers", "-1"), UsageError, "profile: --workers is -1, want 0 or more (0: everything in one thread)"),
+        (("--data", "EMPTY", "--batch-size", "0"), UsageError, "profile: --batch-size is 0, want 1 or more"),
+        (("--data", "EMPTY", "--step-rate", "0"), UsageError, "profile: --step-rate is 0, want more than 0 images/s"),
+        (("--data", "EMPTY", "--step-rate", "nan"), UsageError, "profile: --step-rate is nan, want more than 0 images/s"),
+        (("--data", "EMPTY", "--seconds", "0"), UsageError, "profile: --seconds is 0, want 1 to 3600"),
+        (("--data", "EMPTY", "--backend", "dali"), UsageError, "profile: --backend is 'dali', want auto or native or torch or all"),
+        (("--data", "EMPTY", "--fail-if", "slow"), UsageError, "profile: --fail-if is 'slow', want cpu-bound or data-bound"),
+    ],
+)  # fmt: skip
+def test_errors_of_the_command_line(run, empty, arguments, kind, text):
+    done = run("profile", *(argument.replace("EMPTY", empty) for argument in arguments))
+    assert isinstance(done.exception, FastloadError)
+    assert (type(done.exception), str(done.exception)) == (kind, text.replace("EMPTY", empty))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_without_a_gpu_the_step_must_be_assumed(run, photos):
+    assert str(run("profile", "--data", photos).exception) == (
+        "profile: torch sees no GPU here, so there is no training step to measure; "
+        "assume one with --assume a100, h100 or h200, or with --step-rate IMAGES_PER_SECOND"
+    )
+
+
+def test_a_backend_that_cannot_run_the_recipe(run, photos):
+    done = run("profile", "--data", photos, "--recipe", "hot", "--backend", "native", "--assume", "h200")
+    assert isinstance(done.exception, BackendError)
+    assert str(done.exception) == (
+        "backend native cannot run this plan: op 3 (RandAugment) is not written natively\n"
+        "backend native cannot run this plan: op 5 (ColOut) is not written natively"
+    )

@@ -1,0 +1,91 @@
+"""The verdict's rules on made-up numbers: every class, every edge."""
+
+import pytest
+
+from fastload.measure import Interval, Sample
+from fastload.profiler import verdict
+from fastload.profiler.verdict import Rungs, StageCost, cause, decide, overlap, severities, stall
+
+DECODE_HEAVY = (StageCost("read", 0.1, 0.05), StageCost("decode", 2.0, 1.9), StageCost("resize", 0.5, 0.5))
+READ_HEAVY = (StageCost("read", 9.0, 0.1), StageCost("decode", 2.0, 1.9))
+
+
+def rungs(step: float, loader: float, training: float, wobble: float = 0.001, count: int = 5) -> Rungs:
+    """Replicates within `wobble` of the rates."""
+    around = [1 + wobble * (place - count // 2) for place in range(count)]
+    # Step and training wobble against each other, so that the interval of their ratio is wide.
+    return Rungs(
+        Sample(tuple(step * a for a in around)), Sample(tuple(loader * a for a in around)), Sample(tuple(training / a for a in around))
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "loader", "training", "stages", "headline", "severity"),
+    [
+        (1000, 2300, 998, DECODE_HEAVY, "GPU-BOUND", ("OK",)),
+        (1000, 1000, 1005, DECODE_HEAVY, "GPU-BOUND", ("OK",)),  # noise may make S negative
+        (1000, 900, 890, DECODE_HEAVY, "CPU-BOUND: decode", ("MODERATE",)),
+        (1000, 600, 582, DECODE_HEAVY, "CPU-BOUND: decode", ("HIGH",)),
+        (1000, 600, 582, (StageCost("augment", 3, 3), *DECODE_HEAVY), "CPU-BOUND: augment", ("HIGH",)),
+        (1000, 600, 582, READ_HEAVY, "READ-BOUND", ("HIGH",)),
+        (1000, 600, 582, (), "LOADER-BOUND", ("HIGH",)),  # a foreign loader: nobody knows why
+        (1000, 1200, 700, DECODE_HEAVY, "OVERLAP-BOUND", ("HIGH",)),  # keeps up alone, not beside the step
+        (1000, 945, 950, DECODE_HEAVY, "INCONCLUSIVE", ("OK", "MODERATE")),
+        (1000, 790, 801, DECODE_HEAVY, "CPU-BOUND: decode", ("MODERATE", "HIGH")),  # only the severity is open
+    ],
+)
+def test_the_rules(step, loader, training, stages, headline, severity):
+    found = decide(rungs(step, loader, training), stages)
+    assert (found.headline, found.severity) == (headline, severity)
+    assert found.conclusive == (len(severity) == 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (-0.02, 0.0499, ("OK",)),
+        (0.05, 0.1, ("MODERATE",)),
+        (0.0499, 0.05, ("OK", "MODERATE")),
+        (0.05, 0.1999, ("MODERATE",)),
+        (0.1999, 0.2, ("MODERATE", "HIGH")),
+        (0.2, 0.9, ("HIGH",)),
+        (0.0, 1.0, ("OK", "MODERATE", "HIGH")),
+    ],
+)
+def test_severity_has_edges_at_5_and_20_percent(low, high, expected):
+    assert severities(Interval((low + high) / 2, low, high)) == expected
+
+
+def test_an_interval_from_ok_to_high_is_inconclusive():
+    found = decide(Rungs(*(Sample(values) for values in ((1000,) * 5, (900,) * 5, (999, 998, 950, 760, 700)))))
+    assert (found.headline, found.severity) == ("INCONCLUSIVE", ("OK", "MODERATE", "HIGH"))
+
+
+def test_stall_is_the_share_of_time_lost():
+    s = stall(rungs(1000, 600, 582, wobble=0))
+    assert (s.value, s.low, s.high) == pytest.approx((0.418, 0.418, 0.418))
+    assert decide(rungs(1000, 600, 582, wobble=0)).utilisation == pytest.approx(0.582)
+
+
+def test_headroom_counts_the_gpus_that_could_be_fed():
+    assert decide(rungs(1000, 2300, 998, wobble=0)).headroom.value == pytest.approx(2.3)
+
+
+def test_overlap_compares_with_the_slower_of_the_two():
+    assert overlap(rungs(1000, 600, 582, wobble=0)) == pytest.approx(0.97)
+    assert overlap(rungs(1000, 2300, 990, wobble=0)) == pytest.approx(0.99)
+
+
+def test_waiting_decides_for_read_only_above_half_of_all_time():
+    half = (StageCost("read", 5.0, 0.0), StageCost("decode", 5.0, 5.0))
+    more = (StageCost("read", 5.1, 0.0), StageCost("decode", 5.0, 5.0))
+    assert cause(half) == (verdict.CPU, "decode")
+    assert cause(more) == (verdict.READ, None)
+
+
+def test_waiting_in_other_stages_is_not_reading():
+    assert cause((StageCost("read", 0.1, 0.1), StageCost("decode", 9.0, 1.0))) == (verdict.CPU, "decode")
+
+
+def test_blocked_time_is_never_negative():  # two clocks may disagree by a little
+    assert StageCost("store", 1.0, 1.1).blocked_s == 0
