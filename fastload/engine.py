@@ -120,6 +120,7 @@ class _Threaded:
     def _order(self) -> None:
         work = next(self.works, None)
         if work is not None:
+            self.engine.runner.advise(self.engine.pool, work)
             self.orders.put(work)
             self.pending += 1
 

@@ -60,6 +60,11 @@ class Runner:
         last = self.host_channels_last
         return (count, self.height, self.width, 3) if last else (count, 3, self.height, self.width)
 
+    def advise(self, pool: _native.Pool, work: Work) -> None:
+        """Ask the system to read the samples ahead: they are ordered, and fetched a few batches later."""
+        place = self.plan.source.locate(work.samples)
+        pool.advise(self.plan.source.files, place.file, place.offset, place.size)
+
     def begin(self, pool: _native.Pool, work: Work) -> _native.Job:
         """Start reading."""
         source = self.plan.source
