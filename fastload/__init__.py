@@ -1,5 +1,7 @@
 """fastload: the data path of vision training, without the bottleneck. `from fastload import DataLoader` is the start."""
 
+from typing import Any
+
 from fastload import transforms
 from fastload.dataset import Dataset
 from fastload.errors import (
@@ -30,5 +32,15 @@ __all__ = [
     "UsageError",
     "accelerate",
     "open",
+    "profile",
     "transforms",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`fastload.profile` is imported on use: training programs do not need it."""
+    if name == "profile":
+        from fastload.profiler import profile
+
+        return profile
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

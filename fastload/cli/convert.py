@@ -1,0 +1,92 @@
+"""fastload convert: a folder of classes, or shards, into new shards."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from fastload.cli.output import JsonTo, emit, log, meter, table
+from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.conversion.job import Job, Options, Summary
+
+SHOWN = 20  # bad samples on the terminal; all are in the file and in the JSON
+
+
+def register(app: typer.Typer) -> None:
+    app.command("convert")(convert)
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), or converted shards.")],
+    target: Annotated[str, typer.Argument(metavar="DST", help="New or empty folder for the shards.")],
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
+    shard_size: Annotated[str, typer.Option(metavar="BYTES", help="Largest shard, like 256M or 1G.")] = "256M",
+    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Shuffle the samples once; good for sequential readers.")] = None,
+    on_error: Annotated[str, typer.Option(metavar="raise|skip", help="Bad images: fail and list them, or leave them out.")] = "raise",
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Decode every image.")] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the data set in DST.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")] = False,
+    json_to: JsonTo = None,
+) -> None:
+    """Convert a data set to WebDataset tar shards with an index. Image bytes are kept as they are."""
+    from fastload.conversion import job  # here, so that `fastload --help` loads no torch
+
+    options = _options(workers, shard_size, shuffle, on_error, check=check, overwrite=overwrite)
+    prepared = job.prepare(source, target, options)
+    if dry_run:
+        _emit_plan(prepared, json_to)
+        return
+    begin = time.perf_counter()
+    with meter("convert", len(prepared.reader)) as advance:
+        summary = job.run(prepared, advance)
+    _emit_summary(target, summary, time.perf_counter() - begin, json_to)
+
+
+def _options(workers: int | None, shard_size: str, shuffle: int | None, on_error: str, *, check: bool, overwrite: bool) -> "Options":
+    """The options as the job takes them; what makes no sense is a usage error (exit 2)."""
+    from fastload.conversion import job, units
+
+    try:
+        return job.Options(workers, units.parse_size(shard_size), shuffle, on_error, check, overwrite)
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _emit_plan(prepared: "Job", json_to: str | None) -> None:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+
+    plan, source = prepared.plan, prepared.reader.source
+    result = {"samples": len(source), "classes": len(source.classes), "shards": plan.shards, "bytes_at_most": plan.bytes, "dry_run": True}
+    rows = [
+        ("samples", f"{len(source):,}"),
+        ("classes", f"{len(source.classes):,}"),
+        ("shards", plan.shards),
+        ("at most", human(plan.bytes)),
+    ]
+    emit(result, json_to, Text(readable(prepared.where)), table(("would be written", ""), rows))
+
+
+def _emit_summary(target: str, summary: "Summary", seconds: float, json_to: str | None) -> None:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+    from fastload.sources.shards import BAD
+
+    bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
+    result: dict[str, Any] = {
+        "path": target, "samples": summary.samples, "classes": summary.classes, "shards": summary.shards, "bytes": summary.bytes,
+        "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad,
+    }  # fmt: skip
+    rows = [
+        ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("shards", f"{summary.shards:,}"),
+        ("size", human(summary.bytes)), ("left out", f"{len(bad):,}"),
+        ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
+    ]  # fmt: skip
+    emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
+    for row in bad[:SHOWN]:
+        log.print(f"left out: {row['name']}: {row['reason']}", markup=False)
+    if len(bad) > SHOWN:
+        log.print(f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False)

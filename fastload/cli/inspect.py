@@ -1,0 +1,72 @@
+"""fastload inspect: what lies at a path."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from fastload.cli.output import JsonTo, emit, table
+
+if TYPE_CHECKING:
+    from fastload.conversion.inspect import Facts
+
+SHOWN = 5  # unreadable files on the terminal; all are in the JSON
+
+
+def register(app: typer.Typer) -> None:
+    app.command("inspect")(inspect)
+
+
+def inspect(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, or converted shards.")],
+    headers: Annotated[int, typer.Option(min=1, metavar="N", help="Image headers to read from a folder, spread evenly.")] = 10_000,
+    json_to: JsonTo = None,
+) -> None:
+    """Say what a data set holds: samples, classes, formats, sizes."""
+    from fastload.conversion.inspect import inspect as look  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.readers import readable
+
+    facts = look(path, headers)
+    spreads = table(("", "min", "5 %", "median", "95 %", "max"), _spreads(facts))
+    emit(facts.as_dict(), json_to, Text(readable(path)), table(("", ""), _rows(facts)), spreads, *_unreadable(facts))
+
+
+def _rows(facts: "Facts") -> list[tuple[str, str]]:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+
+    counts = facts.per_class
+    rows = [
+        ("format", f"{facts.shards} shards" if facts.kind == "shards" else "folder of classes"),
+        ("samples", f"{facts.samples:,} in {facts.classes:,} classes"),
+        ("bytes", human(facts.bytes)),
+        ("smallest class", f"{readable(facts.smallest_class)} ({counts['p0']:,.0f})"),
+        ("largest class", f"{readable(facts.largest_class)} ({counts['p100']:,.0f})"),
+    ]
+    if facts.headers < facts.samples:
+        rows.append(("headers read", f"{facts.headers:,}"))
+    rows += [(name, f"{share:.1%}") for name, share in facts.formats.items()]
+    if facts.left_out:
+        rows.append(("left out as bad", f"{facts.left_out:,}"))
+    return rows
+
+
+def _unreadable(facts: "Facts") -> list[Text]:
+    """Lines, not table rows: a table would break long paths."""
+    from fastload.conversion.readers import readable
+
+    lines = [Text(f"not an image: {readable(path)}") for path in facts.unreadable[:SHOWN]]
+    return lines + [Text(f"not an image: {len(facts.unreadable) - SHOWN} more; --json lists all")] * (len(facts.unreadable) > SHOWN)
+
+
+def _spreads(facts: "Facts") -> list[list[str]]:
+    from fastload.conversion.units import human
+
+    pixels = [
+        [name, *(f"{value:,.0f} px" for value in values.values())] for name, values in (("height", facts.height), ("width", facts.width))
+    ]
+    return [
+        *pixels,
+        ["file size", *(human(value) for value in facts.size.values())],
+        ["samples per class", *(f"{value:,.0f}" for value in facts.per_class.values())],
+    ]

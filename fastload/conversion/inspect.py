@@ -1,0 +1,129 @@
+"""What lies at a path: counts, sizes and formats, from the index or from the files' headers."""
+
+import os
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload.conversion import samples
+from fastload.conversion.readers import file_sizes
+from fastload.errors import SourceError
+from fastload.sources import FileSource, Source, open_source
+from fastload.sources.shards import BAD, ShardSource
+from fastload.spec import Longs
+
+HEADERS = 10_000  # headers read from a folder, spread evenly; a share of 1 % is then known to about ±0.2 %
+START = 1 << 16  # bytes; headers with large colour profiles or previews need more, and get it
+PERCENTILES = (0, 5, 50, 95, 100)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A data set in numbers."""
+
+    path: str
+    kind: str  # "shards" or "folder"
+    samples: int
+    classes: int
+    bytes: int  # of the images
+    shards: int
+    headers: int  # how many samples the three below are from
+    formats: dict[str, float]  # name to share, 0..1, most frequent first
+    height: dict[str, float]  # percentile to px
+    width: dict[str, float]
+    size: dict[str, float]  # percentile to bytes
+    per_class: dict[str, float]  # percentile to samples
+    smallest_class: str
+    largest_class: str
+    left_out: int = 0  # samples that the conversion found bad
+    unreadable: list[str] = field(default_factory=list)  # of the headers that were read
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def inspect(where: str, headers: int = HEADERS) -> Facts:
+    """Facts about the data set at `where`; of a folder at most `headers` files are opened. Raises SourceError."""
+    source = open_source(where)
+    if isinstance(source, ShardSource):
+        return _shards(source)
+    if isinstance(source, FileSource):
+        return _folder(source, headers)
+    raise SourceError(f"{where}: cannot be inspected (got {type(source).__name__}); give a folder of classes or shards")
+
+
+def percentiles(values: NDArray[Any]) -> dict[str, float]:
+    """Minimum, 5 %, median, 95 % and maximum; empty without values."""
+    if not len(values):
+        return {}
+    return {f"p{rank}": float(value) for rank, value in zip(PERCENTILES, np.percentile(values, PERCENTILES), strict=True)}
+
+
+def shares(counts: Counter[str]) -> dict[str, float]:
+    return {name: count / counts.total() for name, count in counts.most_common()}
+
+
+def _shards(source: ShardSource) -> Facts:
+    columns = {name: source.index.columns[name].all() for name in ("height", "width", "size")}
+    counts: Counter[str] = Counter()
+    for batch in source.index.batches:
+        column = batch.column("format")
+        names = column.dictionary.to_pylist()
+        for place, count in enumerate(np.bincount(column.indices.to_numpy(), minlength=len(names)).tolist()):
+            counts[names[place]] += count
+    return Facts(
+        source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()), len(source.index.shards), len(source),
+        shares(+counts), percentiles(columns["height"]), percentiles(columns["width"]), percentiles(columns["size"]),
+        *_classes(source), left_out=_left_out(source.where),
+    )  # fmt: skip
+
+
+def _folder(source: FileSource, headers: int) -> Facts:
+    total = len(source)
+    chosen = np.unique(np.linspace(0, total - 1, min(headers, total)).astype(np.int64))
+    sizes = file_sizes(source.paths)
+    found: list[samples.Facts] = []
+    unreadable: list[str] = []
+    for sample in chosen.tolist():
+        facts = _header(source.paths[sample], int(sizes[sample]))
+        if facts is None or facts.format == "unknown":
+            unreadable.append(source.paths[sample])
+        else:
+            found.append(facts)
+    return Facts(
+        source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0, len(chosen),
+        shares(Counter(facts.format for facts in found)), percentiles(np.array([facts.height for facts in found])),
+        percentiles(np.array([facts.width for facts in found])), percentiles(sizes), *_classes(source), unreadable=unreadable,
+    )  # fmt: skip
+
+
+def _header(path: str, size: int) -> samples.Facts | None:
+    """Facts from a file's first bytes, from all of it if they are not enough; None if it cannot be read."""
+    if size <= 0:
+        return None
+    try:
+        with open(path, "rb") as file:
+            data = file.read(START)
+            facts = samples.headers(data)
+            if not facts.height and size > START:
+                facts = samples.headers(data + file.read(size - START))
+    except OSError:
+        return None
+    return facts
+
+
+def _classes(source: Source) -> tuple[dict[str, float], str, str]:
+    """Samples per class in percentiles, and the names of the smallest and the largest class."""
+    counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
+    return percentiles(counts), source.classes[int(counts.argmin())], source.classes[int(counts.argmax())]
+
+
+def _left_out(where: str) -> int:
+    try:
+        with open(os.path.join(where, BAD), "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:
+        return 0

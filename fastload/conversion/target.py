@@ -1,0 +1,181 @@
+"""The folder that a conversion writes: locked, cleaned, and committed by one rename.
+
+While `.fastload-index.arrow` lies in the folder, it is an unfinished conversion and all shards in it may be removed.
+Renaming that file to `index.arrow` is the commit; everything else is on disk by then.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+
+from fastload.conversion.units import human
+from fastload.errors import ConversionError
+from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SUM, TEMPORARY, sum_line
+
+UNFINISHED = TEMPORARY + INDEX
+CHUNK = 1 << 24  # bytes per write
+
+
+@contextlib.contextmanager
+def being_written(where: str, needed: int, *, overwrite: bool) -> Iterator[None]:
+    """Hold the folder `where` for a conversion of `needed` bytes; on any error nothing is left in it.
+
+    Raises ConversionError if it may not be written, is in use or has too little room, and for every OSError inside.
+    """
+    made: list[str] = []
+    try:
+        with translated(where, needed):
+            make_folders(where, made)
+            with locked(where):
+                check_empty(where, overwrite=overwrite)
+                discard(where)
+                check_room(where, needed)
+                try:
+                    write(os.path.join(where, UNFINISHED), b"")
+                    sync_folder(where)
+                    yield
+                except BaseException:
+                    with contextlib.suppress(OSError):  # the first error is the one to tell
+                        discard(where)
+                    raise
+    except BaseException:
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        raise
+
+
+def commit(where: str, shards: Sequence[tuple[str, str]], index: memoryview, checksum: int, bad: bytes) -> None:
+    """Make the data set visible. shards: (temporary name, final name); bad: the content of BAD, if any."""
+    names = list(shards)
+    for final, content in ((SUM, sum_line(checksum)), (BAD, bad)):
+        if content:
+            write(os.path.join(where, TEMPORARY + final), content)
+            names.append((TEMPORARY + final, final))
+    write(os.path.join(where, UNFINISHED), index)
+    remove_old(where)
+    for temporary, final in names:
+        os.rename(os.path.join(where, temporary), os.path.join(where, final))
+    sync_folder(where)
+    os.rename(os.path.join(where, UNFINISHED), os.path.join(where, INDEX))
+    try:
+        sync_folder(where)
+    except OSError:  # not known to be on disk: take it back
+        os.rename(os.path.join(where, INDEX), os.path.join(where, UNFINISHED))
+        raise
+
+
+def remove_old(where: str) -> None:
+    """The data set that is being replaced: the index first, for good, so that no old index meets a new shard."""
+    if os.path.exists(os.path.join(where, INDEX)):
+        os.unlink(os.path.join(where, INDEX))
+        sync_folder(where)
+    for name in os.listdir(where):
+        if is_part(name):
+            os.unlink(os.path.join(where, name))
+
+
+def discard(where: str) -> None:
+    """Remove what an unfinished conversion left; a committed data set is not touched."""
+    names = os.listdir(where)
+    if UNFINISHED not in names:
+        return
+    mine = [name for name in names if name.startswith(TEMPORARY) and name != UNFINISHED]
+    if INDEX not in names:
+        mine += [name for name in names if is_part(name)]
+    for name in (*mine, UNFINISHED):  # the mark goes last: a kill in between leaves it to the next run
+        os.unlink(os.path.join(where, name))
+
+
+def is_part(name: str) -> bool:
+    """Whether a file name belongs to a data set, beside the index."""
+    return name in (SUM, BAD) or SHARD_NAME.fullmatch(name) is not None
+
+
+def check_empty(where: str, *, overwrite: bool) -> None:
+    """Refuse a folder that holds anything but an unfinished conversion or, with `overwrite`, a data set."""
+    names = os.listdir(where)
+    if INDEX in names and not overwrite:
+        raise ConversionError(f"{where}: holds a data set already; give another folder, or --overwrite to replace it")
+    ours = INDEX in names or UNFINISHED in names
+    foreign = sorted(name for name in names if not (ours and (name == INDEX or name.startswith(TEMPORARY) or is_part(name))))
+    if foreign:
+        more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+        raise ConversionError(f"{where}: is not empty (holds {', '.join(map(repr, foreign[:3]))}{more}); give a new or empty folder")
+
+
+def check_room(where: str, needed: int) -> None:
+    free = shutil.disk_usage(where).free
+    if free < needed:
+        raise ConversionError(
+            f"{where}: too little room (needs up to {human(needed)}, {human(free)} free); free some or give another folder"
+        )
+
+
+def make_folders(where: str, made: list[str]) -> None:
+    """Create the folder and its parents; appends to `made` those that were not there, outermost first."""
+    if os.path.isdir(where):
+        return
+    if os.path.lexists(where):
+        raise ConversionError(f"{where}: is a file, want a folder; give another path")
+    parent = os.path.dirname(where)
+    if parent:
+        make_folders(parent, made)
+    os.mkdir(where)
+    made.append(where)
+    sync_folder(parent or ".")
+
+
+@contextlib.contextmanager
+def locked(where: str) -> Iterator[None]:
+    """One conversion at a time; the lock goes with the process, so a killed one leaves none."""
+    folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        raise ConversionError(f"{where}: another conversion is writing there; wait for it or give another folder") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def translated(where: str, needed: int) -> Iterator[None]:
+    """Every OSError as one line of what happened and what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = f"{where}: cannot be written ({error.strerror or error}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            text = f"{what}; needs up to {human(needed)}); free some room or give another folder; nothing was left there"
+        else:
+            text = f"{what}); check the folder's permissions and its disk; nothing was left there"
+        raise ConversionError(text) from error
+
+
+def write(path: str, content: bytes | memoryview) -> None:
+    """A file with this content, on disk when this returns."""
+    view = memoryview(content)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        while view:
+            view = view[os.write(file, view[:CHUNK]) :]
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def sync_folder(where: str) -> None:
+    """Names in the folder are on disk when this returns."""
+    folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

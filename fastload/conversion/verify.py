@@ -1,0 +1,190 @@
+"""Read everything again and name what is damaged: file, byte range, sample."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fastload import _native
+from fastload.conversion import samples, tar, workers
+from fastload.conversion.readers import FolderReader, open_reader
+from fastload.conversion.workers import Advance, Stop
+from fastload.errors import SourceError
+from fastload.sources.shards import INDEX, Index, import_arrow, read_index
+from fastload.spec import Longs
+
+READ = 1 << 20  # bytes; what a disk error makes unreadable at once
+FILES_PER_TASK = 64
+
+
+class Damage(NamedTuple):
+    """Something that is not as it was written."""
+
+    file: str
+    start: int  # first damaged byte; the payload's range where only its checksum is known
+    end: int
+    key: str | None  # of the sample, if it is one's
+    what: str
+
+    def __str__(self) -> str:
+        place = f", bytes {self.start}..{self.end}" if self.end > self.start else ""
+        return f"{self.file}{place}{f', sample {self.key}' if self.key is not None else ''}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of `verify`."""
+
+    kind: str  # "shards" or "folder"
+    files: int
+    samples: int
+    bytes: int  # read
+    damages: tuple[Damage, ...]
+
+
+def prepare(where: str) -> Index | FolderReader | Damage:
+    """What is to be checked at `where`: an index with its shards, a folder, or an index that is itself damaged.
+
+    Raises SourceError if there is no data set.
+    """
+    path = os.path.join(where, INDEX)
+    if not os.path.exists(path):
+        reader = open_reader(where)
+        if not isinstance(reader, FolderReader):
+            raise SourceError(f"{where}: cannot be verified (got {type(reader.source).__name__}); give a folder of classes or shards")
+        return reader
+    import_arrow(where)  # its absence is no damage
+    try:
+        index = read_index(where)
+    except SourceError as error:
+        return Damage(path, 0, 0, None, str(error).removeprefix(f"{path}: "))
+    if problems := index.row_problems():
+        return Damage(path, 0, 0, None, problems[0].removeprefix(f"{path}: "))
+    return index
+
+
+def verify(prepared: Index | FolderReader | Damage, count: int | None = None, advance: Advance = workers.ignore) -> Report:
+    """Check everything with `count` workers (None: one per processor)."""
+    count = count or workers.default_count()
+    if isinstance(prepared, Damage):
+        return Report("shards", 1, 0, 0, (prepared,))
+    if isinstance(prepared, Index):
+        return verify_shards(prepared, count, advance)
+    return verify_folder(prepared, count, advance)
+
+
+def verify_folder(reader: FolderReader, count: int, advance: Advance) -> Report:
+    """Decode every image."""
+
+    def work(start: int, stop: Stop) -> list[Damage]:
+        found = []
+        for sample in range(start, min(start + FILES_PER_TASK, total)):
+            stop.check()
+            try:
+                samples.examine(reader.read(sample), check=True)
+            except samples.BadSampleError as error:
+                found.append(Damage(reader.source.paths[sample], 0, 0, None, str(error)))
+            advance(1, int(reader.sizes[sample]))
+        return found
+
+    total = len(reader)
+    found = workers.run(range(0, total, FILES_PER_TASK), work, count)
+    return Report("folder", total, total, int(np.maximum(reader.sizes, 0).sum()), tuple(damage for part in found for damage in part))
+
+
+def verify_shards(index: Index, count: int, advance: Advance) -> Report:
+    """Compare every checksum: each shard's and each payload's; the index's was compared when it was opened."""
+    rows = rows_of(index)
+    count = workers.fitting(count, max(shard.bytes for shard in index.shards))
+    parts = workers.run(range(len(index.shards)), lambda shard, stop: read_and_check(index, shard, rows[shard], advance, stop), count)
+    found = [damage for part in parts for damage in part]
+    return Report("shards", len(index.shards) + 1, len(index), sum(shard.bytes for shard in index.shards), tuple(found))
+
+
+def rows_of(index: Index) -> list[Longs]:
+    """Index rows of each shard, in the order of their offsets."""
+    shard, offset = index.columns["shard"].all(), index.columns["offset"].all()
+    order = np.lexsort((offset, shard))
+    return np.split(order, np.searchsorted(shard[order], np.arange(1, len(index.shards))))
+
+
+def read_and_check(index: Index, shard: int, rows: Longs, advance: Advance, stop: Stop) -> list[Damage]:
+    """Everything that is wrong with one shard."""
+    path = os.path.join(index.where, index.shards[shard].name)
+    stop.check()
+    try:
+        data, found = read_shard(path)
+    except OSError as error:
+        advance(len(rows), 0)
+        return [Damage(path, 0, 0, None, f"cannot be read ({error.strerror}); restore it, or convert again")]
+    found += check_shard(index, shard, rows, data)
+    advance(len(rows), len(data))
+    return found
+
+
+def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
+    """A file's bytes; where the disk cannot read, zeros and a Damage. Raises OSError if it cannot be opened at all."""
+    found = []
+    file = os.open(path, os.O_RDONLY)
+    try:
+        data = np.empty(os.fstat(file).st_size, np.uint8).data
+        for start in range(0, len(data), READ):
+            part = data[start : start + READ]
+            try:
+                got = os.preadv(file, [part], start)
+            except OSError as error:
+                got = 0
+                found.append(Damage(path, start, start + len(part), None, f"cannot be read ({error.strerror}); check the disk"))
+            part[got:] = bytes(len(part) - got)
+    finally:
+        os.close(file)
+    return data, found
+
+
+def check_shard(index: Index, shard: int, rows: Longs, data: memoryview) -> list[Damage]:
+    """Compare a shard's bytes with what the index says. rows: the shard's samples in the order of their offsets."""
+    path, want = os.path.join(index.where, index.shards[shard].name), index.shards[shard]
+    found = list(_payloads(index, path, rows, data))
+    got = _native.xxh3(data)
+    if got == want.checksum and not found:
+        return []
+    found += _frames(index, path, rows, data)
+    if len(data) != want.bytes:
+        start, end = sorted((len(data), want.bytes))
+        found.append(Damage(path, start, end, None, f"size differs (got {len(data)} bytes, want {want.bytes})"))
+    if not found:
+        found.append(Damage(path, 0, len(data), None, f"checksum of the whole file differs (got {got:016x}, want {want.checksum:016x})"))
+    return sorted(found, key=lambda damage: damage.start)
+
+
+def _payloads(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[Damage]:
+    offsets, sizes, wants = (index.columns[name][rows].tolist() for name in ("offset", "size", "checksum"))
+    for row, offset, size, want in zip(rows.tolist(), offsets, sizes, wants, strict=True):
+        if offset + size > len(data):
+            yield Damage(path, offset, offset + size, index.key(row), f"is cut off (the shard ends at byte {len(data)})")
+        elif (got := _native.xxh3(data[offset : offset + size])) != want:
+            yield Damage(path, offset, offset + size, index.key(row), f"checksum of the image differs (got {got:016x}, want {want:016x})")
+
+
+def _frames(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[Damage]:
+    """Damage between the payloads: what must stand there follows from the index, so the very bytes can be named."""
+    offsets, sizes, labels = (index.columns[name][rows].tolist() for name in ("offset", "size", "label"))
+    end = 0
+    for row, offset, size, label in zip(rows.tolist(), offsets, sizes, labels, strict=True):
+        key = index.key(row)
+        head = tar.before(key, samples.extension(index.format(row)), size)
+        tail = tar.after(key, label, size)
+        end = offset + size + len(tail)
+        for start, want in ((offset - len(head), head), (offset + size, tail)):
+            yield from _compare(path, start, data, want, key)
+    yield from _compare(path, end, data, tar.END, None)
+
+
+def _compare(path: str, start: int, data: memoryview, want: bytes, key: str | None) -> Iterator[Damage]:
+    got = bytes(data[start : start + len(want)])
+    if got == want or start >= len(data):  # a cut is reported as such
+        return
+    differ = [at for at, byte in enumerate(want) if at >= len(got) or got[at] != byte]
+    yield Damage(path, start + differ[0], start + differ[-1] + 1, key, "tar header, label or padding differs")

@@ -1,0 +1,62 @@
+"""Threads for reading, checking and hashing: all of it runs outside Python's lock."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Advance = Callable[[int, int], None]  # images, bytes done since the last call; from any thread
+MEMORY_SHARE = 0.5  # of the machine's memory that shards under construction may take
+
+
+class StoppedError(Exception):
+    """Another task has failed, or the user has interrupted: this one gives up."""
+
+
+class Stop:
+    """Asked between two samples, so that an interrupt is obeyed at once."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def ask(self) -> None:
+        self._event.set()
+
+    def check(self) -> None:
+        if self._event.is_set():
+            raise StoppedError
+
+
+def default_count() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def fitting(count: int, task_bytes: int) -> int:
+    """At most `count` workers, so many that each can hold task_bytes."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(count, int(memory * MEMORY_SHARE) // max(1, task_bytes)))
+
+
+def run(tasks: Iterable[Task], work: Callable[[Task, Stop], Result], count: int) -> list[Result]:
+    """`work` on every task; results in the order of the tasks. The first error stops all and is raised."""
+    stop = Stop()
+    with ThreadPoolExecutor(count, thread_name_prefix="fastload-convert") as pool:
+        futures = [pool.submit(work, task, stop) for task in tasks]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:  # KeyboardInterrupt too: the pool's end waits for its threads
+            stop.ask()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def ignore(images: int, count: int) -> None:
+    """An Advance that shows nothing."""

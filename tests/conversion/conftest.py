@@ -1,0 +1,91 @@
+"""Small data sets made on the spot, and children that may die."""
+
+import io
+import os
+import pickle
+import signal
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fastload.conversion import job
+
+
+def encode(height: int, width: int, seed: int = 0, mode: str = "RGB", format: str = "JPEG", **how: object) -> bytes:
+    channels = {"L": 1, "RGB": 3, "CMYK": 4, "I;16": 1}[mode]
+    pixels = np.random.default_rng(seed).integers(0, 256, (height, width, channels), np.uint8)
+    if mode == "I;16":
+        image = Image.fromarray(pixels[:, :, 0].astype(np.uint16) * 257)
+    else:
+        image = Image.fromarray(pixels if channels > 1 else pixels[:, :, 0], mode=None if mode != "CMYK" else "CMYK")
+    out = io.BytesIO()
+    image.save(out, format, **how)
+    return out.getvalue()
+
+
+def write_tree(root: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return root
+
+
+def convert(source: Path | str, target: Path | str, **options: object) -> job.Summary:
+    """A whole conversion with one worker, unless told otherwise."""
+    return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, **options})))
+
+
+def in_child(work: Callable[[], object], uid: int | None = None, kill_after: float | None = None) -> object:
+    """Run `work` in a fork: its result, its exception, or -signal. uid: as another user; kill_after: SIGKILL then, s."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks where a library has threads
+        child = os.fork()
+    if child == 0:
+        try:
+            if uid is not None:
+                os.setgroups([])
+                os.setuid(uid)
+            try:
+                result = work()
+            except Exception as error:
+                result = error
+            os.write(writer, pickle.dumps(result))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    if kill_after is not None:
+        import time
+
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
+    with open(reader, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else pickle.loads(said)
+
+
+class Tools:
+    """What tests of this folder share; importlib mode has no imports between test files."""
+
+    encode = staticmethod(encode)
+    write_tree = staticmethod(write_tree)
+    convert = staticmethod(convert)
+    in_child = staticmethod(in_child)
+
+
+@pytest.fixture(scope="session")
+def tools() -> type[Tools]:
+    return Tools
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Seven images in two classes, none square."""
+    files = {f"{'cat' if n % 2 else 'dog'}/{n}.JPEG": encode(11 + n, 17 + 2 * n, n, quality=60) for n in range(7)}
+    return write_tree(tmp_path / "small", files)

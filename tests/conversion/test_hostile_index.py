@@ -1,0 +1,252 @@
+"""No index makes `open_source` crash, hang, or raise anything but SourceError; no single flipped bit passes."""
+
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fastload import _native
+from fastload.conversion import index_writer
+from fastload.errors import SourceError
+from fastload.sources import open_source, shards
+
+SIDES = {"index_offset", "index_size"}
+
+
+@pytest.fixture
+def data(tools, tmp_path):
+    """Two images as a converted data set."""
+    root = tools.write_tree(tmp_path / "in", {"a/0.jpg": tools.encode(5, 9), "b/1.jpg": tools.encode(6, 8, 1)})
+    tools.convert(root, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def put(folder, content, *, signed=True):
+    """Replace the index; signed: with the checksum that fits, as an attacker would."""
+    (folder / "index.arrow").write_bytes(content)
+    if signed:
+        (folder / "index.arrow.xxh3").write_bytes(shards.sum_line(_native.xxh3(content)))
+
+
+def refusal(folder):
+    with pytest.raises(SourceError) as refused:
+        open_source(folder)
+    return str(refused.value)
+
+
+def test_every_flipped_bit_is_found(data):
+    for name in ("index.arrow", "index.arrow.xxh3"):
+        content = bytearray((data / name).read_bytes())
+        with open(data / name, "r+b", buffering=0) as file:
+            for at, byte in enumerate(content):
+                for bit in range(8):
+                    file.seek(at)
+                    file.write(bytes([byte ^ 1 << bit]))
+                    with pytest.raises(SourceError):
+                        shards.load(str(data))
+                file.seek(at)
+                file.write(bytes([byte]))
+    assert len(open_source(data)) == 2
+
+
+def test_every_truncation_is_found(data):
+    for name in ("index.arrow", "index.arrow.xxh3"):
+        content = (data / name).read_bytes()
+        for length in range(len(content)):
+            (data / name).write_bytes(content[:length])
+            refusal(data)
+        (data / name).write_bytes(content + b"\n")
+        refusal(data)
+        (data / name).write_bytes(content)
+    assert len(open_source(data)) == 2
+
+
+def test_text_of_a_damaged_index(data):
+    content = bytearray((data / "index.arrow").read_bytes())
+    want = f"{_native.xxh3(bytes(content)):016x}"
+    content[100] ^= 4
+    put(data, content, signed=False)
+    got = f"{_native.xxh3(bytes(content)):016x}"
+    text = f"is damaged (checksum got {got}, index.arrow.xxh3 says '{want}'); restore both, or convert again"
+    assert refusal(data) == f"{data}/index.arrow: {text}"
+
+
+def test_missing_and_empty_parts(data):
+    content = (data / "index.arrow").read_bytes()
+    put(data, b"")
+    assert refusal(data) == f"{data}/index.arrow: is empty (0 bytes); convert again"
+    put(data, content)
+    (data / "index.arrow.xxh3").unlink()
+    text = "cannot be read (No such file or directory); restore it, or convert again"
+    assert refusal(data) == f"{data}/index.arrow.xxh3: {text}"
+    (data / "index.arrow").unlink()
+    (data / "index.arrow.xxh3").write_bytes(b"x")
+    text = "shards without index.arrow, so a conversion did not finish; run fastload convert again"
+    assert refusal(data) == f"{data}: {text}"
+
+
+def test_signed_mutations_never_crash(data):
+    """An attacker can make the checksum fit, so the parser itself must hold. 1500 seeded mutations."""
+    content = (data / "index.arrow").read_bytes()
+    draw = random.Random(1)
+    opened = 0
+    for _ in range(1500):
+        changed = bytearray(content)
+        for _ in range(draw.choice((1, 1, 2, 8))):
+            at = draw.randrange(len(changed) - 8)
+            kind = draw.randrange(5)
+            if kind == 0:
+                changed[at] ^= 1 << draw.randrange(8)
+            elif kind == 1:
+                changed[at : at + 4] = draw.choice((0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000)).to_bytes(4, "little")
+            elif kind == 2:
+                at &= ~7
+                changed[at : at + 8] = draw.choice((0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1)).to_bytes(8, "little")
+            elif kind == 3:
+                del changed[at : at + draw.randrange(1, 64)]
+            else:
+                changed = changed[: at + 8]
+            if len(changed) < 16:
+                break
+        put(data, bytes(changed))
+        try:
+            source = open_source(data)
+        except SourceError:
+            continue
+        opened += 1
+        file, offset, size, _ = source.locate(np.arange(len(source)))
+        for sample in range(len(source)):
+            source.files.read(int(file[sample]), int(offset[sample]), int(size[sample]))
+            source.name(sample)
+    assert opened > 10  # some bits mean nothing: then the data set is as it was
+
+
+def rewritten(data, change=None, text=None, **how):
+    """The index with its columns or metadata changed."""
+    with pa.OSFile(str(data / "index.arrow")) as file:
+        reader = pa.ipc.open_file(file)
+        table, said = reader.read_all(), json.loads(reader.schema.metadata[b"fastload"])
+    arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
+    arrays.update(change or {})
+    said.update(text or {})
+    schema = pa.schema([pa.field(name, array.type, nullable=name in SIDES) for name, array in arrays.items()])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema.with_metadata({b"fastload": json.dumps(said)}), **how) as writer:
+        writer.write_table(pa.Table.from_arrays(list(arrays.values()), schema=writer_schema(schema, said)), max_chunksize=4096)
+    return sink.getvalue().to_pybytes()
+
+
+def writer_schema(schema, said):
+    return schema.with_metadata({b"fastload": json.dumps(said)})
+
+
+def test_other_arrow_files(data):
+    path = f"{data}/index.arrow"
+    plain = pa.table({"x": [1, 2]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, plain.schema) as writer:
+        writer.write_table(plain)
+    put(data, sink.getvalue().to_pybytes())
+    assert refusal(data) == f"{path}: is an Arrow file of another program (no metadata 'fastload'); give a converted data set"
+    for content in (b"x", b"ARROW1\0\0", b"ARROW1\0\0ARROW1", b"PAR1" * 9, bytes(100), b"\xff" * 5000):
+        put(data, content)
+        assert refusal(data).startswith(f"{path}: is not a fastload index (")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ({"version": 2}, "format version is 2, this fastload reads 1; use the fastload that wrote it"),
+        ({"samples": 3}, "a record batch has 2 rows and 0 nulls, want 3 and 0; convert again"),
+        ({"samples": 2**62}, f"has 1 record batches, want {2**50} for {2**62} samples; convert again"),
+        ({"samples": 4097}, "has 1 record batches, want 2 for 4097 samples; convert again"),
+        ({"samples": 0}, "holds no samples; convert again"),
+        ({"samples": True}, "holds no samples; convert again"),
+        ({"shards": []}, "holds no samples; convert again"),
+        ({"classes": [1]}, "is not a fastload index (a class name is not text); convert again"),
+        ({"classes": None}, "is not a fastload index ('NoneType' object is not iterable); convert again"),
+        (
+            {"shards": [{"name": "../in/a.tar", "bytes": 5, "xxh3": "0"}]},
+            "is not a fastload index (shard '../in/a.tar' of 5 bytes); convert again",
+        ),
+        (
+            {"shards": [{"name": "shard-000000.tar", "bytes": -5, "xxh3": "0"}]},
+            "is not a fastload index (shard 'shard-000000.tar' of -5 bytes); convert again",
+        ),
+    ],
+)
+def test_metadata(data, text, said):
+    put(data, rewritten(data, text=text))
+    assert refusal(data) == f"{data}/index.arrow: {said}"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"offset": pa.array([512, 2**63 - 1])}, "bytes outside the shard in 1 of 2 rows (first: row 1); convert again"),
+        ({"size": pa.array([2**63 - 1, 2**63 - 1])}, "bytes outside the shard in 2 of 2 rows (first: row 0); convert again"),
+        ({"size": pa.array([5, 0])}, "bytes outside the shard in 1 of 2 rows (first: row 1); convert again"),
+        ({"offset": pa.array([-1, -(2**63)])}, "bytes outside the shard in 2 of 2 rows (first: row 0); convert again"),
+        ({"shard": pa.array([0, 1], pa.int32())}, "bytes outside the shard in 1 of 2 rows (first: row 1); convert again"),
+        ({"shard": pa.array([-(2**31), 0], pa.int32())}, "bytes outside the shard in 1 of 2 rows (first: row 0); convert again"),
+        ({"label": pa.array([0, 2])}, "label outside 0..1 in 1 of 2 rows (first: row 1); convert again"),
+        ({"label": pa.array([-1, 0])}, "label outside 0..1 in 1 of 2 rows (first: row 0); convert again"),
+        ({"size": pa.array([1, 2], pa.int32())}, "has other columns than version 1 of the format; convert again"),
+        ({"more": pa.array([1, 2])}, "has other columns than version 1 of the format; convert again"),
+    ],
+)
+def test_columns(data, change, said):
+    put(data, rewritten(data, change))
+    assert refusal(data) == f"{data}/index.arrow: {said}"
+
+
+def test_compressed_index_is_refused(data):
+    put(data, rewritten(data, options=pa.ipc.IpcWriteOptions(compression="zstd")))
+    assert refusal(data) == f"{data}/index.arrow: is not a fastload index (column shard is compressed or not aligned); convert again"
+
+
+def test_all_problems_at_once(data):
+    change = {"label": pa.array([9, 9]), "offset": pa.array([-1, -1])}
+    put(data, rewritten(data, change))
+    (data / "shard-000000.tar").write_bytes(b"short")
+    size = json.loads(pa.ipc.open_file(pa.py_buffer((data / "index.arrow").read_bytes())).schema.metadata[b"fastload"])["shards"][0][
+        "bytes"
+    ]
+    assert refusal(data).splitlines() == [
+        f"{data}/index.arrow: bytes outside the shard in 2 of 2 rows (first: row 0); convert again",
+        f"{data}/index.arrow: label outside 0..1 in 2 of 2 rows (first: row 0); convert again",
+        f"{data}/shard-000000.tar: size differs (got 5 bytes, want {size}); restore it, or convert again",
+    ]
+    (data / "shard-000000.tar").unlink()
+    assert refusal(data).splitlines()[2] == (
+        f"{data}/shard-000000.tar: cannot be opened (No such file or directory); restore it, or convert again"
+    )
+
+
+def test_a_large_index_opens(tmp_path):
+    """100 000 samples in 20 shards: rows, names and locations at both ends. The shards are sparse files."""
+    count, per = 100_000, 5000
+    names = [shards.Shard(f"shard-{n:06d}.tar", per * 2048, n) for n in range(count // per)]
+    for shard in names:
+        with open(tmp_path / shard.name, "wb") as file:
+            file.truncate(shard.bytes)
+    place = np.arange(count)
+    columns = {
+        "shard": place // per, "offset": place % per * 2048 + 512, "size": np.full(count, 1000), "label": place % 10,
+        "height": np.full(count, 3), "width": np.full(count, 5), "checksum": place,
+    }  # fmt: skip
+    arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in shards.NUMBERS.items()}
+    arrays["key"] = pa.array([f"c/{n}" for n in range(count)])
+    arrays["format"] = pa.array(["png"] * count).dictionary_encode()
+    arrays["index_offset"] = arrays["index_size"] = pa.nulls(count, pa.int64())
+    put(tmp_path, bytes(index_writer.encode(pa, arrays, index_writer.metadata(count, [str(n) for n in range(10)], names))))
+    source = open_source(tmp_path)
+    assert len(source) == count
+    np.testing.assert_array_equal(source.labels, columns["label"])
+    chosen = np.random.default_rng(0).permutation(count)
+    file, offset, size, checksum = source.locate(chosen)
+    for got, name in ((file, "shard"), (offset, "offset"), (size, "size"), (checksum, "checksum")):
+        np.testing.assert_array_equal(got, columns[name][chosen])
+    assert source.name(99_999) == f"{tmp_path}/shard-000019.tar:c/99999"
