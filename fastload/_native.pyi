@@ -109,7 +109,11 @@ class Pool:
 
 @final
 class Job:
-    """The samples of one batch on their way through the pool."""
+    """The samples of one batch on their way through the pool.
+
+    Between `fetch` or `run` and the end of the wait for it, everything but the waits raises RuntimeError; so does all once the
+    Pool object is dropped with tasks of this job left (keep the pool).
+    """
 
     def __len__(self) -> int: ...
     def wait_fetched(self) -> None:
@@ -117,7 +121,7 @@ class Job:
 
     @property
     def status(self) -> NDArray[np.uint8]:
-        """uint8 [N]: OK, FOREIGN or FAILED, as of the last wait."""
+        """uint8 [N]: OK, FOREIGN or FAILED."""
 
     @property
     def sizes(self) -> NDArray[np.int32]:

@@ -80,7 +80,7 @@ class Runner:
     def start(self, job: _native.Job, crops: Any, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
-        job.run(crops, self.filter, table, out, self.height, self.width, self.host_channels_last)
+        job.run(crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER)
 
     def finish(self, job: _native.Job, work: Work, crops: Any, out: Any) -> None:
         """Wait until `out` is whole; raises SampleError for the first sample that nobody can decode."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import PIL
 import torch
 from PIL import Image
 
@@ -25,6 +26,8 @@ DECODE_ERRORS = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, EOFError, ArithmeticError, MemoryError, RuntimeError,
     struct.error, zlib.error, Image.DecompressionBombError,
 )  # fmt: skip
+# Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine follows the installed one.
+PASS_ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
 RESAMPLING = {name.lower(): value for name, value in Image.Resampling.__members__.items()}
 
 

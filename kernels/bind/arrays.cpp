@@ -1,0 +1,58 @@
+// Texts of the array checks.
+#include "bind/arrays.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+std::string text(const int64_t* shape, size_t count) {
+  std::string out = "[";
+  for (size_t i = 0; i < count; ++i)
+    out += (i ? ", " : "") + (shape[i] == kAny ? std::string("any") : std::to_string(shape[i]));
+  return out + "]";
+}
+
+bool contiguous(const Facts& got) {
+  if (std::count(got.shape.begin(), got.shape.end(), 0) > 0) return true;
+  int64_t want = 1;
+  for (size_t i = got.shape.size(); i-- > 0; want *= got.shape[i])
+    if (got.shape[i] > 1 && got.strides[i] != want) return false;
+  return true;
+}
+
+bool fits(const Facts& got, std::initializer_list<int64_t> shape) {
+  if (got.shape.size() != shape.size()) return false;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape.begin()[i] != kAny && shape.begin()[i] != got.shape[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+std::string name(nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(type.code);
+  const char* kind = code == Code::Int      ? "int"
+                     : code == Code::UInt   ? "uint"
+                     : code == Code::Float  ? "float"
+                     : code == Code::Bool   ? "bool"
+                     : code == Code::Bfloat ? "bfloat"
+                                            : "other";
+  return kind + std::to_string(type.bits);
+}
+
+void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape) {
+  if (!fits(got, shape))
+    refuse(where, "shape", text(got.shape.data(), got.shape.size()), text(shape.begin(), shape.size()));
+  if (!contiguous(got)) refuse(where, "memory layout", "strided", "C-contiguous");
+}
+
+void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape, nb::dlpack::dtype type) {
+  if (got.type != type) refuse(where, "dtype", name(got.type), name(type));
+  check(where, got, shape);
+}
+
+}  // namespace fl::bind

@@ -1,0 +1,38 @@
+// One function per topic adds its part to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bind/arrays.h"
+#include "core/files.h"
+#include "core/pool.h"
+#include "cpu/store.h"
+
+namespace fl::bind {
+
+// Python's Files and Pool: the engine's objects may outlive them, since jobs share them.
+struct PyFiles {
+  std::shared_ptr<const Files> files;
+};
+
+struct PyPool {
+  std::shared_ptr<Pool> pool;
+  ~PyPool();  // closes it: queued tasks are dropped
+};
+
+void bind_random(nb::module_& m);
+void bind_images(nb::module_& m);
+void bind_files(nb::module_& m);
+void bind_pool(nb::module_& m);
+void bind_job(nb::module_& m);
+
+// Checks table and out of a STORE against each other; `shape` is what out must have.
+cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
+                        std::initializer_list<int64_t> shape, bool channels_last);
+
+}  // namespace fl::bind

@@ -1,0 +1,56 @@
+// class Files.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/bind.h"
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+void check_file(const PyFiles& self, int64_t file, const char* where) {
+  if (file < 0 || file >= self.files->count()) {
+    throw std::out_of_range(std::string(where) + ": no such file (got " + std::to_string(file) + ", want 0.." +
+                            std::to_string(self.files->count() - 1) + ")");
+  }
+}
+
+nb::bytes read(const PyFiles& self, int64_t file, int64_t offset, int64_t size) {
+  check_file(self, file, "Files.read");
+  if (offset < 0) refuse("Files.read", "offset", std::to_string(offset), "0 or more");
+  if (size < kToEnd) refuse("Files.read", "size", std::to_string(size), "-1 or more");
+  std::vector<uint8_t> bytes;
+  {
+    const nb::gil_scoped_release unlocked;
+    self.files->read({file, offset, size}, [&](int64_t length) {
+      bytes.resize(length);
+      return bytes.data();
+    });
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+void bind_files(nb::module_& m) {
+  nb::class_<PyFiles>(m, "Files", nb::is_final())
+      .def(
+          "__init__",
+          [](PyFiles* self, std::vector<std::string> paths, bool keep_open) {
+            new (self) PyFiles{std::make_shared<const Files>(std::move(paths), keep_open)};
+          },
+          "paths"_a, "keep_open"_a)
+      .def("__len__", [](const PyFiles& self) { return self.files->count(); })
+      .def(
+          "path",
+          [](const PyFiles& self, int64_t file) {
+            check_file(self, file, "Files.path");
+            return self.files->path(file);
+          },
+          "file"_a)
+      .def("read", &read, "file"_a, "offset"_a, "size"_a);
+}
+
+}  // namespace fl::bind

@@ -1,0 +1,159 @@
+// Functions on one image: probe, decode, crop_resize, store; and what this build is made of.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bind/bind.h"
+#include "core/error.h"
+#include "core/sample.h"
+#include "cpu/targets.h"
+#include "cuda/store.h"
+#include "jpeg/turbo.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
+
+cpu::Target parse_target(const std::string& name) {
+  if (name == "scalar") return cpu::Target::kScalar;
+  if (name == "best") return cpu::Target::kBest;
+  refuse("target", "unknown", '"' + name + '"', "scalar or best");
+}
+
+class Buffered {  // a bytes-like object, held while it is read
+ public:
+  explicit Buffered(const nb::handle& data) {
+    if (PyObject_GetBuffer(data.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~Buffered() { PyBuffer_Release(&buffer_); }
+  Buffered(const Buffered&) = delete;
+  Buffered& operator=(const Buffered&) = delete;
+  Bytes bytes() const { return {static_cast<const uint8_t*>(buffer_.buf), static_cast<size_t>(buffer_.len)}; }
+
+ private:
+  Py_buffer buffer_;
+};
+
+uint64_t hash(const nb::object& data) {
+  const Buffered held(data);
+  const nb::gil_scoped_release unlocked;
+  return xxh3(held.bytes());
+}
+
+std::tuple<int, int, int, int, std::string> probe_image(const nb::bytes& data) {
+  const Header header = probe(view(data));
+  return {header.status, header.height, header.width, header.components, header.format};
+}
+
+nb::object decode(const nb::bytes& data) {
+  const Header header = probe(view(data));
+  if (header.status != kOk) throw std::invalid_argument("decode: " + header.why);
+  const size_t line = static_cast<size_t>(header.width) * kChannels;
+  uint8_t* pixels = nullptr;
+  {
+    const nb::gil_scoped_release unlocked;
+    Scratch scratch;
+    const Region whole{0, 0, header.height, header.width};
+    const jpeg::Decoded decoded = jpeg::decode_region(view(data), header.height, header.width, whole, scratch);
+    if (!decoded.ok()) throw std::invalid_argument("decode: " + decoded.error);
+    pixels = new uint8_t[line * header.height];
+    for (int y = 0; y < header.height; ++y) std::copy_n(decoded.image.row(y), line, pixels + y * line);
+  }
+  const nb::capsule owner(pixels, [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
+  const size_t shape[] = {static_cast<size_t>(header.height), static_cast<size_t>(header.width), kChannels};
+  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(pixels, 3, shape, owner));
+}
+
+void crop_resize(const Input& image, const Input& crop, const Output& out, const std::string& filter,
+                 const std::string& target, const std::string& order) {
+  const uint8_t* from = checked<uint8_t>("crop_resize: image", image, {kAny, kAny, kChannels});
+  uint8_t* to = checked<uint8_t>("crop_resize: out", out, {kAny, kAny, kChannels});
+  Crop how;
+  std::memcpy(&how, checked<int32_t>("crop_resize: crop", crop, {9}), sizeof how);
+  const auto height = static_cast<int>(image.shape(0)), width = static_cast<int>(image.shape(1));
+  const auto out_height = static_cast<int>(out.shape(0)), out_width = static_cast<int>(out.shape(1));
+  const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
+  const cpu::Target on = parse_target(target);
+  cpu::check_crop(how, height, width, out_height, out_width, "crop_resize");
+  const nb::gil_scoped_release unlocked;
+  cpu::CropPlan plan;
+  cpu::plan_crop(how, by, out_height, out_width, plan);
+  cpu::CropScratch scratch;
+  const Image source{from, height, width, static_cast<ptrdiff_t>(width) * kChannels, false};
+  const Pixels result{to, out_height, out_width, static_cast<ptrdiff_t>(out_width) * kChannels};
+  cpu::crop_resize(source.part(plan.source), plan, result, scratch, on);
+}
+
+void store(const Input& image, const std::optional<Input>& table, const Output& out, bool channels_last,
+           const std::string& target) {
+  const uint8_t* from = checked<uint8_t>("store: image", image, {kAny, kAny, kChannels});
+  const auto height = static_cast<int64_t>(image.shape(0)), width = static_cast<int64_t>(image.shape(1));
+  const cpu::Target on = parse_target(target);
+  const cpu::Format format = channels_last ? check_store("store", table, out, {height, width, kChannels}, true)
+                                           : check_store("store", table, out, {kChannels, height, width}, false);
+  void* to = out.data();
+  const nb::gil_scoped_release unlocked;
+  cpu::store(from, height * width, format, to, on);
+}
+
+void store_cuda(uintptr_t images, uintptr_t table, uintptr_t out, int64_t count, int64_t height, int64_t width,
+                int item_size, bool channels_last, uintptr_t stream) {
+  const auto by = [&] { return std::to_string(count) + " of " + std::to_string(height) + "x" + std::to_string(width); };
+  if (count < 0 || height < 1 || width < 1 || height > kMaxPixels / width)
+    refuse("store_cuda", "images", by(), "at most " + std::to_string(kMaxPixels) + " px each");
+  if (item_size != 1 && item_size != 2 && item_size != 4)
+    refuse("store_cuda", "item_size", std::to_string(item_size), "1, 2 or 4");
+  if (table == 0 && item_size != 1) refuse("store_cuda", "no table", "item_size " + std::to_string(item_size), "1");
+  cuda::store({images, table, out, count, height, width, item_size, channels_last}, stream);
+}
+
+nb::dict versions() {
+  nb::dict out;
+  out["compiler"] = __VERSION__;
+  out["libjpeg-turbo"] = jpeg::turbo_version();
+  out["highway"] = cpu::highway_version();
+  out["xxhash"] = xxhash_version();
+  out["cuda"] = cuda::version();
+  return out;
+}
+
+}  // namespace
+
+cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
+                        std::initializer_list<int64_t> shape, bool channels_last) {
+  const nb::dlpack::dtype type = out.dtype();
+  check(where + ": out", Facts(out), shape);
+  const std::string got = name(type);
+  if (got != "uint8" && got != "uint16" && got != "float16" && got != "float32")
+    refuse(where + ": out", "dtype", got, "uint8, uint16, float16 or float32");
+  if (!table.has_value() && got != "uint8") refuse(where + ": out", "dtype without a table", got, "uint8");
+  if (table.has_value()) check(where + ": table", Facts(*table), {kChannels, 256}, type);
+  return {table.has_value() ? table->data() : nullptr, type.bits / 8, channels_last};
+}
+
+void bind_images(nb::module_& m) {
+  m.attr("OK") = static_cast<int>(kOk);
+  m.attr("FOREIGN") = static_cast<int>(kForeign);
+  m.attr("FAILED") = static_cast<int>(kFailed);
+  m.attr("cuda_built") = cuda::built;
+  m.def("targets", &cpu::targets);
+  m.def("versions", &versions);
+  m.def("xxh3", &hash, "data"_a);
+  m.def("probe", &probe_image, "data"_a);
+  m.def("decode", &decode, "data"_a);
+  m.def("crop_resize", &crop_resize, "image"_a.noconvert(), "crop"_a.noconvert(), "out"_a.noconvert(), "filter"_a,
+        "target"_a, "order"_a = "pillow13");
+  m.def("store", &store, "image"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(), "channels_last"_a,
+        "target"_a);
+  m.def("store_cuda", &store_cuda, "images"_a, "table"_a, "out"_a, "count"_a, "height"_a, "width"_a, "item_size"_a,
+        "channels_last"_a, "stream"_a, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace fl::bind

@@ -1,0 +1,136 @@
+// class Job. The GIL is given up in every wait, and taken ten times a second so that Ctrl-C works.
+#include "bind/job.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+constexpr std::chrono::milliseconds kSlice{100};
+
+void wait(PyJob& self, const char* where) {
+  for (bool done = false; !done;) {
+    {
+      const nb::gil_scoped_release unlocked;
+      done = self.job->wait(kSlice);
+    }
+    if (!done && PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  self.job->check_idle(where);
+}
+
+void wait_done(PyJob& self) {
+  wait(self, "Job.wait_done");
+  self.out.reset();  // its owner may use the memory again
+}
+
+Sample& sample(PyJob& self, int64_t n, const char* where) {
+  self.job->check_idle(where);
+  if (n < 0 || n >= self.job->size()) {
+    throw std::out_of_range(std::string(where) + ": no such sample (got " + std::to_string(n) + ", want 0.." +
+                            std::to_string(self.job->size() - 1) + ")");
+  }
+  return self.job->sample(n);
+}
+
+nb::object status(PyJob& self) {
+  self.job->check_idle("Job.status");
+  std::vector<uint8_t> out(self.job->size());
+  for (size_t n = 0; n < out.size(); ++n) out[n] = self.job->sample(n).status;
+  return to_numpy<uint8_t, 1>(out, {out.size()});
+}
+
+nb::object sizes(PyJob& self) {
+  self.job->check_idle("Job.sizes");
+  const size_t count = self.job->size();
+  std::vector<int32_t> out(count * 2);
+  for (size_t n = 0; n < count; ++n) {
+    out[n * 2] = self.job->sample(n).height;
+    out[n * 2 + 1] = self.job->sample(n).width;
+  }
+  return to_numpy<int32_t, 2>(out, {count, 2});
+}
+
+nb::bytes payload(PyJob& self, int64_t n) {
+  const auto bytes = sample(self, n, "Job.payload").encoded.bytes();
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+void set_pixels(PyJob& self, int64_t n, const Input& pixels) {
+  Sample& it = sample(self, n, "Job.set_pixels");
+  const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
+  const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
+  if (height < 1 || width < 1 || height > kMaxPixels / width)
+    refuse("Job.set_pixels: pixels", "size", std::to_string(height) + "x" + std::to_string(width),
+           "1.." + std::to_string(kMaxPixels) + " px");
+  self.pixels.push_back(pixels);
+  it.height = static_cast<int>(height);
+  it.width = static_cast<int>(width);
+  it.pixels = {data, it.height, it.width, static_cast<ptrdiff_t>(width) * kChannels, false};
+  it.status = kOk;
+  it.message.clear();
+}
+
+void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int width) {
+  for (int64_t n = 0; n < job.size(); ++n) {
+    const Sample& it = job.sample(n);
+    if (it.status != kOk || it.stored) continue;
+    cpu::check_crop(crops[n], it.height, it.width, height, width, "Job.run: crops[" + std::to_string(n) + "]");
+  }
+}
+
+void run(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
+         const Output& out, int height, int width, bool channels_last, const std::string& order) {
+  Job& job = *self.job;
+  job.check_idle("Job.run");
+  const int64_t count = job.size();
+  if (height < 1 || width < 1)
+    refuse("Job.run", "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
+  const int32_t* rows = checked<int32_t>("Job.run: crops", crops, {count, 9});
+  const cpu::Format format = channels_last
+                                 ? check_store("Job.run", table, out, {count, height, width, kChannels}, true)
+                                 : check_store("Job.run", table, out, {count, kChannels, height, width}, false);
+  std::vector<Crop> boxes(count);
+  for (int64_t n = 0; n < count; ++n) std::memcpy(&boxes[n], rows + 9 * n, sizeof(Crop));
+  const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
+  check_crops(job, boxes, height, width);
+  std::vector<uint8_t> values;
+  if (format.table != nullptr) {
+    const auto* bytes = static_cast<const uint8_t*>(format.table);
+    values.assign(bytes, bytes + kChannels * 256 * format.item_size);
+  }
+  self.out = out;
+  job.run(std::move(boxes), {static_cast<uint8_t*>(out.data()), height, width, format, by}, std::move(values));
+}
+
+}  // namespace
+
+PyJob::~PyJob() {
+  const nb::gil_scoped_release unlocked;  // running tasks end first; then the arrays are released, with the GIL
+  job.reset();
+}
+
+void bind_job(nb::module_& m) {
+  nb::class_<PyJob>(m, "Job", nb::is_final())
+      .def("__len__", [](const PyJob& self) { return self.job->size(); })
+      .def("wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); })
+      .def("wait_done", &wait_done)
+      .def_prop_ro("status", &status)
+      .def_prop_ro("sizes", &sizes)
+      .def(
+          "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; }, "sample"_a)
+      .def("payload", &payload, "sample"_a)
+      .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert())
+      .def("run", &run, "crops"_a.noconvert(), "filter"_a, "table"_a.noconvert().none(), "out"_a.noconvert(),
+           "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13");
+}
+
+}  // namespace fl::bind

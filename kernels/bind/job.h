@@ -1,0 +1,19 @@
+// Python's Job: the engine's job and the Python objects whose memory its tasks use.
+#pragma once
+
+#include <vector>
+
+#include "bind/bind.h"
+#include "core/job.h"
+
+namespace fl::bind {
+
+struct PyJob {
+  std::shared_ptr<Job> job;
+  std::vector<Input> pixels;  // given by set_pixels; until the end
+  std::optional<Output> out;  // of the run in progress
+
+  ~PyJob();
+};
+
+}  // namespace fl::bind

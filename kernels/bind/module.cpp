@@ -1,0 +1,34 @@
+// The extension module fastload._native; its contract is fastload/_native.pyi.
+#include "bind/bind.h"
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+// OSError(errno, text, path) where the system gave an errno, so that Python picks FileNotFoundError and the like.
+void translate(const std::exception_ptr& raised, void*) {
+  try {
+    std::rethrow_exception(raised);
+  } catch (const FileError& error) {
+    if (error.code == 0) {
+      PyErr_SetString(PyExc_OSError, error.what());
+      return;
+    }
+    errno = error.code;
+    PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, nb::str(error.path.c_str()).ptr());
+  }
+}
+
+}  // namespace
+}  // namespace fl::bind
+
+NB_MODULE(_native, m) {
+  using namespace fl::bind;
+  nb::set_leak_warnings(false);  // a pool in a global variable at exit is not an error
+  nb::register_exception_translator(translate);
+  bind_random(m);
+  bind_images(m);
+  bind_files(m);
+  bind_pool(m);
+  bind_job(m);
+}

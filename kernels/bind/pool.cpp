@@ -1,0 +1,91 @@
+// class Pool.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "bind/job.h"
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+constexpr int kMaxThreads = 1024;
+
+std::string item(const char* where, const char* array, int64_t n) {
+  return std::string(where) + ": " + array + "[" + std::to_string(n) + "]";
+}
+
+std::vector<Place> places(const char* where, const PyFiles& files, const Input& file, const Input& offset,
+                          const Input& size) {
+  check(std::string(where) + ": file", Facts(file), {kAny}, nb::dtype<int64_t>());
+  const auto count = static_cast<int64_t>(file.shape(0));
+  const auto* which = static_cast<const int64_t*>(file.data());
+  const int64_t* from = checked<int64_t>(std::string(where) + ": offset", offset, {count});
+  const int64_t* length = checked<int64_t>(std::string(where) + ": size", size, {count});
+  std::vector<Place> out(count);
+  for (int64_t n = 0; n < count; ++n) {
+    if (which[n] < 0 || which[n] >= files.files->count())
+      refuse(item(where, "file", n), "no such file", std::to_string(which[n]),
+             "0.." + std::to_string(files.files->count() - 1));
+    if (from[n] < 0) refuse(item(where, "offset", n), "negative", std::to_string(from[n]), "0 or more");
+    if (length[n] < kToEnd) refuse(item(where, "size", n), "negative", std::to_string(length[n]), "-1 or more");
+    out[n] = {which[n], from[n], length[n]};
+  }
+  return out;
+}
+
+PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size,
+            const std::optional<Input>& checksum) {
+  const std::vector<Place> where = places("Pool.fetch", files, file, offset, size);
+  const auto count = static_cast<int64_t>(where.size());
+  const uint64_t* sums = checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
+  std::vector<Sample> samples(count);
+  for (int64_t n = 0; n < count; ++n) {
+    samples[n].place = where[n];
+    if (sums != nullptr) samples[n].checksum = sums[n];
+  }
+  return {Job::start(self.pool, files.files, std::move(samples), sums != nullptr), {}, {}};
+}
+
+void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
+  self.pool->background([list = places("Pool.advise", files, file, offset, size), from = files.files] {
+    for (const Place& place : list) from->advise(place);
+  });
+}
+
+nb::dict stats(const PyPool& self) {
+  const auto totals = self.pool->stats();
+  nb::dict out;
+  for (int i = 0; i < kStages; ++i)
+    out[kStageNames[i]] = nb::make_tuple(totals[i].samples, totals[i].wall_ns, totals[i].cpu_ns);
+  return out;
+}
+
+}  // namespace
+
+PyPool::~PyPool() {
+  if (pool == nullptr) return;
+  const nb::gil_scoped_release unlocked;  // running tasks may take a while
+  pool->close();
+  pool.reset();
+}
+
+void bind_pool(nb::module_& m) {
+  nb::class_<PyPool>(m, "Pool", nb::is_final())
+      .def(
+          "__init__",
+          [](PyPool* self, int64_t threads) {
+            if (threads < 0 || threads > kMaxThreads)
+              refuse("Pool", "threads", std::to_string(threads), "0.." + std::to_string(kMaxThreads));
+            new (self) PyPool{Pool::make(static_cast<int>(threads))};
+          },
+          "threads"_a)
+      .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
+      .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
+           "checksum"_a.noconvert().none())
+      .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
+      .def("stats", &stats);
+}
+
+}  // namespace fl::bind

@@ -1,0 +1,94 @@
+// System calls of Files: retried when a signal interrupts them, short reads continued, errors with path and reason.
+#include "core/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace fl {
+namespace {
+
+int open_file(const std::string& path) {
+  int fd;
+  do fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+}  // namespace
+
+Files::Files(std::vector<std::string> paths, bool keep_open) : paths_(std::move(paths)) {
+  if (!keep_open) return;
+  descriptors_ = std::make_unique<std::atomic<int>[]>(paths_.size());
+  for (size_t i = 0; i < paths_.size(); ++i) descriptors_[i] = -1;
+}
+
+Files::~Files() {
+  if (descriptors_ == nullptr) return;
+  for (size_t i = 0; i < paths_.size(); ++i)
+    if (descriptors_[i] >= 0) ::close(descriptors_[i]);
+}
+
+void Files::fail(int64_t file, int code) const { throw FileError(code, path(file), std::strerror(code)); }
+
+int Files::kept(int64_t file) const {
+  std::atomic<int>& slot = descriptors_[file];
+  int fd = slot.load(std::memory_order_acquire);
+  if (fd >= 0) return fd;
+  const int opened = open_file(path(file));
+  if (opened < 0) fail(file, errno);
+  if (slot.compare_exchange_strong(fd, opened)) return opened;
+  ::close(opened);  // another thread was first
+  return fd;
+}
+
+Files::Opened::Opened(const Files& files, int64_t file) : kept(files.descriptors_ != nullptr) {
+  fd = kept ? files.kept(file) : open_file(files.path(file));
+  if (fd < 0) files.fail(file, errno);
+}
+
+Files::Opened::~Opened() {
+  if (!kept) ::close(fd);
+}
+
+int64_t Files::length(int fd, const Place& place) const {
+  int64_t size = place.size;
+  if (size == kToEnd) {
+    struct stat facts;
+    if (::fstat(fd, &facts) != 0) fail(place.file, errno);
+    if (S_ISDIR(facts.st_mode)) fail(place.file, EISDIR);
+    size = facts.st_size > place.offset ? facts.st_size - place.offset : 0;
+  }
+  if (size > kMaxSample)
+    throw FileError(0, path(place.file), "a sample of " + std::to_string(size) + " bytes (want at most 2 GiB)");
+  return size;
+}
+
+void Files::fill(int fd, const Place& place, int64_t size, uint8_t* out) const {
+  for (int64_t done = 0; done < size;) {
+    const ssize_t got = ::pread(fd, out + done, size - done, place.offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(place.file, errno);
+    if (got == 0) {
+      throw FileError(0, path(place.file),
+                      "ends at byte " + std::to_string(place.offset + done) + " (want bytes " +
+                          std::to_string(place.offset) + ".." + std::to_string(place.offset + size) + ")");
+    }
+    done += got;
+  }
+}
+
+void Files::advise(const Place& place) const noexcept {
+  try {
+    const Opened opened(*this, place.file);
+    ::posix_fadvise(opened.fd, place.offset, place.size == kToEnd ? 0 : place.size, POSIX_FADV_WILLNEED);
+  } catch (const std::exception&) {  // advice only
+  }
+}
+
+}  // namespace fl

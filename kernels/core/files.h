@@ -1,0 +1,64 @@
+// The files that samples live in, read with pread so that threads share descriptors.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fl {
+
+constexpr int64_t kToEnd = -1;                    // size: up to the end of the file
+constexpr int64_t kMaxSample = int64_t{1} << 31;  // bytes; more is a mistake, not an image
+
+struct Place {
+  int64_t file = 0;
+  int64_t offset = 0;     // bytes
+  int64_t size = kToEnd;  // bytes
+};
+
+class Files {
+ public:
+  // keep_open: a descriptor is opened at its first use and kept (few large files), else per read (many small ones).
+  Files(std::vector<std::string> paths, bool keep_open);
+  ~Files();
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  int64_t count() const { return static_cast<int64_t>(paths_.size()); }
+  const std::string& path(int64_t file) const { return paths_[file]; }
+
+  // `room(size)` gives the memory for the bytes. Returns the size. Throws FileError.
+  template <class Room>
+  int64_t read(const Place& place, Room room) const {
+    const Opened opened(*this, place.file);
+    const int64_t size = length(opened.fd, place);
+    fill(opened.fd, place, size, room(size));
+    return size;
+  }
+
+  // Read-ahead; errors are ignored, since the read itself reports them.
+  void advise(const Place& place) const noexcept;
+
+ private:
+  struct Opened {
+    Opened(const Files& files, int64_t file);
+    ~Opened();
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+    int fd;
+    bool kept;
+  };
+
+  int kept(int64_t file) const;
+  int64_t length(int fd, const Place& place) const;
+  void fill(int fd, const Place& place, int64_t size, uint8_t* out) const;
+  [[noreturn]] void fail(int64_t file, int code) const;
+
+  std::vector<std::string> paths_;
+  std::unique_ptr<std::atomic<int>[]> descriptors_;  // -1: not open yet; null: not kept
+};
+
+}  // namespace fl

@@ -1,0 +1,48 @@
+// Views of RGB images (uint8, channels last) and the records that say what to cut from them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fl {
+
+constexpr int kChannels = 3;
+constexpr int64_t kMaxPixels = 178'956'970;  // Pillow's decompression-bomb error line (2 * MAX_IMAGE_PIXELS)
+constexpr size_t kPadding = 64;              // bytes that vector loads may touch after the last pixel of a padded image
+
+struct Region {
+  int top = 0, left = 0, height = 0, width = 0;  // px
+
+  bool empty() const { return height <= 0 || width <= 0; }
+};
+
+struct Image {
+  const uint8_t* data = nullptr;
+  int height = 0, width = 0;  // px
+  ptrdiff_t stride = 0;       // bytes from row to row
+  bool padded = false;        // kPadding bytes after the last row may be read
+
+  const uint8_t* row(int y) const { return data + y * stride; }
+  Image part(const Region& r) const { return {row(r.top) + r.left * kChannels, r.height, r.width, stride, padded}; }
+};
+
+struct Pixels {
+  uint8_t* data = nullptr;
+  int height = 0, width = 0;  // px
+  ptrdiff_t stride = 0;       // bytes from row to row
+
+  uint8_t* row(int y) const { return data + y * stride; }
+};
+
+// One row of the crops array: the box is cut, resized, and seen through a window that may reach past it.
+struct Crop {
+  int32_t top, left, height, width;       // box, px of the image
+  int32_t resized_height, resized_width;  // px
+  int32_t window_top, window_left;        // px of the resized box; may be negative
+  int32_t flip;                           // 0 or 1: mirror the window left-right
+};
+static_assert(sizeof(Crop) == 9 * sizeof(int32_t));
+
+enum class Filter { kNearest, kBox, kBilinear, kHamming, kBicubic, kLanczos };
+
+}  // namespace fl

@@ -1,0 +1,93 @@
+// The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain pointer to it.
+#include "core/job.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace fl {
+
+using Clock = std::chrono::steady_clock;
+
+Job::Job(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files, std::vector<Sample> samples, bool check)
+    : pool_(std::move(pool)), files_(std::move(files)), samples_(std::move(samples)), check_(check) {}
+
+std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files,
+                                std::vector<Sample> samples, bool check) {
+  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(files), std::move(samples), check), [](Job* it) {
+    if (!it->pool_->forked()) delete it;  // in a child of fork its tasks never end and its mutex may be locked
+  });
+  job->begin(job->size());
+  return job;
+}
+
+Job::~Job() {
+  pool_->cancel(*this);
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return left_ == 0; });
+}
+
+void Job::begin(int64_t tasks) {
+  if (tasks == 0) return pool_->check_process();
+  {
+    const std::lock_guard lock(mutex_);
+    left_ = tasks;
+  }
+  try {
+    pool_->submit(*this, tasks);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    left_ = 0;
+    throw;
+  }
+}
+
+void Job::run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t> table) {
+  crops_ = std::move(crops);
+  table_ = std::move(table);
+  output_ = output;
+  output_.format.table = table_.empty() ? nullptr : table_.data();
+  fetching_ = false;
+  to_store_.clear();
+  for (int64_t n = 0; n < size(); ++n)
+    if (samples_[n].status == kOk && !samples_[n].stored) to_store_.push_back(n);
+  begin(static_cast<int64_t>(to_store_.size()));
+}
+
+void Job::run(int64_t task, Worker& worker) noexcept {
+  if (fetching_) return fetch(samples_[task], *files_, check_, *pool_->buffers(), worker);
+  const int64_t n = to_store_[task];
+  fl::run(samples_[n], crops_[n], output_, output_.slot(n), worker);
+}
+
+// Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.
+void Job::finished(int64_t tasks, bool cancelled) noexcept {
+  const std::lock_guard lock(mutex_);
+  left_ -= tasks;
+  cancelled_ |= cancelled;
+  if (left_ == 0) done_.notify_all();
+}
+
+bool Job::wait(std::chrono::milliseconds slice) {
+  pool_->check_process();
+  const auto until = Clock::now() + slice;
+  const auto over = [&] { return left_ == 0; };
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (over()) return true;
+    }
+    if (Clock::now() >= until) return false;
+    if (pool_->threads() > 0 || !pool_->help()) break;
+  }
+  std::unique_lock lock(mutex_);
+  return done_.wait_until(lock, until, over);
+}
+
+void Job::check_idle(const char* where) const {
+  pool_->check_process();
+  const std::lock_guard lock(mutex_);
+  if (left_ > 0) throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
+  if (cancelled_) throw std::runtime_error(std::string(where) + ": the pool was closed before the job was done");
+}
+
+}  // namespace fl

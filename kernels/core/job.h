@@ -1,0 +1,58 @@
+// One batch: its samples, and how many tasks of the current phase are left.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/pool.h"
+#include "core/sample.h"
+
+namespace fl {
+
+class Job final : public Work {
+ public:
+  // Starts reading. `check`: samples[n].checksum is to be compared.
+  static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files,
+                                    std::vector<Sample> samples, bool check);
+  ~Job() override;  // drops what has not begun, waits for what runs
+
+  int64_t size() const { return static_cast<int64_t>(samples_.size()); }
+  Pool& pool() const { return *pool_; }
+
+  // True once nothing is left to do; false after `slice`. threads=0: the caller does the work meanwhile.
+  bool wait(std::chrono::milliseconds slice);
+  void check_idle(const char* where) const;  // throws std::runtime_error while tasks are left or if they were dropped
+
+  // The rest needs an idle job.
+  Sample& sample(int64_t n) { return samples_[n]; }
+  const Sample& sample(int64_t n) const { return samples_[n]; }
+  void run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t> table);
+
+ private:
+  Job(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files, std::vector<Sample> samples, bool check);
+
+  void begin(int64_t tasks);
+  void run(int64_t task, Worker& worker) noexcept override;
+  void finished(int64_t tasks, bool cancelled) noexcept override;
+
+  const std::shared_ptr<Pool> pool_;
+  const std::shared_ptr<const Files> files_;
+  std::vector<Sample> samples_;
+  const bool check_;
+
+  bool fetching_ = true;
+  std::vector<int64_t> to_store_;  // the samples of this run
+  std::vector<Crop> crops_;
+  Output output_;
+  std::vector<uint8_t> table_;  // what output_.format.table points to
+
+  mutable std::mutex mutex_;
+  std::condition_variable done_;
+  int64_t left_ = 0;        // tasks
+  bool cancelled_ = false;  // the pool was closed first
+};
+
+}  // namespace fl

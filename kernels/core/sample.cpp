@@ -1,0 +1,110 @@
+// Nothing leaves this file as an exception: what goes wrong becomes the sample's status and message.
+#include "core/sample.h"
+
+#include <cstdio>
+#include <exception>
+
+#include "core/error.h"
+#include "jpeg/turbo.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace fl {
+namespace {
+
+void end(Sample& sample, Status status, std::string why) {
+  sample.status = status;
+  sample.message = std::move(why);
+}
+
+std::string hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+void read(Sample& sample, const Files& files, BufferList& buffers) {
+  files.read(sample.place, [&](int64_t size) {
+    sample.encoded = buffers.lend(size);
+    return sample.encoded.data();
+  });
+}
+
+void look(Sample& sample, bool check) {
+  const auto bytes = sample.encoded.bytes();
+  const uint64_t hash = check ? xxh3(bytes) : 0;
+  if (check && hash != sample.checksum)
+    return end(sample, kFailed, "checksum mismatch (got " + hex(hash) + ", want " + hex(sample.checksum) + ")");
+  Header header = probe(bytes);
+  sample.height = header.height;
+  sample.width = header.width;
+  end(sample, header.status, std::move(header.why));
+}
+
+// The plan's source pixels: cut from what the caller gave, or decoded. False: the sample is not OK any more.
+bool source(Sample& sample, Worker& worker, Image& image) {
+  const Region& region = worker.plan.source;
+  if (region.empty()) return true;
+  if (sample.pixels.data != nullptr) {
+    image = sample.pixels.part(region);
+    return true;
+  }
+  jpeg::Decoded decoded =
+      jpeg::decode_region(sample.encoded.bytes(), sample.height, sample.width, region, worker.decoded);
+  image = decoded.image;
+  if (!decoded.ok()) end(sample, kForeign, "jpeg: " + decoded.error);
+  return decoded.ok();
+}
+
+void make(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) {
+  Stopwatch watch(worker.stats);
+  cpu::plan_crop(crop, output.resampling, output.height, output.width, worker.plan);
+  Image image;
+  if (!source(sample, worker, image)) return;
+  watch.lap(Stage::kDecode);
+  const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
+  const bool plain = output.format.plain();  // then the crop is the result
+  uint8_t* pixels = plain ? static_cast<uint8_t*>(slot) : worker.pixels.reserve(line * output.height + kPadding);
+  cpu::crop_resize(image, worker.plan, {pixels, output.height, output.width, line}, worker.passes, cpu::Target::kBest);
+  watch.lap(Stage::kResize);
+  if (!plain) cpu::store(pixels, output.pixels(), output.format, slot, cpu::Target::kBest);
+  watch.lap(Stage::kStore);
+  sample.stored = true;
+}
+
+}  // namespace
+
+void fetch(Sample& sample, const Files& files, bool check, BufferList& buffers, Worker& worker) noexcept {
+  try {
+    Stopwatch watch(worker.stats);
+    read(sample, files, buffers);
+    look(sample, check);
+    watch.lap(Stage::kRead);
+  } catch (const FileError& error) {
+    end(sample, kFailed, "cannot be read (" + error.why + ")");  // whoever asks knows the path
+  } catch (const std::bad_alloc&) {
+    end(sample, kFailed, "out of memory");
+  } catch (const std::exception& error) {
+    end(sample, kFailed, error.what());
+  }
+}
+
+void run(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) noexcept {
+  try {
+    make(sample, crop, output, slot, worker);
+  } catch (const std::bad_alloc&) {
+    end(sample, kFailed, "out of memory");
+  } catch (const std::exception& error) {
+    end(sample, kFailed, error.what());
+  }
+}
+
+uint64_t xxh3(std::span<const uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+std::string xxhash_version() {
+  return std::to_string(XXH_VERSION_MAJOR) + "." + std::to_string(XXH_VERSION_MINOR) + "." +
+         std::to_string(XXH_VERSION_RELEASE);
+}
+
+}  // namespace fl

@@ -1,0 +1,48 @@
+// One sample's way: FETCH (read, checksum, probe), then RUN (decode, crop, store). No locks: one thread at a time has
+// it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/buffers.h"
+#include "core/files.h"
+#include "core/image.h"
+#include "core/probe.h"
+#include "core/worker.h"
+#include "cpu/store.h"
+
+namespace fl {
+
+struct Sample {
+  Place place;
+  uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
+
+  Buffer encoded;
+  Image pixels;  // given by the caller; then the bytes are not decoded
+  Status status = kFailed;
+  int height = 0, width = 0;  // px; 0 where not known
+  bool stored = false;
+  std::string message;  // not OK: why
+};
+
+// Where one batch goes.
+struct Output {
+  uint8_t* out = nullptr;
+  int height = 0, width = 0;  // px
+  cpu::Format format{};
+  cpu::Resampling resampling{};
+
+  int64_t pixels() const { return static_cast<int64_t>(height) * width; }
+  uint8_t* slot(int64_t n) const { return out + n * pixels() * kChannels * format.item_size; }
+};
+
+void fetch(Sample& sample, const Files& files, bool check, BufferList& buffers, Worker& worker) noexcept;
+
+// Needs status OK and a checked crop. Leaves the sample stored, or not OK.
+void run(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) noexcept;
+
+uint64_t xxh3(std::span<const uint8_t> bytes);
+std::string xxhash_version();
+
+}  // namespace fl

@@ -1,0 +1,25 @@
+// What one thread owns and reuses from sample to sample.
+#pragma once
+
+#include "core/scratch.h"
+#include "core/stats.h"
+#include "cpu/resize.h"
+
+namespace fl {
+
+struct Worker {
+  Scratch decoded;  // rows of the region
+  Scratch pixels;   // the cropped image, before STORE
+  cpu::CropScratch passes;
+  cpu::CropPlan plan;
+  StageStats stats;
+
+  void trim() {
+    constexpr size_t kKeep = size_t{32} << 20;  // bytes: 10 megapixels
+    decoded.trim(kKeep);
+    passes.trim(kKeep);
+    pixels.trim(kKeep);
+  }
+};
+
+}  // namespace fl

@@ -1,0 +1,21 @@
+// STORE of one image on the CPU: body/store.h at the speed of this machine.
+#pragma once
+
+#include "body/store.h"
+#include "cpu/resize.h"
+
+namespace fl::cpu {
+
+// What an image is stored as. item_size 1, 2 or 4 bytes; table [3, 256] of that size, or null for item_size 1.
+struct Format {
+  const void* table;
+  int item_size;
+  bool channels_last;
+
+  bool plain() const { return table == nullptr && channels_last; }  // the bytes as they are
+};
+
+// image: uint8 [pixels, 3], contiguous.
+void store(const uint8_t* image, int64_t pixels, const Format& format, void* out, Target target);
+
+}  // namespace fl::cpu

@@ -1,0 +1,163 @@
+// Host side of the resize: positions and fixed-point weights, made in double and rounded once.
+#include "cpu/weights.h"
+
+#include <algorithm>
+
+#include "body/resize.h"
+#include "core/error.h"
+#include "cpu/filters.h"
+
+namespace fl::cpu {
+namespace {
+
+// The resized rows/columns [low, high) that the window shows, in output order.
+struct Shown {
+  int low, high;
+  bool mirrored;
+
+  int count() const { return high - low; }
+  int at(int i) const { return mirrored ? high - 1 - i : low + i; }
+};
+
+Shown shown(const Span& span) {
+  const int64_t end = static_cast<int64_t>(span.window) + span.out;
+  const int low = std::max(span.window, 0);
+  const int high = static_cast<int>(std::min<int64_t>(end, span.resized));
+  return {low, std::max(low, high), span.mirrored};
+}
+
+void copy(const Shown& out, Axis& axis) {
+  axis.kind = Axis::Kind::kCopy;
+  axis.begin = out.low;
+  axis.end = out.high;
+}
+
+void mirror(const Shown& out, Axis& axis) {
+  axis.kind = Axis::Kind::kPick;
+  axis.begin = out.low;
+  axis.end = out.high;
+  axis.first.resize(out.count());
+  for (int i = 0; i < out.count(); ++i) axis.first[i] = out.at(i) - out.low;
+}
+
+// Pillow steps through the source by repeated addition, so its rounding errors are part of the result.
+void nearest(const Span& span, const Shown& out, Axis& axis) {
+  axis.kind = Axis::Kind::kPick;
+  axis.first.assign(out.count(), Axis::kOutside);
+  axis.begin = span.size;
+  axis.end = 0;
+  const double scale = static_cast<double>(span.size) / span.resized;
+  double position = scale * 0.5;
+  for (int i = 0; i < out.high; ++i, position += scale) {
+    const int source = static_cast<int>(position);
+    if (i < out.low || source >= span.size) continue;
+    axis.first[out.mirrored ? out.high - 1 - i : i - out.low] = source;
+    axis.begin = std::min(axis.begin, source);
+    axis.end = std::max(axis.end, source + 1);
+  }
+  if (axis.begin > axis.end) axis.begin = axis.end = 0;
+  for (int32_t& first : axis.first)
+    if (first != Axis::kOutside) first -= axis.begin;
+}
+
+struct Bounds {
+  int begin, end;  // source px with a weight
+};
+
+struct Geometry {
+  double scale, support;  // source px per output px; source px on each side
+  int size;
+
+  double centre(int output) const { return (output + 0.5) * scale; }
+  Bounds bounds(int output) const {
+    const int begin = static_cast<int>(centre(output) - support + 0.5);
+    const int end = static_cast<int>(centre(output) + support + 0.5);
+    return {std::max(begin, 0), std::min(end, size)};
+  }
+};
+
+int32_t to_fixed(double weight) {
+  return static_cast<int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << kWeightBits));
+}
+
+// 16-bit multipliers: weight = high * 2^11 + low, 0 <= low < 2^11. Two taps share one 32-bit word: first tap in its low
+// half. So sum(weight * value) = (sum(high * value) << 11) + sum(low * value), exactly (modulo 2^32).
+void split_pairs(Axis& axis) {
+  constexpr int kLowBits = 11;
+  const auto pack = [](int32_t a, int32_t b) {
+    return static_cast<int32_t>((static_cast<uint32_t>(a) & 0xFFFF) | static_cast<uint32_t>(b) << 16);
+  };
+  axis.pairs.resize(axis.weights.size());
+  for (size_t i = 0; i < axis.weights.size(); i += 2) {
+    const int32_t a = axis.weights[i], b = axis.weights[i + 1], mask = (1 << kLowBits) - 1;
+    axis.pairs[i] = pack(a >> kLowBits, b >> kLowBits);
+    axis.pairs[i + 1] = pack(a & mask, b & mask);
+  }
+}
+
+void weigh_one(const Kernel& kernel, const Geometry& geometry, double shrink, int output,
+               std::vector<double>& weights) {
+  const Bounds bounds = geometry.bounds(output);
+  weights.resize(bounds.end - bounds.begin);
+  double sum = 0.0;
+  for (size_t k = 0; k < weights.size(); ++k) {
+    const double distance = static_cast<int>(k) + bounds.begin - geometry.centre(output) + 0.5;
+    weights[k] = kernel.weight(distance * shrink);
+    sum += weights[k];
+  }
+  if (sum == 0.0) return;
+  for (double& weight : weights) weight /= sum;
+}
+
+void weighted(Filter filter, const Span& span, const Shown& out, Axis& axis) {
+  const Kernel how = kernel(filter);
+  const double scale = static_cast<double>(span.size) / span.resized, stretch = std::max(scale, 1.0);
+  const Geometry geometry{scale, how.support * stretch, span.size};
+  axis.kind = Axis::Kind::kWeigh;
+  axis.begin = span.size;
+  axis.end = 0;
+  int taps = 0;
+  for (int i = out.low; i < out.high; ++i) {
+    const Bounds bounds = geometry.bounds(i);
+    axis.begin = std::min(axis.begin, bounds.begin);
+    axis.end = std::max(axis.end, bounds.end);
+    taps = std::max(taps, bounds.end - bounds.begin);
+  }
+  axis.taps = (taps + 1) & ~1;
+  axis.first.resize(out.count());
+  axis.weights.assign(static_cast<size_t>(out.count()) * axis.taps, 0);
+  std::vector<double> weights;
+  const int last_first = std::max(axis.end - axis.begin - axis.taps, 0);
+  for (int i = 0; i < out.count(); ++i) {
+    weigh_one(how, geometry, 1.0 / stretch, out.at(i), weights);
+    const int begin = geometry.bounds(out.at(i)).begin - axis.begin;
+    axis.first[i] = std::min(begin, last_first);  // so that no output reads past the last source; zeros lead instead
+    std::transform(weights.begin(), weights.end(),
+                   &axis.weights[static_cast<size_t>(i) * axis.taps + begin - axis.first[i]], to_fixed);
+  }
+  split_pairs(axis);
+}
+
+}  // namespace
+
+void plan_axis(Filter filter, const Span& span, Axis& axis) {
+  const Shown out = shown(span);
+  axis.count = out.count();
+  axis.begin = axis.end = axis.taps = 0;
+  if (axis.count == 0) return;
+  axis.offset = span.mirrored ? span.window + span.out - out.high : out.low - span.window;
+  if (span.size == span.resized) {
+    span.mirrored ? mirror(out, axis) : copy(out, axis);
+  } else {
+    filter == Filter::kNearest ? nearest(span, out, axis) : weighted(filter, span, out, axis);
+  }
+}
+
+Filter parse_filter(const std::string& name) {
+  constexpr const char* kNames[] = {"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"};
+  for (int i = 0; i < 6; ++i)
+    if (name == kNames[i]) return static_cast<Filter>(i);
+  refuse("filter", "unknown", '"' + name + '"', "nearest, box, bilinear, hamming, bicubic or lanczos");
+}
+
+}  // namespace fl::cpu

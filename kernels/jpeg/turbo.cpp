@@ -1,0 +1,140 @@
+// libjpeg reports errors by leaving through longjmp, so everything between setjmp and the library is plain data:
+// a Session outside the frames that are jumped over, and steps that own nothing.
+#include "jpeg/turbo.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+
+#include <jpeglib.h>
+
+namespace fl::jpeg {
+namespace {
+
+constexpr int kMaxScans = 500;  // the limit that libjpeg-turbo's own fuzzers use
+
+struct Session {
+  jpeg_decompress_struct info;
+  jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
+  std::jmp_buf escape;
+  char message[JMSG_LENGTH_MAX];
+
+  std::span<const uint8_t> bytes;
+  int height, width;  // px, as the caller expects
+  Region region;
+  Region rows;  // what the library gives: the region and the margins that it needs
+  uint8_t* out;
+  ptrdiff_t stride;
+};
+
+Session& session(j_common_ptr info) { return *static_cast<Session*>(info->client_data); }
+
+[[noreturn]] void leave(j_common_ptr info) {
+  info->err->format_message(info, session(info).message);
+  std::longjmp(session(info).escape, 1);
+}
+
+// A warning means that the library starts to guess: not our pixels to invent.
+void warn(j_common_ptr info, int level) {
+  if (level < 0) leave(info);
+}
+
+void stop_at_many_scans(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxScans) return;
+  std::snprintf(session(info).message, JMSG_LENGTH_MAX, "more than %d scans", kMaxScans);
+  std::longjmp(session(info).escape, 1);
+}
+
+[[noreturn]] void reject(Session& s, const char* why) {
+  std::snprintf(s.message, sizeof s.message, "%s", why);
+  std::longjmp(s.escape, 1);
+}
+
+void create(Session& s) {
+  s.info.err = jpeg_std_error(&s.errors);
+  s.errors.error_exit = leave;
+  s.errors.emit_message = warn;
+  s.info.client_data = &s;  // first: create itself may fail, and keeps it
+  jpeg_create_decompress(&s.info);
+  s.progress.progress_monitor = stop_at_many_scans;
+  s.info.progress = &s.progress;
+}
+
+// Columns and rows to ask for. Upsampling looks at neighbours and treats the first and last column apart, so one iMCU
+// (the least that can be decoded) more on each side; rows are skipped in whole iMCU rows only.
+void set_margins(Session& s) {
+  const int mcu_width = s.info.max_h_samp_factor * DCTSIZE, mcu_height = s.info.max_v_samp_factor * DCTSIZE;
+  const int left = std::max(s.region.left - mcu_width, 0);
+  const int right = std::min(s.region.left + s.region.width + mcu_width, s.width);
+  const int top = std::max(s.region.top / mcu_height - 1, 0) * mcu_height;
+  s.rows = {top, left, s.region.top + s.region.height - top, right - left};
+}
+
+void start(Session& s) {
+  jpeg_mem_src(&s.info, s.bytes.data(), s.bytes.size());
+  jpeg_read_header(&s.info, TRUE);
+  if (static_cast<int>(s.info.image_height) != s.height || static_cast<int>(s.info.image_width) != s.width)
+    reject(s, "size differs from the first frame header");
+  if (s.info.num_components != 1 && s.info.num_components != 3) reject(s, "not 1 or 3 components");
+  s.info.out_color_space = JCS_RGB;
+  s.info.dct_method = JDCT_ISLOW;
+  s.info.do_fancy_upsampling = TRUE;
+  jpeg_start_decompress(&s.info);
+  set_margins(s);
+  if (s.rows.width == s.width) return;
+  JDIMENSION left = s.rows.left, width = s.rows.width;
+  jpeg_crop_scanline(&s.info, &left, &width);  // moves left down to an iMCU
+  s.rows.left = static_cast<int>(left);
+  s.rows.width = static_cast<int>(width);
+}
+
+void read_rows(Session& s) {
+  constexpr int kAtOnce = 16;
+  if (s.rows.top > 0) jpeg_skip_scanlines(&s.info, s.rows.top);
+  int done = 0;
+  while (done < s.rows.height) {
+    JSAMPROW rows[kAtOnce];
+    const int count = std::min(kAtOnce, s.rows.height - done);
+    for (int i = 0; i < count; ++i) rows[i] = s.out + (done + i) * s.stride;
+    done += static_cast<int>(jpeg_read_scanlines(&s.info, rows, count));
+  }
+}
+
+bool guarded(Session& s, void (*step)(Session&)) {
+  if (setjmp(s.escape) != 0) return false;
+  step(s);
+  return true;
+}
+
+struct Destroy {
+  Session& s;
+  ~Destroy() { jpeg_destroy_decompress(&s.info); }
+};
+
+}  // namespace
+
+Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch) {
+  Session s{};
+  s.bytes = bytes;
+  s.height = height;
+  s.width = width;
+  s.region = region;
+  if (!guarded(s, create)) return {{}, s.message};
+  const Destroy destroy{s};
+  if (!guarded(s, start)) return {{}, s.message};
+  s.stride = (s.rows.width * kChannels + 63) / 64 * 64;
+  s.out = scratch.reserve(static_cast<size_t>(s.stride) * s.rows.height + kPadding);
+  if (!guarded(s, read_rows)) return {{}, s.message};
+  const Image rows{s.out, s.rows.height, s.rows.width, s.stride, true};
+  return {rows.part({region.top - s.rows.top, region.left - s.rows.left, region.height, region.width}), {}};
+}
+
+std::string turbo_version() {
+  const int number = LIBJPEG_TURBO_VERSION_NUMBER;  // 2001005
+  return std::to_string(number / 1000000) + "." + std::to_string(number / 1000 % 1000) + "." +
+         std::to_string(number % 1000);
+}
+
+}  // namespace fl::jpeg

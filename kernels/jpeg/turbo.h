@@ -1,0 +1,24 @@
+// A region of a JPEG to RGB rows with libjpeg-turbo: the same pixels as a whole decode, for less work.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/image.h"
+#include "core/scratch.h"
+
+namespace fl::jpeg {
+
+struct Decoded {
+  Image image;        // exactly the region, padded, in the scratch memory
+  std::string error;  // not empty: the library's text; no pixels then
+
+  bool ok() const { return error.empty(); }
+};
+
+// height and width: what the caller found in the header; a stream that disagrees is an error.
+Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch);
+
+std::string turbo_version();
+
+}  // namespace fl::jpeg

@@ -1,0 +1,104 @@
+"""Pools: shared, dropped, forked, interrupted."""
+
+import gc
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from fastload import _native as native
+
+from .helpers import HEIGHT, WIDTH, fetch, files, jpeg, one_batch, scene, table, whole
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_a_dropped_job_does_not_write_any_more(tmp_path, threads):
+    pool = native.Pool(threads)
+    source = files(tmp_path, [jpeg(scene(300, 400))] * 40)
+    for _ in range(5):
+        job = fetch(pool, source)
+        job.wait_fetched()
+        out = np.zeros((40, 3, HEIGHT, WIDTH), np.float32)
+        job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
+        del job
+        before = out.copy()
+        time.sleep(0.01)
+        np.testing.assert_array_equal(out, before)
+        assert not out[-1].any()
+    one_batch(pool, files(tmp_path, [jpeg(scene(30, 40))]))  # the pool still works
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_a_dropped_pool_ends_its_jobs(tmp_path, threads):
+    source = files(tmp_path, [jpeg(scene(300, 400))] * 200)
+    pool = native.Pool(threads)
+    jobs = [fetch(pool, source) for _ in range(10)]
+    del pool
+    with pytest.raises(RuntimeError) as error:
+        jobs[-1].wait_fetched()
+    assert str(error.value) == "Job.wait_fetched: the pool was closed before the job was done"
+    with pytest.raises(RuntimeError):
+        _ = jobs[-1].status
+
+
+def test_many_python_threads_share_a_pool(batch):
+    for threads in (0, 2):
+        pool, results = native.Pool(threads), []
+        workers = [threading.Thread(target=lambda: results.append(one_batch(pool, batch)[1])) for _ in range(6)]  # noqa: B023
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert len({out.tobytes() for out in results}) == 1
+
+
+def test_advise_never_fails(tmp_path):
+    pool = native.Pool(0)
+    source = files(tmp_path, [b"abc", b"def"])
+    (tmp_path / "1.bin").unlink()
+    for _ in range(20):
+        pool.advise(source, np.arange(2), np.zeros(2, int), np.full(2, -1))
+    pool.advise(source, np.arange(0), np.zeros(0, int), np.zeros(0, int))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_forked_child_can_drop_everything_and_use_nothing(tmp_path, threads):
+    pool = native.Pool(threads)
+    jobs = [fetch(pool, files(tmp_path, [jpeg(scene(300, 400))] * 50)) for _ in range(4)]
+    pool.advise(files(tmp_path, [b"abc"]), np.zeros(1, int), np.zeros(1, int), np.zeros(1, int))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that hangs is ended, and fails the test
+        code = 1
+        try:
+            jobs[0].wait_fetched()
+        except RuntimeError as error:
+            code = 0 if "; make a new Pool after fork" in str(error) else 2
+        del jobs, pool
+        gc.collect()
+        fresh = native.Pool(2)
+        job = fetch(fresh, files(tmp_path, [jpeg(scene(30, 40))]))
+        job.wait_fetched()
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    for job in jobs:
+        job.wait_fetched()
+
+
+def test_ctrl_c_interrupts_a_wait(tmp_path):
+    fifo = tmp_path / "fifo"  # opening it blocks the pool's thread until somebody writes
+    os.mkfifo(fifo)
+    pool = native.Pool(1)
+    job = fetch(pool, native.Files([str(fifo)], False))
+    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        job.wait_fetched()
+    assert time.monotonic() - start < 2
+    fifo.open("wb").close()  # lets the thread go on
+    job.wait_fetched()

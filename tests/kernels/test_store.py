@@ -1,0 +1,65 @@
+"""STORE: every dtype and layout against NumPy."""
+
+import numpy as np
+import pytest
+
+from fastload import _native as native
+
+from .helpers import noise
+
+DTYPES = [np.uint8, np.uint16, np.float16, np.float32]
+SIZES = [(1, 1), (3, 5), (7, 9), (33, 31), (64, 48)]
+
+
+def table(dtype):
+    values = np.random.default_rng(3).uniform(-3, 3, (3, 256)) if np.dtype(dtype).kind == "f" else np.arange(768).reshape(3, 256) * 83
+    return values.astype(dtype)
+
+
+def expected(image, values, channels_last):
+    out = image if values is None else values[np.arange(3), image]
+    return out if channels_last else out.transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("target", ["scalar", "best"])
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [None, *DTYPES], ids=str)
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_store_is_a_table_lookup(dtype, channels_last, target, height, width):
+    image, values = noise(height, width), None if dtype is None else table(dtype)
+    want = expected(image, values, channels_last)
+    out = np.zeros(want.shape, dtype or np.uint8)
+    native.store(image, values, out, channels_last, target)
+    np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize(
+    ("values", "out", "text"),
+    [
+        (None, np.zeros((3, 2, 4), np.float32), "store: out: dtype without a table (got float32, want uint8)"),
+        (table(np.float16), np.zeros((3, 2, 4), np.float32), "store: table: dtype (got float16, want float32)"),
+        (table(np.uint8)[:, :255].copy(), np.zeros((3, 2, 4), np.uint8), "store: table: shape (got [3, 255], want [3, 256])"),
+        (None, np.zeros((2, 4, 3), np.uint8), "store: out: shape (got [2, 4, 3], want [3, 2, 4])"),
+        (None, np.zeros((3, 2, 4), np.float64), "store: out: dtype (got float64, want uint8, uint16, float16 or float32)"),
+    ],
+)
+def test_bad_arguments_are_refused(values, out, text):
+    with pytest.raises(ValueError) as error:
+        native.store(noise(2, 4), values, out, False, "best")
+    assert str(error.value) == text
+
+
+def test_store_cuda_checks_before_it_launches():
+    with pytest.raises(ValueError) as error:
+        native.store_cuda(0, 0, 0, 1, 4, 4, 3, False, 0)
+    assert str(error.value) == "store_cuda: item_size (got 3, want 1, 2 or 4)"
+    with pytest.raises(ValueError) as error:
+        native.store_cuda(0, 0, 0, 1, 4, 4, 4, False, 0)
+    assert str(error.value) == "store_cuda: no table (got item_size 4, want 1)"
+
+
+@pytest.mark.skipif(native.cuda_built, reason="this build has CUDA kernels")
+def test_store_cuda_without_cuda_says_so():
+    with pytest.raises(RuntimeError) as error:
+        native.store_cuda(0, 0, 0, 1, 4, 4, 1, False, 0)
+    assert str(error.value) == "store_cuda: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
