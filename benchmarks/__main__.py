@@ -1,0 +1,97 @@
+"""`python -m benchmarks NAME`: loader, gpu, plot, table. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import device, loader, plot, row, table
+from fastload import demo_images
+from fastload.cli import doctor
+from fastload.cli.output import progress
+from fastload.errors import FastloadError
+
+MADE = 1000  # images, where no data are given
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = parser().parse_args(arguments)
+    try:
+        return int(given.run(given) or 0)
+    except FastloadError as error:
+        print("\n".join(f"benchmarks: {text}" for text in str(error).splitlines()), file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    out = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    verbs = out.add_subparsers(required=True, metavar="NAME")
+    measuring = argparse.ArgumentParser(add_help=False)
+    measuring.add_argument("--repetitions", type=int, default=5, help="of each variant, taking turns")
+    measuring.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as a table")
+    measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
+    add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
+    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE and copies on the GPU")
+    gpu.set_defaults(run=run_gpu, repetitions=20)
+    drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
+    drawn.add_argument("names", nargs="*", help="benchmarks; default: all")
+    drawn.set_defaults(run=run_plot)
+    listed = verbs.add_parser("table", help="put the tables of the results into Markdown files")
+    listed.add_argument("files", nargs="+", type=Path, help="with <!-- benchmarks: NAME --> markers")
+    listed.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is out of date")
+    listed.set_defaults(run=run_table)
+    for verb in verbs.choices.values():
+        verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
+    return out
+
+
+def add_loader(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--data", help="folder of classes; without it, generated images")
+    verb.add_argument("--name", help="what to call the data in the results; default: the folder's name")
+    verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="workers, and cores for all of a loader")
+    verb.add_argument("--outputs", nargs="+", default=list(loader.OUTPUTS), help="uint8 (PILToTensor), float32 (ToTensor, Normalize)")
+    verb.add_argument("--batch-size", type=int, default=64)
+    verb.set_defaults(run=run_loader)
+
+
+def run_loader(given: argparse.Namespace) -> None:
+    settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
+        folder = given.data or make_images(Path(scratch) / "images")
+        name = given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
+        with progress("loader", loader.epochs(settings), "epochs") as advance:
+            show(loader.run(folder, name, settings, advance), given)
+
+
+def run_gpu(given: argparse.Namespace) -> None:
+    show(device.run(given.repetitions), given)
+
+
+def run_plot(given: argparse.Namespace) -> None:
+    for path in [given.results / f"{name}.jsonl" for name in given.names] or sorted(given.results.glob("*.jsonl")):
+        for written in plot.draw(row.latest(row.read(path)), path.with_suffix("")):
+            print(written)
+
+
+def run_table(given: argparse.Namespace) -> bool:
+    changed = [path for path in given.files if table.update(path, given.results, check=given.check)]
+    for path in changed:
+        print(f"{path}: {'out of date' if given.check else 'updated'}")
+    return bool(given.check and changed)
+
+
+def make_images(folder: Path) -> str:
+    with progress("making images", MADE) as advance:
+        demo_images.make_folder(folder, MADE, workers=doctor.usable_cores(), on_done=advance)
+    return str(folder)
+
+
+def show(found: Sequence[row.Row], given: argparse.Namespace) -> None:
+    if not given.no_save:
+        row.save(given.results / f"{found[0].benchmark}.jsonl", found)
+    print("\n".join(map(row.line, found)) if given.json else table.markdown(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

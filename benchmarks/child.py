@@ -1,0 +1,60 @@
+"""One variant of the loader benchmark in its own process, on its own cores: `python -m benchmarks.child SPEC`.
+
+For every line on stdin it runs one epoch and answers with images per second.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def transform(output: str, size: int) -> Any:
+    """RandomResizedCrop and flip to uint8, or to normalised float32."""
+    from torchvision import transforms
+
+    ops = [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
+    if output == "uint8":
+        return transforms.Compose([*ops, transforms.PILToTensor()])
+    return transforms.Compose([*ops, transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
+
+
+def make_loader(spec: dict[str, Any]) -> Any:
+    """PyTorch's workers and fastload's threads both live on from epoch to epoch."""
+    import torch
+    from torchvision.datasets import ImageFolder
+
+    import fastload
+
+    torch.manual_seed(0)
+    how = transform(spec["output"], spec["size"])
+    common = {"batch_size": spec["batch_size"], "shuffle": True, "num_workers": spec["workers"]}
+    if spec["loader"] == "torch":
+        return torch.utils.data.DataLoader(ImageFolder(spec["data"], how), persistent_workers=True, **common)
+    # The drop-in where there is a folder; it must not fall back to PyTorch unnoticed.
+    dataset = fastload.open(spec["data"], how) if spec["loader"] == "shards" else ImageFolder(spec["data"], how)
+    return fastload.DataLoader(dataset, backend="native", **common)
+
+
+def epoch(loader: Any) -> float:
+    """Images per second over one whole epoch, from iter() to the last batch."""
+    start, images = time.perf_counter(), 0
+    for batch, _ in loader:
+        images += len(batch)
+    return images / (time.perf_counter() - start)
+
+
+def main() -> None:
+    spec = json.loads(sys.argv[1])
+    # Before torch is imported, so that every thread and worker of either loader inherits it.
+    os.sched_setaffinity(0, spec["cores"])
+    loader = make_loader(spec)
+    for _ in sys.stdin:
+        print(epoch(loader), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""`fastload doctor`: what this machine offers to a data loader, and what would hold it back. Reads, changes nothing."""
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import re
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from fastload.cli.output import JsonTo, emit
+from fastload.conversion.units import human
+
+GIB = 1 << 30
+SHM = "/dev/shm"  # noqa: S108  looked at, never written to
+SMALL_SHM = GIB  # bytes; PyTorch's workers hand batches over in /dev/shm, Docker's default is 64 MiB
+FEW_FILES = 4096  # descriptors; PyTorch's workers take one per tensor under way, shards one per file
+CGROUPS, MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
+
+# What it is for, the distributions that bring it (any one will do), how to get it.
+OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "torchvision": ("recipes, the reference in demo and benchmarks", ("torchvision",), 'pip install "fastload-torch[recipes]"'),
+    "timm": ("recipes, models", ("timm",), 'pip install "fastload-torch[recipes]"'),
+    "pyarrow": ("reading Parquet and Arrow", ("pyarrow",), 'pip install "fastload-torch[convert]"'),
+    "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
+    "dali": ("backend dali", ("nvidia-dali-cuda130", "nvidia-dali-cuda120"), 'pip install "fastload-torch[dali]"'),
+    "ffcv": ("backend ffcv", ("ffcv",), 'pip install "fastload-torch[ffcv]"'),
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("doctor")(doctor)
+
+
+def doctor(json_to: JsonTo = None) -> None:
+    """Look at the machine, the libraries and fastload itself; say what would slow loading down."""
+    found = examine()
+    emit(found, json_to, *(Text(f"{part:12} {text}") for part, text in _lines(found)), *map(Text, _verdict(found)))
+    if not found["native"]["ok"]:
+        raise typer.Exit(1)
+
+
+def examine() -> dict[str, Any]:
+    """Everything that doctor knows; None stands for "cannot be known here". Sizes in bytes."""
+    found: dict[str, Any] = {
+        "system": system(),
+        "python": platform.python_version(),
+        "torch": torch_facts(),
+        "torchvision": version_of("torchvision"),
+        "pillow": pillow(),
+        "native": native(),
+        "optional": {name: {"for": what, "version": version_of(*names), "install": how} for name, (what, names, how) in OPTIONAL.items()},
+    }
+    found["warnings"] = warnings_about(found)
+    return found
+
+
+# --- the machine ---
+
+
+def system() -> dict[str, Any]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return {
+        "os": f"{platform.system()} {platform.release()}",
+        "distribution": _distribution(),
+        "architecture": platform.machine(),
+        "cpu": cpu_model(),
+        "cores": {"usable": usable_cores(), "affinity": len(os.sched_getaffinity(0)), "online": os.cpu_count(), "quota": cpu_quota()},
+        "memory": {"total": memory_total(), "limit": memory_limit()},
+        "shm": _shm(),
+        "open_files": {"soft": soft, "hard": hard},
+    }
+
+
+def cpu_model(path: str = "/proc/cpuinfo") -> str:
+    """x86 names its model; Arm gives numbers only, so there the architecture stands in."""
+    match = re.search(r"^model name\s*:\s*(.+)$", _read(path) or "", re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+def usable_cores() -> int:
+    """Cores that this process may really use: affinity, and the container's quota rounded up."""
+    allowed, quota = len(os.sched_getaffinity(0)), cpu_quota()
+    return allowed if quota is None else max(1, min(allowed, -int(-quota // 1)))
+
+
+def cpu_quota(root: str = CGROUPS, membership: str = MEMBERSHIP) -> float | None:
+    """Cores per second that the control groups allow (v2 and v1), the least on the way up; None where nothing limits."""
+    found = []
+    for group in _groups(root, membership, "cpu"):
+        quota, _, period = (_read(group / "cpu.max") or "").partition(" ")
+        if not period:
+            quota, period = _read(group / "cpu.cfs_quota_us") or "", _read(group / "cpu.cfs_period_us") or ""
+        if quota.strip().isdigit() and period.strip().isdigit():  # "max" and -1 mean no limit
+            found.append(int(quota) / int(period))
+    return min(found, default=None)
+
+
+def memory_limit(root: str = CGROUPS, membership: str = MEMBERSHIP) -> int | None:
+    """Bytes that the control groups allow, the least on the way up; None where nothing limits."""
+    names = ("memory.max", "memory.limit_in_bytes")
+    texts = [_read(group / name) or "" for group in _groups(root, membership, "memory") for name in names]
+    limits = [int(text) for text in texts if text.strip().isdigit()]
+    return min((limit for limit in limits if limit < 1 << 60), default=None)  # v1 writes 2^63 for "no limit"
+
+
+def memory_total() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _groups(root: str, membership: str, controller: str) -> Iterator[Path]:
+    """Folders of this process's groups that may limit `controller`, upwards to the root; inside a container the path may not exist."""
+    for line in (_read(membership) or "").splitlines():
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            base = Path(root)
+        elif controller in controllers.split(","):
+            base = Path(root, controllers if Path(root, controllers).is_dir() else controller)
+        else:
+            continue
+        group = base / path.lstrip("/")
+        yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(base) and folder.is_dir())
+
+
+def _shm() -> dict[str, int] | None:
+    try:
+        stat = os.statvfs(SHM)
+    except OSError:
+        return None
+    return {"total": stat.f_frsize * stat.f_blocks, "free": stat.f_frsize * stat.f_bavail}
+
+
+def _distribution() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None
+
+
+def _read(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+# --- the libraries ---
+
+
+def version_of(*distributions: str) -> str | None:
+    """Version of the first one installed. Imports nothing."""
+    for name in distributions:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def pillow() -> dict[str, Any]:
+    """Which Pillow `import PIL` gives: Pillow-SIMD has the same module and a version like 9.5.0.post2."""
+    import PIL
+    from PIL import features
+
+    simd = ".post" in PIL.__version__
+    turbo = features.version_feature("libjpeg_turbo") if features.check_feature("libjpeg_turbo") else None
+    return {"name": "Pillow-SIMD" if simd else "Pillow", "version": PIL.__version__, "simd": simd, "libjpeg_turbo": turbo}
+
+
+def torch_facts() -> dict[str, Any]:
+    import torch
+
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    return {"version": str(torch.__version__), "cuda": torch.version.cuda, "gpus": gpus}
+
+
+def native() -> dict[str, Any]:
+    try:
+        module = importlib.import_module("fastload._native")
+    except ImportError as error:
+        return {"ok": False, "error": str(error).splitlines()[0], "targets": [], "versions": {}, "cuda_built": False}
+    return {"ok": True, "error": None, "targets": module.targets(), "versions": module.versions(), "cuda_built": module.cuda_built}
+
+
+# --- what to make of it ---
+
+
+def warnings_about(found: dict[str, Any]) -> list[str]:
+    """What would slow loading down or break it: what (got, want); what to do."""
+    cores, shm, files = (found["system"][name] for name in ("cores", "shm", "open_files"))
+    out = []
+    if cores["quota"] is not None and cores["quota"] < cores["affinity"]:
+        out.append(
+            f"CPU quota: {cores['quota']:g} cores of the {cores['affinity']} that programs see; use {cores['usable']} workers or raise it"
+        )
+    if shm is None or shm["total"] < SMALL_SHM:
+        size = "missing" if shm is None else human(shm["total"])
+        out.append(f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run --shm-size=8g (fastload needs none)")
+    if files["soft"] != resource.RLIM_INFINITY and files["soft"] < FEW_FILES:
+        out.append(f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n {_wanted_files(files['hard'])}")
+    if found["torch"]["gpus"] and found["native"]["ok"] and not found["native"]["cuda_built"]:
+        out.append('CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")')
+    return out
+
+
+def _wanted_files(hard: int) -> int:
+    return 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
+
+
+def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    here, cores, memory, files = (found["system"], *(found["system"][name] for name in ("cores", "memory", "open_files")))
+    quota = "none" if cores["quota"] is None else f"{cores['quota']:g} cores"
+    limit = "" if memory["limit"] is None else f", limit {human(memory['limit'])}"
+    yield "system", f"{here['distribution'] or here['os']}, {here['os']}, {here['architecture']}"
+    yield "cpu", f"{here['cpu']}: {cores['usable']} cores usable (affinity {cores['affinity']}, online {cores['online']}, quota {quota})"
+    yield "memory", human(memory["total"]) + limit
+    yield SHM, "missing" if here["shm"] is None else f"{human(here['shm']['total'])}, {human(here['shm']['free'])} free"
+    yield "open files", f"{files['soft']} (hard limit {files['hard']})"
+    yield "python", f"{found['python']} ({sys.prefix})"
+    yield from _library_lines(found)
+
+
+def _library_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    torch, pil, ours = found["torch"], found["pillow"], found["native"]
+    gpus = ", ".join(torch["gpus"]) or "no GPU seen"
+    yield "torch", f"{torch['version']}, built for {'CUDA ' + torch['cuda'] if torch['cuda'] else 'CPU only'}; {gpus}"
+    turbo = f"libjpeg-turbo {pil['libjpeg_turbo']}" if pil["libjpeg_turbo"] else "no libjpeg-turbo"
+    yield "pillow", f"{pil['name']} {pil['version']}, {turbo}"
+    if ours["ok"]:
+        yield "native", "vector code: " + ", ".join(ours["targets"])
+        yield "", ", ".join(f"{name} {version}" for name, version in ours["versions"].items() if name != "cuda")
+        yield "", f"CUDA kernels: built with {ours['versions'].get('cuda')}" if ours["cuda_built"] else "CUDA kernels: not built"
+    else:
+        yield "native", f"cannot be loaded: {ours['error']}; install fastload again"
+    for name, fact in found["optional"].items():
+        yield name, f"{fact['version']}" if fact["version"] else f"not installed, for {fact['for']}: {fact['install']}"
+
+
+def _verdict(found: dict[str, Any]) -> list[str]:
+    if not found["native"]["ok"]:
+        return ["", "fastload is broken: its native module cannot be loaded"]
+    return ["", *(f"warning: {text}" for text in found["warnings"])] if found["warnings"] else ["", "nothing to complain about"]

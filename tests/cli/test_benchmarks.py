@@ -1,0 +1,80 @@
+"""The benchmarks: one real run on a few images, and how rows are kept and shown."""
+
+import dataclasses
+import json
+
+import pytest
+
+from fastload.errors import UsageError
+from fastload.measure import Sample
+
+row = pytest.importorskip("benchmarks.row")  # not in an installed package
+table = pytest.importorskip("benchmarks.table")
+
+ROW = row.Row(
+    benchmark="loader", variant="fastload", settings={"output": "uint8", "cores": 1}, reference="PyTorch", page_cache="warm",
+    data={"name": "few", "images": 40, "mean_bytes": 1000, "mean_pixels": 2000},
+    machine={"cpu": "A CPU", "cores_usable": 2, "memory_gib": 4.0, "gpu": None},
+    software={"torch": "2.11.0", "torchvision": "0.26.0", "pillow": {"name": "Pillow", "version": "13.0.0", "libjpeg_turbo": "3.2.0"}},
+    commit="1a2b3c4d5e6f7a8b", dirty=False, date="2026-01-01", load=0.1,
+    **row.measured(Sample((2000.0, 2100.0, 1900.0)), Sample((1000.0, 1000.0, 1000.0))),
+)  # fmt: skip
+
+
+def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
+    pytest.importorskip("torchvision")
+    pytest.importorskip("pyarrow")
+    arguments = ["loader", "--data", folder, "--name", "few", "--workers", "1", "--outputs", "uint8", "--repetitions", "1"]
+    done = command("-m", "benchmarks", *arguments, "--json", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [r["variant"] for r in rows] == ["PyTorch DataLoader", "fastload, folder", "fastload, shards"]
+    assert all(r["median"] > 0 and r["data"]["images"] == 40 for r in rows)
+    assert [r["ratio"] is None for r in rows] == [True, False, False]
+    assert [json.loads(line) for line in (tmp_path / "loader.jsonl").read_text().splitlines()] == rows
+
+
+def test_more_workers_than_cores_are_refused(command, folder):
+    done = command("-m", "benchmarks", "loader", "--data", folder, "--workers", "10000")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("benchmarks: workers: 10000 (want 1 to ")
+
+
+def test_a_row_replaces_its_own_of_the_same_commit_and_machine_only(tmp_path):
+    path = tmp_path / "loader.jsonl"
+    other_commit, other_variant = dataclasses.replace(ROW, commit="older"), dataclasses.replace(ROW, variant="PyTorch")
+    other_data = dataclasses.replace(ROW, data={**ROW.data, "name": "others"})
+    again = dataclasses.replace(ROW, median=3000.0, dirty=True)
+    row.save(path, [other_commit, other_data, other_variant, ROW])
+    row.save(path, [again])
+    assert row.read(path) == [other_commit, other_data, other_variant, again]
+    assert row.latest(row.read(path)) == [other_variant, again]
+
+
+def test_a_line_that_is_no_row_is_named(tmp_path):
+    path = tmp_path / "loader.jsonl"
+    path.write_text(row.line(ROW) + "\n{}\n")
+    with pytest.raises(UsageError, match=r"loader\.jsonl, line 2: is no benchmark row"):
+        row.read(path)
+
+
+def test_the_table_goes_between_its_markers_and_stays(tmp_path):
+    row.save(tmp_path / "loader.jsonl", [dataclasses.replace(ROW, variant="PyTorch", ratio=None), ROW])
+    text = "before\n<!-- benchmarks: loader -->\nold\n<!-- /benchmarks -->\nafter\n"
+    readme = tmp_path / "README.md"
+    readme.write_text(text)
+    assert table.update(readme, tmp_path, check=True)
+    assert readme.read_text() == text
+    assert table.update(readme, tmp_path)
+    assert not table.update(readme, tmp_path, check=True)
+    assert "| fastload | 2,000 | 1,900 to 2,100 | 2.00 (1.90 to 2.10) |" in readme.read_text()
+    assert "commit 1a2b3c4d5e6f, 2026-01-01." in readme.read_text()
+
+
+def test_a_plot_is_a_png_and_an_svg(command, tmp_path):
+    pytest.importorskip("matplotlib")
+    row.save(tmp_path / "loader.jsonl", [ROW])
+    done = command("-m", "benchmarks", "plot", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "loader.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "loader.svg").read_text()

@@ -1,0 +1,118 @@
+"""doctor: what it finds, what it warns of, and that it fails only for fastload's own sake."""
+
+import copy
+import json
+import resource
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from fastload.cli import build, doctor
+
+GOOD = {
+    "system": {
+        "cores": {"usable": 8, "affinity": 8, "online": 8, "quota": None},
+        "shm": {"total": 8 << 30, "free": 8 << 30},
+        "open_files": {"soft": 65536, "hard": 65536},
+    },
+    "torch": {"version": "2.11.0", "cuda": "13.0", "gpus": ["NVIDIA H200"]},
+    "native": {"ok": True, "cuda_built": True},
+}
+
+
+def run(*arguments):
+    return CliRunner().invoke(build(), ["doctor", *arguments])
+
+
+def changed(**parts):
+    found = copy.deepcopy(GOOD)
+    for name, values in parts.items():
+        (found["system"] if name in found["system"] else found)[name] = values
+    return found
+
+
+def test_text_names_what_matters():
+    done = run()
+    assert done.exit_code == 0, done.output
+    lines = {line[:12].strip(): line[13:] for line in done.stdout.splitlines() if line}
+    assert {"system", "cpu", "memory", "/dev/shm", "open files", "python", "torch", "pillow", "native", "dali"} <= set(lines)
+    assert lines["pillow"].startswith("Pillow ")
+    assert 'pip install "fastload-torch[dali]"' in lines["dali"] or lines["dali"][0].isdigit()
+
+
+def test_json_is_one_document_and_agrees_with_the_modules():
+    done = run("--json", "-")
+    found = json.loads(done.stdout)
+    assert found["native"]["ok"]
+    assert set(found["native"]["versions"]) >= {"compiler", "libjpeg-turbo", "highway", "xxhash", "cuda"}
+    assert found["system"]["cores"]["usable"] >= 1
+    assert set(found["optional"]) == set(doctor.OPTIONAL)
+
+
+def test_a_broken_native_module_is_exit_1(monkeypatch):
+    app = build()
+    monkeypatch.setitem(sys.modules, "fastload._native", None)
+    done = CliRunner().invoke(app, ["doctor"])
+    assert done.exit_code == 1
+    assert "fastload is broken: its native module cannot be loaded" in done.stdout
+
+
+def test_a_good_machine_gets_no_warning():
+    assert doctor.warnings_about(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (
+            {"cores": {"usable": 2, "affinity": 8, "online": 8, "quota": 1.5}},
+            "CPU quota: 1.5 cores of the 8 that programs see; use 2 workers or raise it",
+        ),
+        (
+            {"shm": {"total": 64 << 20, "free": 0}},
+            "/dev/shm: 64 MiB, want 1 GiB for PyTorch's workers; docker run --shm-size=8g (fastload needs none)",
+        ),
+        ({"shm": None}, "/dev/shm: missing, want 1 GiB for PyTorch's workers; docker run --shm-size=8g (fastload needs none)"),
+        ({"open_files": {"soft": 1024, "hard": 1048576}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
+        ({"open_files": {"soft": 1024, "hard": resource.RLIM_INFINITY}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
+        (
+            {"native": {"ok": True, "cuda_built": False}},
+            'CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")',
+        ),
+    ],
+)
+def test_each_warning_says_what_to_do(parts, text):
+    assert doctor.warnings_about(changed(**parts)) == [text]
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "quota"),
+    [
+        ("0::/a/b\n", {"a/b/cpu.max": "150000 100000\n"}, 1.5),
+        ("0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "400000 100000\n"}, 4.0),
+        ("0::/a/b\n", {"a/b/cpu.max": "200000 100000\n", "a/cpu.max": "100000 100000\n"}, 1.0),
+        ("0::/gone\n", {"cpu.max": "300000 100000\n"}, 3.0),  # in a container the group's folder is the root
+        ("4:cpu,cpuacct:/x\n", {"cpu,cpuacct/x/cpu.cfs_quota_us": "50000\n", "cpu,cpuacct/x/cpu.cfs_period_us": "100000\n"}, 0.5),
+        ("4:cpu:/x\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ("", {}, None),
+    ],
+)
+def test_the_cpu_quota_is_the_least_on_the_way_up(tmp_path, membership, files, quota):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "self").write_text(membership)
+    assert doctor.cpu_quota(str(tmp_path), str(tmp_path / "self")) == quota
+
+
+def test_the_memory_limit_knows_both_versions(tmp_path):
+    (tmp_path / "self").write_text("0::/v2\n5:memory:/v1\n")
+    for name, text in {
+        "v2/memory.max": "max",
+        "memory/v1/memory.limit_in_bytes": "1073741824\n",
+        "memory/memory.limit_in_bytes": f"{2**63}",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert doctor.memory_limit(str(tmp_path), str(tmp_path / "self")) == 1 << 30

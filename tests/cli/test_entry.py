@@ -1,0 +1,50 @@
+"""The command itself: help, exit codes, one-line errors, what an import costs."""
+
+import json
+
+import pytest
+
+from fastload.cli import VERBS
+
+HEAVY = ("torchvision", "timm", "pyarrow", "nvidia.dali", "ffcv", "cv2", "matplotlib")
+
+
+def test_help_names_every_verb(command):
+    done = command("-m", "fastload", "--help")
+    assert done.returncode == 0
+    assert all(verb in done.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb):
+    from typer.testing import CliRunner
+
+    from fastload.cli import build
+
+    done = CliRunner().invoke(build(), [verb, "--help"])
+    assert done.exit_code == 0, done.output
+    assert "Usage" in done.output
+
+
+def test_a_users_mistake_is_one_line_and_exit_1(command):
+    done = command("-m", "fastload", "inspect", "no/such/folder")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "fastload: no/such/folder: does not exist; check the path\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(["no-such-verb"], "no-such-verb"), (["demo", "--images", "many"], "--images"), (["doctor", "--no-such"], "--no-such")],
+)
+def test_wrong_usage_is_exit_2_without_a_traceback(command, arguments, named):
+    done = command("-m", "fastload", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert named in done.stderr
+
+
+def test_importing_fastload_imports_nothing_optional(command):
+    done = command("-c", "import json, sys, fastload; print(json.dumps(sorted(sys.modules)))")
+    loaded = json.loads(done.stdout)
+    assert "fastload._native" in loaded
+    assert [name for name in HEAVY if name in loaded] == []
