@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import device, loader, plot, row, table
-from fastload import demo_images
-from fastload.cli import doctor
+from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
 
@@ -83,7 +82,7 @@ def run_table(given: argparse.Namespace) -> bool:
 
 def make_images(folder: Path) -> str:
     with progress("making images", MADE) as advance:
-        demo_images.make_folder(folder, MADE, workers=doctor.usable_cores(), on_done=advance)
+        demo_images.make_folder(folder, MADE, workers=machine.usable_cores(), on_done=advance)
     return str(folder)
 
 

@@ -13,6 +13,7 @@ from PIL import Image
 import fastload
 from fastload import _native
 from fastload.cli import doctor
+from fastload.machine import cpu_model, memory_total, usable_cores
 
 ROOT = Path(__file__).parents[1]
 HEADERS = 5000  # files whose size in pixels is looked at
@@ -23,9 +24,9 @@ def machine() -> dict[str, Any]:
     import torch
 
     return {
-        "cpu": doctor.cpu_model(),
-        "cores_usable": doctor.usable_cores(),
-        "memory_gib": round(doctor.memory_total() / 2**30, 1),
+        "cpu": cpu_model(),
+        "cores_usable": usable_cores(),
+        "memory_gib": round(memory_total() / 2**30, 1),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
     }
 

@@ -1,21 +1,27 @@
-"""fastload: the data path of vision training, without the bottleneck. `from fastload import DataLoader` is the start."""
+"""fastload: the data path of vision training, without the bottleneck. `from fastload import DataLoader` is the start.
 
-from typing import Any
+Names are imported on use, so that `fastload doctor` can report even where the native extension is missing.
+"""
 
-from fastload import transforms
-from fastload.dataset import Dataset
-from fastload.errors import (
-    BackendError,
-    ConversionError,
-    FastloadError,
-    PipelineError,
-    SampleError,
-    SourceError,
-    UsageError,
-)
-from fastload.loader import DataLoader, accelerate
-from fastload.lowering import open
-from fastload.samplers import ShuffleSampler
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fastload import transforms
+    from fastload.dataset import Dataset
+    from fastload.errors import (
+        BackendError,
+        ConversionError,
+        FastloadError,
+        PipelineError,
+        SampleError,
+        SourceError,
+        UsageError,
+    )
+    from fastload.loader import DataLoader, accelerate
+    from fastload.lowering import open
+    from fastload.profiler import profile
+    from fastload.samplers import ShuffleSampler
 
 __version__ = "0.1.0"
 
@@ -36,11 +42,25 @@ __all__ = [
     "transforms",
 ]
 
+_HOMES = {
+    "DataLoader": "loader",
+    "Dataset": "dataset",
+    "ShuffleSampler": "samplers",
+    "accelerate": "loader",
+    "open": "lowering",
+    "profile": "profiler",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """`fastload.profile` is imported on use: training programs do not need it."""
-    if name == "profile":
-        from fastload.profiler import profile
+    if name == "transforms":
+        return importlib.import_module("fastload.transforms")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"fastload.{_HOMES.get(name, 'errors')}"), name)
+    globals()[name] = value  # found at once from now on
+    return value
 
-        return profile
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -25,9 +25,7 @@ def versions() -> dict[str, str]:
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
     """Philox4x32-10 (Salmon et al. 2011): four 32-bit words in, four out."""
 
-def uniforms(
-    seed: int, epoch: int, samples: NDArray[np.int64], occurrences: NDArray[np.int64], op: int, out: NDArray[np.float64]
-) -> None:
+def uniforms(seed: int, epoch: int, samples: NDArray[np.int64], occurrences: NDArray[np.int64], op: int, out: NDArray[np.float64]) -> None:
     """Fill out [N, K] with multiples of 2^-32 in [0, 1), a pure function of its arguments."""
 
 def xxh3(data: Any) -> int:
@@ -58,9 +56,7 @@ def crop_resize(
     rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
     """
 
-def store(
-    image: NDArray[np.uint8], table: NDArray[Any] | None, out: NDArray[Any], channels_last: bool, target: str
-) -> None:
+def store(image: NDArray[np.uint8], table: NDArray[Any] | None, out: NDArray[Any], channels_last: bool, target: str) -> None:
     """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3]; see `Job.run`."""
 
 def store_cuda(

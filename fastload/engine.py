@@ -90,9 +90,7 @@ class _Threaded:
         self.started: queue.SimpleQueue[Started | BaseException] = queue.SimpleQueue()
         self.pending = 0
         stopped = threading.Event()
-        thread = threading.Thread(
-            target=_feed, args=(engine, self.orders, self.started, stopped), name="fastload-feeder", daemon=True
-        )
+        thread = threading.Thread(target=_feed, args=(engine, self.orders, self.started, stopped), name="fastload-feeder", daemon=True)
         # Runs when the iterator is dropped, mid-epoch too, and before the interpreter ends.
         self.close = weakref.finalize(self, _stop, self.orders, stopped, thread)
         thread.start()

@@ -11,7 +11,7 @@ import torch.utils.data
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
 
-from fastload import backends, lowering, rng
+from fastload import _native, backends, lowering, rng
 from fastload.dataset import Dataset, place
 from fastload.engine import NativeEngine, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
@@ -87,9 +87,10 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is epoch `epoch`: reaches the random keys, the samplers and the data set."""
         self._epoch = epoch
-        for part in (self.sampler, self.batch_sampler, getattr(self.batch_sampler, "sampler", None), self.dataset):
-            if hasattr(part, "set_epoch") and part is not None:
-                part.set_epoch(epoch)
+        for part in {id(p): p for p in (self.sampler, self.batch_sampler, self.dataset)}.values():
+            tell = getattr(part, "set_epoch", None)
+            if tell is not None:
+                tell(epoch)
 
     def explain(self) -> str:
         """Who runs this loader, and why what is not native is not: one line each."""
@@ -163,7 +164,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def _works(self, seed: int, epoch: int) -> Iterator[Work]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
-        length = len(self.dataset)
+        length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
         seen = None if _unique(self.sampler, length) and type(self.batch_sampler) is BatchSampler else np.zeros(length, np.int64)
         for step, indices in enumerate(self._index_sampler):
             samples = np.array([place(index, length) for index in indices], np.int64)
@@ -175,6 +176,10 @@ def _check(device: str | None, seed: int | None) -> None:
         raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError("DataLoader: device='cuda', but torch sees no GPU; leave device out")
+    if device == "cuda" and not _native.cuda_built:
+        raise UsageError(
+            "DataLoader: device='cuda', but fastload was built without CUDA kernels; build it where nvcc is, or leave device out"
+        )
     if seed is not None and not 0 <= seed < 1 << 64:
         raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
 

@@ -4,11 +4,16 @@ Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 
 count, batch size, device and resume cannot change a draw.
 """
 
+from typing import TypeAlias
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.spec import Floats, Longs, Work
+
+Words: TypeAlias = NDArray[np.uint64]
 
 BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
@@ -46,7 +51,7 @@ def permute(positions: Longs, n: int, seed: int, epoch: int) -> Longs:
     """
     half = max(1, ((n - 1).bit_length() + 1) // 2)
     keys = _round_keys(seed, epoch)
-    out = np.asarray(positions, np.uint64).copy()
+    out: Words = np.asarray(positions, np.uint64).copy()
     todo = np.arange(len(out))
     while len(todo):
         out[todo] = _feistel(out[todo], half, keys)
@@ -61,16 +66,18 @@ def _round_keys(seed: int, epoch: int) -> list[np.uint64]:
     return [np.uint64(u) for u in out[0] * 2.0**32]
 
 
-def _feistel(value: np.ndarray, half: int, keys: list[np.uint64]) -> np.ndarray:
+def _feistel(value: Words, half: int, keys: list[np.uint64]) -> Words:
     mask = np.uint64((1 << half) - 1)
     left, right = value >> np.uint64(half), value & mask
     for key in keys:
         left, right = right, left ^ (_mix(right + (key << np.uint64(32))) & mask)
-    return (left << np.uint64(half)) | right
+    out: Words = (left << np.uint64(half)) | right
+    return out
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def _mix(x: Words) -> Words:
     """The finaliser of SplitMix64 (Steele et al. 2014, variant 13 of Stafford): every input bit moves every output bit."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    out: Words = x ^ (x >> np.uint64(31))
+    return out

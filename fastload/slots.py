@@ -54,7 +54,7 @@ class Uploader:
     def __init__(self, runner: native.Runner) -> None:
         self.runner = runner
         self.device = torch.device("cuda", torch.cuda.current_device())
-        self.stream = torch.cuda.Stream(self.device)
+        self.stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         self.dtype = getattr(torch, runner.plan.out.dtype)
         table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if runner.table is None else runner.table
         self.table = torch.from_numpy(np.ascontiguousarray(table)).to(self.device)
@@ -79,6 +79,6 @@ class Uploader:
         for tensor in (images, labels_there):
             tensor.record_stream(current)
         self.copying.append((done, host))
-        while self.copying[0][0].query() and len(self.copying) > 1:
+        while len(self.copying) > 1 and self.copying[0][0].query():  # type: ignore[no-untyped-call]
             self.copying.popleft()
         return [images, labels_there]

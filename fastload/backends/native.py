@@ -89,23 +89,23 @@ class Runner:
             # Their records stand: a damaged JPEG's header has given the size that Pillow sees too.
             self.start(job, crops, out)
             job.wait_done()
-            for place in np.flatnonzero(job.status != _native.OK):
+            for place in np.flatnonzero(job.status != _native.OK).tolist():
                 raise self._error(work, place, job.message(place))
 
     def _redo_foreign(self, job: _native.Job, work: Work) -> bool:
         """Give the job Pillow's pixels for what the native decoder does not take. True if there were any."""
         status = job.status
-        for place in np.flatnonzero(status == _native.FAILED):
+        for place in np.flatnonzero(status == _native.FAILED).tolist():
             raise self._error(work, place, job.message(place))
-        foreign = np.flatnonzero(status == _native.FOREIGN)
+        foreign = np.flatnonzero(status == _native.FOREIGN).tolist()
         for place in foreign:
             try:
                 pixels = np.asarray(pil.decode(job.payload(place)))
             except pil.DECODE_ERRORS as error:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
             job.set_pixels(place, np.ascontiguousarray(pixels))
-        return bool(len(foreign))
+        return bool(foreign)
 
-    def _error(self, work: Work, place: Any, reason: str) -> SampleError:
+    def _error(self, work: Work, place: int, reason: str) -> SampleError:
         sample = int(work.samples[place])
         return SampleError(self.plan.source.name(sample), sample, reason)

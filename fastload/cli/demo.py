@@ -55,7 +55,7 @@ def demo(
     json_to: output.JsonTo = None,
 ) -> None:
     """Show on this machine, with made-up pictures, what fastload does. Takes minutes, needs no GPU and no download."""
-    from fastload.cli.doctor import usable_cores
+    from fastload.machine import usable_cores
     from fastload.recipes import rates
 
     begin, rate = time.perf_counter(), rates.rate(assume)

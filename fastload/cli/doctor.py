@@ -4,11 +4,9 @@ import importlib
 import importlib.metadata
 import os
 import platform
-import re
 import resource
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,12 +14,12 @@ from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
+from fastload.machine import cpu_model, cpu_quota, memory_limit, memory_total, usable_cores
 
 GIB = 1 << 30
 SHM = "/dev/shm"  # noqa: S108  looked at, never written to
 SMALL_SHM = GIB  # bytes; PyTorch's workers hand batches over in /dev/shm, Docker's default is 64 MiB
 FEW_FILES = 4096  # descriptors; PyTorch's workers take one per tensor under way, shards one per file
-CGROUPS, MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
 
 # What it is for, the distributions that bring it (any one will do), how to get it.
 OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -78,56 +76,6 @@ def system() -> dict[str, Any]:
     }
 
 
-def cpu_model(path: str = "/proc/cpuinfo") -> str:
-    """x86 names its model; Arm gives numbers only, so there the architecture stands in."""
-    match = re.search(r"^model name\s*:\s*(.+)$", _read(path) or "", re.MULTILINE)
-    return match[1].strip() if match else platform.processor() or platform.machine()
-
-
-def usable_cores() -> int:
-    """Cores that this process may really use: affinity, and the container's quota rounded up."""
-    allowed, quota = len(os.sched_getaffinity(0)), cpu_quota()
-    return allowed if quota is None else max(1, min(allowed, -int(-quota // 1)))
-
-
-def cpu_quota(root: str = CGROUPS, membership: str = MEMBERSHIP) -> float | None:
-    """Cores per second that the control groups allow (v2 and v1), the least on the way up; None where nothing limits."""
-    found = []
-    for group in _groups(root, membership, "cpu"):
-        quota, _, period = (_read(group / "cpu.max") or "").partition(" ")
-        if not period:
-            quota, period = _read(group / "cpu.cfs_quota_us") or "", _read(group / "cpu.cfs_period_us") or ""
-        if quota.strip().isdigit() and period.strip().isdigit():  # "max" and -1 mean no limit
-            found.append(int(quota) / int(period))
-    return min(found, default=None)
-
-
-def memory_limit(root: str = CGROUPS, membership: str = MEMBERSHIP) -> int | None:
-    """Bytes that the control groups allow, the least on the way up; None where nothing limits."""
-    names = ("memory.max", "memory.limit_in_bytes")
-    texts = [_read(group / name) or "" for group in _groups(root, membership, "memory") for name in names]
-    limits = [int(text) for text in texts if text.strip().isdigit()]
-    return min((limit for limit in limits if limit < 1 << 60), default=None)  # v1 writes 2^63 for "no limit"
-
-
-def memory_total() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _groups(root: str, membership: str, controller: str) -> Iterator[Path]:
-    """Folders of this process's groups that may limit `controller`, upwards to the root; inside a container the path may not exist."""
-    for line in (_read(membership) or "").splitlines():
-        number, controllers, path = line.split(":", 2)
-        if number == "0":
-            base = Path(root)
-        elif controller in controllers.split(","):
-            base = Path(root, controllers if Path(root, controllers).is_dir() else controller)
-        else:
-            continue
-        group = base / path.lstrip("/")
-        yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(base) and folder.is_dir())
-
-
 def _shm() -> dict[str, int] | None:
     try:
         stat = os.statvfs(SHM)
@@ -139,13 +87,6 @@ def _shm() -> dict[str, int] | None:
 def _distribution() -> str | None:
     try:
         return platform.freedesktop_os_release().get("PRETTY_NAME")
-    except OSError:
-        return None
-
-
-def _read(path: str | Path) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
 

@@ -14,6 +14,7 @@ from fastload.conversion.readers import Reader
 from fastload.conversion.shards_writer import Bad, Hooks, Written
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError
+from fastload.machine import usable_cores
 from fastload.sources.shards import import_arrow
 
 SHARD_BYTES = 256 << 20  # default
@@ -111,7 +112,7 @@ def write_shards(job: Job, advance: Advance) -> list[Written]:
             failing.set()
         return written
 
-    count = workers.fitting(options.workers or workers.default_count(), int(job.plan.capacity.max()))
+    count = workers.fitting(options.workers or usable_cores(), int(job.plan.capacity.max()))
     return workers.run(range(job.plan.shards), work, count)
 
 

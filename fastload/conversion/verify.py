@@ -12,6 +12,7 @@ from fastload.conversion import samples, tar, workers
 from fastload.conversion.readers import FolderReader, open_reader
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import SourceError
+from fastload.machine import usable_cores
 from fastload.sources.shards import INDEX, Index, import_arrow, read_index
 from fastload.spec import Longs
 
@@ -67,7 +68,7 @@ def prepare(where: str) -> Index | FolderReader | Damage:
 
 def verify(prepared: Index | FolderReader | Damage, count: int | None = None, advance: Advance = workers.ignore) -> Report:
     """Check everything with `count` workers (None: one per processor)."""
-    count = count or workers.default_count()
+    count = count or usable_cores()
     if isinstance(prepared, Damage):
         return Report("shards", 1, 0, 0, (prepared,))
     if isinstance(prepared, Index):

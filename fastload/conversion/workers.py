@@ -1,10 +1,11 @@
 """Threads for reading, checking and hashing: all of it runs outside Python's lock."""
 
-import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
+
+from fastload.machine import memory_limit, memory_total
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -30,16 +31,9 @@ class Stop:
             raise StoppedError
 
 
-def default_count() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def fitting(count: int, task_bytes: int) -> int:
     """At most `count` workers, so many that each can hold task_bytes."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = min(memory_total(), memory_limit() or memory_total())
     return max(1, min(count, int(memory * MEMORY_SHARE) // max(1, task_bytes)))
 
 

@@ -11,6 +11,7 @@ from fastload import backends, lowering
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
+from fastload.machine import usable_cores
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
 from fastload.profiler import machine, remedies, stages
@@ -55,7 +56,7 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
         )
     pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
     backend, reasons = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
-    job = replace(job, workers=machine.cores() if job.workers is None else job.workers)
+    job = replace(job, workers=usable_cores() if job.workers is None else job.workers)
     report = _measure(job, pipeline, backend, budget, on_done)
     report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
     if report.verdict.label != GPU or job.backend == "all":  # nothing helps a loader that is fast enough

@@ -1,15 +1,13 @@
 """What every op has: a frozen description without pixels, in four parts (stage, draws, out_spec, params)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 
 from fastload.errors import PipelineError
 from fastload.spec import Floats, Ints, Spec, Stage
-
-Image = TypeVar("Image")  # a PIL image, or a uint8 tensor [C, H, W]
 
 
 class Params(NamedTuple):
@@ -49,14 +47,14 @@ class Op:
         """
         return Params(np.zeros((len(sizes), 0), np.int32), sizes)
 
-    def __call__(self, image: Image) -> Image:
+    def __call__(self, image: Any) -> Any:
         """Apply the op to one image: PIL, or uint8 tensor [C, H, W]; draws come from torch's default generator."""
         from fastload.transforms import pil  # the pixels; kept apart from the descriptions
 
         height, width = pil.size(image)
-        is_tensor = isinstance(image, torch.Tensor)
-        dtype = str(image.dtype).removeprefix("torch.") if is_tensor else "uint8"
-        spec = Spec(height, width, dtype=dtype, tensor=is_tensor and self.stage is Stage.STORE)
+        spec = Spec(height, width)
+        if isinstance(image, torch.Tensor):
+            spec = Spec(height, width, dtype=str(image.dtype).removeprefix("torch."), tensor=self.stage is Stage.STORE)
         if problems := self.problems(spec):
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         u = torch.rand(1, self.draws(spec), dtype=torch.float64).numpy()

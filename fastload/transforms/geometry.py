@@ -30,7 +30,7 @@ class _Resizing(Op):
 class RandomResizedCrop(_Resizing):
     """Cut a random box and resize it to `size`. Source: Szegedy et al. 2014, arXiv:1409.4842, section 6."""
 
-    size: int | tuple[int, ...]  # output height, width; px
+    size: Any  # output height and width, or one number for both, px; kept as a pair
     scale: tuple[float, float] = (0.08, 1.0)  # share of the image's area to keep
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
     interpolation: str = "bilinear"
@@ -60,7 +60,7 @@ class RandomResizedCrop(_Resizing):
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left, height, width of the box, px."""
         boxes = crop_boxes(u, sizes, self.scale, self.ratio)
-        return Params(boxes, np.broadcast_to(np.array(self.size, np.int32), sizes.shape).copy())
+        return Params(boxes, _everywhere(self.size, sizes))
 
 
 def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float]) -> Ints:
@@ -98,11 +98,16 @@ def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:
     return np.stack([(height - box_h) // 2, (width - box_w) // 2, box_h, box_w], axis=-1)
 
 
+def _everywhere(size: tuple[int, int], sizes: Ints) -> Ints:
+    """The same size for every sample: int32 [N, 2]."""
+    return np.tile(np.array(size, np.int32), (len(sizes), 1))
+
+
 @dataclass(frozen=True)
 class Resize(_Resizing):
     """Resize to (height, width), or, given one number, so that the shorter edge has that length."""
 
-    size: int | tuple[int, ...]  # px
+    size: Any  # px: one number, or (height, width)
     interpolation: str = "bilinear"
     max_size: int | None = None  # px, bound of the longer edge
     antialias: bool | None = True
@@ -135,7 +140,7 @@ class Resize(_Resizing):
 
     def _targets(self, sizes: Ints) -> Ints:
         if isinstance(self.size, tuple):
-            return np.broadcast_to(np.array(self.size, np.int32), sizes.shape).copy()
+            return _everywhere(self.size, sizes)
         short, long = sizes.min(axis=1).astype(np.int64), sizes.max(axis=1).astype(np.int64)
         new_short = np.full(len(sizes), self.size, np.int64)
         new_long = (self.size * long / short).astype(np.int64)  # torchvision: int(size * long / short)
@@ -145,14 +150,15 @@ class Resize(_Resizing):
             new_long = np.where(over, self.max_size, new_long)
         tall = sizes[:, 0] > sizes[:, 1]
         pairs = np.stack([np.where(tall, new_long, new_short), np.where(tall, new_short, new_long)], axis=1)
-        return np.maximum(pairs, 1).astype(np.int32)
+        out: Ints = np.maximum(pairs, 1).astype(np.int32)
+        return out
 
 
 @dataclass(frozen=True)
 class CenterCrop(Op):
     """Cut `size` from the centre; smaller images are padded with 0 on both sides, as torchvision does."""
 
-    size: int | tuple[int, ...]  # height, width; px
+    size: Any  # height and width, or one number for both, px; kept as a pair
 
     stage = Stage.CROP
 
@@ -167,9 +173,8 @@ class CenterCrop(Op):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left (negative: padding), height, width of the window, px."""
-        size = np.array(self.size, np.int32)
-        start = np.where(sizes < size, -((size - sizes) // 2), np.rint((sizes - size) / 2.0)).astype(np.int32)
-        out = np.broadcast_to(size, sizes.shape).copy()
+        out = _everywhere(self.size, sizes)
+        start = np.where(sizes < out, -((out - sizes) // 2), np.rint((sizes - out) / 2.0)).astype(np.int32)
         return Params(np.concatenate([start, out], axis=1), out)
 
 

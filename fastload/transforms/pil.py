@@ -41,7 +41,8 @@ def size(image: Any) -> tuple[int, int]:
 def decode(data: bytes) -> Image.Image:
     """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB. Raises DECODE_ERRORS."""
     with Image.open(io.BytesIO(data)) as image:
-        return image.convert("RGB")
+        rgb: Image.Image = image.convert("RGB")
+        return rgb
 
 
 def apply_any(op: Op, image: Any, record: Any) -> Any:
@@ -91,7 +92,8 @@ def _augment(image: Image.Image, name: str, argument: float, interpolation: str)
     magnitude = argument - 1.0 if name in ("Brightness", "Color", "Contrast", "Sharpness") else argument
     if name == "Posterize" and argument < 1:  # Pillow 13 refuses 0 bits, which means black
         return Image.new(image.mode, image.size)
-    return autoaugment._apply_op(image, name, magnitude, interpolation=mode, fill=None)
+    changed: Image.Image = autoaugment._apply_op(image, name, magnitude, interpolation=mode, fill=None)
+    return changed
 
 
 def _torchvision(interpolation: str) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ definition of "magnitude" is resolved here and backends only apply.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -58,7 +58,7 @@ class RandAugment(_Policy):
     magnitude: float = 9
     num_magnitude_bins: int = BINS
     interpolation: str = "nearest"
-    fill: None = None  # black, as torchvision's default
+    fill: Any = None  # black, torchvision's default, is what is written
     variant: Literal["torchvision", "composer"] = "torchvision"
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class TrivialAugmentWide(_Policy):
 
     num_magnitude_bins: int = BINS
     interpolation: str = "nearest"
-    fill: None = None  # black, as torchvision's default
+    fill: Any = None  # black, torchvision's default, is what is written
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))

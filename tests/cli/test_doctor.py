@@ -8,6 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from fastload import machine
 from fastload.cli import build, doctor
 
 GOOD = {
@@ -103,7 +104,7 @@ def test_the_cpu_quota_is_the_least_on_the_way_up(tmp_path, membership, files, q
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "self").write_text(membership)
-    assert doctor.cpu_quota(str(tmp_path), str(tmp_path / "self")) == quota
+    assert machine.cpu_quota(str(tmp_path), str(tmp_path / "self")) == quota
 
 
 def test_the_memory_limit_knows_both_versions(tmp_path):
@@ -115,4 +116,4 @@ def test_the_memory_limit_knows_both_versions(tmp_path):
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert doctor.memory_limit(str(tmp_path), str(tmp_path / "self")) == 1 << 30
+    assert machine.memory_limit(str(tmp_path), str(tmp_path / "self")) == 1 << 30

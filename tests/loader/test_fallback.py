@@ -50,7 +50,10 @@ def test_an_overridden_class_is_never_lowered(folder):
     [
         (None, ("ImageFolder has no transform, so its images are no tensors",)),
         (chain(), ("its transform makes no tensor (no ToImage, PILToTensor or ToTensor)",)),
-        (chain(v1.ColorJitter(), v1.ToTensor()), ("transform torchvision.transforms.transforms.ColorJitter is not one that fastload knows",)),
+        (
+            chain(v1.ColorJitter(), v1.ToTensor()),
+            ("transform torchvision.transforms.transforms.ColorJitter is not one that fastload knows",),
+        ),
         (
             chain(v1.RandAugment(), v1.ToTensor()),
             ("backend native cannot run this plan: op 2 (RandAugment) is not written natively",),
@@ -80,7 +83,7 @@ def test_arguments_that_only_torch_honours(folder):
     data = ImageFolder(folder, chain(v1.ToTensor()))
     loader = fastload.DataLoader(data, 4, collate_fn=collate)
     assert loader.explain() == own(f"collate_fn is {collate!r}")
-    assert list(loader)[0] == 4
+    assert next(iter(loader)) == 4
     assert fastload.DataLoader(data, None).explain() == own("batch_size=None: there are no batches to make")
     assert "timeout is 5 s" in fastload.DataLoader(data, 4, num_workers=1, timeout=5).explain()
     assert "worker_init_fn" in fastload.DataLoader(data, 4, num_workers=1, worker_init_fn=collate).explain()

@@ -98,7 +98,7 @@ train = [
   { op = "ToImage" },
   { op = "RandomHorizontalFlip", p = 2 },
 ]
-eval = [{ op = "os.system", command = "rm" }, { op = "Resize", sise = 3 }, { op = "Normalize", mean = "a", std = [1] }, 4]
+eval = [{ op = "os.system", command = "rm" }, { op = "Resize", length = 3 }, { op = "Normalize", mean = "a", std = [1] }, 4]
 [training]
 model = "resnet50"
 epochs = 0
@@ -131,7 +131,7 @@ PROBLEMS = [
     "F, data.train, op 3 (RandomHorizontalFlip): p is 2, want 0 to 1",
     "F, data.train, op 3 (RandomHorizontalFlip): belongs to CROP, but op 2 (ToImage) is STORE; move it before op 2",
     f"F, data.eval, op 1: op is 'os.system', want one of {NAMES}",
-    "F, data.eval, op 2 (Resize): takes no sise (it takes size, interpolation, max_size, antialias); remove it",
+    "F, data.eval, op 2 (Resize): takes no length (it takes size, interpolation, max_size, antialias); remove it",
     "F, data.eval, op 3 (Normalize): its arguments do not fit (could not convert string to float: 'a'); correct them",
     f"F, data.eval, op 4: op is None, want one of {NAMES}",
     "F, training: epochs is 0, want 1 to 100000",

@@ -19,11 +19,11 @@ unit = st.floats(0, 1, exclude_max=True)
 @given(st.lists(unit, min_size=4 * TRIES, max_size=4 * TRIES), SIDE, SIDE)
 def test_crop_box_is_inside_the_image(u, height, width):
     top, left, h, w = crop_boxes(np.array([u]), np.array([[height, width]], np.int32), SCALE, RATIO)[0]
-    assert 0 <= top
-    assert 1 <= h
+    assert top >= 0
+    assert h >= 1
     assert top + h <= height
-    assert 0 <= left
-    assert 1 <= w
+    assert left >= 0
+    assert w >= 1
     assert left + w <= width
 
 
