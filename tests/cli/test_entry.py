@@ -44,7 +44,7 @@ def test_wrong_usage_is_exit_2_without_a_traceback(command, arguments, named):
 
 
 def test_importing_fastload_imports_nothing_optional(command):
-    done = command("-c", "import json, sys, fastload; fastload.DataLoader, fastload.open, fastload.transforms; print(json.dumps(sorted(sys.modules)))")
+    done = command("-c", "import json, sys; from fastload import DataLoader, open, transforms; print(json.dumps(sorted(sys.modules)))")
     loaded = json.loads(done.stdout)
     assert "fastload._native" in loaded
     assert [name for name in HEAVY if name in loaded] == []
