@@ -40,6 +40,20 @@ def probe(data: bytes) -> tuple[int, int, int, int, str]:
 def decode(data: bytes) -> NDArray[np.uint8]:
     """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns."""
 
+def jpeg_index(data: bytes, step: int) -> bytes:
+    """Seek index of a baseline JPEG: an entry every `step` MCUs and at each MCU row (0: rows only). docs/formats.md.
+
+    Raises ValueError ("jpeg_index: …") where the own decoder does not cover the file.
+    """
+
+def jpeg_region(
+    data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str
+) -> tuple[NDArray[np.uint8] | None, str]:
+    """A region (top, left, height, width; px) by the own decoder: uint8 [h, w, 3], or None and why not.
+
+    index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the vector code).
+    """
+
 def crop_resize(
     image: NDArray[np.uint8],
     crop: NDArray[np.int32],
@@ -94,11 +108,20 @@ class Pool:
         offset: NDArray[np.int64],
         size: NDArray[np.int64],
         checksum: NDArray[np.uint64] | None,
+        seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> Job:
-        """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is XXH3 of the bytes."""
+        """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is XXH3 of the bytes.
+
+        seek: files, and file, offset and size [N] of the samples' seek indexes (`jpeg_index`); size 0: the sample has none.
+        What cannot be read or does not fit its sample is passed over: an index only saves time.
+        """
 
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
         """Ask the system to read these ahead; returns at once, errors are ignored (the read itself reports them)."""
+
+    def ways(self) -> dict[str, int]:
+        """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the
+        "library" (libjpeg-turbo); "refused" counts indexes that did not fit, besides the way taken then."""
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Per stage ("read", "decode", "resize", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""

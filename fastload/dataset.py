@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch.utils.data
 
 from fastload.errors import SampleError
 from fastload.pipeline import Pipeline
+from fastload.sources import read
 from fastload.transforms import pil
 
 
@@ -41,9 +41,8 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
         """Image (PIL, or what the ops make of it) and label. Raises IndexError, SampleError."""
         sample = place(index, len(self))
         source = self.pipeline.source
-        file, offset, size, _ = source.locate(np.array([sample], np.int64))
         try:
-            image: Any = pil.decode(source.files.read(int(file[0]), int(offset[0]), int(size[0])))
+            image: Any = pil.decode(read(source, sample))
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
         for op in self.pipeline.ops:

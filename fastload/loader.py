@@ -113,6 +113,11 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             for stage, (samples, wall, cpu) in self._engine.pool.stats().items()
         }
 
+    def decodes(self) -> dict[str, int]:
+        """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the crop), "whole" (from the
+        first tile on), "library" (libjpeg-turbo); "refused" counts seek indexes that did not fit their file."""
+        return self._engine.pool.ways() if isinstance(self._engine, NativeEngine) else {}
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_engine": None}  # threads stay here; a copy starts its own
 

@@ -11,6 +11,7 @@ import torch
 
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
+from fastload.sources import read
 from fastload.spec import Work
 from fastload.transforms import pil
 
@@ -46,9 +47,8 @@ class Runner:
 
     def _decode(self, sample: int) -> Any:
         source = self.plan.source
-        file, offset, size, _ = source.locate(np.array([sample], np.int64))
         try:
-            return pil.decode(source.files.read(int(file[0]), int(offset[0]), int(size[0])))
+            return pil.decode(read(source, sample))
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 

@@ -12,6 +12,7 @@ from fastload import lowering
 from fastload.errors import FastloadError, SampleError
 from fastload.plan import Plan, plan, records
 from fastload.profiler.verdict import StageCost
+from fastload.sources import read
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
 
@@ -86,7 +87,7 @@ def _chunk(work: Plan, number: int, clock: _Clock) -> None:
     source = work.source
     spread = np.random.Generator(np.random.Philox(number)).permutation(len(source))[:CHUNK].astype(np.int64)
     clock.start()
-    data = [_read(source, int(sample)) for sample in spread]
+    data = [read(source, int(sample)) for sample in spread]
     clock.lap("read")
     images: list[Any] = [_decode(source, int(sample), encoded) for sample, encoded in zip(spread, data, strict=True)]
     clock.lap("decode")
@@ -100,11 +101,6 @@ def _chunk(work: Plan, number: int, clock: _Clock) -> None:
     torch.stack([pil.to_tensor(image) for image in images]).contiguous(memory_format=layout)
     clock.lap("store")
     clock.images += len(spread)
-
-
-def _read(source: Any, sample: int) -> bytes:
-    file, offset, size, _ = source.locate(np.array([sample], np.int64))
-    return bytes(source.files.read(int(file[0]), int(offset[0]), int(size[0])))
 
 
 def _decode(source: Any, sample: int, encoded: bytes) -> Any:

@@ -4,9 +4,9 @@ import os
 
 from fastload.errors import SourceError
 from fastload.sources import folder, shards
-from fastload.sources.base import FileSource, Location, Source
+from fastload.sources.base import FileSource, Location, Seek, Source, read
 
-__all__ = ["FileSource", "Location", "Source", "open_source"]
+__all__ = ["FileSource", "Location", "Seek", "Source", "open_source", "read"]
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:

@@ -11,6 +11,21 @@ from fastload import _native
 from fastload.spec import Longs
 
 
+class Seek(NamedTuple):
+    """Where the seek indexes of N samples lie: arrays [N]."""
+
+    files: _native.Files
+    file: Longs
+    offset: Longs  # bytes
+    size: Longs  # bytes; 0: this sample has none
+
+
+class SeekFile(Protocol):
+    """Seek indexes that lie beside a data set. Picklable."""
+
+    def locate(self, samples: Longs) -> Seek: ...
+
+
 class Location(NamedTuple):
     """Where N samples lie: arrays [N]."""
 
@@ -18,6 +33,7 @@ class Location(NamedTuple):
     offset: Longs  # bytes
     size: Longs  # bytes; -1 reads to the end of the file
     checksum: NDArray[np.uint64] | None  # XXH3 of the bytes, where known
+    seek: Seek | None = None
 
 
 class Source(Protocol):
@@ -36,6 +52,12 @@ class Source(Protocol):
     def name(self, sample: int) -> str: ...  # path, or shard and key, for messages
 
 
+def read(source: Source, sample: int) -> bytes:
+    """One sample's encoded bytes. Raises OSError."""
+    place = source.locate(np.array([sample], np.int64))
+    return source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
+
+
 @dataclass(frozen=True)
 class FileSource:
     """Samples that are whole files, one each: a folder of images."""
@@ -44,6 +66,7 @@ class FileSource:
     paths: tuple[str, ...]
     labels: Longs
     classes: tuple[str, ...]
+    seek: SeekFile | None = None
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -56,7 +79,8 @@ class FileSource:
         return _native.Files(self.paths, keep_open=False)
 
     def locate(self, samples: Longs) -> Location:
-        return Location(samples, np.zeros_like(samples), np.full_like(samples, -1), None)
+        seek = self.seek.locate(samples) if self.seek else None
+        return Location(samples, np.zeros_like(samples), np.full_like(samples, -1), None, seek)
 
     def name(self, sample: int) -> str:
         return self.paths[sample]

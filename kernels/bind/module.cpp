@@ -31,4 +31,5 @@ NB_MODULE(_native, m) {
   bind_files(m);
   bind_pool(m);
   bind_job(m);
+  bind_jpeg(m);
 }

@@ -35,8 +35,20 @@ std::vector<Place> places(const char* where, const PyFiles& files, const Input& 
   return out;
 }
 
+// (files, file, offset, size) of the samples' seek indexes.
+std::shared_ptr<const Files> place_seek(const nb::tuple& seek, std::vector<Sample>& samples) {
+  if (seek.size() != 4) refuse("Pool.fetch: seek", "length", std::to_string(seek.size()), "4");
+  const auto& files = nb::cast<const PyFiles&>(seek[0]);
+  const auto array = [&](int i) { return nb::cast<Input>(seek[i], false); };
+  const std::vector<Place> where = places("Pool.fetch: seek", files, array(1), array(2), array(3));
+  if (where.size() != samples.size())
+    refuse("Pool.fetch: seek", "samples", std::to_string(where.size()), std::to_string(samples.size()));
+  for (size_t n = 0; n < where.size(); ++n) samples[n].seek_place = where[n];
+  return files.files;
+}
+
 PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size,
-            const std::optional<Input>& checksum) {
+            const std::optional<Input>& checksum, const std::optional<nb::tuple>& seek) {
   const std::vector<Place> where = places("Pool.fetch", files, file, offset, size);
   const auto count = static_cast<int64_t>(where.size());
   const uint64_t* sums = checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
@@ -45,7 +57,9 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
     samples[n].place = where[n];
     if (sums != nullptr) samples[n].checksum = sums[n];
   }
-  return {Job::start(self.pool, files.files, std::move(samples), sums != nullptr), {}, {}};
+  Origin origin{files.files, nullptr, sums != nullptr};
+  if (seek) origin.seek = place_seek(*seek, samples);
+  return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}};
 }
 
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
@@ -59,6 +73,13 @@ nb::dict stats(const PyPool& self) {
   nb::dict out;
   for (int i = 0; i < kStages; ++i)
     out[kStageNames[i]] = nb::make_tuple(totals[i].samples, totals[i].wall_ns, totals[i].cpu_ns);
+  return out;
+}
+
+nb::dict ways(const PyPool& self) {
+  const auto totals = self.pool->ways();
+  nb::dict out;
+  for (int i = 0; i < kWays; ++i) out[kWayNames[i]] = totals[i];
   return out;
 }
 
@@ -83,9 +104,10 @@ void bind_pool(nb::module_& m) {
           "threads"_a)
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
-           "checksum"_a.noconvert().none())
+           "checksum"_a.noconvert().none(), "seek"_a = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
-      .def("stats", &stats);
+      .def("stats", &stats)
+      .def("ways", &ways);
 }
 
 }  // namespace fl::bind

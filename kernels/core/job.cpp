@@ -8,12 +8,11 @@ namespace fl {
 
 using Clock = std::chrono::steady_clock;
 
-Job::Job(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files, std::vector<Sample> samples, bool check)
-    : pool_(std::move(pool)), files_(std::move(files)), samples_(std::move(samples)), check_(check) {}
+Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
+    : pool_(std::move(pool)), origin_(std::move(origin)), samples_(std::move(samples)) {}
 
-std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files,
-                                std::vector<Sample> samples, bool check) {
-  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(files), std::move(samples), check), [](Job* it) {
+std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
+  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)), [](Job* it) {
     if (!it->pool_->forked()) delete it;  // in a child of fork its tasks never end and its mutex may be locked
   });
   job->begin(job->size());
@@ -54,7 +53,7 @@ void Job::run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t
 }
 
 void Job::run(int64_t task, Worker& worker) noexcept {
-  if (fetching_) return fetch(samples_[task], *files_, check_, *pool_->buffers(), worker);
+  if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
   const int64_t n = to_store_[task];
   fl::run(samples_[n], crops_[n], output_, output_.slot(n), worker);
 }

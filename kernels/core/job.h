@@ -14,9 +14,8 @@ namespace fl {
 
 class Job final : public Work {
  public:
-  // Starts reading. `check`: samples[n].checksum is to be compared.
-  static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files,
-                                    std::vector<Sample> samples, bool check);
+  // Starts reading.
+  static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
   ~Job() override;  // drops what has not begun, waits for what runs
 
   int64_t size() const { return static_cast<int64_t>(samples_.size()); }
@@ -32,16 +31,15 @@ class Job final : public Work {
   void run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t> table);
 
  private:
-  Job(std::shared_ptr<Pool> pool, std::shared_ptr<const Files> files, std::vector<Sample> samples, bool check);
+  Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
   void finished(int64_t tasks, bool cancelled) noexcept override;
 
   const std::shared_ptr<Pool> pool_;
-  const std::shared_ptr<const Files> files_;
+  const Origin origin_;
   std::vector<Sample> samples_;
-  const bool check_;
 
   bool fetching_ = true;
   std::vector<int64_t> to_store_;  // the samples of this run

@@ -186,4 +186,13 @@ std::array<Pool::Total, kStages> Pool::stats() const {
   return totals;
 }
 
+std::array<int64_t, kWays> Pool::ways() const {
+  check_process();
+  std::array<int64_t, kWays> totals{};
+  const std::lock_guard lock(mutex_);
+  for (const auto& worker : workers_)
+    for (int i = 0; i < kWays; ++i) totals[i] += worker->stats.ways[i].load(std::memory_order_relaxed);
+  return totals;
+}
+
 }  // namespace fl

@@ -45,6 +45,7 @@ class Pool {
     int64_t samples, wall_ns, cpu_ns;
   };
   std::array<Total, kStages> stats() const;
+  std::array<int64_t, kWays> ways() const;
 
   bool forked() const;         // this process is a child of the pool's: no thread came along
   void check_process() const;  // throws std::runtime_error if forked

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "core/decode.h"
 #include "core/error.h"
-#include "jpeg/turbo.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -24,18 +24,30 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-void read(Sample& sample, const Files& files, BufferList& buffers) {
-  files.read(sample.place, [&](int64_t size) {
-    sample.encoded = buffers.lend(size);
-    return sample.encoded.data();
+Buffer read(const Files& files, const Place& place, BufferList& buffers) {
+  Buffer out;
+  files.read(place, [&](int64_t size) {
+    out = buffers.lend(size);
+    return out.data();
   });
+  return out;
+}
+
+// An index only saves time: what cannot be read is as good as none.
+void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
+  if (origin.seek == nullptr || sample.seek_place.size <= 0) return;
+  try {
+    sample.seek = read(*origin.seek, sample.seek_place, buffers);
+  } catch (const FileError&) {
+    sample.seek = {};
+  }
 }
 
 void look(Sample& sample, bool check) {
   const auto bytes = sample.encoded.bytes();
-  const uint64_t hash = check ? xxh3(bytes) : 0;
-  if (check && hash != sample.checksum)
-    return end(sample, kFailed, "checksum mismatch (got " + hex(hash) + ", want " + hex(sample.checksum) + ")");
+  if (check) sample.hash = xxh3(bytes);
+  if (check && *sample.hash != sample.checksum)
+    return end(sample, kFailed, "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")");
   Header header = probe(bytes);
   sample.height = header.height;
   sample.width = header.width;
@@ -50,8 +62,7 @@ bool source(Sample& sample, Worker& worker, Image& image) {
     image = sample.pixels.part(region);
     return true;
   }
-  jpeg::Decoded decoded =
-      jpeg::decode_region(sample.encoded.bytes(), sample.height, sample.width, region, worker.decoded);
+  jpeg::Decoded decoded = decode_jpeg(sample, region, worker);
   image = decoded.image;
   if (!decoded.ok()) end(sample, kForeign, "jpeg: " + decoded.error);
   return decoded.ok();
@@ -75,11 +86,12 @@ void make(Sample& sample, const Crop& crop, const Output& output, void* slot, Wo
 
 }  // namespace
 
-void fetch(Sample& sample, const Files& files, bool check, BufferList& buffers, Worker& worker) noexcept {
+void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
   try {
     Stopwatch watch(worker.stats);
-    read(sample, files, buffers);
-    look(sample, check);
+    sample.encoded = read(*origin.files, sample.place, buffers);
+    look(sample, origin.check);
+    if (sample.status == kOk) read_seek(sample, origin, buffers);
     watch.lap(Stage::kRead);
   } catch (const FileError& error) {
     end(sample, kFailed, "cannot be read (" + error.why + ")");  // whoever asks knows the path

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "core/buffers.h"
@@ -17,8 +19,11 @@ namespace fl {
 struct Sample {
   Place place;
   uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
+  Place seek_place;       // of its seek index; size 0: it has none
 
   Buffer encoded;
+  Buffer seek;
+  std::optional<uint64_t> hash;  // XXH3 of the bytes, once someone has asked for it
   Image pixels;  // given by the caller; then the bytes are not decoded
   Status status = kFailed;
   int height = 0, width = 0;  // px; 0 where not known
@@ -37,7 +42,13 @@ struct Output {
   uint8_t* slot(int64_t n) const { return out + n * pixels() * kChannels * format.item_size; }
 };
 
-void fetch(Sample& sample, const Files& files, bool check, BufferList& buffers, Worker& worker) noexcept;
+// Where a job's samples and their seek indexes lie.
+struct Origin {
+  std::shared_ptr<const Files> files, seek;  // seek: may be null
+  bool check = false;                        // compare checksums
+};
+
+void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
 // Needs status OK and a checked crop. Leaves the sample stored, or not OK.
 void run(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) noexcept;

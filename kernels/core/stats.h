@@ -12,11 +12,20 @@ enum class Stage { kRead, kDecode, kResize, kStore };
 constexpr int kStages = 4;
 constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "store"};
 
+// How a JPEG's region was decoded: by its seek index; by the own decoder from the scan's start; by libjpeg-turbo.
+// Refused: an index that lied, besides the way taken then.
+enum class Way { kIndexed, kWhole, kLibrary, kRefused };
+constexpr int kWays = 4;
+constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused"};
+
 struct alignas(64) StageStats {  // one cache line per thread, so that counting does not slow the neighbours
   struct Row {
     std::atomic<int64_t> samples{0}, wall_ns{0}, cpu_ns{0};
   };
   std::array<Row, kStages> rows;
+  std::array<std::atomic<int64_t>, kWays> ways{};
+
+  void count(Way way) { ways[static_cast<int>(way)].fetch_add(1, std::memory_order_relaxed); }
 };
 
 class Stopwatch {

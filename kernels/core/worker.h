@@ -4,11 +4,14 @@
 #include "core/scratch.h"
 #include "core/stats.h"
 #include "cpu/resize.h"
+#include "jpeg/region.h"
 
 namespace fl {
 
 struct Worker {
-  Scratch decoded;  // rows of the region
+  Scratch decoded;  // rows of the region, from libjpeg-turbo
+  jpeg::Frame frame;
+  jpeg::Workspace jpeg;
   Scratch pixels;   // the cropped image, before STORE
   cpu::CropScratch passes;
   cpu::CropPlan plan;
@@ -17,6 +20,7 @@ struct Worker {
   void trim() {
     constexpr size_t kKeep = size_t{32} << 20;  // bytes: 10 megapixels
     decoded.trim(kKeep);
+    jpeg.trim(kKeep);
     passes.trim(kKeep);
     pixels.trim(kKeep);
   }

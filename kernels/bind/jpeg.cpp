@@ -1,0 +1,70 @@
+// The own JPEG decoder, for tests: build an index, decode a region.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+
+#include "bind/bind.h"
+#include "core/error.h"
+#include "jpeg/region.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+using Box = std::tuple<int, int, int, int>;
+
+jpeg::Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
+
+nb::bytes jpeg_index(const nb::bytes& data, int step) {
+  if (step < 0 || step > 0xFFFF) refuse("jpeg_index", "step", std::to_string(step), "0..65535");
+  jpeg::Built built;
+  {
+    const nb::gil_scoped_release unlocked;
+    built = jpeg::build_index(view(data), step);
+  }
+  if (!built.why.empty()) throw std::invalid_argument("jpeg_index: " + built.why);
+  return nb::bytes(built.index.data(), built.index.size());
+}
+
+jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optional<jpeg::Bytes>& packed,
+                     jpeg::Workspace& workspace, cpu::Target target) {
+  jpeg::Frame frame;
+  if (std::string why = jpeg::parse_frame(bytes, frame); !why.empty()) return {{}, std::move(why)};
+  jpeg::SeekIndex index;
+  if (!packed.has_value()) return jpeg::decode_region(bytes, frame, nullptr, region, workspace, target);
+  if (std::string why = index.open(*packed, bytes, frame); !why.empty()) return {{}, "index refused: " + why};
+  return jpeg::decode_region(bytes, frame, &index, region, workspace, target);
+}
+
+std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box& box,
+                                                const std::optional<nb::bytes>& index, const std::string& target) {
+  if (target != "scalar" && target != "best") refuse("jpeg_region: target", "unknown", '"' + target + '"', "scalar or best");
+  const cpu::Target on = target == "scalar" ? cpu::Target::kScalar : cpu::Target::kBest;
+  const auto [top, left, height, width] = box;
+  std::optional<jpeg::Bytes> packed;
+  if (index.has_value()) packed = view(*index);
+  thread_local jpeg::Workspace workspace;
+  jpeg::Decoded decoded;
+  {
+    const nb::gil_scoped_release unlocked;
+    decoded = decode(view(data), {top, left, height, width}, packed, workspace, on);
+  }
+  if (!decoded.ok()) return {nb::none(), decoded.error};
+  std::vector<uint8_t> pixels;
+  pixels.reserve(static_cast<size_t>(height) * width * kChannels);
+  for (int y = 0; y < height; ++y)
+    pixels.insert(pixels.end(), decoded.image.row(y), decoded.image.row(y) + width * kChannels);
+  const std::array<size_t, 3> shape{static_cast<size_t>(height), static_cast<size_t>(width), kChannels};
+  return {to_numpy(pixels, shape), ""};
+}
+
+}  // namespace
+
+void bind_jpeg(nb::module_& m) {
+  m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a);
+  m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a);
+}
+
+}  // namespace fl::bind

@@ -1,0 +1,13 @@
+// Which decoder a sample's region comes from: the own one, by the seek index where there is one; else libjpeg-turbo.
+#pragma once
+
+#include "core/sample.h"
+#include "core/worker.h"
+#include "jpeg/turbo.h"
+
+namespace fl {
+
+// Needs a sample that `fetch` found OK. All ways give the same pixels; the error is libjpeg-turbo's.
+jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, Worker& worker);
+
+}  // namespace fl

@@ -1,0 +1,85 @@
+// Huffman-coded bytes to blocks of coefficients. The scalar version is the specification; the tuned one decodes up to
+// four segments at a time on one core and gives the same blocks and the same verdict for every input.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/scratch.h"
+#include "cpu/resize.h"
+#include "jpeg/frame.h"
+#include "jpeg/huffman.h"
+
+namespace fl::jpeg {
+
+constexpr int kBlockStep = 2 * kBlockValues;  // int16 from block to block
+constexpr size_t kOverrun = 4096;             // bytes behind the coded ones that may be read
+constexpr size_t kMostBlockBytes = 210;       // 27 bits of DC and 63 times 26 bits of AC
+
+using Predictors = std::array<int16_t, kMaxComponents>;  // DC of the last block of each component
+
+// MCUs that follow each other in one MCU row and can be decoded on their own.
+struct Segment {
+  uint64_t begin = 0;  // bit of the coded bytes
+  uint64_t end = 0;    // the bit where it must end; of an open segment: must not pass, and then where it ended
+  Predictors dc{};
+  Predictors dc_end{};  // what it must end with; of an open segment: ended with
+  bool open = false;
+  int row = 0, column = 0, count = 0;  // MCUs
+};
+
+class BlockSink {
+ public:
+  virtual ~BlockSink() = default;
+  // count MCUs, each of mcu_blocks blocks kBlockStep apart; zigzag order, DC complete. To be left as zeros.
+  // False: stop.
+  virtual bool take(int row, int column, int count, int16_t* blocks) = 0;
+};
+
+inline void clear_blocks(int16_t* blocks, int count) {
+  for (int b = 0; b < count; ++b) std::fill_n(blocks + b * kBlockStep, kBlockValues, int16_t{0});
+}
+
+enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
+
+// The blocks that are being decoded.
+class Lanes {
+ public:
+  static constexpr int kCount = 4;
+  static constexpr int kMaxBlocks = 16;            // of one lane; at least one MCU
+  static constexpr int kSlots = kMaxBlocks + 2;    // one before, one after
+
+  Lanes() : memory_(allocate(kBytes)) { clear(); }
+  int16_t* lane(int n) { return reinterpret_cast<int16_t*>(memory_.get()) + n * kSlots * kBlockStep; }
+  void clear() { std::fill_n(memory_.get(), kBytes, uint8_t{0}); }
+
+ private:
+  static constexpr size_t kBytes = size_t{kCount} * kSlots * kBlockStep * sizeof(int16_t);
+  Memory memory_;
+};
+
+// coded: unstuffed bytes, kOverrun more may be read. Segments may be in any order; each is checked on its own.
+namespace scalar {
+Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
+                        Lanes& lanes, BlockSink& sink);
+}
+namespace tuned {
+Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
+                        Lanes& lanes, BlockSink& sink);
+}
+
+inline Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                               std::span<Segment> segments, Lanes& lanes, BlockSink& sink, cpu::Target target) {
+  return target == cpu::Target::kScalar ? scalar::decode_segments(frame, tables, coded, segments, lanes, sink)
+                                        : tuned::decode_segments(frame, tables, coded, segments, lanes, sink);
+}
+
+// Completes the DC of whole MCUs; false if one needs more than 16 bits.
+bool add_predictors(const Frame& frame, int count, int16_t* blocks, Predictors& dc);
+
+// Notes where an open segment ended, compares where a closed one did.
+Verdict finish(Segment& segment, uint64_t bit, const Predictors& dc);
+
+}  // namespace fl::jpeg

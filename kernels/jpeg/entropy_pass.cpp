@@ -1,0 +1,84 @@
+#include "jpeg/entropy_pass.h"
+
+#include <algorithm>
+
+#include "jpeg/bits.h"
+
+namespace fl::jpeg {
+namespace {
+
+constexpr size_t kWindow = 96 << 10;  // bytes
+constexpr size_t kPiece = 32 << 10;   // bytes that a piece may need
+
+// libjpeg reads ahead of what it decodes and warns if that is past the end of the file.
+constexpr size_t kReadAhead = 16;  // bytes
+
+}  // namespace
+
+Pass::Pass(Bytes bytes, const Frame& frame, const Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target)
+    : bytes_(bytes), frame_(frame), tables_(tables), lanes_(lanes), target_(target),
+      window_(window.reserve(kWindow + kOverrun)),
+      most_(static_cast<int>(kPiece / (kMostBlockBytes * frame.mcu_blocks))), in_(bytes.data()) {}
+
+void Pass::start(size_t byte) {
+  in_ = bytes_.data() + byte;
+  made_ = counted_ = 0;
+  file_ = byte;
+  bit_ = dropped_ = 0;
+  ended_ = false;
+  dc_ = {};
+}
+
+// The place is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00 first.
+FilePlace Pass::place() {
+  const auto now = static_cast<size_t>(bit_ >> 3);
+  file_ += now - counted_ + std::count(window_ + counted_, window_ + now, uint8_t{0xFF});
+  counted_ = now;
+  return {file_, static_cast<int>(bit_ & 7)};
+}
+
+bool Pass::at_marker() {
+  fill();
+  return ended_ && bytes_.data() + bytes_.size() - in_ >= 2 && made_ * 8 - bit_ < 8;
+}
+
+uint64_t Pass::limit() const {
+  const bool cut = ended_ && bytes_.data() + bytes_.size() - in_ < 2;
+  return 8 * (cut ? made_ - std::min(made_, kReadAhead) : made_);
+}
+
+void Pass::fill() {
+  const auto used = static_cast<size_t>(bit_ >> 3);
+  if (ended_ || made_ - used >= kPiece) return;
+  place();
+  std::copy(window_ + used, window_ + made_, window_);
+  made_ -= used;
+  counted_ = 0;
+  bit_ &= 7;
+  dropped_ += 8 * uint64_t{used};
+  const uint8_t* end = bytes_.data() + bytes_.size();
+  const Unstuffed got = unstuff(in_, end, end, window_ + made_, kWindow - made_);
+  in_ = got.in;
+  made_ = static_cast<size_t>(got.out - window_);
+  ended_ = got.ended;
+  std::fill_n(window_ + made_, kOverrun, uint8_t{0});
+}
+
+bool Pass::decode(int row, int column, int count, BlockSink& sink) {
+  while (count > 0) {
+    fill();
+    Segment piece{bit_, limit(), dc_, {}, true, row, column, std::min(count, most_)};
+    const Verdict verdict = decode_segments(frame_, tables_, window_, {&piece, 1}, lanes_, sink, target_);
+    if (verdict != Verdict::kGood) {
+      why_ = "damaged near byte " + std::to_string(place().byte) + ": no valid blocks";
+      return false;
+    }
+    bit_ = piece.end;
+    dc_ = piece.dc_end;
+    column += piece.count;
+    count -= piece.count;
+  }
+  return true;
+}
+
+}  // namespace fl::jpeg

@@ -1,0 +1,57 @@
+// The scan in order, from any place where decoding can begin afresh; unstuffed window by window, so that a scan of any
+// size takes the same memory.
+#pragma once
+
+#include <string>
+
+#include "core/scratch.h"
+#include "jpeg/entropy.h"
+
+namespace fl::jpeg {
+
+// A place in the file: bit 0..7 of a byte, the highest first.
+struct FilePlace {
+  size_t byte = 0;
+  int bit = 0;
+};
+
+class Pass {
+ public:
+  Pass(Bytes bytes, const Frame& frame, const Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target);
+
+  void start(size_t byte);
+
+  // The next `count` MCUs, which stand in one row from `column` on. False: why() says why.
+  bool decode(int row, int column, int count, BlockSink& sink);
+
+  const std::string& why() const { return why_; }
+  const Predictors& dc() const { return dc_; }
+  uint64_t coded_bits() const { return dropped_ + bit_; }  // since start()
+  FilePlace place();        // where the next MCU begins
+  bool at_marker();         // fewer than 8 bits are left before a marker
+  size_t marker() const { return static_cast<size_t>(in_ - bytes_.data()); }  // the byte where it stands; at_marker()
+
+ private:
+  void fill();
+  uint64_t limit() const;
+
+  const Bytes bytes_;
+  const Frame& frame_;
+  const Tables& tables_;
+  Lanes& lanes_;
+  const cpu::Target target_;
+  uint8_t* const window_;
+  const int most_;  // MCUs of a piece, for which a full window is always enough
+
+  const uint8_t* in_;
+  size_t made_ = 0;      // bytes in the window
+  uint64_t bit_ = 0;     // in the window
+  uint64_t dropped_ = 0;  // bits that were in the window before
+  bool ended_ = false;   // at a marker or at the end of the file
+  Predictors dc_{};
+  size_t counted_ = 0;   // byte in the window up to which file_ is known
+  size_t file_ = 0;      // where that is in the file
+  std::string why_;
+};
+
+}  // namespace fl::jpeg

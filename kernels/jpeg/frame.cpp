@@ -1,0 +1,214 @@
+// Segment by segment, every length checked. Stricter than libjpeg-turbo wherever that one warns, guesses or repairs.
+#include "jpeg/frame.h"
+
+#include <algorithm>
+
+#include "core/image.h"
+#include "core/reader.h"
+#include "jpeg/huffman.h"
+
+namespace fl::jpeg {
+namespace {
+
+constexpr int kMaxSide = 65500;   // px, libjpeg's JPEG_MAX_DIMENSION
+constexpr int kMaxQuant = 16383;  // so that a block's coefficients times quantisers add up in 32 bits
+
+enum Marker : uint32_t {
+  kSof0 = 0xC0, kSof1 = 0xC1, kDht = 0xC4, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kDqt = 0xDB, kDri = 0xDD,
+  kApp0 = 0xE0, kApp14 = 0xEE, kApp15 = 0xEF, kCom = 0xFE,
+};
+
+class Parser {
+ public:
+  Parser(Bytes bytes, Frame& frame) : in_(bytes, true), frame_(frame) {}
+
+  std::string parse() {
+    frame_ = Frame();
+    if (in_.u8(0) != 0xFF || in_.u8(1) != kSoi) return damaged(0, "no SOI marker");
+    size_t at = 2;
+    for (;;) {
+      if (in_.u8(at) != 0xFF) return damaged(at, in_.good ? "not a marker" : "ends in the header");
+      while (in_.good && in_.u8(at) == 0xFF) ++at;  // any number of fill bytes may precede a marker
+      const uint32_t marker = in_.u8(at++), length = in_.u16(at);
+      if (marker == kEoi) return damaged(at, "no scan");
+      if (!in_.good || length < 2 || length > in_.size() - at) return damaged(at, "segment longer than the file");
+      std::string why = segment(marker, at + 2, at + length);
+      at += length;
+      if (!why.empty()) return why;
+      if (marker != kSos) continue;
+      frame_.scan = at;
+      return {};
+    }
+  }
+
+ private:
+  static std::string damaged(size_t at, const std::string& why) {
+    return "damaged at byte " + std::to_string(at) + ": " + why;
+  }
+  static std::string not_covered(const std::string& why) { return "not covered: " + why; }
+
+  std::string segment(uint32_t marker, size_t at, size_t end) {
+    switch (marker) {
+      case kSof0: case kSof1: return sof(at, end);
+      case kDht: return dht(at, end);
+      case kDqt: return dqt(at, end);
+      case kDri: return dri(at, end);
+      case kSos: return sos(at, end);
+      case kApp0: return app0(at, end);
+      case kApp14: return app14(at, end);
+      default: break;
+    }
+    if (marker == kCom || (marker > kApp0 && marker <= kApp15)) return {};
+    if (marker > kSof1 && marker < 0xD0) return not_covered("progressive, lossless, hierarchical or arithmetic coding");
+    return not_covered("marker " + std::to_string(marker));
+  }
+
+  std::string dqt(size_t at, size_t end) {
+    while (at < end) {
+      const uint32_t head = in_.u8(at++), wide = head >> 4, size = wide != 0 ? 2 : 1;
+      if (wide > 1 || (head & 15) >= kMaxTables) return damaged(at, "quantisation table number");
+      if (end - at < kBlockValues * size) return damaged(at, "quantisation table too short");
+      auto& table = frame_.quant[head & 15];
+      for (int i = 0; i < kBlockValues; ++i, at += size)
+        table[i] = static_cast<uint16_t>(wide != 0 ? in_.u16(at) : in_.u8(at));
+      if (*std::max_element(table.begin(), table.end()) > kMaxQuant) return not_covered("coarse quantisation");
+      quant_given_[head & 15] = true;
+    }
+    return {};
+  }
+
+  std::string dht(size_t at, size_t end) {
+    while (at < end) {
+      const uint32_t head = in_.u8(at++);
+      if (head >> 4 > 1 || (head & 15) >= kMaxTables) return damaged(at, "Huffman table number");
+      Codes& codes = (head >> 4 != 0 ? frame_.ac : frame_.dc)[head & 15];
+      codes = Codes();
+      if (end - at < 16) return damaged(at, "Huffman table too short");
+      size_t count = 0;
+      for (int length = 1; length <= 16; ++length) count += codes.counts[length] = static_cast<uint8_t>(in_.u8(at++));
+      if (count > codes.symbols.size() || count > end - at) return damaged(at, "Huffman table too short");
+      for (size_t i = 0; i < count; ++i) codes.symbols[i] = static_cast<uint8_t>(in_.u8(at++));
+      codes.given = true;
+    }
+    return {};
+  }
+
+  std::string dri(size_t at, size_t end) {
+    if (end - at != 2) return damaged(at, "restart interval");
+    frame_.restart_interval = static_cast<int>(in_.u16(at));
+    return {};
+  }
+
+  std::string app0(size_t at, size_t end) {
+    if (end - at < 14 || !in_.starts_with("JFIF", 5, at)) return {};
+    if (in_.u8(at + 5) != 1) return not_covered("JFIF version");
+    jfif_ = true;
+    return {};
+  }
+
+  std::string app14(size_t at, size_t end) {
+    if (end - at < 12 || !in_.starts_with("Adobe", 5, at)) return {};
+    adobe_ = true;
+    transform_ = in_.u8(at + 11);
+    return {};
+  }
+
+  std::string sof(size_t at, size_t end) {
+    if (frame_.components != 0) return damaged(at, "second frame header");
+    if (end - at < 6 || end - at != 6 + 3 * in_.u8(at + 5)) return damaged(at, "frame header's length");
+    frame_.height = static_cast<int>(in_.u16(at + 1));
+    frame_.width = static_cast<int>(in_.u16(at + 3));
+    const int count = static_cast<int>(in_.u8(at + 5));
+    if (in_.u8(at) != 8) return not_covered("not 8 bits per value");
+    if (count != 1 && count != 3) return not_covered(std::to_string(count) + " components");
+    if (frame_.height == 0 || frame_.width == 0) return not_covered("size missing in the header");
+    if (frame_.height > kMaxSide || frame_.width > kMaxSide || int64_t{frame_.height} * frame_.width > kMaxPixels)
+      return not_covered("too many pixels");
+    frame_.components = count;
+    for (int c = 0; c < count; ++c) {
+      Component& part = frame_.component[c];
+      const size_t from = at + 6 + 3 * c;
+      ids_[c] = in_.u8(from);
+      part.h = static_cast<int>(in_.u8(from + 1) >> 4);
+      part.v = static_cast<int>(in_.u8(from + 1) & 15);
+      part.quant = static_cast<int>(in_.u8(from + 2));
+      if (part.h < 1 || part.h > 4 || part.v < 1 || part.v > 4) return damaged(from, "sampling factors");
+    }
+    return geometry(at);
+  }
+
+  std::string geometry(size_t at) {
+    const auto parts = std::span(frame_.component).first(frame_.components);
+    if (parts.size() == 1) parts[0].h = parts[0].v = 1;  // one component is not interleaved: its MCU is one block
+    int h = 1, v = 1;
+    for (const Component& part : parts) {
+      h = std::max(h, part.h);
+      v = std::max(v, part.v);
+      frame_.mcu_blocks += part.blocks();
+    }
+    if (frame_.mcu_blocks > kMaxMcuBlocks) return damaged(at, "too many blocks in an MCU");
+    frame_.mcu_height = v * kBlockSize;
+    frame_.mcu_width = h * kBlockSize;
+    frame_.mcu_rows = (frame_.height + frame_.mcu_height - 1) / frame_.mcu_height;
+    frame_.mcu_columns = (frame_.width + frame_.mcu_width - 1) / frame_.mcu_width;
+    for (Component& part : parts) {
+      if (h % part.h != 0 || v % part.v != 0) return not_covered("fractional sampling");
+      part.across = h / part.h;
+      part.down = v / part.v;
+      part.height = (frame_.height + part.down - 1) / part.down;
+      part.width = (frame_.width + part.across - 1) / part.across;
+    }
+    return {};
+  }
+
+  std::string sos(size_t at, size_t end) {
+    const auto count = static_cast<size_t>(frame_.components);
+    if (count == 0) return damaged(at, "scan before the frame header");
+    if (end - at < 1 || end - at != 4 + 2 * in_.u8(at)) return damaged(at, "scan header's length");
+    if (in_.u8(at) != count) return not_covered("components in scans of their own");
+    for (size_t c = 0; c < count; ++c) {
+      Component& part = frame_.component[c];
+      const uint32_t id = in_.u8(at + 1 + 2 * c), tables = in_.u8(at + 2 + 2 * c);
+      part.dc = static_cast<int>(tables >> 4);
+      part.ac = static_cast<int>(tables & 15);
+      if (id != ids_[c] || std::count(ids_.begin(), ids_.begin() + count, id) != 1)
+        return not_covered("components in another order");
+      if (std::string why = tables_of(part, at); !why.empty()) return why;
+    }
+    const size_t tail = at + 1 + 2 * count;
+    if (in_.u8(tail) != 0 || in_.u8(tail + 1) != 63 || in_.u8(tail + 2) != 0) return damaged(tail, "not a sequential scan");
+    return colour();
+  }
+
+  std::string tables_of(const Component& part, size_t at) const {
+    if (part.quant >= kMaxTables || !quant_given_[part.quant]) return damaged(at, "quantisation table missing");
+    if (part.dc >= kMaxTables || part.ac >= kMaxTables || !frame_.dc[part.dc].given || !frame_.ac[part.ac].given)
+      return damaged(at, "Huffman table missing");
+    if (!valid_codes(frame_.dc[part.dc], true) || !valid_codes(frame_.ac[part.ac], false))
+      return damaged(at, "Huffman table has too many codes");
+    return {};
+  }
+
+  // libjpeg's default_decompress_parms: JFIF means YCbCr, else Adobe's flag decides, else the components' names.
+  std::string colour() {
+    frame_.ycc = frame_.components == 3;
+    if (frame_.components != 3 || jfif_) return {};
+    if (adobe_ && transform_ > 1) return not_covered("Adobe colour transform");
+    const bool named_rgb = ids_[0] == 'R' && ids_[1] == 'G' && ids_[2] == 'B';
+    frame_.ycc = adobe_ ? transform_ == 1 : !named_rgb;
+    return {};
+  }
+
+  Reader in_;
+  Frame& frame_;
+  std::array<bool, kMaxTables> quant_given_{};
+  std::array<uint32_t, kMaxComponents> ids_{};
+  bool jfif_ = false, adobe_ = false;
+  uint32_t transform_ = 0;
+};
+
+}  // namespace
+
+std::string parse_frame(Bytes bytes, Frame& frame) { return Parser(bytes, frame).parse(); }
+
+}  // namespace fl::jpeg

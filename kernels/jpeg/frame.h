@@ -1,0 +1,54 @@
+// What a baseline JPEG says before its scan (ITU-T T.81, annex B): size, sampling, tables, where the coded bytes begin.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "body/idct.h"
+
+namespace fl::jpeg {
+
+using Bytes = std::span<const uint8_t>;
+
+constexpr int kMaxComponents = 3;
+constexpr int kMaxTables = 4;
+constexpr int kMaxMcuBlocks = 10;  // T.81 B.2.3
+
+// A Huffman table as the file gives it: how many codes of each length, and their symbols in order of the codes.
+struct Codes {
+  bool given = false;
+  std::array<uint8_t, 17> counts{};  // [length], 1..16
+  std::array<uint8_t, 256> symbols{};
+};
+
+struct Component {
+  int h = 1, v = 1;            // blocks across and down in one MCU
+  int across = 1, down = 1;    // pixels per sample
+  int height = 0, width = 0;   // samples that belong to the image
+  int quant = 0, dc = 0, ac = 0;  // numbers of its tables
+
+  int blocks() const { return h * v; }
+};
+
+struct Frame {
+  int height = 0, width = 0;  // px
+  int components = 0;         // 1 or 3
+  bool ycc = false;           // three components are Y, Cb, Cr; else R, G, B
+  std::array<Component, kMaxComponents> component{};
+  int mcu_height = 0, mcu_width = 0;   // px
+  int mcu_rows = 0, mcu_columns = 0;
+  int mcu_blocks = 0;
+  int restart_interval = 0;  // MCUs; 0: none
+
+  std::array<std::array<uint16_t, kBlockValues>, kMaxTables> quant{};  // in zigzag order
+  std::array<Codes, kMaxTables> dc{}, ac{};
+  size_t scan = 0;  // byte where the entropy-coded data begin
+};
+
+// Empty, or why not: "not covered: …" (a library may decode it) or "damaged at byte N: …". Takes no memory that the
+// bytes ask for. What it takes, libjpeg-turbo takes without a warning.
+std::string parse_frame(Bytes bytes, Frame& frame);
+
+}  // namespace fl::jpeg

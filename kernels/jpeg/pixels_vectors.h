@@ -1,0 +1,49 @@
+// Vector types and short steps that the tuned pixel files share. Built once per instruction set, as Highway asks.
+#if defined(FL_JPEG_PIXELS_VECTORS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef FL_JPEG_PIXELS_VECTORS_H
+#undef FL_JPEG_PIXELS_VECTORS_H
+#else
+#define FL_JPEG_PIXELS_VECTORS_H
+#endif
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fl::jpeg::HWY_NAMESPACE {
+#if !FL_NO_VECTORS
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::ScalableTag<uint8_t> kD8;
+constexpr hn::ScalableTag<int16_t> kD16;
+constexpr hn::ScalableTag<int32_t> kD32;
+constexpr hn::ScalableTag<uint64_t> kD64;
+using V8 = hn::Vec<decltype(kD8)>;
+using V16 = hn::Vec<decltype(kD16)>;
+using V32 = hn::Vec<decltype(kD32)>;
+constexpr int kBytes = static_cast<int>(hn::MaxLanes(kD8));
+
+// Two 16-bit constants in every lane of 32 bits.
+HWY_INLINE V16 constants(int first, int second) {
+  const uint32_t both = (static_cast<uint32_t>(second) << 16) | (static_cast<uint32_t>(first) & 0xFFFF);
+  return hn::BitCast(kD16, hn::Set(kD32, static_cast<int32_t>(both)));
+}
+
+// Clips to 0..255: in every 16 bytes, 8 values of a, then 8 of b. Highway 1.0 has no such operation.
+HWY_INLINE V8 pack_bytes(V16 a, V16 b) {
+#if HWY_MAX_BYTES >= 64
+  return V8{_mm512_packus_epi16(a.raw, b.raw)};
+#elif HWY_MAX_BYTES >= 32
+  return V8{_mm256_packus_epi16(a.raw, b.raw)};
+#elif HWY_ARCH_X86
+  return V8{_mm_packus_epi16(a.raw, b.raw)};
+#else
+  const hn::Half<decltype(kD8)> half;
+  return hn::Combine(kD8, hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+#endif
+}
+
+#endif
+}  // namespace fl::jpeg::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle

@@ -1,0 +1,37 @@
+// A region of a baseline JPEG to RGB rows: libjpeg-turbo's pixels, for the work of the region's own tiles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/image.h"
+#include "core/scratch.h"
+#include "cpu/resize.h"
+#include "jpeg/entropy.h"
+#include "jpeg/seek.h"
+#include "jpeg/turbo.h"
+
+namespace fl::jpeg {
+
+// What one thread owns and reuses from image to image.
+struct Workspace {
+  Tables tables;
+  Lanes lanes;
+  Scratch window;  // of coded bytes, without an index
+  Scratch coded;   // bytes of a strip's rows, with an index
+  Scratch planes;  // samples of a strip
+  Scratch lines;   // upsampled rows
+  Scratch pixels;  // the region
+  std::vector<Segment> segments;
+
+  void trim(size_t keep) {
+    for (Scratch* scratch : {&coded, &planes, &lines, &pixels}) scratch->trim(keep);
+  }
+};
+
+// The image is in workspace.pixels. The error begins with "index refused: " (decode without it), "damaged " or
+// "not covered: " (ask libjpeg-turbo). Without an error the pixels are libjpeg-turbo's.
+Decoded decode_region(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,
+                      Workspace& workspace, cpu::Target target);
+
+}  // namespace fl::jpeg

@@ -1,0 +1,121 @@
+#include "jpeg/region_scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jpeg/bits.h"
+
+namespace fl::jpeg {
+namespace {
+
+const char kRefused[] = "index refused: ";
+
+}  // namespace
+
+Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
+           cpu::Target target)
+    : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles), workspace_(workspace), target_(target),
+      pass_(bytes, frame, workspace.tables, workspace.lanes, workspace.window, target), interval_(frame.scan) {
+  pass_.start(frame.scan);
+}
+
+std::string Scan::decode(int row, int end, BlockSink& sink) {
+  if (frame_.restart_interval != 0) return by_restarts(end, sink);
+  return index_ != nullptr ? by_index(row, end, sink) : in_order(end, sink);
+}
+
+std::string Scan::in_order(int end, BlockSink& sink) {
+  for (; next_row_ < end; ++next_row_) {
+    const int columns = next_row_ == tiles_.bottom - 1 ? tiles_.right : frame_.mcu_columns;
+    if (!pass_.decode(next_row_, 0, columns, sink)) return pass_.why();
+  }
+  return {};
+}
+
+// 0: the rows' places are a lie.
+size_t Scan::coded_bytes(int row, int end) const {
+  const size_t most = size_t{static_cast<unsigned>(frame_.mcu_columns * frame_.mcu_blocks)} * kMostBlockBytes + 8;
+  size_t sum = 0;
+  for (SeekIndex::Row place; row < end; ++row) {
+    if (!index_->row(row, place) || place.end_byte - place.byte > most) return 0;
+    sum += place.end_byte - place.byte + 2;
+  }
+  return sum;
+}
+
+std::string Scan::by_index(int row, int end, BlockSink& sink) {
+  const size_t room = coded_bytes(row, end);
+  if (room == 0) return std::string(kRefused) + "rows out of order";
+  uint8_t* const coded = workspace_.coded.reserve(room + kOverrun);
+  uint8_t* to = coded;
+  workspace_.segments.clear();
+  for (; row < end; ++row)
+    if (!load_row(row, coded, to)) return std::string(kRefused) + "row " + std::to_string(row) + " is elsewhere";
+  std::fill_n(to, kOverrun, uint8_t{0});
+  const Verdict verdict =
+      decode_segments(frame_, workspace_.tables, coded, workspace_.segments, workspace_.lanes, sink, target_);
+  return verdict == Verdict::kGood ? "" : std::string(kRefused) + "a segment does not end at the next";
+}
+
+// Unstuffs the row and the byte that it shares with the next one.
+bool Scan::load_row(int row, const uint8_t* coded, uint8_t*& to) {
+  SeekIndex::Row place;
+  index_->row(row, place);
+  const uint8_t *in = bytes_.data() + place.byte, *stop = bytes_.data() + place.end_byte;
+  const uint8_t* end = bytes_.data() + bytes_.size();
+  const uint64_t base = 8 * uint64_t(to - coded) + place.bit;
+  Unstuffed got = unstuff(in, stop, end, to, static_cast<size_t>(stop - in));
+  if (got.in != stop || (got.ended && place.end_bit != 0)) return false;
+  const uint64_t last = 8 * uint64_t(got.out - coded) + place.end_bit;
+  to = got.out;
+  if (place.end_bit != 0) to = unstuff(stop, stop + 1, end, to, 1).out;
+  if (to == got.out && place.end_bit != 0) return false;
+  return index_->segments(row, tiles_.left, tiles_.right, base, last, workspace_.segments);
+}
+
+// Restart intervals that hold none of the region's tiles are passed over without decoding.
+std::string Scan::by_restarts(int end, BlockSink& sink) {
+  const int64_t columns = frame_.mcu_columns, interval = frame_.restart_interval;
+  const int64_t begin = tiles_.top * columns + tiles_.left;
+  const int64_t stop = end == tiles_.bottom ? (end - 1) * columns + tiles_.right : end * columns;
+  while (next_mcu_ < stop) {
+    const bool fresh = next_mcu_ % interval == 0;
+    const int64_t after = (next_mcu_ / interval + 1) * interval;
+    const bool needed = !fresh || after > begin;
+    if (fresh) pass_.start(interval_);
+    if (needed && !decode_run(std::min(after, stop), sink)) return pass_.why();
+    if (!needed) next_mcu_ = after;
+    if (next_mcu_ == after && next_mcu_ < frame_.mcu_rows * columns && !next_interval(needed))
+      return "damaged at byte " + std::to_string(interval_) + ": no restart marker behind the interval";
+  }
+  return {};
+}
+
+// next_mcu_..to-1, row by row.
+bool Scan::decode_run(int64_t to, BlockSink& sink) {
+  while (next_mcu_ < to) {
+    const auto row = static_cast<int>(next_mcu_ / frame_.mcu_columns), column = static_cast<int>(next_mcu_ % frame_.mcu_columns);
+    const int count = static_cast<int>(std::min<int64_t>(to - next_mcu_, frame_.mcu_columns - column));
+    if (!pass_.decode(row, column, count, sink)) return false;
+    next_mcu_ += count;
+  }
+  return true;
+}
+
+// Moves interval_ behind the marker that must follow, RST0 to RST7 in turn.
+bool Scan::next_interval(bool decoded) {
+  const auto at = [&](size_t byte) { return byte < bytes_.size() ? bytes_[byte] : 0; };
+  if (decoded && !pass_.at_marker()) return false;
+  size_t marker = decoded ? pass_.marker() : interval_;
+  for (; !decoded; marker += 2) {
+    const void* found = marker < bytes_.size() ? std::memchr(&bytes_[marker], 0xFF, bytes_.size() - marker) : nullptr;
+    if (found == nullptr) return false;
+    marker = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes_.data());
+    if (at(marker + 1) != 0) break;
+  }
+  while (at(marker) == 0xFF) ++marker;  // fill bytes may precede it
+  interval_ = marker + 1;
+  return at(marker) == 0xD0 + (next_mcu_ / frame_.restart_interval - 1) % 8;
+}
+
+}  // namespace fl::jpeg

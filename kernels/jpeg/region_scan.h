@@ -1,0 +1,42 @@
+// The coded tiles of a region, strip by strip, by the cheapest way in: the index, restart markers, or from the start.
+#pragma once
+
+#include <string>
+
+#include "jpeg/entropy_pass.h"
+#include "jpeg/region.h"
+#include "jpeg/region_tiles.h"
+
+namespace fl::jpeg {
+
+class Scan {
+ public:
+  Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
+       cpu::Target target);
+
+  // MCU rows row..end-1; strips come in order. Empty, or why not.
+  std::string decode(int row, int end, BlockSink& sink);
+
+ private:
+  std::string by_index(int row, int end, BlockSink& sink);
+  bool load_row(int row, const uint8_t* coded, uint8_t*& to);
+  size_t coded_bytes(int row, int end) const;
+  std::string in_order(int end, BlockSink& sink);
+  std::string by_restarts(int end, BlockSink& sink);
+  bool decode_run(int64_t to, BlockSink& sink);
+  bool next_interval(bool decoded);
+
+  const Bytes bytes_;
+  const Frame& frame_;
+  const SeekIndex* const index_;
+  const Tiles2d tiles_;
+  Workspace& workspace_;
+  const cpu::Target target_;
+
+  Pass pass_;
+  int next_row_ = 0;       // in order: not decoded yet
+  int64_t next_mcu_ = 0;   // with restart markers: not decoded yet
+  size_t interval_ = 0;    // byte where the interval of next_mcu_ begins, if that is its first MCU
+};
+
+}  // namespace fl::jpeg

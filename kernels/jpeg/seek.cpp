@@ -1,0 +1,125 @@
+// Nothing in an index is believed: sizes and places are checked here, its entries by decoding (entropy.h, Segment).
+#include "jpeg/seek.h"
+
+#include <algorithm>
+
+#include "core/reader.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace fl::jpeg {
+
+namespace seek {
+
+uint64_t hash(Bytes bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+}  // namespace seek
+
+namespace {
+
+uint64_t u64(Reader& in, size_t at) { return in.u32(at) | uint64_t{in.u32(at + 4)} << 32; }
+int i16(Reader& in, size_t at) { return static_cast<int16_t>(in.u16(at)); }
+
+// DC values wrap, so that every packed number is one.
+int16_t add(int16_t base, int least, uint64_t packed) { return static_cast<int16_t>(base + least + static_cast<int>(packed)); }
+
+}  // namespace
+
+std::string SeekIndex::open(Bytes index, Bytes bytes, const Frame& frame, const uint64_t* file_hash) {
+  index_ = index;
+  scan_ = frame.scan;
+  file_size_ = bytes.size();
+  Reader in(index, false);
+  if (!in.starts_with(seek::kMagic, 4) || in.u8(4) != seek::kVersion) return "not an index of this version";
+  if (index.size() < seek::kHeader + seek::kSeal) return "too short";
+  if (u64(in, index.size() - seek::kSeal) != seek::hash(index.first(index.size() - seek::kSeal))) return "damaged";
+  if (u64(in, 12) != bytes.size()) return "of a file of another size";
+  if (u64(in, 28) != seek::hash(bytes.first(frame.scan))) return "of another file";
+  if (u64(in, 20) != (file_hash != nullptr ? *file_hash : seek::hash(bytes))) return "of another file";
+  return read_header(frame);
+}
+
+std::string SeekIndex::read_header(const Frame& frame) {
+  Reader in(index_, false);
+  components_ = static_cast<int>(in.u8(5));
+  step_ = static_cast<int>(in.u16(6));
+  rows_ = static_cast<int>(in.u16(8));
+  columns_ = static_cast<int>(in.u16(10));
+  const bool same = components_ == frame.components && rows_ == frame.mcu_rows && columns_ == frame.mcu_columns;
+  if (!same || frame.restart_interval != 0) return "of another geometry";
+  entries_ = seek::entries_per_row(columns_, step_);
+  widths_.bit = static_cast<int>(in.u8(36));
+  widths_.length = static_cast<int>(in.u8(37));
+  least_length_ = in.u32(44);
+  bool fits = widths_.bit <= seek::kMaxBitWidth && widths_.length <= seek::kMaxLengthWidth;
+  for (int c = 0; c < components_; ++c) {
+    widths_.dc[c] = static_cast<int>(in.u8(38 + c));
+    widths_.step[c] = static_cast<int>(in.u8(41 + c));
+    least_dc_[c] = i16(in, 48 + 2 * c);
+    least_step_[c] = i16(in, 54 + 2 * c);
+    fits &= widths_.dc[c] <= seek::kMaxDcWidth && widths_.step[c] <= seek::kMaxDcWidth;
+  }
+  const uint64_t start_bits = widths_.start_bits(components_), entry_bits = widths_.entry_bits(components_);
+  const uint64_t bits = (rows_ + 1) * start_bits + rows_ * (entries_ - 1) * entry_bits;
+  if (!fits || index_.size() != seek::kHeader + (bits + 7) / 8 + seek::kSeal) return "of a wrong size";
+  Start first;
+  uint64_t at = 0;
+  return start(0, first, at) && first.bit == 0 && first.dc == Predictors{} ? "" : "the scan begins elsewhere";
+}
+
+// The seal stands behind the last bit, so 8 bytes can always be read.
+uint64_t SeekIndex::take(uint64_t& at, int width) const {
+  const uint8_t* from = index_.data() + seek::kHeader + (at >> 3);
+  uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value |= uint64_t{from[i]} << (8 * i);
+  value = value >> (at & 7) & ((uint64_t{1} << width) - 1);
+  at += width;
+  return value;
+}
+
+bool SeekIndex::start(int row, Start& out, uint64_t& at) const {
+  const uint64_t record = widths_.start_bits(components_) + (entries_ - 1) * uint64_t(widths_.entry_bits(components_));
+  at = row * record;
+  out.bit = take(at, widths_.bit);
+  for (int c = 0; c < components_; ++c) out.dc[c] = add(0, least_dc_[c], take(at, widths_.dc[c]));
+  return out.bit <= 8 * uint64_t{file_size_ - scan_};
+}
+
+bool SeekIndex::row(int row, Row& out) const {
+  Start begin, end;
+  uint64_t at = 0;
+  if (!start(row, begin, at) || !start(row + 1, end, at) || begin.bit > end.bit) return false;
+  out.byte = scan_ + static_cast<size_t>(begin.bit >> 3);
+  out.bit = static_cast<int>(begin.bit & 7);
+  out.end_byte = scan_ + static_cast<size_t>(end.bit >> 3);
+  out.end_bit = static_cast<int>(end.bit & 7);
+  return true;
+}
+
+bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t end, std::vector<Segment>& out) const {
+  Start here, next_row;
+  uint64_t at = 0, unused = 0;
+  if (!start(row, here, at) || !start(row + 1, next_row, unused)) return false;
+  const int step = step_ == 0 ? columns_ : step_;
+  Segment segment{base, base, here.dc, here.dc, false, row, 0, 0};
+  for (int column = 0; column < last; column += step) {
+    segment.begin = segment.end;
+    segment.dc = segment.dc_end;
+    segment.column = column;
+    segment.count = std::min(step, columns_ - column);
+    if (column + step < columns_) {
+      segment.end += least_length_ + take(at, widths_.length);
+      for (int c = 0; c < components_; ++c)
+        segment.dc_end[c] = add(segment.dc[c], least_step_[c], take(at, widths_.step[c]));
+    } else {
+      segment.end = end;
+      segment.dc_end = next_row.dc;
+    }
+    if (segment.end < segment.begin || segment.end > end) return false;
+    if (column + step > first) out.push_back(segment);
+  }
+  return true;
+}
+
+}  // namespace fl::jpeg
