@@ -46,9 +46,7 @@ def jpeg_index(data: bytes, step: int) -> bytes:
     Raises ValueError ("jpeg_index: …") where the own decoder does not cover the file.
     """
 
-def jpeg_region(
-    data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str
-) -> tuple[NDArray[np.uint8] | None, str]:
+def jpeg_region(data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str) -> tuple[NDArray[np.uint8] | None, str]:
     """A region (top, left, height, width; px) by the own decoder: uint8 [h, w, 3], or None and why not.
 
     index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the vector code).

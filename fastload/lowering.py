@@ -14,7 +14,7 @@ from fastload import transforms
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
-from fastload.sources import FileSource, open_source
+from fastload.sources import FileSource, open_source, seek
 from fastload.transforms import Op
 
 Reasons = list[str]
@@ -108,7 +108,9 @@ def _image_folder(dataset: Any, folder: Any) -> tuple[Pipeline | None, Reasons]:
     if reasons:
         return None, reasons
     paths, labels = zip(*dataset.samples, strict=True) if dataset.samples else ((), ())
-    return Pipeline(FileSource(str(dataset.root), paths, np.array(labels, np.int64), tuple(dataset.classes)), ops), []
+    root = str(dataset.root)
+    source = FileSource(root, paths, np.array(labels, np.int64), tuple(dataset.classes), seek.attach(paths, root))
+    return Pipeline(source, ops), []
 
 
 def _classes(name: str) -> list[type]:

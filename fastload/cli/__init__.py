@@ -7,7 +7,7 @@ import typer
 
 from fastload.errors import FastloadError
 
-VERBS = ("demo", "convert", "inspect", "verify", "profile", "recipes", "doctor")
+VERBS = ("demo", "convert", "index", "inspect", "verify", "profile", "recipes", "doctor")
 
 
 def build() -> typer.Typer:

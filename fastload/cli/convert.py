@@ -11,7 +11,9 @@ from fastload.errors import UsageError
 
 if TYPE_CHECKING:
     from fastload.conversion.job import Job, Options, Summary
+    from fastload.conversion.seek_writer import Totals
 
+SeekStep = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="MCUs per entry of the seek index; 0: rows only.")]
 SHOWN = 20  # bad samples on the terminal; all are in the file and in the JSON
 
 
@@ -27,6 +29,8 @@ def convert(
     shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Shuffle the samples once; good for sequential readers.")] = None,
     on_error: Annotated[str, typer.Option(metavar="raise|skip", help="Bad images: fail and list them, or leave them out.")] = "raise",
     check: Annotated[bool, typer.Option("--check/--no-check", help="Decode every image.")] = True,
+    seek_step: SeekStep = 8,
+    no_seek: Annotated[bool, typer.Option("--no-seek", help="Build no seek index: smaller, but crops decode more.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the data set in DST.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")] = False,
     json_to: JsonTo = None,
@@ -34,7 +38,7 @@ def convert(
     """Convert a data set to WebDataset tar shards with an index. Image bytes are kept as they are."""
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
 
-    options = _options(workers, shard_size, shuffle, on_error, check=check, overwrite=overwrite)
+    options = _options(workers, shard_size, shuffle, on_error, check=check, overwrite=overwrite, seek_step=None if no_seek else seek_step)
     prepared = job.prepare(source, target, options)
     if dry_run:
         _emit_plan(prepared, json_to)
@@ -45,12 +49,14 @@ def convert(
     _emit_summary(target, summary, time.perf_counter() - begin, json_to)
 
 
-def _options(workers: int | None, shard_size: str, shuffle: int | None, on_error: str, *, check: bool, overwrite: bool) -> "Options":
+def _options(
+    workers: int | None, shard_size: str, shuffle: int | None, on_error: str, *, check: bool, overwrite: bool, seek_step: int | None
+) -> "Options":
     """The options as the job takes them; what makes no sense is a usage error (exit 2)."""
     from fastload.conversion import job, units
 
     try:
-        return job.Options(workers, units.parse_size(shard_size), shuffle, on_error, check, overwrite)
+        return job.Options(workers, units.parse_size(shard_size), shuffle, on_error, check, overwrite, seek_step)
     except UsageError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -78,15 +84,35 @@ def _emit_summary(target: str, summary: "Summary", seconds: float, json_to: str 
     bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
     result: dict[str, Any] = {
         "path": target, "samples": summary.samples, "classes": summary.classes, "shards": summary.shards, "bytes": summary.bytes,
-        "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad,
+        "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad, **seek_json(summary.seek, summary.bytes),
     }  # fmt: skip
     rows = [
         ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("shards", f"{summary.shards:,}"),
-        ("size", human(summary.bytes)), ("left out", f"{len(bad):,}"),
+        ("size", human(summary.bytes)), ("seek index", seek_text(summary.seek, summary.bytes)), ("left out", f"{len(bad):,}"),
         ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
     ]  # fmt: skip
     emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
+    log_reasons(summary.seek)
     for row in bad[:SHOWN]:
         log.print(f"left out: {row['name']}: {row['reason']}", markup=False)
     if len(bad) > SHOWN:
         log.print(f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False)
+
+
+def seek_json(totals: "Totals", size: int) -> dict[str, Any]:
+    """size: bytes of the data."""
+    return {
+        "indexed": totals.indexed, "seek_bytes": totals.bytes, "seek_share": totals.bytes / max(size, 1), "not_indexed": totals.reasons,
+    }  # fmt: skip
+
+
+def seek_text(totals: "Totals", size: int) -> str:
+    from fastload.conversion.units import human
+
+    return f"{totals.indexed:,} images, {human(totals.bytes)} ({totals.bytes / max(size, 1):.2%} of the data)" if totals.bytes else "none"
+
+
+def log_reasons(totals: "Totals") -> None:
+    """Why samples have no seek index: one line per reason. They load all the same."""
+    for reason, count in totals.reasons.items():
+        log.print(f"no seek index: {count:,} images: {reason}", markup=False)

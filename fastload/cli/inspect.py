@@ -10,7 +10,7 @@ from fastload.cli.output import JsonTo, emit, table
 if TYPE_CHECKING:
     from fastload.conversion.inspect import Facts
 
-SHOWN = 5  # unreadable files on the terminal; all are in the JSON
+SHOWN = 5  # unreadable files, warnings on the terminal; all are in the JSON
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,8 @@ def inspect(
 
     facts = look(path, headers)
     spreads = table(("", "min", "5 %", "median", "95 %", "max"), _spreads(facts))
-    emit(facts.as_dict(), json_to, Text(readable(path)), table(("", ""), _rows(facts)), spreads, *_unreadable(facts))
+    warnings = [Text(readable(f"seek index: {text}")) for text in facts.warnings[:SHOWN]]
+    emit(facts.as_dict(), json_to, Text(readable(path)), table(("", ""), _rows(facts)), spreads, *warnings, *_unreadable(facts))
 
 
 def _rows(facts: "Facts") -> list[tuple[str, str]]:
@@ -40,6 +41,7 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
         ("format", f"{facts.shards} shards" if facts.kind == "shards" else "folder of classes"),
         ("samples", f"{facts.samples:,} in {facts.classes:,} classes"),
         ("bytes", human(facts.bytes)),
+        ("seek index", f"{facts.indexed:,} images, {human(facts.seek_bytes)}" if facts.indexed else "none (fastload index builds one)"),
         ("smallest class", f"{readable(facts.smallest_class)} ({counts['p0']:,.0f})"),
         ("largest class", f"{readable(facts.largest_class)} ({counts['p100']:,.0f})"),
     ]

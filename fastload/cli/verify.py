@@ -19,7 +19,7 @@ def verify(
     workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
     json_to: JsonTo = None,
 ) -> None:
-    """Compare every checksum of shards, or decode every image of a folder. Exit 1 if anything is damaged."""
+    """Compare every checksum of shards, or decode every image of a folder; seek indexes too. Exit 1 if anything is damaged."""
     from fastload.conversion import verify as checker  # here, so that `fastload --help` loads no torch
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human

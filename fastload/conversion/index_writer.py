@@ -9,12 +9,14 @@ import numpy as np
 from fastload.conversion.readers import Reader, readable
 from fastload.conversion.shards_writer import Written
 from fastload.errors import ConversionError
-from fastload.sources.shards import BATCH, METADATA, NUMBERS, VERSION, Shard, arrow_schema, import_arrow
+from fastload.sources import arrow
+from fastload.sources.shards import METADATA, NUMBERS, VERSION, Index, Shard, arrow_schema
+from fastload.spec import Longs
 
 
-def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Sequence[str]) -> memoryview:
+def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Sequence[str], sidecars: Sequence[Shard]) -> memoryview:
     """The index file's content for `shards`, whose final names are `names`; the same for the same input and pyarrow."""
-    pa = import_arrow(where, ConversionError)
+    pa = arrow.import_arrow(where, ConversionError)
     samples = np.concatenate([shard.samples for shard in shards])
     columns: dict[str, Any] = {
         "shard": np.repeat(np.arange(len(shards)), [len(shard.samples) for shard in shards]),
@@ -24,30 +26,39 @@ def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Se
         "height": np.concatenate([shard.height for shard in shards]),
         "width": np.concatenate([shard.width for shard in shards]),
         "checksum": np.concatenate([shard.checksums for shard in shards]),
+        "index_offset": np.concatenate([shard.sidecar.offset for shard in shards]),
+        "index_size": np.concatenate([shard.sidecar.size for shard in shards]),
     }
     arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in NUMBERS.items()}
     arrays["key"] = pa.array([reader.keys[sample] for sample in samples.tolist()], pa.string())
     arrays["format"] = _dictionary(pa, [name for shard in shards for name in shard.formats])
-    arrays["index_offset"] = arrays["index_size"] = pa.nulls(len(samples), pa.int64())
     listed = [Shard(name, shard.bytes, shard.checksum) for name, shard in zip(names, shards, strict=True)]
-    text = metadata(len(samples), [readable(name) for name in reader.source.classes], listed)
+    text = metadata(len(samples), [readable(name) for name in reader.source.classes], listed, sidecars)
     return encode(pa, arrays, text)
 
 
-def metadata(samples: int, classes: Sequence[str], shards: Sequence[Shard]) -> str:
+def with_sidecars(where: str, index: Index, offset: Longs, size: Longs, sidecars: Sequence[Shard]) -> memoryview:
+    """`index` with other seek indexes: their places [N] and their files."""
+    pa = arrow.import_arrow(where, ConversionError)
+    table = pa.Table.from_batches(index.batches)
+    arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
+    arrays |= {"index_offset": pa.array(offset), "index_size": pa.array(size)}
+    return encode(pa, arrays, metadata(len(index), index.classes, index.shards, sidecars))
+
+
+def metadata(samples: int, classes: Sequence[str], shards: Sequence[Shard], sidecars: Sequence[Shard] = ()) -> str:
     """The JSON in the schema: what the reader needs before the first row."""
-    listed = [{"name": shard.name, "bytes": shard.bytes, "xxh3": f"{shard.checksum:016x}"} for shard in shards]
-    return json.dumps({"version": VERSION, "samples": samples, "classes": list(classes), "shards": listed})
+    said = {"version": VERSION, "samples": samples, "classes": list(classes), "shards": _listed(shards)}
+    return json.dumps(said | {"sidecars": _listed(sidecars)} if sidecars else said)
+
+
+def _listed(files: Sequence[Shard]) -> list[dict[str, object]]:
+    return [{"name": file.name, "bytes": file.bytes, "xxh3": f"{file.checksum:016x}"} for file in files]
 
 
 def encode(pa: Any, arrays: dict[str, Any], text: str) -> memoryview:
-    """An Arrow IPC file of `arrays` in record batches of BATCH rows."""
-    schema = arrow_schema(pa).with_metadata({METADATA: text})
-    table = pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, schema) as writer:
-        writer.write_table(table, max_chunksize=BATCH)
-    return memoryview(sink.getvalue())
+    """The index file with these columns and this metadata."""
+    return arrow.encode(pa, arrow_schema(pa).with_metadata({METADATA: text}), arrays)
 
 
 def _dictionary(pa: Any, formats: Sequence[str]) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fastload.conversion import samples
 from fastload.conversion.readers import file_sizes
 from fastload.errors import SourceError
-from fastload.sources import FileSource, Source, open_source
+from fastload.sources import FileSource, Source, open_source, seek
 from fastload.sources.shards import BAD, ShardSource
 from fastload.spec import Longs
 
@@ -39,6 +39,9 @@ class Facts:
     smallest_class: str
     largest_class: str
     left_out: int = 0  # samples that the conversion found bad
+    indexed: int = 0  # samples with a seek index
+    seek_bytes: int = 0  # of all seek indexes
+    warnings: list[str] = field(default_factory=list)  # seek indexes that are left aside
     unreadable: list[str] = field(default_factory=list)  # of the headers that were read
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,8 +80,28 @@ def _shards(source: ShardSource) -> Facts:
     return Facts(
         source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()), len(source.index.shards), len(source),
         shares(+counts), percentiles(columns["height"]), percentiles(columns["width"]), percentiles(columns["size"]),
-        *_classes(source), left_out=_left_out(source.where),
+        *_classes(source), left_out=_left_out(source.where), **_seek_of_shards(source),
     )  # fmt: skip
+
+
+def _seek_of_shards(source: ShardSource) -> dict[str, Any]:
+    place = source.locate(np.arange(len(source))).seek
+    size = place.size if place else np.zeros(0, np.int64)
+    warnings = [problem for problem in source.index.sidecar_problems() if problem]
+    return {"indexed": int(np.count_nonzero(size)), "seek_bytes": int(size.sum()), "warnings": warnings}
+
+
+def _seek_of_folder(source: FileSource, sizes: Longs) -> dict[str, Any]:
+    found = seek.find(source.paths, source.where)
+    if found.seek is None:
+        return {"warnings": list(map(str, found.problems))}
+    fits = (found.seek.size > 0) & (found.seek.file_size == sizes)
+    warnings = list(map(str, found.problems))
+    if changed := int(np.count_nonzero((found.seek.file_size > 0) & (found.seek.file_size != sizes))):
+        warnings.append(f"{found.seek.path}: is older than {changed} of {len(source)} files; {seek.REMEDY}")
+    if new := int(np.count_nonzero((found.seek.file_size == 0) & (sizes > 0))):
+        warnings.append(f"{found.seek.path}: does not know {new} of {len(source)} files; {seek.REMEDY}")
+    return {"indexed": int(np.count_nonzero(fits)), "seek_bytes": int(found.seek.size[fits].sum()), "warnings": warnings}
 
 
 def _folder(source: FileSource, headers: int) -> Facts:
@@ -97,6 +120,7 @@ def _folder(source: FileSource, headers: int) -> Facts:
         source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0, len(chosen),
         shares(Counter(facts.format for facts in found)), percentiles(np.array([facts.height for facts in found])),
         percentiles(np.array([facts.width for facts in found])), percentiles(sizes), *_classes(source), unreadable=unreadable,
+        **_seek_of_folder(source, sizes),
     )  # fmt: skip
 
 

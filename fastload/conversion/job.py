@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from PIL import Image
 
 from fastload import _native
-from fastload.conversion import index_writer, plan, readers, shards_writer, target, workers
+from fastload.conversion import index_writer, plan, readers, seek_writer, shards_writer, target, workers
 from fastload.conversion.readers import Reader
 from fastload.conversion.shards_writer import Bad, Hooks, Written
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError
 from fastload.machine import usable_cores
-from fastload.sources.shards import import_arrow
+from fastload.sources.arrow import import_arrow
+from fastload.sources.shards import Shard
 
 SHARD_BYTES = 256 << 20  # default
 SHARD_LIMITS = (1 << 10, 4 << 30)  # bytes; a shard is held in memory while it is written
@@ -31,6 +32,7 @@ class Options:
     on_error: str = "raise"  # or "skip"
     check: bool = True  # decode every image
     overwrite: bool = False
+    seek_step: int | None = seek_writer.STEP  # MCUs per entry of the seek index, 0: rows only; None builds none
 
     def __post_init__(self) -> None:
         low, high = SHARD_LIMITS
@@ -42,6 +44,7 @@ class Options:
             raise UsageError(f"workers: got {self.workers}, want at least 1; leave it out for one per processor")
         if self.shuffle is not None and not 0 <= self.shuffle < 1 << 64:
             raise UsageError(f"shuffle: seed {self.shuffle} (want 0 to 2^64 - 1); give another seed")
+        seek_writer.check_step(self.seek_step)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Summary:
     shards: int
     bytes: int  # of all shards
     bad: tuple[Bad, ...]
+    seek: seek_writer.Totals
 
 
 def prepare(source: str, where: str, options: Options) -> Job:
@@ -70,7 +74,7 @@ def prepare(source: str, where: str, options: Options) -> Job:
     import_arrow(where, ConversionError)
     refuse_nesting(source, where)
     reader = readers.open_reader(source)
-    return Job(where, reader, plan.make(reader.keys, reader.sizes, options.shard_bytes, options.shuffle), options)
+    return Job(where, reader, plan.make(reader.keys, reader.sizes, options.shard_bytes, options.shuffle, options.seek_step), options)
 
 
 def refuse_nesting(source: str, where: str) -> None:
@@ -88,11 +92,15 @@ def run(job: Job, advance: Advance = workers.ignore) -> Summary:
         full = [shard for shard in shards if len(shard.samples)]
         check_bad(job, bad, full)
         names = [f"shard-{number:06d}.tar" for number in range(len(full))]
-        index = index_writer.index_bytes(job.where, job.reader, full, names)
         pairs = [(os.path.basename(shard.path), name) for shard, name in zip(full, names, strict=True)]
+        sidecars = [] if job.options.seek_step is None else [
+            Shard(seek_writer.beside(name), shard.sidecar.bytes, shard.sidecar.checksum) for shard, name in zip(full, names, strict=True)
+        ]  # fmt: skip
+        pairs += [(os.path.basename(shard.sidecar.path), sidecar.name) for shard, sidecar in zip(full, sidecars, strict=False)]
+        index = index_writer.index_bytes(job.where, job.reader, full, names, sidecars)
         target.commit(job.where, pairs, index, _native.xxh3(index), bad_lines(bad))
-    count = sum(len(shard.samples) for shard in full)
-    return Summary(count, len(job.reader.source.classes), len(full), sum(shard.bytes for shard in full), bad)
+    count, size = sum(len(shard.samples) for shard in full), sum(shard.bytes for shard in full)
+    return Summary(count, len(job.reader.source.classes), len(full), size, bad, seek_writer.total(shard.sidecar for shard in full))
 
 
 def write_shards(job: Job, advance: Advance) -> list[Written]:
@@ -106,7 +114,7 @@ def write_shards(job: Job, advance: Advance) -> list[Written]:
     def work(shard: int, stop: Stop) -> Written:
         written = shards_writer.write_shard(
             job.reader, job.plan.samples(shard), int(job.plan.capacity[shard]), shards_writer.temporary(job.where, shard),
-            Hooks(lambda size: advance(1, size), wanted, stop), check=options.check,
+            Hooks(lambda size: advance(1, size), wanted, stop), check=options.check, seek_step=options.seek_step,
         )  # fmt: skip
         if written.bad:
             failing.set()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastload import rng
-from fastload.conversion import tar
+from fastload.conversion import seek_writer, tar
 from fastload.conversion.readers import LARGEST
 from fastload.spec import Longs
 
@@ -22,6 +22,7 @@ class Plan:
     cuts: Longs  # [shards + 1]
     capacity: Longs  # [shards]: bytes of the tar, at most
     index_bytes: int  # at most
+    seek_bytes: int  # of the sidecars; ample, but an estimate
 
     @property
     def shards(self) -> int:
@@ -30,13 +31,13 @@ class Plan:
     @property
     def bytes(self) -> int:
         """What the data set takes on disk, at most."""
-        return int(self.capacity.sum()) + self.index_bytes + self.shards * len(tar.END)
+        return int(self.capacity.sum()) + self.index_bytes + self.seek_bytes + self.shards * len(tar.END)
 
     def samples(self, shard: int) -> Longs:
         return self.order[self.cuts[shard] : self.cuts[shard + 1]]
 
 
-def make(keys: Sequence[str], sizes: Longs, shard_bytes: int, seed: int | None) -> Plan:
+def make(keys: Sequence[str], sizes: Longs, shard_bytes: int, seed: int | None, seek_step: int | None = None) -> Plan:
     """Cut the samples, in their order or shuffled with `seed`, into shards of at most shard_bytes (a larger sample is alone)."""
     count = len(keys)
     order = np.arange(count)
@@ -51,4 +52,5 @@ def make(keys: Sequence[str], sizes: Longs, shard_bytes: int, seed: int | None) 
         cut = int(np.searchsorted(ends, done + shard_bytes, side="right"))
         cuts.append(max(cut, cuts[-1] + 1))
     capacity = np.diff(ends[np.array(cuts[1:]) - 1], prepend=0)
-    return Plan(order, np.array(cuts, np.int64), capacity, INDEX_BASE + INDEX_ROW * count + int(key_bytes.sum()))
+    index_bytes = INDEX_BASE + INDEX_ROW * count + int(key_bytes.sum())
+    return Plan(order, np.array(cuts, np.int64), capacity, index_bytes, seek_writer.expected(sizes, seek_step))

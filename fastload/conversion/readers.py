@@ -80,9 +80,10 @@ class ShardsReader:
         return len(self.keys)
 
     def read(self, sample: int) -> bytes:
-        file, offset, size, checksum = self.source.locate(np.array([sample], np.int64))
+        place = self.source.locate(np.array([sample], np.int64))
+        checksum = place.checksum
         try:
-            data = self.source.files.read(int(file[0]), int(offset[0]), int(size[0]))
+            data = self.source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
         except OSError as error:
             if error.errno in FATAL:
                 raise

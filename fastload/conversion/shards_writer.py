@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.conversion import samples, tar, target
+from fastload.conversion import samples, seek_writer, tar, target
 from fastload.conversion.readers import Reader
 from fastload.conversion.workers import Stop
 from fastload.sources.shards import TEMPORARY
@@ -42,6 +42,7 @@ class Written:
     checksums: NDArray[np.uint64]
     formats: tuple[str, ...]
     bad: tuple[Bad, ...]
+    sidecar: seek_writer.Sidecar
 
 
 class _Row(NamedTuple):
@@ -66,40 +67,45 @@ class Hooks(NamedTuple):
     stop: Stop
 
 
-def write_shard(reader: Reader, chosen: Longs, capacity: int, path: str, hooks: Hooks, *, check: bool) -> Written:
-    """Write the `chosen` samples to `path`. Bad ones are left out and named. Raises OSError, workers.StoppedError."""
-    buffer = tar.Buffer(capacity)
+def write_shard(reader: Reader, chosen: Longs, capacity: int, path: str, hooks: Hooks, *, check: bool, seek_step: int | None) -> Written:
+    """Write the `chosen` samples to `path`, their seek indexes beside it (seek_step None: none).
+
+    Bad samples are left out and named. Raises OSError, workers.StoppedError.
+    """
+    buffer, seek = tar.Buffer(capacity), seek_writer.Builder(seek_step)
     rows: list[_Row] = []
     bad: list[Bad] = []
     for sample in chosen.tolist():
         hooks.stop.check()
         try:
-            rows.append(_add(reader, sample, buffer, check=check))
+            rows.append(_add(reader, sample, buffer, seek, check=check))
             hooks.step(rows[-1].size)
         except samples.BadSampleError as error:
             bad.append(Bad(sample, reader.source.name(sample), str(error)))
             hooks.step(0)
     whole = buffer.finish()
-    if rows and hooks.wanted(bool(bad)):
+    wanted = bool(rows) and hooks.wanted(bool(bad))
+    if wanted:
         target.write(path, whole)
-    return _written(path, whole, rows, bad)
+    return _written(path, whole, rows, bad, seek.finish(seek_writer.beside(path), write=wanted))
 
 
-def _add(reader: Reader, sample: int, buffer: tar.Buffer, *, check: bool) -> _Row:
+def _add(reader: Reader, sample: int, buffer: tar.Buffer, seek: seek_writer.Builder, *, check: bool) -> _Row:
     """Read, check and append one sample. Raises BadSampleError."""
     data = reader.read(sample)
     facts = samples.examine(data, check=check)
     label = int(reader.source.labels[sample])
     offset = buffer.add(reader.keys[sample], samples.extension(facts.format), label, data)
+    seek.add(data)
     return _Row(sample, offset, len(data), facts.height, facts.width, _native.xxh3(data), facts.format)
 
 
-def _written(path: str, whole: memoryview, rows: list[_Row], bad: list[Bad]) -> Written:
+def _written(path: str, whole: memoryview, rows: list[_Row], bad: list[Bad], sidecar: seek_writer.Sidecar) -> Written:
     def column(name: str) -> Longs:
         return np.array([getattr(row, name) for row in rows], np.int64)
 
     return Written(
         path, len(whole), _native.xxh3(whole),
         column("sample"), column("offset"), column("size"), column("height"), column("width"),
-        np.array([row.checksum for row in rows], np.uint64), tuple(row.format for row in rows), tuple(bad),
+        np.array([row.checksum for row in rows], np.uint64), tuple(row.format for row in rows), tuple(bad), sidecar,
     )  # fmt: skip

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
-from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SUM, TEMPORARY, sum_line
+from fastload.sources.arrow import sum_line
+from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM, TEMPORARY
 
 UNFINISHED = TEMPORARY + INDEX
 CHUNK = 1 << 24  # bytes per write
@@ -31,16 +32,8 @@ def being_written(where: str, needed: int, *, overwrite: bool) -> Iterator[None]
             make_folders(where, made)
             with locked(where):
                 check_empty(where, overwrite=overwrite)
-                discard(where)
-                check_room(where, needed)
-                try:
-                    write(os.path.join(where, UNFINISHED), b"")
-                    sync_folder(where)
+                with marked(where, needed):
                     yield
-                except BaseException:
-                    with contextlib.suppress(OSError):  # the first error is the one to tell
-                        discard(where)
-                    raise
     except BaseException:
         for folder in reversed(made):
             with contextlib.suppress(OSError):
@@ -48,9 +41,49 @@ def being_written(where: str, needed: int, *, overwrite: bool) -> Iterator[None]
         raise
 
 
-def commit(where: str, shards: Sequence[tuple[str, str]], index: memoryview, checksum: int, bad: bytes) -> None:
-    """Make the data set visible. shards: (temporary name, final name); bad: the content of BAD, if any."""
-    names = list(shards)
+@contextlib.contextmanager
+def being_extended(where: str, needed: int) -> Iterator[None]:
+    """Hold a committed data set to add `needed` bytes; on any error it stays as it was. Raises ConversionError as above."""
+    with translated(where, needed), locked(where), marked(where, needed):
+        yield
+
+
+@contextlib.contextmanager
+def marked(where: str, needed: int) -> Iterator[None]:
+    """UNFINISHED stands in the folder meanwhile, so that what a kill leaves is known and removed by the next run."""
+    discard(where)
+    check_room(where, needed)
+    try:
+        write(os.path.join(where, UNFINISHED), b"")
+        sync_folder(where)
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # the first error is the one to tell
+            discard(where)
+        raise
+
+
+def replace_index(where: str, sidecars: Sequence[tuple[str, str]], index: memoryview, checksums: tuple[int, int]) -> None:
+    """Put sidecars (temporary name, final name) beside the shards and the new index in the old one's place.
+
+    checksums: the old index's and the new one's. SUM names both while the index is renamed, so the data set opens all the time.
+    """
+    old, new = map(sum_line, checksums)
+    for temporary, final in sidecars:
+        os.rename(os.path.join(where, temporary), os.path.join(where, final))
+    write(os.path.join(where, UNFINISHED), index)
+    for content in (old + new, new):
+        write(os.path.join(where, TEMPORARY + SUM), content)
+        os.rename(os.path.join(where, TEMPORARY + SUM), os.path.join(where, SUM))
+        sync_folder(where)
+        if content != new:
+            os.rename(os.path.join(where, UNFINISHED), os.path.join(where, INDEX))
+            sync_folder(where)
+
+
+def commit(where: str, parts: Sequence[tuple[str, str]], index: memoryview, checksum: int, bad: bytes) -> None:
+    """Make the data set visible. parts: (temporary name, final name); bad: the content of BAD, if any."""
+    names = list(parts)
     for final, content in ((SUM, sum_line(checksum)), (BAD, bad)):
         if content:
             write(os.path.join(where, TEMPORARY + final), content)
@@ -92,7 +125,7 @@ def discard(where: str) -> None:
 
 def is_part(name: str) -> bool:
     """Whether a file name belongs to a data set, beside the index."""
-    return name in (SUM, BAD) or SHARD_NAME.fullmatch(name) is not None
+    return name in (SUM, BAD) or any(pattern.fullmatch(name) for pattern in (SHARD_NAME, SIDECAR_NAME))
 
 
 def check_empty(where: str, *, overwrite: bool) -> None:

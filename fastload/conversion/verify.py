@@ -13,7 +13,9 @@ from fastload.conversion.readers import FolderReader, open_reader
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import SourceError
 from fastload.machine import usable_cores
-from fastload.sources.shards import INDEX, Index, import_arrow, read_index
+from fastload.sources import seek
+from fastload.sources.arrow import import_arrow
+from fastload.sources.shards import INDEX, Index, Shard, read_index
 from fastload.spec import Longs
 
 READ = 1 << 20  # bytes; what a disk error makes unreadable at once
@@ -90,9 +92,20 @@ def verify_folder(reader: FolderReader, count: int, advance: Advance) -> Report:
             advance(1, int(reader.sizes[sample]))
         return found
 
-    total = len(reader)
+    total, aside = len(reader), seek_damages(reader)
     found = workers.run(range(0, total, FILES_PER_TASK), work, count)
-    return Report("folder", total, total, int(np.maximum(reader.sizes, 0).sum()), tuple(damage for part in found for damage in part))
+    damages = (*aside, *(damage for part in found for damage in part))
+    return Report("folder", total, total, int(np.maximum(reader.sizes, 0).sum()), damages)
+
+
+def seek_damages(reader: FolderReader) -> list[Damage]:
+    """What is wrong with the seek indexes that lie beside a folder or in the cache."""
+    found = seek.find(reader.source.paths, reader.source.where)
+    problems = [Damage(problem.path, 0, 0, None, problem.what) for problem in found.problems]
+    if found.seek is None:
+        return problems
+    folder, name = os.path.split(found.seek.path)
+    return problems + check_file(folder, Shard(name, found.bytes, found.checksum))
 
 
 def verify_shards(index: Index, count: int, advance: Advance) -> Report:
@@ -100,8 +113,27 @@ def verify_shards(index: Index, count: int, advance: Advance) -> Report:
     rows = rows_of(index)
     count = workers.fitting(count, max(shard.bytes for shard in index.shards))
     parts = workers.run(range(len(index.shards)), lambda shard, stop: read_and_check(index, shard, rows[shard], advance, stop), count)
-    found = [damage for part in parts for damage in part]
-    return Report("shards", len(index.shards) + 1, len(index), sum(shard.bytes for shard in index.shards), tuple(found))
+    aside = workers.run(index.sidecars, lambda sidecar, _: check_file(index.where, sidecar), count)
+    found = [damage for part in (*parts, *aside) for damage in part]
+    files = (*index.shards, *index.sidecars)
+    return Report("shards", len(files) + 1, len(index), sum(file.bytes for file in files), tuple(found))
+
+
+def check_file(where: str, want: Shard) -> list[Damage]:
+    """A file of seek indexes as a whole: what is damaged in it only makes loading slower."""
+    path = os.path.join(where, want.name)
+    try:
+        data, found = read_shard(path)
+    except OSError as error:
+        return [Damage(path, 0, 0, None, f"cannot be read ({error.strerror}); run fastload index again")]
+    got = _native.xxh3(data)
+    if len(data) != want.bytes:
+        start, end = sorted((len(data), want.bytes))
+        found.append(Damage(path, start, end, None, f"size differs (got {len(data)} bytes, want {want.bytes}); run fastload index again"))
+    elif got != want.checksum and not found:
+        text = f"checksum of the whole file differs (got {got:016x}, want {want.checksum:016x}); run fastload index again"
+        found.append(Damage(path, 0, len(data), None, text))
+    return found
 
 
 def rows_of(index: Index) -> list[Longs]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fastload.errors import SourceError
+from fastload.sources import seek
 from fastload.sources.base import FileSource
 
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")  # torchvision's IMG_EXTENSIONS
@@ -29,7 +30,7 @@ def scan(root: str) -> FileSource:
     if empty:
         shown = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
         raise SourceError(f"{root}: no image in {len(empty)} of {len(classes)} classes ({shown}); remove them or add images")
-    return FileSource(root, tuple(paths), np.array(labels, np.int64), tuple(classes))
+    return FileSource(root, tuple(paths), np.array(labels, np.int64), tuple(classes), seek.attach(paths, root))
 
 
 def _classes(root: str) -> list[str]:

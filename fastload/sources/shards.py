@@ -15,50 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.errors import FastloadError, SourceError
-from fastload.sources.base import Location
+from fastload.errors import SourceError
+from fastload.sources import arrow, seek
+from fastload.sources.arrow import Column
+from fastload.sources.base import Location, Seek
 from fastload.spec import Longs
 
 INDEX = "index.arrow"
-SUM = "index.arrow.xxh3"  # one line: XXH3-64 of INDEX, 16 hexadecimal digits
+SUM = INDEX + arrow.SUFFIX  # one line: XXH3-64 of INDEX, 16 hexadecimal digits
 BAD = "bad_samples.jsonl"  # what the conversion left out, if anything
 TEMPORARY = ".fastload-"  # how names start that a conversion has not committed
 VERSION = 1
-BATCH = 4096  # rows of each record batch but the last
 METADATA = b"fastload"  # key of the JSON in the schema's metadata
 SHARD_NAME = re.compile(r"shard-[0-9]{6,9}\.tar")
+SIDECAR_NAME = re.compile(r"shard-[0-9]{6,9}\.seek")
+REMEDY = "convert again"
 NUMBERS = {
     "shard": "int32", "offset": "int64", "size": "int64", "label": "int64", "height": "int32", "width": "int32", "checksum": "uint64",
+    "index_offset": "int64", "index_size": "int64",  # place in the shard's sidecar; size 0: the sample has no seek index
 }  # fmt: skip
-# What Arrow, beside its own exceptions, and the JSON reader raise on bytes that some other program, or an attacker, wrote.
-PARSE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError, AttributeError)
 
 
 class Shard(NamedTuple):
-    """One tar file of the data set."""
+    """One tar file of the data set, or its sidecar of seek indexes."""
 
     name: str
     bytes: int
     checksum: int  # XXH3-64 of the whole file
-
-
-class Column:
-    """Numbers of one index column. Batches have a fixed length, so a row's place in the map is computed, not looked up."""
-
-    def __init__(self, items: NDArray[Any], first: Longs, rows: int) -> None:
-        self.items, self.first, self.rows = items, first, rows
-
-    def __getitem__(self, rows: Longs) -> NDArray[Any]:
-        """Values [K] at `rows` [K]."""
-        if len(rows) and (rows.min() < 0 or rows.max() >= self.rows):
-            raise IndexError(f"index: rows {rows.min()}..{rows.max()} asked for (want 0..{self.rows - 1}); check the sampler")
-        values: NDArray[Any] = self.items[self.first[rows // BATCH] + rows % BATCH]
-        return values
-
-    def all(self) -> NDArray[Any]:
-        """A copy of the whole column."""
-        ends = [min(BATCH, self.rows - batch * BATCH) for batch in range(len(self.first))]
-        return np.concatenate([self.items[at : at + count] for at, count in zip(self.first.tolist(), ends, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +52,7 @@ class Index:
     checksum: int
     classes: tuple[str, ...]
     shards: tuple[Shard, ...]
+    sidecars: tuple[Shard, ...]  # of seek indexes: one per shard, or none at all
     batches: tuple[Any, ...]  # pyarrow record batches
     columns: dict[str, Column]  # see NUMBERS
 
@@ -76,40 +60,49 @@ class Index:
         return self.columns["size"].rows
 
     def key(self, row: int) -> str:
-        return str(self.batches[row // BATCH].column("key")[row % BATCH].as_py())
+        return str(self.batches[row // arrow.BATCH].column("key")[row % arrow.BATCH].as_py())
 
     def format(self, row: int) -> str:
-        return str(self.batches[row // BATCH].column("format")[row % BATCH].as_py())
+        return str(self.batches[row // arrow.BATCH].column("format")[row % arrow.BATCH].as_py())
 
     def file_problems(self) -> list[str]:
         """Shards that are missing or of another size."""
-        found = []
-        for shard in self.shards:
-            path = os.path.join(self.where, shard.name)
-            try:
-                size = os.stat(path).st_size
-            except OSError as error:
-                found.append(f"{path}: cannot be opened ({error.strerror}); restore it, or convert again")
-                continue
-            if size != shard.bytes:
-                found.append(f"{path}: size differs (got {size} bytes, want {shard.bytes}); restore it, or convert again")
-        return found
+        return [problem for shard in self.shards if (problem := self._file_problem(shard, REMEDY))]
+
+    def sidecar_problems(self) -> list[str]:
+        """One per sidecar: why it cannot be used, or nothing. The samples load without it."""
+        return [self._file_problem(sidecar, "run fastload index") for sidecar in self.sidecars]
+
+    def _file_problem(self, file: Shard, remedy: str) -> str:
+        path = os.path.join(self.where, file.name)
+        try:
+            size = os.stat(path).st_size
+        except OSError as error:
+            return f"{path}: cannot be opened ({error.strerror}); restore it, or {remedy}"
+        return "" if size == file.bytes else f"{path}: size differs (got {size} bytes, want {file.bytes}); restore it, or {remedy}"
 
     def row_problems(self) -> list[str]:
-        """Samples that lie outside their shard or have no class."""
-        shard, offset, size, label = (self.columns[name].all() for name in ("shard", "offset", "size", "label"))
-        bytes_of = np.array([shard.bytes for shard in self.shards], np.int64)
-        known = (shard >= 0) & (shard < len(bytes_of))
-        limit = bytes_of[np.where(known, shard, 0)]
-        # Subtractions only, on values already known to be in range: nothing can overflow.
-        inside = known & (offset >= 0) & (size > 0) & (size <= limit) & (offset <= limit - np.clip(size, 0, limit))
+        """Samples that lie outside their shard, or their seek index outside the sidecar, or that have no class."""
+        shard, offset, size, label, at, length = (
+            self.columns[name].all() for name in ("shard", "offset", "size", "label", "index_offset", "index_size")
+        )
+        known = (shard >= 0) & (shard < len(self.shards))
+        number = np.where(known, shard, 0)
+        inside = known & arrow.inside(offset, size, _bytes(self.shards)[number])
+        limit = _bytes(self.sidecars)[number] if self.sidecars else np.zeros(len(self), np.int64)
+        indexed = (length == 0) | ((at >= seek.HEADER.size) & arrow.inside(at, length, limit))
         classed = (label >= 0) & (label < len(self.classes))
-        path = os.path.join(self.where, INDEX)
+        path, labels = os.path.join(self.where, INDEX), f"label outside 0..{len(self.classes) - 1}"
+        checks = ((inside, "bytes outside the shard"), (indexed, "seek index outside the sidecar"), (classed, labels))
         return [
-            f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row {np.argmin(good)}); convert again"
-            for good, what in ((inside, "bytes outside the shard"), (classed, f"label outside 0..{len(self.classes) - 1}"))
+            f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row {np.argmin(good)}); {REMEDY}"
+            for good, what in checks
             if not good.all()
         ]
+
+
+def _bytes(files: tuple[Shard, ...]) -> Longs:
+    return np.array([file.bytes for file in files], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +130,24 @@ class ShardSource:
     def files(self) -> _native.Files:
         return _native.Files([os.path.join(self.where, shard.name) for shard in self.index.shards], keep_open=True)
 
+    @cached_property
+    def _sidecars(self) -> tuple[_native.Files, NDArray[np.bool_]] | None:
+        """The sidecars and which of them can be used; None without any. A missing one only makes loading slower."""
+        usable = np.array([not problem for problem in self.index.sidecar_problems()], np.bool_)
+        paths = [os.path.join(self.where, sidecar.name) for sidecar in self.index.sidecars]
+        return (_native.Files(paths, keep_open=True), usable) if usable.any() else None
+
     def locate(self, samples: Longs) -> Location:
         shard, offset, size, checksum = (self.index.columns[name][samples] for name in ("shard", "offset", "size", "checksum"))
-        return Location(shard.astype(np.int64), offset, size, checksum)
+        file = shard.astype(np.int64)
+        return Location(file, offset, size, checksum, self._seek(samples, file))
+
+    def _seek(self, samples: Longs, file: Longs) -> Seek | None:
+        if self._sidecars is None:
+            return None
+        files, usable = self._sidecars
+        offset, size = (self.index.columns[name][samples] for name in ("index_offset", "index_size"))
+        return Seek(files, file, offset, np.where(usable[file], size, 0))
 
     def name(self, sample: int) -> str:
         shard = self.index.shards[int(self.index.columns["shard"][np.array([sample])][0])]
@@ -171,24 +179,12 @@ def looks_unfinished(where: str) -> bool:
     return INDEX not in names and (SUM in names or any(name.startswith(TEMPORARY) for name in names))
 
 
-def import_arrow(where: str, error: type[FastloadError] = SourceError) -> Any:
-    """pyarrow, which only shards need. Raises `error` if it is not installed."""
-    try:
-        import pyarrow as pa
-        import pyarrow.ipc
-    except ImportError as missing:
-        raise error(f"{where}: shards need pyarrow (not installed); pip install 'fastload-torch[convert]'") from missing
-    return pa
-
-
 def arrow_schema(pa: Any) -> Any:
     """The index's columns, without metadata."""
     fields = [pa.field(name, getattr(pa, kind)(), nullable=False) for name, kind in NUMBERS.items()]
     fields += [
         pa.field("key", pa.string(), nullable=False),
         pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("index_offset", pa.int64()),  # place in the seek-index sidecar, null without one
-        pa.field("index_size", pa.int64()),
     ]
     return pa.schema(fields)
 
@@ -196,99 +192,49 @@ def arrow_schema(pa: Any) -> Any:
 def read_index(where: str) -> Index:
     """Map, verify and parse the index; the shards are not looked at. Raises SourceError."""
     path = os.path.join(where, INDEX)
-    pa = import_arrow(where)
-    data = _map(path)
-    checksum = _verify_sum(where, data)
+    pa = arrow.import_arrow(where)
+    data, checksum = arrow.open_checked(path, REMEDY)
     try:
         return _parse(pa, where, checksum, data)
-    except (pa.ArrowException, *PARSE_ERRORS) as error:
+    except (pa.ArrowException, *arrow.PARSE_ERRORS) as error:
         if isinstance(error, SourceError):
             raise
         reason = " ".join(str(error).split())[:200]
-        raise SourceError(f"{path}: is not a fastload index ({reason}); convert again") from error
-
-
-def _map(path: str) -> mmap.mmap:
-    try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise SourceError(f"{path}: is empty (0 bytes); convert again")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error
-
-
-def _verify_sum(where: str, data: mmap.mmap) -> int:
-    """The index's checksum, which must be the text in SUM to the last byte."""
-    path = os.path.join(where, SUM)
-    try:
-        with open(path, "rb") as file:
-            said = file.read(64)
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read ({error.strerror}); restore it, or convert again") from error
-    checksum = _native.xxh3(data)
-    if said != sum_line(checksum):
-        text = said.decode("ascii", "backslashreplace").rstrip("\n")
-        raise SourceError(
-            f"{os.path.join(where, INDEX)}: is damaged (checksum got {checksum:016x}, {SUM} says {text!r}); restore both, or convert again"
-        )
-    return checksum
-
-
-def sum_line(checksum: int) -> bytes:
-    """The content of SUM."""
-    return b"%016x\n" % checksum
+        raise SourceError(f"{path}: is not a fastload index ({reason}); {REMEDY}") from error
 
 
 def _parse(pa: Any, where: str, checksum: int, data: mmap.mmap) -> Index:
     path = os.path.join(where, INDEX)
-    whole = pa.py_buffer(data)
-    reader = pa.ipc.open_file(whole)
-    rows, classes, shards = _metadata(path, (reader.schema.metadata or {}).get(METADATA))
-    if not reader.schema.equals(arrow_schema(pa)):
-        raise SourceError(f"{path}: has other columns than version {VERSION} of the format; convert again")
-    wanted = -(-rows // BATCH)
-    if reader.num_record_batches != wanted:  # compared first: a list of 2^60 lengths would not end
-        raise SourceError(f"{path}: has {reader.num_record_batches} record batches, want {wanted} for {rows} samples; convert again")
-    lengths = [min(BATCH, rows - at) for at in range(0, rows, BATCH)]
-    batches = tuple(reader.get_batch(number) for number in range(wanted))
-    for batch, length in zip(batches, lengths, strict=True):
-        batch.validate(full=True)
-        nulls = sum(batch.column(field.name).null_count for field in arrow_schema(pa) if not field.nullable)
-        if batch.num_rows != length or nulls:
-            raise SourceError(f"{path}: a record batch has {batch.num_rows} rows and {nulls} nulls, want {length} and 0; convert again")
-    columns = {name: _column(batches, name, kind, data, whole.address) for name, kind in NUMBERS.items()}
-    return Index(where, checksum, classes, shards, batches, columns)
+    schema = pa.ipc.open_file(pa.py_buffer(data)).schema
+    rows, classes, shards, sidecars = _metadata(path, (schema.metadata or {}).get(METADATA))
+    if not schema.equals(arrow_schema(pa)):
+        raise SourceError(f"{path}: has other columns than version {VERSION} of the format; {REMEDY}")
+    table = arrow.read_table(pa, path, data, schema, rows, REMEDY)
+    return Index(where, checksum, classes, shards, sidecars, *table)
 
 
-def _column(batches: tuple[Any, ...], name: str, kind: str, data: mmap.mmap, base: int) -> Column:
-    """A column's numbers as a view of the map. Raises ValueError for a column that is not stored plainly in it."""
-    dtype = np.dtype(kind)
-    items = np.frombuffer(data, dtype, count=len(data) // dtype.itemsize)
-    places = np.array([batch.column(name).buffers()[1].address - base for batch in batches], np.int64)
-    rows = sum(batch.num_rows for batch in batches)
-    ends = places + np.array([batch.num_rows for batch in batches], np.int64) * dtype.itemsize
-    plain = (places >= 0) & (places % dtype.itemsize == 0) & (ends <= len(items) * dtype.itemsize)
-    if not plain.all():
-        raise ValueError(f"column {name} is compressed or not aligned")
-    return Column(items, places // dtype.itemsize, rows)
-
-
-def _metadata(path: str, text: bytes | None) -> tuple[int, tuple[str, ...], tuple[Shard, ...]]:
-    """Sample count, classes and shards from the schema's metadata. Raises SourceError; ValueError or TypeError for odd JSON."""
+def _metadata(path: str, text: bytes | None) -> tuple[int, tuple[str, ...], tuple[Shard, ...], tuple[Shard, ...]]:
+    """Sample count, classes, shards and sidecars from the schema's metadata. Raises SourceError; others for odd JSON."""
     if text is None:
         raise SourceError(f"{path}: is an Arrow file of another program (no metadata {METADATA.decode()!r}); give a converted data set")
     said = json.loads(text)
     if said["version"] != VERSION:
         raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; use the fastload that wrote it")
     rows, classes = said["samples"], said["classes"]
-    shards = tuple(Shard(shard["name"], shard["bytes"], int(shard["xxh3"], 16)) for shard in said["shards"])
+    shards, sidecars = _files(said["shards"], SHARD_NAME), _files(said.get("sidecars", []), SIDECAR_NAME)
     if type(rows) is not int or rows < 1 or not shards:
-        raise SourceError(f"{path}: holds no samples; convert again")
+        raise SourceError(f"{path}: holds no samples; {REMEDY}")
     if not all(type(name) is str for name in classes):
         raise TypeError("a class name is not text")
-    for shard in shards:
+    if sidecars and len(sidecars) != len(shards):
+        raise ValueError(f"{len(sidecars)} sidecars for {len(shards)} shards")
+    return rows, tuple(classes), shards, sidecars
+
+
+def _files(said: list[dict[str, Any]], pattern: re.Pattern[str]) -> tuple[Shard, ...]:
+    files = tuple(Shard(file["name"], file["bytes"], int(file["xxh3"], 16)) for file in said)
+    for file in files:
         # A name with a slash would read files outside the folder.
-        if not SHARD_NAME.fullmatch(shard.name) or type(shard.bytes) is not int or not 0 <= shard.bytes < 1 << 62:
-            raise ValueError(f"shard {shard.name!r} of {shard.bytes!r} bytes")
-    return rows, tuple(classes), shards
+        if not pattern.fullmatch(file.name) or type(file.bytes) is not int or not 0 <= file.bytes < 1 << 62:
+            raise ValueError(f"{'shard' if pattern is SHARD_NAME else 'sidecar'} {file.name!r} of {file.bytes!r} bytes")
+    return files

@@ -1,6 +1,7 @@
 """Small data sets made on the spot, and children that may die."""
 
 import io
+import itertools
 import os
 import pickle
 import signal
@@ -70,6 +71,22 @@ def in_child(work: Callable[[], object], uid: int | None = None, kill_after: flo
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else pickle.loads(said)
 
 
+def kill_at(patch: pytest.MonkeyPatch, k: int) -> None:
+    """SIGKILL this process before its kth write, fsync, rename or unlink."""
+    counter = itertools.count(1)
+
+    def wrap(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            if next(counter) == k:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments)
+
+        return call
+
+    for name in ("write", "fsync", "rename", "unlink"):
+        patch.setattr(os, name, wrap(getattr(os, name)))
+
+
 class Tools:
     """What tests of this folder share; importlib mode has no imports between test files."""
 
@@ -77,6 +94,7 @@ class Tools:
     write_tree = staticmethod(write_tree)
     convert = staticmethod(convert)
     in_child = staticmethod(in_child)
+    kill_at = staticmethod(kill_at)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import pytest
 from fastload import _native
 from fastload.conversion import job
 from fastload.errors import ConversionError, SourceError, UsageError
-from fastload.sources import open_source, shards
+from fastload.sources import arrow, open_source
 
 
 def contents(folder):
@@ -22,7 +22,7 @@ def contents(folder):
 
 
 def payloads(source):
-    file, offset, size, checksum = source.locate(np.arange(len(source)))
+    file, offset, size, checksum, _ = source.locate(np.arange(len(source)))
     data = [source.files.read(f, o, n) for f, o, n in zip(file.tolist(), offset.tolist(), size.tolist(), strict=True)]
     assert [_native.xxh3(d) for d in data] == checksum.tolist()
     return data
@@ -113,8 +113,7 @@ def test_pickled_source_opens_again(tools, small, tmp_path):
 
 def test_rows_beyond_a_batch(tools, tmp_path, monkeypatch):
     """Fixed-length record batches: row arithmetic at the seams."""
-    monkeypatch.setattr(shards, "BATCH", 4)
-    monkeypatch.setattr("fastload.conversion.index_writer.BATCH", 4)
+    monkeypatch.setattr(arrow, "BATCH", 4)
     image = tools.encode(5, 9)
     for count in (1, 3, 4, 5, 8, 9):
         root = tools.write_tree(tmp_path / f"in{count}", {f"c/{n:02}.jpg": image + bytes(n) for n in range(count)})
@@ -229,6 +228,7 @@ def test_index_metadata_is_plain_json(tools, small, tmp_path):
     with pa.memory_map(str(tmp_path / "out" / "index.arrow")) as file:
         said = json.loads(pa.ipc.open_file(file).schema.metadata[b"fastload"])
     sizes = [{"name": s.name, "bytes": s.bytes, "xxh3": f"{s.checksum:016x}"} for s in open_source(tmp_path / "out").index.shards]
-    assert said == {"version": 1, "samples": 7, "classes": ["cat", "dog"], "shards": sizes}
-    for shard in sizes:
+    sidecars = [{"name": s.name, "bytes": s.bytes, "xxh3": f"{s.checksum:016x}"} for s in open_source(tmp_path / "out").index.sidecars]
+    assert said == {"version": 1, "samples": 7, "classes": ["cat", "dog"], "shards": sizes, "sidecars": sidecars}
+    for shard in sizes + sidecars:
         assert _native.xxh3((tmp_path / "out" / shard["name"]).read_bytes()) == int(shard["xxh3"], 16)

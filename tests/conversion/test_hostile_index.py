@@ -10,9 +10,7 @@ import pytest
 from fastload import _native
 from fastload.conversion import index_writer
 from fastload.errors import SourceError
-from fastload.sources import open_source, shards
-
-SIDES = {"index_offset", "index_size"}
+from fastload.sources import arrow, open_source, shards
 
 
 @pytest.fixture
@@ -27,7 +25,7 @@ def put(folder, content, *, signed=True):
     """Replace the index; signed: with the checksum that fits, as an attacker would."""
     (folder / "index.arrow").write_bytes(content)
     if signed:
-        (folder / "index.arrow.xxh3").write_bytes(shards.sum_line(_native.xxh3(content)))
+        (folder / "index.arrow.xxh3").write_bytes(arrow.sum_line(_native.xxh3(content)))
 
 
 def refusal(folder):
@@ -116,11 +114,17 @@ def test_signed_mutations_never_crash(data):
         except SourceError:
             continue
         opened += 1
-        file, offset, size, _ = source.locate(np.arange(len(source)))
-        for sample in range(len(source)):
-            source.files.read(int(file[sample]), int(offset[sample]), int(size[sample]))
-            source.name(sample)
+        read_all(source)
     assert opened > 10  # some bits mean nothing: then the data set is as it was
+
+
+def read_all(source):
+    file, offset, size, _, seek = source.locate(np.arange(len(source)))
+    for sample in range(len(source)):
+        source.files.read(int(file[sample]), int(offset[sample]), int(size[sample]))
+        source.name(sample)
+        if seek is not None:
+            seek.files.read(int(seek.file[sample]), int(seek.offset[sample]), int(seek.size[sample]))
 
 
 def rewritten(data, change=None, text=None, **how):
@@ -131,7 +135,7 @@ def rewritten(data, change=None, text=None, **how):
     arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
     arrays.update(change or {})
     said.update(text or {})
-    schema = pa.schema([pa.field(name, array.type, nullable=name in SIDES) for name, array in arrays.items()])
+    schema = pa.schema([pa.field(name, array.type, nullable=False) for name, array in arrays.items()])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema.with_metadata({b"fastload": json.dumps(said)}), **how) as writer:
         writer.write_table(pa.Table.from_arrays(list(arrays.values()), schema=writer_schema(schema, said)), max_chunksize=4096)
@@ -202,6 +206,36 @@ def test_columns(data, change, said):
     assert refusal(data) == f"{data}/index.arrow: {said}"
 
 
+@pytest.mark.parametrize(("at", "size"), [(0, 9), (16, 2**63 - 1), (2**63 - 1, 2), (-1, 1), (16, -1), (16, 10_000)])
+def test_seek_index_outside_the_sidecar(data, at, size):
+    put(data, rewritten(data, {"index_offset": pa.array([0, at]), "index_size": pa.array([0, size])}))
+    assert refusal(data) == f"{data}/index.arrow: seek index outside the sidecar in 1 of 2 rows (first: row 1); convert again"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], "seek index outside the sidecar in 2 of 2 rows (first: row 0); convert again"),
+        ([{"name": "../x.seek", "bytes": 5, "xxh3": "0"}], "is not a fastload index (sidecar '../x.seek' of 5 bytes); convert again"),
+        ([{"name": "shard-000000.seek", "bytes": 5, "xxh3": "0"}] * 2, "is not a fastload index (2 sidecars for 1 shards); convert again"),
+    ],
+)
+def test_sidecars_in_the_metadata(data, files, said):
+    put(data, rewritten(data, text={"sidecars": files}))
+    assert refusal(data) == f"{data}/index.arrow: {said}"
+
+
+def test_two_sums_belong_to_an_index_being_replaced(data):
+    line, other = (data / "index.arrow.xxh3").read_bytes(), b"0123456789abcdef\n"
+    for said in (line + other, other + line):
+        (data / "index.arrow.xxh3").write_bytes(said)
+        assert len(open_source(data)) == 2
+    for said in (other + other, line + other[:-1], line + b"\n", other + line + line, line + line.upper()):
+        if said != line + line:
+            (data / "index.arrow.xxh3").write_bytes(said)
+            assert "is damaged (checksum got " in refusal(data)
+
+
 def test_compressed_index_is_refused(data):
     put(data, rewritten(data, options=pa.ipc.IpcWriteOptions(compression="zstd")))
     assert refusal(data) == f"{data}/index.arrow: is not a fastload index (column shard is compressed or not aligned); convert again"
@@ -236,17 +270,18 @@ def test_a_large_index_opens(tmp_path):
     columns = {
         "shard": place // per, "offset": place % per * 2048 + 512, "size": np.full(count, 1000), "label": place % 10,
         "height": np.full(count, 3), "width": np.full(count, 5), "checksum": place,
+        "index_offset": place * 0, "index_size": place * 0,
     }  # fmt: skip
     arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in shards.NUMBERS.items()}
     arrays["key"] = pa.array([f"c/{n}" for n in range(count)])
     arrays["format"] = pa.array(["png"] * count).dictionary_encode()
-    arrays["index_offset"] = arrays["index_size"] = pa.nulls(count, pa.int64())
     put(tmp_path, bytes(index_writer.encode(pa, arrays, index_writer.metadata(count, [str(n) for n in range(10)], names))))
     source = open_source(tmp_path)
     assert len(source) == count
     np.testing.assert_array_equal(source.labels, columns["label"])
     chosen = np.random.default_rng(0).permutation(count)
-    file, offset, size, checksum = source.locate(chosen)
+    file, offset, size, checksum, seek = source.locate(chosen)
+    assert seek is None
     for got, name in ((file, "shard"), (offset, "offset"), (size, "size"), (checksum, "checksum")):
         np.testing.assert_array_equal(got, columns[name][chosen])
     assert source.name(99_999) == f"{tmp_path}/shard-000019.tar:c/99999"

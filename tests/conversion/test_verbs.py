@@ -12,7 +12,7 @@ from fastload.conversion import inspect
 @pytest.fixture
 def fastload(monkeypatch, capsys):
     """Run a command: exit code, stdout, stderr."""
-    monkeypatch.setattr(cli, "VERBS", ("convert", "inspect", "verify"))
+    monkeypatch.setattr(cli, "VERBS", ("convert", "index", "inspect", "verify"))
 
     def run(*arguments):
         monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
@@ -37,6 +37,7 @@ def test_convert_inspect_verify(fastload, small, tmp_path):
         "classes",
         "shards",
         "size",
+        "seek",
         "left",
         "time",
     ]

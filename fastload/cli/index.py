@@ -1,0 +1,42 @@
+"""fastload index: seek indexes for data that stays as it is."""
+
+import time
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from fastload.cli.convert import SeekStep, log_reasons, seek_json, seek_text
+from fastload.cli.output import JsonTo, emit, meter, table
+
+
+def register(app: typer.Typer) -> None:
+    app.command("index")(index)
+
+
+def index(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), or converted shards.")],
+    seek_step: SeekStep = 8,
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
+    json_to: JsonTo = None,
+) -> None:
+    """Index where decoding can begin within each JPEG, so that a crop decodes only its own part. The images are only read."""
+    from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.readers import readable
+
+    prepared = indexing.prepare(source)
+    begin = time.perf_counter()
+    with meter("index", len(prepared.sizes)) as advance:
+        summary = indexing.run(prepared, seek_step, workers, advance)
+    seconds = time.perf_counter() - begin
+    rate = summary.samples / seconds
+    result: dict[str, Any] = {
+        "path": source, "kind": summary.kind, "written_to": summary.where, "samples": summary.samples, "bytes": summary.bytes,
+        "seconds": seconds, "images_per_s": rate, **seek_json(summary.seek, summary.bytes),
+    }  # fmt: skip
+    rows = [
+        ("samples", f"{summary.samples:,}"), ("seek index", seek_text(summary.seek, summary.bytes)),
+        ("time", f"{seconds:.1f} s, {rate:,.0f} images/s"),
+    ]  # fmt: skip
+    emit(result, json_to, Text(readable(summary.where)), table(("indexed", ""), rows))
+    log_reasons(summary.seek)

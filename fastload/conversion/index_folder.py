@@ -1,0 +1,106 @@
+"""The files with the seek indexes of a plain folder. The images are only read."""
+
+import contextlib
+import json
+import mmap
+import os
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from fastload import _native
+from fastload.conversion import seek_writer, target, workers
+from fastload.conversion.readers import FolderReader
+from fastload.conversion.seek_writer import Builder, Totals
+from fastload.conversion.workers import Advance, Stop
+from fastload.errors import ConversionError
+from fastload.sources import arrow, seek
+from fastload.spec import Longs
+
+TASK = 64  # files that one worker indexes at once
+ROUND = 256  # tasks between two writes: their indexes are held in memory, to be written in the order of the files
+PARTS = (seek.DATA, seek.SUM, seek.INDEX)  # in the order of their renames
+
+
+def write(reader: FolderReader, folder: str, step: int, count: int, advance: Advance) -> Totals:
+    """Index all samples into `folder`; on any error the files there stay as they were. Raises OSError."""
+    try:
+        size, reasons = _write_data(reader, _temporary(folder, seek.DATA), step, count, advance)
+        total = seek.HEADER.size + int(size.sum())
+        index = _index(reader, size, total, _file_hash(_temporary(folder, seek.DATA)))
+        target.write(_temporary(folder, seek.SUM), arrow.sum_line(_native.xxh3(index)))
+        target.write(_temporary(folder, seek.INDEX), index)
+        _commit(folder)
+    except BaseException:
+        for name in PARTS:
+            with contextlib.suppress(OSError):
+                os.unlink(_temporary(folder, name))
+        raise
+    return Totals(int(np.count_nonzero(size)), total, dict(reasons.most_common()))
+
+
+def _temporary(folder: str, name: str) -> str:
+    # Not as in a conversion, whose names would make the folder look like unfinished shards.
+    return os.path.join(folder, f".{name}.new")
+
+
+def _write_data(reader: FolderReader, path: str, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
+    """All indexes, one after another: their sizes [N], bytes, and why there is none."""
+    sizes: list[int] = []
+    reasons: Counter[str] = Counter()
+    with open(path, "wb") as file:
+        file.write(seek_writer.header(step))
+        for builder in _built(reader, step, count, advance):
+            file.writelines(builder.indexes)
+            sizes += builder.size
+            reasons += builder.reasons
+        file.flush()
+        os.fsync(file.fileno())
+    return np.array(sizes, np.int64), reasons
+
+
+def _built(reader: FolderReader, step: int, count: int, advance: Advance) -> Iterator[Builder]:
+    """The indexes of TASK files at a time, in their order."""
+    total = len(reader.sizes)
+
+    def work(start: int, stop: Stop) -> Builder:
+        builder = Builder(step)
+        for sample in range(start, min(start + TASK, total)):
+            stop.check()
+            builder.add_sample(reader, sample)
+            advance(1, int(max(reader.sizes[sample], 0)))
+        return builder
+
+    for first in range(0, total, TASK * ROUND):
+        yield from workers.run(range(first, min(first + TASK * ROUND, total), TASK), work, count)
+
+
+def _file_hash(path: str) -> int:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return _native.xxh3(data)
+
+
+def _index(reader: FolderReader, size: Longs, total: int, checksum: int) -> memoryview:
+    """Content of the file that says whose the indexes are. total, checksum: of the file with the indexes."""
+    pa = arrow.import_arrow(reader.source.where, ConversionError)
+    names = seek.names(reader.source.paths, reader.source.where)
+    said = {"version": seek.VERSION, "samples": len(names), "paths": seek.names_hash(names), "bytes": total, "xxh3": f"{checksum:016x}"}
+    offset = np.where(size > 0, seek.HEADER.size + np.cumsum(size) - size, 0)
+    arrays = {
+        "path": pa.array([os.fsencode(name) for name in names], pa.binary()),
+        "file_size": pa.array(np.maximum(reader.sizes, 0)), "offset": pa.array(offset), "size": pa.array(size),
+    }  # fmt: skip
+    return arrow.encode(pa, seek.schema(pa).with_metadata({seek.METADATA: json.dumps(said)}), arrays)
+
+
+def _commit(folder: str) -> None:
+    """The old index goes first, for good, so that it never meets new data; the new one comes last."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, seek.INDEX))
+        target.sync_folder(folder)
+    for name in PARTS:
+        if name == seek.INDEX:
+            target.sync_folder(folder)
+        os.rename(_temporary(folder, name), os.path.join(folder, name))
+    target.sync_folder(folder)

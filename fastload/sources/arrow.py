@@ -1,0 +1,136 @@
+"""Arrow IPC files, memory-mapped and checked: what the metadata of shards and of seek indexes is kept in.
+
+Such a file may come from anywhere: its checksum, schema and lengths are checked before a number of it is used.
+"""
+
+import mmap
+import os
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.errors import FastloadError, SourceError
+from fastload.spec import Longs
+
+BATCH = 4096  # rows of each record batch but the last
+SUFFIX = ".xxh3"  # of the file beside it that holds its checksum
+TWO_SUMS = re.compile(rb"(?:[0-9a-f]{16}\n){2}")  # while an index is being replaced: the old one's and the new one's
+# What Arrow, beside its own exceptions, and the JSON reader raise on bytes that some other program, or an attacker, wrote.
+PARSE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError, AttributeError)
+
+
+class Column:
+    """Numbers of one column. Batches have a fixed length, so a row's place in the map is computed, not looked up."""
+
+    def __init__(self, items: NDArray[Any], first: Longs, rows: int) -> None:
+        self.items, self.first, self.rows = items, first, rows
+
+    def __getitem__(self, rows: Longs) -> NDArray[Any]:
+        """Values [K] at `rows` [K]."""
+        if len(rows) and (rows.min() < 0 or rows.max() >= self.rows):
+            raise IndexError(f"index: rows {rows.min()}..{rows.max()} asked for (want 0..{self.rows - 1}); check the sampler")
+        values: NDArray[Any] = self.items[self.first[rows // BATCH] + rows % BATCH]
+        return values
+
+    def all(self) -> NDArray[Any]:
+        """A copy of the whole column."""
+        ends = [min(BATCH, self.rows - batch * BATCH) for batch in range(len(self.first))]
+        return np.concatenate([self.items[at : at + count] for at, count in zip(self.first.tolist(), ends, strict=True)])
+
+
+class Table(NamedTuple):
+    """The rows of a file."""
+
+    batches: tuple[Any, ...]  # pyarrow record batches
+    columns: dict[str, Column]  # those of numbers
+
+
+def import_arrow(where: str, error: type[FastloadError] = SourceError, what: str = "shards need") -> Any:
+    """pyarrow, which only indexes need. Raises `error` if it is not installed."""
+    try:
+        import pyarrow as pa
+        import pyarrow.ipc
+    except ImportError as missing:
+        raise error(f"{where}: {what} pyarrow (not installed); pip install 'fastload-torch[convert]'") from missing
+    return pa
+
+
+def open_checked(path: str, remedy: str) -> tuple[mmap.mmap, int]:
+    """Map a file and compare its checksum with the one beside it. Raises SourceError; remedy: what makes the file anew."""
+    data = _map(path, remedy)
+    checksum, beside = _native.xxh3(data), path + SUFFIX
+    try:
+        with open(beside, "rb") as file:
+            said = file.read(64)
+    except OSError as error:
+        raise SourceError(f"{beside}: cannot be read ({error.strerror}); restore it, or {remedy}") from error
+    want = sum_line(checksum)
+    if said == want or (TWO_SUMS.fullmatch(said) and want in (said[: len(want)], said[len(want) :])):
+        return data, checksum
+    text, name = said.decode("ascii", "backslashreplace").rstrip("\n"), os.path.basename(beside)
+    raise SourceError(f"{path}: is damaged (checksum got {checksum:016x}, {name} says {text!r}); restore both, or {remedy}")
+
+
+def _map(path: str, remedy: str) -> mmap.mmap:
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise SourceError(f"{path}: is empty (0 bytes); {remedy}")
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error
+
+
+def sum_line(checksum: int) -> bytes:
+    """One line of the file with the checksum."""
+    return b"%016x\n" % checksum
+
+
+def read_table(pa: Any, path: str, data: mmap.mmap, schema: Any, rows: int, remedy: str) -> Table:
+    """The columns of a mapped file that must have this schema. Raises SourceError, and others for what no writer of ours wrote."""
+    whole = pa.py_buffer(data)
+    reader = pa.ipc.open_file(whole)
+    wanted = -(-rows // BATCH)
+    if reader.num_record_batches != wanted:  # compared first: a list of 2^60 lengths would not end
+        raise SourceError(f"{path}: has {reader.num_record_batches} record batches, want {wanted} for {rows} samples; {remedy}")
+    lengths = [min(BATCH, rows - at) for at in range(0, rows, BATCH)]
+    batches = tuple(reader.get_batch(number) for number in range(wanted))
+    for batch, length in zip(batches, lengths, strict=True):
+        batch.validate(full=True)
+        nulls = sum(batch.column(field.name).null_count for field in schema)
+        if batch.num_rows != length or nulls:
+            raise SourceError(f"{path}: a record batch has {batch.num_rows} rows and {nulls} nulls, want {length} and 0; {remedy}")
+    numbers = [field for field in schema if pa.types.is_integer(field.type)]
+    columns = {field.name: _column(batches, field.name, str(field.type), data, whole.address) for field in numbers}
+    return Table(batches, columns)
+
+
+def _column(batches: tuple[Any, ...], name: str, kind: str, data: mmap.mmap, base: int) -> Column:
+    """A column's numbers as a view of the map. Raises ValueError for a column that is not stored plainly in it."""
+    dtype = np.dtype(kind)
+    items = np.frombuffer(data, dtype, count=len(data) // dtype.itemsize)
+    places = np.array([batch.column(name).buffers()[1].address - base for batch in batches], np.int64)
+    rows = sum(batch.num_rows for batch in batches)
+    ends = places + np.array([batch.num_rows for batch in batches], np.int64) * dtype.itemsize
+    plain = (places >= 0) & (places % dtype.itemsize == 0) & (ends <= len(items) * dtype.itemsize)
+    if not plain.all():
+        raise ValueError(f"column {name} is compressed or not aligned")
+    return Column(items, places // dtype.itemsize, rows)
+
+
+def encode(pa: Any, schema: Any, arrays: dict[str, Any]) -> memoryview:
+    """An Arrow IPC file of `arrays` in record batches of BATCH rows; the same for the same input and pyarrow."""
+    table = pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema) as writer:
+        writer.write_table(table, max_chunksize=BATCH)
+    return memoryview(sink.getvalue())
+
+
+def inside(offset: Longs, size: Longs, limit: Longs) -> NDArray[np.bool_]:
+    """Which ranges, of at least one byte, lie in files of `limit` bytes."""
+    # Subtractions only, on values already known to be in range: nothing can overflow.
+    return (offset >= 0) & (size > 0) & (size <= limit) & (offset <= limit - np.clip(size, 0, limit))

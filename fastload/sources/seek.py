@@ -1,0 +1,171 @@
+"""Seek indexes of a plain folder: one file of them beside the data, or in the user's cache, and one that says which is whose.
+
+An index only saves work: what is damaged or does not fit is left aside with a reason, and the samples load without.
+"""
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastload import _native
+from fastload.errors import SourceError
+from fastload.sources import arrow
+from fastload.sources.base import Seek
+from fastload.spec import Longs
+
+DATA = "fastload.seek"  # the indexes, one after another
+INDEX = "fastload.seek.arrow"  # whose they are
+SUM = INDEX + arrow.SUFFIX
+HEADER = struct.Struct("<8sII")  # before the first index of every file of them: MAGIC, VERSION, MCUs per entry
+MAGIC = b"FASTSEEK"
+VERSION = 1
+METADATA = b"fastload-seek"  # key of the JSON in the schema's metadata
+REMEDY = "run fastload index again"
+
+
+@dataclass(frozen=True, eq=False)
+class FolderSeek:
+    """Where the indexes of a folder's samples lie; arrays [N] in the order of its paths. Picklable."""
+
+    path: str
+    offset: Longs  # bytes
+    size: Longs  # bytes; 0: none
+    file_size: Longs  # bytes of the image when it was indexed; 0: it was not
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "files"}
+
+    @cached_property
+    def files(self) -> _native.Files:
+        return _native.Files([self.path], keep_open=True)
+
+    def locate(self, samples: Longs) -> Seek:
+        return Seek(self.files, np.zeros_like(samples), self.offset[samples], self.size[samples])
+
+
+class Problem(NamedTuple):
+    """Why a seek index is left aside."""
+
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
+
+
+class Found(NamedTuple):
+    """What lies beside a folder, or in the cache."""
+
+    seek: FolderSeek | None
+    bytes: int = 0  # what the whole of seek.path should be long
+    checksum: int = 0  # … and its XXH3-64
+    problems: tuple[Problem, ...] = ()
+
+
+def attach(paths: Sequence[str], root: str) -> FolderSeek | None:
+    """The seek indexes of the images `paths` below `root`, or None. Never raises for what lies on the disk."""
+    return find(paths, root).seek
+
+
+def find(paths: Sequence[str], root: str) -> Found:
+    """`attach`, with the reasons why something was left aside: the folder's own first, then the user's cache."""
+    root, problems = os.path.expanduser(root), list[Problem]()
+    for folder in (root, cache_folder(root)):
+        path = os.path.join(folder, INDEX)
+        if not os.path.lexists(path):
+            continue
+        try:
+            found = _open(folder, names(paths, root))
+        except SourceError as error:
+            problems.append(_problem(folder, str(error)))
+        else:
+            return found._replace(problems=tuple(problems))
+    return Found(None, problems=tuple(problems))
+
+
+def _problem(folder: str, text: str) -> Problem:
+    """A message that begins with the path of one of the files."""
+    paths = [os.path.join(folder, name) for name in (SUM, INDEX, DATA)]
+    path = next((path for path in paths if text.startswith(f"{path}: ")), paths[1])
+    return Problem(path, text.removeprefix(f"{path}: "))
+
+
+def cache_folder(root: str) -> str:
+    """Where the index of a folder goes that cannot be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "fastload", "seek", f"{_native.xxh3(os.fsencode(os.path.realpath(root))):016x}")
+
+
+def names(paths: Sequence[str], root: str) -> list[str]:
+    """Paths relative to `root`; one that is not below it stays as it is, and so matches nothing."""
+    prefix = os.path.join(root, "")
+    return [path[len(prefix) :] if path.startswith(prefix) else path for path in paths]
+
+
+def names_hash(relative: Sequence[str]) -> str:
+    """XXH3 of the list: tells whether the folder still holds the same files in the same order."""
+    return f"{_native.xxh3(os.fsencode(chr(0).join(relative))):016x}"
+
+
+def schema(pa: Any) -> Any:
+    """Columns of INDEX. Paths are bytes: file names need not be UTF-8."""
+    fields = [pa.field("path", pa.binary(), nullable=False)]
+    return pa.schema(fields + [pa.field(name, pa.int64(), nullable=False) for name in ("file_size", "offset", "size")])
+
+
+def _open(folder: str, relative: list[str]) -> Found:
+    path = os.path.join(folder, INDEX)
+    pa = arrow.import_arrow(path, what="seek indexes need")
+    data, _ = arrow.open_checked(path, REMEDY)
+    try:
+        return _parse(pa, folder, data, relative)
+    except (pa.ArrowException, struct.error, RecursionError, *arrow.PARSE_ERRORS) as error:
+        if isinstance(error, SourceError):
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise SourceError(f"{path}: is not a fastload seek index ({reason}); {REMEDY}") from error
+
+
+def _parse(pa: Any, folder: str, data: mmap.mmap, relative: list[str]) -> Found:
+    path = os.path.join(folder, INDEX)
+    found = pa.ipc.open_file(pa.py_buffer(data)).schema
+    said = json.loads((found.metadata or {})[METADATA])
+    if said["version"] != VERSION:
+        raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; {REMEDY}")
+    rows, total = said["samples"], said["bytes"]
+    if not found.equals(schema(pa)) or type(rows) is not int or rows < 1 or type(total) is not int:
+        raise ValueError("other columns or metadata")
+    _check_data(os.path.join(folder, DATA), total)
+    table = arrow.read_table(pa, path, data, found, rows, REMEDY)
+    offset, size, file_size = (table.columns[name].all() for name in ("offset", "size", "file_size"))
+    if not ((size == 0) | ((offset >= HEADER.size) & arrow.inside(offset, size, np.full(rows, total)))).all():
+        raise ValueError("an index lies outside its file")
+    if rows != len(relative) or said["paths"] != names_hash(relative):
+        place = _places([name for batch in table.batches for name in batch.column("path").to_pylist()], relative)
+        offset, size, file_size = (np.where(place < 0, 0, column[place]) for column in (offset, size, file_size))
+    return Found(FolderSeek(os.path.join(folder, DATA), offset, size, file_size), total, int(said["xxh3"], 16))
+
+
+def _places(known: list[bytes], wanted: list[str]) -> Longs:
+    """The row of each wanted path; -1 where there is none."""
+    rows = dict(zip(known, range(len(known)), strict=True))
+    return np.fromiter((rows.get(os.fsencode(name), -1) for name in wanted), np.int64, len(wanted))
+
+
+def _check_data(path: str, total: int) -> None:
+    try:
+        with open(path, "rb") as file:
+            size, head = os.fstat(file.fileno()).st_size, file.read(HEADER.size)
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be opened ({error.strerror}); restore it, or {REMEDY}") from error
+    if size != total:
+        raise SourceError(f"{path}: size differs (got {size} bytes, want {total}); restore it, or {REMEDY}")
+    if HEADER.unpack(head)[:2] != (MAGIC, VERSION):
+        raise SourceError(f"{path}: does not begin as seek indexes do; {REMEDY}")
