@@ -40,7 +40,8 @@ jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optiona
 
 std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box& box,
                                                 const std::optional<nb::bytes>& index, const std::string& target) {
-  if (target != "scalar" && target != "best") refuse("jpeg_region: target", "unknown", '"' + target + '"', "scalar or best");
+  if (target != "scalar" && target != "best")
+    refuse("jpeg_region: target", "unknown", '"' + target + '"', "scalar or best");
   const cpu::Target on = target == "scalar" ? cpu::Target::kScalar : cpu::Target::kBest;
   const auto [top, left, height, width] = box;
   std::optional<jpeg::Bytes> packed;

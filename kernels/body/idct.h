@@ -19,11 +19,10 @@ constexpr int kBlockValues = 64;  // coefficients or samples
 
 // Where the n-th coefficient of the stream stands in its block, as row * 8 + column (ITU-T T.81, figure A.6).
 constexpr FL_HD int zigzag_to_natural(int n) {
-  constexpr uint8_t order[kBlockValues] = {
-      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,   //
-      12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,  //
-      35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,  //
-      58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+  constexpr uint8_t order[kBlockValues] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,   //
+                                           12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,  //
+                                           35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,  //
+                                           58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
   return order[n];
 }
 
@@ -41,7 +40,7 @@ struct Factors {
   int16_t odd[4][4];   // of inputs 1, 3, 5, 7
 };
 
-constexpr FL_HD Factors factors() {  // a function, because device code cannot index a global table
+constexpr FL_HD Factors factors() {    // a function, because device code cannot index a global table
   return {{{8192, 10703, 8192, 4433},  //
            {8192, 4433, -8192, -10704},
            {8192, -4433, -8192, 10704},

@@ -64,8 +64,8 @@ Header frame(Reader& in, size_t at, uint32_t marker) {
   return header;
 }
 
-// Entropy-coded data never holds FF D9 (FF is followed by 00 or a restart marker), so without one behind the frame header
-// the file was cut off. Found at once at the end of a whole file, whatever trails it.
+// Entropy-coded data never holds FF D9 (FF is followed by 00 or a restart marker), so without one behind the frame
+// header the file was cut off. Found at once at the end of a whole file, whatever trails it.
 bool has_end(Bytes bytes, size_t from) {
   for (size_t at = bytes.size(); at-- > from + 1;)
     if (bytes[at] == 0xD9 && bytes[at - 1] == 0xFF) return true;

@@ -24,7 +24,7 @@ struct Sample {
   Buffer encoded;
   Buffer seek;
   std::optional<uint64_t> hash;  // XXH3 of the bytes, once someone has asked for it
-  Image pixels;  // given by the caller; then the bytes are not decoded
+  Image pixels;                  // given by the caller; then the bytes are not decoded
   Status status = kFailed;
   int height = 0, width = 0;  // px; 0 where not known
   bool stored = false;

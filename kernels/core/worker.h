@@ -12,7 +12,7 @@ struct Worker {
   Scratch decoded;  // rows of the region, from libjpeg-turbo
   jpeg::Frame frame;
   jpeg::Workspace jpeg;
-  Scratch pixels;   // the cropped image, before STORE
+  Scratch pixels;  // the cropped image, before STORE
   cpu::CropScratch passes;
   cpu::CropPlan plan;
   StageStats stats;

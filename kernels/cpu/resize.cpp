@@ -11,7 +11,8 @@
 namespace fl::cpu {
 namespace {
 
-constexpr int kMaxResized = 1 << 26;  // px: 65,500 (a JPEG's longest side) times 1,024; only what the window shows is made
+constexpr int kMaxResized =
+    1 << 26;  // px: 65,500 (a JPEG's longest side) times 1,024; only what the window shows is made
 
 std::string by(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
 

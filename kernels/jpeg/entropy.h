@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "core/scratch.h"
@@ -48,8 +47,8 @@ enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
 class Lanes {
  public:
   static constexpr int kCount = 4;
-  static constexpr int kMaxBlocks = 16;            // of one lane; at least one MCU
-  static constexpr int kSlots = kMaxBlocks + 2;    // one before, one after
+  static constexpr int kMaxBlocks = 16;          // of one lane; at least one MCU
+  static constexpr int kSlots = kMaxBlocks + 2;  // one before, one after
 
   Lanes() : memory_(allocate(kBytes)) { clear(); }
   int16_t* lane(int n) { return reinterpret_cast<int16_t*>(memory_.get()) + n * kSlots * kBlockStep; }

@@ -16,9 +16,14 @@ constexpr size_t kReadAhead = 16;  // bytes
 }  // namespace
 
 Pass::Pass(Bytes bytes, const Frame& frame, const Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target)
-    : bytes_(bytes), frame_(frame), tables_(tables), lanes_(lanes), target_(target),
+    : bytes_(bytes),
+      frame_(frame),
+      tables_(tables),
+      lanes_(lanes),
+      target_(target),
       window_(window.reserve(kWindow + kOverrun)),
-      most_(static_cast<int>(kPiece / (kMostBlockBytes * frame.mcu_blocks))), in_(bytes.data()) {}
+      most_(static_cast<int>(kPiece / (kMostBlockBytes * frame.mcu_blocks))),
+      in_(bytes.data()) {}
 
 void Pass::start(size_t byte) {
   in_ = bytes_.data() + byte;

@@ -27,8 +27,8 @@ class Pass {
   const std::string& why() const { return why_; }
   const Predictors& dc() const { return dc_; }
   uint64_t coded_bits() const { return dropped_ + bit_; }  // since start()
-  FilePlace place();        // where the next MCU begins
-  bool at_marker();         // fewer than 8 bits are left before a marker
+  FilePlace place();                                       // where the next MCU begins
+  bool at_marker();                                        // fewer than 8 bits are left before a marker
   size_t marker() const { return static_cast<size_t>(in_ - bytes_.data()); }  // the byte where it stands; at_marker()
 
  private:
@@ -44,13 +44,13 @@ class Pass {
   const int most_;  // MCUs of a piece, for which a full window is always enough
 
   const uint8_t* in_;
-  size_t made_ = 0;      // bytes in the window
-  uint64_t bit_ = 0;     // in the window
+  size_t made_ = 0;       // bytes in the window
+  uint64_t bit_ = 0;      // in the window
   uint64_t dropped_ = 0;  // bits that were in the window before
-  bool ended_ = false;   // at a marker or at the end of the file
+  bool ended_ = false;    // at a marker or at the end of the file
   Predictors dc_{};
-  size_t counted_ = 0;   // byte in the window up to which file_ is known
-  size_t file_ = 0;      // where that is in the file
+  size_t counted_ = 0;  // byte in the window up to which file_ is known
+  size_t file_ = 0;     // where that is in the file
   std::string why_;
 };
 

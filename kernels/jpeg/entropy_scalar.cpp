@@ -60,8 +60,8 @@ bool decode_mcu(const Frame& frame, const Tables& tables, const uint8_t* coded, 
   return true;
 }
 
-Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment, int16_t* blocks,
-                       BlockSink& sink) {
+Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment,
+                       int16_t* blocks, BlockSink& sink) {
   uint64_t bit = segment.begin;
   Predictors dc = segment.dc;
   for (int n = 0; n < segment.count; ++n) {

@@ -14,8 +14,18 @@ constexpr int kMaxSide = 65500;   // px, libjpeg's JPEG_MAX_DIMENSION
 constexpr int kMaxQuant = 16383;  // so that a block's coefficients times quantisers add up in 32 bits
 
 enum Marker : uint32_t {
-  kSof0 = 0xC0, kSof1 = 0xC1, kDht = 0xC4, kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kDqt = 0xDB, kDri = 0xDD,
-  kApp0 = 0xE0, kApp14 = 0xEE, kApp15 = 0xEF, kCom = 0xFE,
+  kSof0 = 0xC0,
+  kSof1 = 0xC1,
+  kDht = 0xC4,
+  kSoi = 0xD8,
+  kEoi = 0xD9,
+  kSos = 0xDA,
+  kDqt = 0xDB,
+  kDri = 0xDD,
+  kApp0 = 0xE0,
+  kApp14 = 0xEE,
+  kApp15 = 0xEF,
+  kCom = 0xFE,
 };
 
 class Parser {
@@ -49,14 +59,23 @@ class Parser {
 
   std::string segment(uint32_t marker, size_t at, size_t end) {
     switch (marker) {
-      case kSof0: case kSof1: return sof(at, end);
-      case kDht: return dht(at, end);
-      case kDqt: return dqt(at, end);
-      case kDri: return dri(at, end);
-      case kSos: return sos(at, end);
-      case kApp0: return app0(at, end);
-      case kApp14: return app14(at, end);
-      default: break;
+      case kSof0:
+      case kSof1:
+        return sof(at, end);
+      case kDht:
+        return dht(at, end);
+      case kDqt:
+        return dqt(at, end);
+      case kDri:
+        return dri(at, end);
+      case kSos:
+        return sos(at, end);
+      case kApp0:
+        return app0(at, end);
+      case kApp14:
+        return app14(at, end);
+      default:
+        break;
     }
     if (marker == kCom || (marker > kApp0 && marker <= kApp15)) return {};
     if (marker > kSof1 && marker < 0xD0) return not_covered("progressive, lossless, hierarchical or arithmetic coding");
@@ -176,7 +195,8 @@ class Parser {
       if (std::string why = tables_of(part, at); !why.empty()) return why;
     }
     const size_t tail = at + 1 + 2 * count;
-    if (in_.u8(tail) != 0 || in_.u8(tail + 1) != 63 || in_.u8(tail + 2) != 0) return damaged(tail, "not a sequential scan");
+    if (in_.u8(tail) != 0 || in_.u8(tail + 1) != 63 || in_.u8(tail + 2) != 0)
+      return damaged(tail, "not a sequential scan");
     return colour();
   }
 

@@ -24,9 +24,9 @@ struct Codes {
 };
 
 struct Component {
-  int h = 1, v = 1;            // blocks across and down in one MCU
-  int across = 1, down = 1;    // pixels per sample
-  int height = 0, width = 0;   // samples that belong to the image
+  int h = 1, v = 1;               // blocks across and down in one MCU
+  int across = 1, down = 1;       // pixels per sample
+  int height = 0, width = 0;      // samples that belong to the image
   int quant = 0, dc = 0, ac = 0;  // numbers of its tables
 
   int blocks() const { return h * v; }
@@ -37,7 +37,7 @@ struct Frame {
   int components = 0;         // 1 or 3
   bool ycc = false;           // three components are Y, Cb, Cr; else R, G, B
   std::array<Component, kMaxComponents> component{};
-  int mcu_height = 0, mcu_width = 0;   // px
+  int mcu_height = 0, mcu_width = 0;  // px
   int mcu_rows = 0, mcu_columns = 0;
   int mcu_blocks = 0;
   int restart_interval = 0;  // MCUs; 0: none

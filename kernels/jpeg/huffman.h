@@ -19,8 +19,8 @@ bool valid_codes(const Codes& codes, bool dc);
 
 // Annex F: the canonical codes by length, left-justified in 16 bits.
 struct Canonical {
-  std::array<uint32_t, 17> limit{};   // [length]: codes below it have at most this length
-  std::array<int32_t, 17> offset{};   // [length]: code (right-justified) + offset = its place among the symbols
+  std::array<uint32_t, 17> limit{};  // [length]: codes below it have at most this length
+  std::array<int32_t, 17> offset{};  // [length]: code (right-justified) + offset = its place among the symbols
   std::array<uint8_t, 256> symbols{};
 
   explicit Canonical(const Codes& codes = {});

@@ -2,7 +2,6 @@
 #include "jpeg/region.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "jpeg/region_rows.h"
 #include "jpeg/region_scan.h"
@@ -23,7 +22,10 @@ class RegionDecoder {
  public:
   RegionDecoder(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region, Workspace& workspace,
                 cpu::Target target)
-      : frame_(frame), region_(region), tiles_(tiles_of(frame, region)), strip_(strip_rows(frame, tiles_)),
+      : frame_(frame),
+        region_(region),
+        tiles_(tiles_of(frame, region)),
+        strip_(strip_rows(frame, tiles_)),
         planes_(frame, tiles_, strip_, workspace.planes, target),
         rows_(frame, region, planes_, workspace.lines, target),
         scan_(bytes, frame, index, tiles_, workspace, target) {}

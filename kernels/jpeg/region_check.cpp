@@ -52,7 +52,8 @@ bool scalar::plausible(const int16_t* blocks, int64_t step, int count, const uin
   for (int n = 0; n < count; ++n) {
     const int16_t* block = blocks + n * step;
     std::array<int, kBlockSize / 2> sums{};
-    for (int i = 0; i < kBlockValues; ++i) sums[zigzag_to_natural(i) % (kBlockSize / 2)] += std::abs(block[i]) * quant[i];
+    for (int i = 0; i < kBlockValues; ++i)
+      sums[zigzag_to_natural(i) % (kBlockSize / 2)] += std::abs(block[i]) * quant[i];
     if (*std::max_element(sums.begin(), sums.end()) > kMaxBlockSum) return false;
   }
   return true;

@@ -1,5 +1,5 @@
-// Are blocks ones that an encoder of 8-bit images can have made? Beyond that libjpeg-turbo's 16-bit sums overflow and its
-// pixels depend on the machine, so that there is no right result.
+// Are blocks ones that an encoder of 8-bit images can have made? Beyond that libjpeg-turbo's 16-bit sums overflow and
+// its pixels depend on the machine, so that there is no right result.
 #pragma once
 
 #include "jpeg/frame.h"

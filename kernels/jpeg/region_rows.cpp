@@ -5,7 +5,11 @@
 namespace fl::jpeg {
 
 Rows::Rows(const Frame& frame, const Region& region, const Planes& planes, Scratch& lines, cpu::Target target)
-    : frame_(frame), region_(region), planes_(planes), ops_(pixel_ops(target)), lines_(nullptr),
+    : frame_(frame),
+      region_(region),
+      planes_(planes),
+      ops_(pixel_ops(target)),
+      lines_(nullptr),
       step_((region.width + kPadding - 1) / kPadding * kPadding) {
   lines_ = lines.reserve(step_ * frame.components);
 }
@@ -26,15 +30,20 @@ const uint8_t* Rows::component_line(int component, int y) const {
   const uint8_t* near = planes_.line(component, own) + from;
   uint8_t* out = lines_ + component * step_;
   switch (choose_upsampling(part.across, part.down, part.width)) {
-    case Upsampling::kNone: return near;
-    case Upsampling::kH2V1: ops_.upsample_h2v1(near, {begin, end, part.width}, out); break;
+    case Upsampling::kNone:
+      return near;
+    case Upsampling::kH2V1:
+      ops_.upsample_h2v1(near, {begin, end, part.width}, out);
+      break;
     case Upsampling::kH2V2:
       ops_.upsample_h2v2(near, planes_.line(component, beside) + from, {begin, end, part.width}, out);
       break;
     case Upsampling::kH1V2:
       ops_.upsample_h1v2(near, planes_.line(component, beside) + from, far_row(y) > 0, region_.width, out);
       break;
-    case Upsampling::kRepeat: repeat_samples(near, part.across, begin, end, out); break;
+    case Upsampling::kRepeat:
+      repeat_samples(near, part.across, begin, end, out);
+      break;
   }
   return out;
 }

@@ -14,8 +14,14 @@ const char kRefused[] = "index refused: ";
 
 Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
            cpu::Target target)
-    : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles), workspace_(workspace), target_(target),
-      pass_(bytes, frame, workspace.tables, workspace.lanes, workspace.window, target), interval_(frame.scan) {
+    : bytes_(bytes),
+      frame_(frame),
+      index_(index),
+      tiles_(tiles),
+      workspace_(workspace),
+      target_(target),
+      pass_(bytes, frame, workspace.tables, workspace.lanes, workspace.window, target),
+      interval_(frame.scan) {
   pass_.start(frame.scan);
 }
 
@@ -94,7 +100,8 @@ std::string Scan::by_restarts(int end, BlockSink& sink) {
 // next_mcu_..to-1, row by row.
 bool Scan::decode_run(int64_t to, BlockSink& sink) {
   while (next_mcu_ < to) {
-    const auto row = static_cast<int>(next_mcu_ / frame_.mcu_columns), column = static_cast<int>(next_mcu_ % frame_.mcu_columns);
+    const auto row = static_cast<int>(next_mcu_ / frame_.mcu_columns),
+               column = static_cast<int>(next_mcu_ % frame_.mcu_columns);
     const int count = static_cast<int>(std::min<int64_t>(to - next_mcu_, frame_.mcu_columns - column));
     if (!pass_.decode(row, column, count, sink)) return false;
     next_mcu_ += count;

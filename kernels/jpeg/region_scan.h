@@ -34,9 +34,9 @@ class Scan {
   const cpu::Target target_;
 
   Pass pass_;
-  int next_row_ = 0;       // in order: not decoded yet
-  int64_t next_mcu_ = 0;   // with restart markers: not decoded yet
-  size_t interval_ = 0;    // byte where the interval of next_mcu_ begins, if that is its first MCU
+  int next_row_ = 0;      // in order: not decoded yet
+  int64_t next_mcu_ = 0;  // with restart markers: not decoded yet
+  size_t interval_ = 0;   // byte where the interval of next_mcu_ begins, if that is its first MCU
 };
 
 }  // namespace fl::jpeg

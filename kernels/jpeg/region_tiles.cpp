@@ -39,8 +39,8 @@ Tiles2d tiles_of(const Frame& frame, const Region& region) {
   Tiles2d out{frame.mcu_rows, 0, frame.mcu_columns, 0};
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
-    cover(region.top, region.top + region.height, part.down, looks_down(part), part.height, part.v * kBlockSize, out.top,
-          out.bottom);
+    cover(region.top, region.top + region.height, part.down, looks_down(part), part.height, part.v * kBlockSize,
+          out.top, out.bottom);
     cover(region.left, region.left + region.width, part.across, looks_across(part), part.width, part.h * kBlockSize,
           out.left, out.right);
   }
@@ -57,8 +57,11 @@ size_t Planes::row_bytes(const Frame& frame, const Tiles2d& tiles) {
 }
 
 Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memory, cpu::Target target)
-    : frame_(frame), tiles_(tiles), ops_(pixel_ops(target)),
-      plausible_(target == cpu::Target::kScalar ? scalar::plausible : tuned::plausible), base_(tiles.top) {
+    : frame_(frame),
+      tiles_(tiles),
+      ops_(pixel_ops(target)),
+      plausible_(target == cpu::Target::kScalar ? scalar::plausible : tuned::plausible),
+      base_(tiles.top) {
   uint8_t* at = memory.reserve(row_bytes(frame, tiles) * (rows + 1));
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];

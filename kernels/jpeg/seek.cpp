@@ -22,7 +22,9 @@ uint64_t u64(Reader& in, size_t at) { return in.u32(at) | uint64_t{in.u32(at + 4
 int i16(Reader& in, size_t at) { return static_cast<int16_t>(in.u16(at)); }
 
 // DC values wrap, so that every packed number is one.
-int16_t add(int16_t base, int least, uint64_t packed) { return static_cast<int16_t>(base + least + static_cast<int>(packed)); }
+int16_t add(int16_t base, int least, uint64_t packed) {
+  return static_cast<int16_t>(base + least + static_cast<int>(packed));
+}
 
 }  // namespace
 

@@ -7,7 +7,8 @@
 //        12 u64 file size · 20 u64 XXH3 of the file · 28 u64 XXH3 of the bytes before the scan
 //        36 u8 width of a row's bit · 37 u8 width of a length · 38 u8[3] width of DC · 41 u8[3] width of DC steps
 //        44 u32 least length · 48 i16[3] least DC · 54 i16[3] least DC step
-//        60 records of (bit of the file from the scan on, DC of each component, then per entry: length, DC step of each)
+//        60 records of (bit of the file from the scan on, DC of each component, then per entry: length, DC step of
+//        each)
 //           and one without entries for the scan's end; at the end of the index: u64 XXH3 of all before
 // All numbers little-endian; every packed number is stored less its least.
 #pragma once

@@ -144,7 +144,8 @@ std::vector<uint8_t> pack(Bytes bytes, const Frame& frame, const Checkpoints& fr
 Built build_index(Bytes bytes, int step) {
   Frame frame;
   if (std::string why = parse_frame(bytes, frame); !why.empty()) return {{}, std::move(why)};
-  if (frame.restart_interval != 0) return {{}, "not covered: restart markers, where decoding can begin without an index"};
+  if (frame.restart_interval != 0)
+    return {{}, "not covered: restart markers, where decoding can begin without an index"};
   Tables tables;
   tables.prepare(frame);
   Lanes lanes;

@@ -154,3 +154,15 @@ def test_index_is_refused_where_there_is_none_to_build():
     with pytest.raises(ValueError) as error:
         native.jpeg_index(b"", -1)
     assert str(error.value) == "jpeg_index: step (got -1, want 0..65535)"
+
+
+def test_a_small_crop_of_a_hundred_megapixels():
+    side = 10_000
+    blocks = (side // 8) ** 2  # grey, each one "no change, no more": 4 + 8 zero bits
+    head = Writer(8, 8, FACTORS["grey"]).encode()
+    at = head.index(b"\xff\xc0") + 5
+    data = head[:at] + side.to_bytes(2, "big") * 2 + head[at + 4 : head.index(b"\xff\xda") + 10] + bytes(blocks * 12 // 8 + 1) + b"\xff\xd9"
+    index = native.jpeg_index(data, 8)
+    pixels, reason = native.jpeg_region(data, (side - 30, side - 50, 30, 50), index, "best")
+    assert reason == ""
+    assert (pixels == 128).all()

@@ -1,0 +1,50 @@
+// The tuned decoder's work in turns: a lane decodes a few MCUs into its blocks, then they are checked and handed on.
+//
+// A lane's place is 128 * block + coefficients done. An end of block adds 64, a full block reaches 64 by itself, so the
+// bits from 6 up say which table is next; a DC symbol's table first moves the place to the end of its 128. The half of
+// each 128 behind the coefficients takes what an end of block "stores" (zeros) and the values of blocks that are too
+// long.
+#pragma once
+
+#include "jpeg/entropy.h"
+
+namespace fl::jpeg::tuned {
+
+constexpr int kOver = 64;  // bit of the place: the block is over
+
+// The same for every lane: blocks are numbered so that the last one of a turn always has the same number.
+struct Plan {
+  const Frame& frame;
+  const uint8_t* coded;
+  std::span<Segment> segments;
+  BlockSink& sink;
+  int most_mcus;  // in one turn
+  int last_block;
+  std::array<const Lookup*, 2 * Lanes::kSlots> lookups{};  // [place / 64]; behind the last block they stand still
+
+  size_t next_segment = 0;
+  int active = 0;    // lanes that have a segment
+  bool bad = false;  // a code that does not exist was met
+  Verdict verdict = Verdict::kGood;
+
+  Plan(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments, BlockSink& sink);
+};
+
+struct Lane {
+  int16_t* slots;
+  Segment* segment = nullptr;
+  Predictors dc{};
+  int done = 0, count = 0;  // MCUs: of the segment, in this turn
+};
+
+// Where a lane is in its turn.
+struct Turn {
+  uint64_t bit = 0;             // of the coded bytes
+  uint64_t place = 1, end = 0;  // the turn is over from `end` on
+};
+
+// Ends the lane's turn, if it has one, and begins the next one, if anything is left; else the lane's end is never
+// reached. False: look at plan.verdict.
+bool next_turn(Plan& plan, Lane& lane, Turn& turn);
+
+}  // namespace fl::jpeg::tuned
