@@ -52,6 +52,19 @@ def jpeg_region(data: bytes, region: tuple[int, int, int, int], index: bytes | N
     index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the vector code).
     """
 
+def time_crop(
+    data: bytes, index: bytes | None, crop: NDArray[np.int32], out: NDArray[np.uint8], route: str, target: str = "best"
+) -> tuple[int, int]:
+    """One JPEG's way into `out` uint8 [H, W, 3], as the engine goes it (bilinear), in the calling thread, for benchmarks.
+
+    Nanoseconds of decoding, and of planning and making the resize. crop: one row of `Job.run`'s. route: "index" (by the
+    seek index `index`), "scan" (own decoder without one), "turbo" (libjpeg-turbo, rows and columns under the crop),
+    "turbo-whole" (all of the image); "headers", "entropy" and "planes" stop on the way of "index" and leave `out` alone.
+    """
+
+def limit_targets(name: str) -> None:
+    """Use this set of `targets()` and weaker ones from now on, in the whole process; "" lifts the limit."""
+
 def crop_resize(
     image: NDArray[np.uint8],
     crop: NDArray[np.int32],

@@ -11,6 +11,7 @@
 #include "bind/arrays.h"
 #include "core/files.h"
 #include "core/pool.h"
+#include "cpu/resize.h"
 #include "cpu/store.h"
 
 namespace fl::bind {
@@ -31,6 +32,9 @@ void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);
+void bind_timing(nb::module_& m);
+
+cpu::Target parse_target(const std::string& name);
 
 // Checks table and out of a STORE against each other; `shape` is what out must have.
 cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,

@@ -1,6 +1,7 @@
 // The extension module fastload._native; its contract is fastload/_native.pyi.
 #include "bind/bind.h"
 #include "core/error.h"
+#include "cpu/targets.h"
 
 namespace fl::bind {
 namespace {
@@ -24,6 +25,7 @@ void translate(const std::exception_ptr& raised, void*) {
 
 NB_MODULE(_native, m) {
   using namespace fl::bind;
+  fl::cpu::check_targets();
   nb::set_leak_warnings(false);  // a pool in a global variable at exit is not an error
   nb::register_exception_translator(translate);
   bind_random(m);
@@ -32,4 +34,5 @@ NB_MODULE(_native, m) {
   bind_pool(m);
   bind_job(m);
   bind_jpeg(m);
+  bind_timing(m);
 }

@@ -2,8 +2,8 @@
 // Loeffler, Ligtenberg, Moschytz (ICASSP 1989) in 13-bit fixed point, columns first, then rows. Its butterflies are
 // exact integer sums, so they stand here as what they come to: products with constants, which vector code can pair up.
 //
-// Every input has a defined result. A stream from an encoder stays inside the 16 bits, and the result is then
-// libjpeg-turbo's; for hostile ones, coefficient times quantiser wraps to 16 bits and pass 1 saturates to 16 bits.
+// Every input has a defined result. A stream from an encoder is plausible, stays inside the 16 bits, and the result is
+// then libjpeg-turbo's; for hostile ones, coefficient times quantiser wraps to 16 bits and pass 1 saturates to 16 bits.
 // The 32-bit sums cannot overflow: their constants add up to 61,214 at most, times 2^15, plus the rounding.
 #pragma once
 
@@ -72,6 +72,23 @@ FL_HD int16_t dequantise(int16_t coefficient, int16_t quant) {
 
 FL_HD int16_t clip16(int32_t v) { return static_cast<int16_t>(v < -32768 ? -32768 : v > 32767 ? 32767 : v); }
 FL_HD uint8_t clip_sample(int32_t v) { return static_cast<uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
+
+// The sum of absolute dequantised coefficients up to which nothing can overflow: pass 1 gives at most
+// 4 * 11363 / 8192 = 5.55 times its column's sum, and pass 2 adds up two of these, columns n and n + 4.
+constexpr int kMaxBlockSum = 5900;
+
+// Can an encoder of 8-bit images have made this block? Beyond that libjpeg-turbo's 16-bit sums overflow and its pixels
+// depend on the machine, so that there is no right result.
+FL_HD bool plausible_block(const int16_t* coefficients, const int16_t* quant) {
+  int32_t sums[kBlockSize / 2] = {};
+  for (int n = 0; n < kBlockValues; ++n) {
+    const int32_t value = coefficients[n] < 0 ? -coefficients[n] : coefficients[n];
+    sums[zigzag_to_natural(n) % (kBlockSize / 2)] += value * static_cast<uint16_t>(quant[n]);
+  }
+  for (const int32_t sum : sums)
+    if (sum > kMaxBlockSum) return false;
+  return true;
+}
 
 // coefficients and quant in zigzag order; out: 8 rows of 8 samples, `stride` bytes apart.
 FL_HD void idct_block(const int16_t* coefficients, const int16_t* quant, uint8_t* out, ptrdiff_t stride) {

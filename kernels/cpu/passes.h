@@ -10,10 +10,11 @@ namespace fl::cpu {
 
 constexpr int kGroup = 4;  // the tuned horizontal pass makes this many pixels at a time
 
-// Rows that a horizontal pass writes have room for whole groups and one vector store past them.
+// Rows that a horizontal pass writes have room for whole groups and one vector store past them. An odd number of cache
+// lines, so that a column of many rows does not fall on few sets of the cache.
 inline size_t row_bytes(int width) {
   const size_t bytes = static_cast<size_t>((width + kGroup - 1) / kGroup * kGroup) * kChannels;
-  return (bytes + 2 * kPadding - 1) / kPadding * kPadding;
+  return ((bytes + 2 * kPadding - 1) / kPadding | 1) * kPadding;
 }
 
 namespace scalar {

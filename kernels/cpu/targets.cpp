@@ -1,6 +1,7 @@
 // Names of the instruction sets that the tuned code can use on this machine.
 #include "cpu/targets.h"
 
+#include "core/error.h"
 #include "cpu/vectors.h"
 #include "hwy/highway.h"
 
@@ -12,6 +13,23 @@ std::vector<std::string> targets() {
   for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1)
     names.emplace_back(hwy::TargetName(left & -left));
   return names;
+}
+
+// Which of Highway's sets this build's code for them needs more than they say: see vector_ops.h.
+void check_targets() {
+#if HWY_ARCH_X86
+  if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vbmi")) hwy::DisableTargets(HWY_AVX3);
+#endif
+}
+
+void limit_targets(const std::string& name) {
+  hwy::SetSupportedTargetsForTest(0);  // no limit
+  int64_t allowed = 0;
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0 && allowed == 0; left &= left - 1)
+    if (hwy::TargetName(left & -left) == name) allowed = left;
+  if (allowed == 0 && !name.empty()) refuse("limit_targets", "instruction set", '"' + name + '"', "one of targets()");
+  hwy::SetSupportedTargetsForTest(allowed);
+  hwy::GetChosenTarget().DeInit();
 }
 
 std::string highway_version() { return std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR); }

@@ -7,6 +7,14 @@
 namespace fl::cpu {
 
 std::vector<std::string> targets();  // best first
+
+// To be called before any tuned code runs.
+void check_targets();
+
+// From now on only this set and weaker ones are used, in the whole process; "": all. Throws ValueError for unknown
+// ones.
+void limit_targets(const std::string& name);
+
 std::string highway_version();
 
 }  // namespace fl::cpu

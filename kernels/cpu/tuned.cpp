@@ -12,6 +12,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "cpu/horizontal_bytes.h"
+#include "cpu/vector_sums.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace fl::cpu::HWY_NAMESPACE {
 #if FL_NO_VECTORS
@@ -23,41 +26,9 @@ void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row,
 void Horizontal(const Image& in, const Axis& axis, const Pixels& out) { scalar::horizontal(in, axis, out); }
 
 #else
-namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr int kLowBits = 11;
 constexpr int kAnyTaps = 0;  // else a count that is known when compiling: enlarging has 2 (bilinear), halving 4 or 6
-constexpr hn::ScalableTag<uint8_t> kD8;
-constexpr hn::ScalableTag<int16_t> kD16;
-constexpr hn::ScalableTag<int32_t> kD32;
-using V8 = hn::Vec<decltype(kD8)>;
-using V16 = hn::Vec<decltype(kD16)>;
-using V32 = hn::Vec<decltype(kD32)>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(kD8));
 constexpr int kBlocks = kLanes / 16;
-
-// Weighted sums of four values per block, the weights' high and low parts apart.
-struct Sums {
-  V32 high, low;
-  V32 high_odd, low_odd;  // what NEON's multiply-add leaves in a second vector
-
-  HWY_INLINE Sums()  // spelled out: GCC does not give a generated one the target's attributes
-      : high(hn::Zero(kD32)), low(hn::Zero(kD32)), high_odd(hn::Zero(kD32)), low_odd(hn::Zero(kD32)) {}
-
-  HWY_INLINE void add(V16 values, V16 high_weights, V16 low_weights) {
-    high = hn::ReorderWidenMulAccumulate(kD32, values, high_weights, high, high_odd);
-    low = hn::ReorderWidenMulAccumulate(kD32, values, low_weights, low, low_odd);
-  }
-
-  HWY_INLINE V32 rounded() const {
-    const V32 half = hn::Set(kD32, 1 << (kWeightBits - 1));
-    const V32 upper = hn::ShiftLeft<kLowBits>(hn::RearrangeToOddPlusEven(high, high_odd));
-    const V32 lower = hn::RearrangeToOddPlusEven(low, low_odd);
-    return hn::ShiftRight<kWeightBits>(hn::Add(hn::Add(upper, lower), half));
-  }
-};
-
-HWY_INLINE V16 broadcast(const int32_t* pair) { return hn::BitCast(kD16, hn::Set(kD32, *pair)); }
 
 // Four vectors of int32 to one of uint8, clipped to 0..255; keeps the order within each block.
 HWY_INLINE V8 clip(V32 a, V32 b, V32 c, V32 d) {
@@ -197,6 +168,9 @@ void horizontal_with(const Image& in, const Axis& axis, const Pixels& out) {
 }
 
 void Horizontal(const Image& in, const Axis& axis, const Pixels& out) {
+#if FL_BYTE_VECTORS
+  if (bytes::fits(axis)) return bytes::horizontal(in, axis, out);
+#endif
   switch (axis.taps) {
     case 2:
       return horizontal_with<2>(in, axis, out);

@@ -66,14 +66,15 @@ struct Bounds {
 
 struct Geometry {
   double scale, support;  // source px per output px; source px on each side
+  double shrink;          // of distances, for the filter
   int size;
 
   double centre(int output) const { return (output + 0.5) * scale; }
-  Bounds bounds(int output) const {
-    const int begin = static_cast<int>(centre(output) - support + 0.5);
-    const int end = static_cast<int>(centre(output) + support + 0.5);
+  Bounds around(double centre) const {
+    const int begin = static_cast<int>(centre - support + 0.5), end = static_cast<int>(centre + support + 0.5);
     return {std::max(begin, 0), std::min(end, size)};
   }
+  Bounds bounds(int output) const { return around(centre(output)); }
 };
 
 int32_t to_fixed(double weight) {
@@ -95,47 +96,62 @@ void split_pairs(Axis& axis) {
   }
 }
 
-void weigh_one(const Kernel& kernel, const Geometry& geometry, double shrink, int output,
-               std::vector<double>& weights) {
-  const Bounds bounds = geometry.bounds(output);
-  weights.resize(bounds.end - bounds.begin);
+// The weights of sources bounds.begin .. bounds.end - 1 in one output.
+template <class Weight>
+void weigh_one(const Weight& weight, const Bounds& bounds, double centre, double shrink, double* weights) {
+  const int count = bounds.end - bounds.begin;
   double sum = 0.0;
-  for (size_t k = 0; k < weights.size(); ++k) {
-    const double distance = static_cast<int>(k) + bounds.begin - geometry.centre(output) + 0.5;
-    weights[k] = kernel.weight(distance * shrink);
+  for (int k = 0; k < count; ++k) {
+    const double distance = k + bounds.begin - centre + 0.5;
+    weights[k] = weight(distance * shrink);
     sum += weights[k];
   }
   if (sum == 0.0) return;
-  for (double& weight : weights) weight /= sum;
+  for (int k = 0; k < count; ++k) weights[k] /= sum;
 }
 
-void weighted(Filter filter, const Span& span, const Shown& out, Axis& axis) {
-  const Kernel how = kernel(filter);
+// What the outputs need, before any weight is known.
+Geometry cover(const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
   const double scale = static_cast<double>(span.size) / span.resized, stretch = std::max(scale, 1.0);
-  const Geometry geometry{scale, how.support * stretch, span.size};
+  const Geometry geometry{scale, how.support * stretch, 1.0 / stretch, span.size};
   axis.kind = Axis::Kind::kWeigh;
   axis.begin = span.size;
   axis.end = 0;
   int taps = 0;
-  for (int i = out.low; i < out.high; ++i) {
-    const Bounds bounds = geometry.bounds(i);
+  axis.first.resize(out.count());
+  for (int i = 0; i < out.count(); ++i) {
+    const Bounds bounds = geometry.bounds(out.at(i));
     axis.begin = std::min(axis.begin, bounds.begin);
     axis.end = std::max(axis.end, bounds.end);
     taps = std::max(taps, bounds.end - bounds.begin);
   }
   axis.taps = (taps + 1) & ~1;
-  axis.first.resize(out.count());
+  return geometry;
+}
+
+template <class Weight>
+void weighted(const Weight& weight, const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
+  const Geometry geometry = cover(how, span, out, axis);
   axis.weights.assign(static_cast<size_t>(out.count()) * axis.taps, 0);
-  std::vector<double> weights;
+  std::vector<double> weights(axis.taps);
   const int last_first = std::max(axis.end - axis.begin - axis.taps, 0);
   for (int i = 0; i < out.count(); ++i) {
-    weigh_one(how, geometry, 1.0 / stretch, out.at(i), weights);
-    const int begin = geometry.bounds(out.at(i)).begin - axis.begin;
+    const double centre = geometry.centre(out.at(i));
+    const Bounds bounds = geometry.around(centre);
+    weigh_one(weight, bounds, centre, geometry.shrink, weights.data());
+    const int begin = bounds.begin - axis.begin;
     axis.first[i] = std::min(begin, last_first);  // so that no output reads past the last source; zeros lead instead
-    std::transform(weights.begin(), weights.end(),
+    std::transform(weights.begin(), weights.begin() + (bounds.end - bounds.begin),
                    &axis.weights[static_cast<size_t>(i) * axis.taps + begin - axis.first[i]], to_fixed);
   }
   split_pairs(axis);
+}
+
+void weighted(Filter filter, const Span& span, const Shown& out, Axis& axis) {
+  const Kernel how = kernel(filter);
+  // The common one is spelled out, so that the compiler sees through it.
+  if (filter == Filter::kBilinear) return weighted([](double x) { return triangle(x); }, how, span, out, axis);
+  weighted(how.weight, how, span, out, axis);
 }
 
 }  // namespace

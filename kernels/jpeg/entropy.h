@@ -47,7 +47,7 @@ enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
 class Lanes {
  public:
   static constexpr int kCount = 4;
-  static constexpr int kMaxBlocks = 16;          // of one lane; at least one MCU
+  static constexpr int kMaxBlocks = 24;          // of one lane; at least one MCU
   static constexpr int kSlots = kMaxBlocks + 2;  // one before, one after
 
   Lanes() : memory_(allocate(kBytes)) { clear(); }

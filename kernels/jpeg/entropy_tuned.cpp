@@ -60,34 +60,31 @@ HWY_INLINE void Step(Plan& plan, uint64_t& bits, uint64_t& bit, uint64_t& place,
   bit += entry.length;
 }
 
-HWY_INLINE void Steps(Plan& plan, const uint8_t* coded, Turn& turn, int16_t* slots) {
-  uint64_t bit = turn.bit, place = turn.place, bits = Load(coded, bit);
-  Step(plan, bits, bit, place, slots);
-  Step(plan, bits, bit, place, slots);
-  Step(plan, bits, bit, place, slots);
-  turn.bit = bit;
-  turn.place = place;
-}
-
 // False: it is the end.
-HWY_INLINE bool Next(Plan& plan, Lane& lane, Turn& turn) {
-  if (HWY_LIKELY(turn.place < turn.end)) return true;
-  Turn copy = turn;
-  const bool good = next_turn(plan, lane, copy);
-  turn = copy;
+HWY_INLINE bool Next(Plan& plan, Lane& lane, uint64_t& bit, uint64_t& place) {
+  if (HWY_LIKELY(place < plan.end)) return true;
+  Turn turn{bit, place};
+  const bool good = next_turn(plan, lane, turn);
+  bit = turn.bit;
+  place = turn.place;
   return good && plan.active > 0;
 }
 
-// Each lane's code is spelled out by the compiler, since an array with a running index would stay in memory.
+// One step of each lane, then the next step of each: so few instructions lie between those that can run at a time. Each
+// lane's code is spelled out by the compiler, since an array with a running index would stay in memory.
 template <size_t... kLanes>
 HWY_NOINLINE void Run(Plan& plan, Lanes& memory, std::index_sequence<kLanes...>) {
   constexpr size_t kStep = Lanes::kSlots * kBlockStep;
   Lane lanes[] = {{memory.lane(kLanes)}...};
-  Turn turns[sizeof...(kLanes)];
+  uint64_t bit[sizeof...(kLanes)] = {}, place[] = {(void(kLanes), plan.end)...}, bits[sizeof...(kLanes)];
   int16_t* const slots = memory.lane(0);
   const uint8_t* const coded = plan.coded;
-  while ((Next(plan, lanes[kLanes], turns[kLanes]) && ...))
-    (Steps(plan, coded, turns[kLanes], slots + kLanes * kStep), ...);
+  while ((Next(plan, lanes[kLanes], bit[kLanes], place[kLanes]) && ...)) {
+    ((bits[kLanes] = Load(coded, bit[kLanes])), ...);
+    (Step(plan, bits[kLanes], bit[kLanes], place[kLanes], slots + kLanes * kStep), ...);
+    (Step(plan, bits[kLanes], bit[kLanes], place[kLanes], slots + kLanes * kStep), ...);
+    (Step(plan, bits[kLanes], bit[kLanes], place[kLanes], slots + kLanes * kStep), ...);
+  }
 }
 
 // One lane on its own waits for each symbol, so the shortest way from one to the next counts, not the branches: it
@@ -147,7 +144,7 @@ HWY_NOINLINE void RunOne(Plan& plan, Lanes& memory) {
   while (next_turn(plan, lane, turn) && plan.active > 0) {
     Window window(plan.coded, turn.bit);
     uint64_t place = turn.place;
-    while (place < turn.end) place = OneBlock(plan, window, place, lane.slots);
+    while (place < plan.end) place = OneBlock(plan, window, place, lane.slots);
     turn.bit = window.bit(plan.coded);
   }
 }

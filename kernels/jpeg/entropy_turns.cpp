@@ -45,7 +45,8 @@ Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded, std::
       segments(segments),
       sink(sink),
       most_mcus(Lanes::kMaxBlocks / frame.mcu_blocks),
-      last_block(most_mcus * frame.mcu_blocks) {
+      last_block(most_mcus * frame.mcu_blocks),
+      end(static_cast<uint64_t>(last_block) * kBlockStep + kOver) {
   lookups.fill(&idle(false));
   int block = 1;
   while (block <= last_block) {
@@ -64,7 +65,7 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
   if (plan.verdict != Verdict::kGood) return false;
   if (lane.segment == nullptr || lane.done == lane.segment->count) {
     plan.active -= lane.segment != nullptr;
-    turn.end = ~uint64_t{0};
+    turn.place = 1;  // stands still
     if (plan.next_segment == plan.segments.size()) return true;
     lane.segment = &plan.segments[plan.next_segment++];
     lane.dc = lane.segment->dc;
@@ -74,7 +75,6 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
   }
   lane.count = std::min(plan.most_mcus, lane.segment->count - lane.done);
   turn.place = static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockStep + kOver;
-  turn.end = static_cast<uint64_t>(plan.last_block) * kBlockStep + kOver;
   return true;
 }
 

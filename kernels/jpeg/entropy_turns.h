@@ -20,7 +20,9 @@ struct Plan {
   BlockSink& sink;
   int most_mcus;  // in one turn
   int last_block;
-  std::array<const Lookup*, 2 * Lanes::kSlots> lookups{};  // [place / 64]; behind the last block they stand still
+  uint64_t end;  // a turn is over from this place on
+  std::array<const Lookup*, 2 * Lanes::kSlots>
+      lookups{};  // [place / 64]; before the first and behind the last block they stand still
 
   size_t next_segment = 0;
   int active = 0;    // lanes that have a segment
@@ -39,12 +41,12 @@ struct Lane {
 
 // Where a lane is in its turn.
 struct Turn {
-  uint64_t bit = 0;             // of the coded bytes
-  uint64_t place = 1, end = 0;  // the turn is over from `end` on
+  uint64_t bit = 0;  // of the coded bytes
+  uint64_t place = 0;
 };
 
-// Ends the lane's turn, if it has one, and begins the next one, if anything is left; else the lane's end is never
-// reached. False: look at plan.verdict.
+// Ends the lane's turn, if it has one, and begins the next one, if anything is left; else the lane stands
+// still. False: look at plan.verdict.
 bool next_turn(Plan& plan, Lane& lane, Turn& turn);
 
 }  // namespace fl::jpeg::tuned

@@ -21,7 +21,8 @@ struct Code {
 
 Code find(const Canonical& table, uint64_t bits) {
   const auto top = static_cast<uint32_t>(bits >> 48);
-  for (int length = 1; length <= 16; ++length)
+  constexpr int kLong = kLookupBits - 1;  // most of those who ask here: too long for the lookup
+  for (int length = top < table.limit[kLong] ? 1 : kLong + 1; length <= 16; ++length)
     if (top < table.limit[length])
       return {length, table.symbols[static_cast<int>(top >> (16 - length)) + table.offset[length]]};
   return {};

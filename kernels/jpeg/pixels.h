@@ -23,6 +23,7 @@ struct Blocks {
 // A quantiser in the layout of whoever made it: one of the PixelOps, on one set of instructions.
 struct alignas(64) Quantiser {
   int16_t values[2 * kBlockValues];
+  int16_t zigzag[kBlockValues];
 };
 
 // Where tiles of 8x8 samples go.
@@ -43,8 +44,9 @@ struct Columns {
 struct PixelOps {
   // Once per table: 64 values in zigzag order.
   void (*prepare)(const uint16_t* quant, Quantiser& out);
-  // Dequantise, transform, clip; then set the blocks to zero, as the entropy decoder needs them.
-  void (*idct_blocks)(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
+  // Dequantise, transform, clip; then set the blocks to zero, as the entropy decoder needs them. False: some block is
+  // not plausible.
+  bool (*idct_blocks)(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
 
   // out: end - begin values. near: the row of samples that the output row lies in; far: near's neighbour, far_row(y)
   // away, or near itself at the top and the bottom of the image (last true row of samples).

@@ -22,8 +22,8 @@ namespace fl::jpeg::HWY_NAMESPACE {
 
 void Prepare(const uint16_t* quant, Quantiser& out) { kScalarPixels.prepare(quant, out); }
 
-void IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
-  kScalarPixels.idct_blocks(blocks, quant, out);
+bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+  return kScalarPixels.idct_blocks(blocks, quant, out);
 }
 
 #else
@@ -84,6 +84,17 @@ HWY_INLINE Pairs load_pairs(const int16_t* block, const int16_t* /*other*/, int 
 
 #endif
 
+// The sums of plausible_block, but of one column each: if no two of them can be too much, that is all there is to say.
+HWY_INLINE bool surely_plausible(const Pairs& values, const Pairs& quant) {
+  V32 odd = hn::Zero(kD32);  // what NEON's multiply-add leaves in a second vector
+  V32 sums = add_products(hn::Abs(values.p02), quant.p02, hn::Zero(kD32), odd);
+  sums = add_products(hn::Abs(values.p46), quant.p46, sums, odd);
+  sums = add_products(hn::Abs(values.p13), quant.p13, sums, odd);
+  sums = add_products(hn::Abs(values.p57), quant.p57, sums, odd);
+  sums = hn::RearrangeToOddPlusEven(sums, odd);
+  return hn::AllFalse(kD32, hn::Gt(sums, hn::Set(kD32, kMaxBlockSum / 2)));
+}
+
 HWY_INLINE Pairs operator*(const Pairs& a, const Pairs& b) {  // keeps the low 16 bits
   return {hn::Mul(a.p02, b.p02), hn::Mul(a.p46, b.p46), hn::Mul(a.p13, b.p13), hn::Mul(a.p57, b.p57)};
 }
@@ -106,18 +117,18 @@ HWY_INLINE void store_pairs(const Pairs& pairs, Quantiser& out, int part) {
 
 // ---- one pass: line by line in the lanes
 
-// The sum of four products; `by` has the constants of a's and b's pairs, alternately.
-HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by) {
-  V32 rest = hn::Zero(kD32);  // what NEON's multiply-add leaves in a second vector
-  const V32 sum = hn::ReorderWidenMulAccumulate(kD32, a, constants(by[0], by[1]), hn::Zero(kD32), rest);
-  return hn::RearrangeToOddPlusEven(hn::ReorderWidenMulAccumulate(kD32, b, constants(by[2], by[3]), sum, rest), rest);
+// `start` and four products; `by` has the constants of a's and b's pairs, alternately.
+HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, V32 start) {
+  V32 rest = hn::Zero(kD32);
+  const V32 sum = add_products(a, constants(by[0], by[1]), start, rest);
+  return hn::RearrangeToOddPlusEven(add_products(b, constants(by[2], by[3]), sum, rest), rest);
 }
 
 template <int kShift>
 HWY_INLINE void run_pass(const Pairs& in, int32_t round, V32* out) {
   for (int j = 0; j < 4; ++j) {
-    const V32 even = hn::Add(dot(in.p02, in.p46, kFactors.even[j]), hn::Set(kD32, round));
-    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j]);
+    const V32 even = dot(in.p02, in.p46, kFactors.even[j], hn::Set(kD32, round));
+    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j], hn::Zero(kD32));
     out[j] = hn::ShiftRight<kShift>(hn::Add(even, odd));
     out[7 - j] = hn::ShiftRight<kShift>(hn::Sub(even, odd));
   }
@@ -203,18 +214,25 @@ HWY_INLINE bool only_dc(const int16_t* block) {
   return hn::AllTrue(kD16, hn::Eq(rest, hn::Zero(kD16)));
 }
 
-HWY_INLINE void fill_tile(int16_t* block, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
-  const uint8_t sample = idct_flat(dequantise(block[0], quant.values[0]));  // every layout begins with DC
+HWY_INLINE bool fill_tile(int16_t* block, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
+  const int16_t dc = block[0], by = quant.values[0];  // every layout begins with DC
+  const uint8_t sample = idct_flat(dequantise(dc, by));
   for (int y = 0; y < kBlockSize; ++y) std::memset(out + y * stride, sample, kBlockSize);
   block[0] = 0;
+  return (dc < 0 ? -dc : dc) * static_cast<uint16_t>(by) <= kMaxBlockSum;
 }
 
-HWY_INLINE void transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out, ptrdiff_t stride,
+HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out, ptrdiff_t stride,
                           ptrdiff_t tile) {
   Pairs rows[kParts];
   V32 lines[kParts][kBlockSize];
-  for (int part = 0; part < kParts; ++part)
-    run_pass<idct::kShift1>(load_pairs(a, b, part) * prepared(quant, part), idct::kRound1, lines[part]);
+  bool sure = true;
+  for (int part = 0; part < kParts; ++part) {
+    const Pairs values = load_pairs(a, b, part), by = prepared(quant, part);
+    sure &= surely_plausible(values, by);
+    run_pass<idct::kShift1>(values * by, idct::kRound1, lines[part]);
+  }
+  const bool good = sure || (plausible_block(a, quant.zigzag) && plausible_block(b, quant.zigzag));
   clear(a);
   clear(b);
   turn_block(lines, rows);
@@ -222,26 +240,30 @@ HWY_INLINE void transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_
     run_pass<idct::kShift2>(rows[part], idct::kRound2, lines[part]);
     store_tile(lines[part], out + part * 4 * stride, stride, tile);
   }
+  return good;
 }
 
 void Prepare(const uint16_t* quant, Quantiser& out) {
   alignas(64) int16_t values[kBlockValues];
   std::memcpy(values, quant, sizeof values);
+  std::memcpy(out.zigzag, quant, sizeof out.zigzag);
   for (int part = 0; part < kParts; ++part) store_pairs(load_pairs(values, values, part), out, part);
 }
 
-void IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+  bool good = true;
   for (int n = 0; n < blocks.count; n += kTogether) {
     const int last = n + kTogether > blocks.count ? n : n + kTogether - 1;  // alone: made twice
     int16_t *a = blocks.first + n * blocks.step, *b = blocks.first + last * blocks.step;
     uint8_t* tile = out.first + n * out.step;
     if (only_dc(a) && (a == b || only_dc(b))) {
-      fill_tile(a, quant, tile, out.stride);
-      if (a != b) fill_tile(b, quant, tile + out.step, out.stride);
+      good &= fill_tile(a, quant, tile, out.stride);
+      if (a != b) good &= fill_tile(b, quant, tile + out.step, out.stride);
     } else {
-      transform(a, b, quant, tile, out.stride, (last - n) * out.step);
+      good &= transform(a, b, quant, tile, out.stride, (last - n) * out.step);
     }
   }
+  return good;
 }
 
 #endif  // FL_NO_VECTORS
@@ -256,8 +278,8 @@ HWY_EXPORT(IdctBlocks);
 
 void prepare(const uint16_t* quant, Quantiser& out) { HWY_DYNAMIC_DISPATCH(Prepare)(quant, out); }
 
-void idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
-  HWY_DYNAMIC_DISPATCH(IdctBlocks)(blocks, quant, out);
+bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+  return HWY_DYNAMIC_DISPATCH(IdctBlocks)(blocks, quant, out);
 }
 
 }  // namespace fl::jpeg::tuned

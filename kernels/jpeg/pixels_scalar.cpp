@@ -11,12 +11,15 @@ void prepare(const uint16_t* quant, Quantiser& out) {
   for (int n = 0; n < kBlockValues; ++n) out.values[n] = static_cast<int16_t>(quant[n]);
 }
 
-void idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+  bool good = true;
   for (int n = 0; n < blocks.count; ++n) {
     int16_t* block = blocks.first + n * blocks.step;
+    good &= plausible_block(block, quant.values);
     idct_block(block, quant.values, out.first + n * out.step, out.stride);
     std::fill_n(block, kBlockValues, int16_t{0});
   }
+  return good;
 }
 
 void upsample_h2v1(const uint8_t* in, const Columns& c, uint8_t* out) {

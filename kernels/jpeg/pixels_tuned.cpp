@@ -129,10 +129,11 @@ struct Colours {
   V16 r, g, b;
 };
 
-// Sums of two products; `by` are constants() for a and b.
+// Two products, rounded; `by` are constants() for a and b.
 HWY_INLINE V32 dot(V16 pairs, V16 by) {
   V32 rest = hn::Zero(kD32);
-  return hn::RearrangeToOddPlusEven(hn::ReorderWidenMulAccumulate(kD32, pairs, by, hn::Zero(kD32), rest), rest);
+  const V32 sum = add_products(pairs, by, hn::Set(kD32, ycc::kHalf), rest);
+  return hn::ShiftRight<ycc::kBits>(hn::RearrangeToOddPlusEven(sum, rest));
 }
 
 // y: 0..255; cb, cr: -128..127. Whole multiples of cb and cr are split off the constants, so that 16 bits suffice.
@@ -142,9 +143,8 @@ HWY_INLINE Colours convert(V16 y, V16 cb, V16 cr) {
   const V16 red = hn::Add(hn::MulFixedPoint15(cr, hn::Set(kD16, 13175)), cr);
   const V16 blue = hn::Add(hn::MulFixedPoint15(cb, hn::Set(kD16, -7471)), hn::Add(cb, cb));
   const V16 by = constants(-ycc::kGreenCb, 65536 - ycc::kGreenCr);
-  const V32 half = hn::Set(kD32, ycc::kHalf);
-  const V32 lower = hn::ShiftRight<ycc::kBits>(hn::Add(dot(hn::InterleaveLower(kD16, cb, cr), by), half));
-  const V32 upper = hn::ShiftRight<ycc::kBits>(hn::Add(dot(hn::InterleaveUpper(kD16, cb, cr), by), half));
+  const V32 lower = dot(hn::InterleaveLower(kD16, cb, cr), by);
+  const V32 upper = dot(hn::InterleaveUpper(kD16, cb, cr), by);
   const V16 green = hn::Sub(hn::ReorderDemote2To(kD16, lower, upper), cr);
   return {hn::Add(y, red), hn::Add(y, green), hn::Add(y, blue)};
 }
@@ -152,16 +152,50 @@ HWY_INLINE Colours convert(V16 y, V16 cb, V16 cr) {
 HWY_INLINE V16 wide_lower(V8 v) { return hn::BitCast(kD16, hn::InterleaveLower(kD8, v, hn::Zero(kD8))); }
 HWY_INLINE V16 wide_upper(V8 v) { return hn::BitCast(kD16, hn::InterleaveUpper(kD8, v, hn::Zero(kD8))); }
 
+#if FL_BYTE_VECTORS
+
+// Where each of 192 interleaved bytes comes from: 0..63 of r, 64..127 of g; those of b apart.
+struct alignas(64) Interleaving {
+  uint8_t from[kChannels][64];
+  uint64_t blue[kChannels];
+};
+
+constexpr Interleaving make_interleaving() {
+  Interleaving out{};
+  for (int i = 0; i < kChannels * 64; ++i) {
+    const int channel = i % kChannels, pixel = i / kChannels;
+    out.from[i / 64][i % 64] = static_cast<uint8_t>(channel == 1 ? 64 + pixel : pixel);
+    if (channel == 2) out.blue[i / 64] |= uint64_t{1} << (i % 64);
+  }
+  return out;
+}
+
+constexpr Interleaving kInterleaving = make_interleaving();
+
+HWY_INLINE void store_pixels(V8 r, V8 g, V8 b, uint8_t* out) {
+  for (int i = 0; i < kChannels; ++i, out += kBytes) {
+    const V8 from = hn::Load(kD8, kInterleaving.from[i]);
+    const __m512i two = _mm512_permutex2var_epi8(r.raw, from.raw, g.raw);
+    hn::StoreU(V8{_mm512_mask_permutexvar_epi8(two, kInterleaving.blue[i], from.raw, b.raw)}, kD8, out);
+  }
+}
+
+#else
+
+HWY_INLINE void store_pixels(V8 r, V8 g, V8 b, uint8_t* out) { hn::StoreInterleaved3(r, g, b, kD8, out); }
+
+#endif
+
 HWY_INLINE void rgb_vector(const uint8_t* luma, const uint8_t* blue, const uint8_t* red, uint8_t* out) {
   const V16 centre = hn::Set(kD16, 128);
   const V8 y = hn::LoadU(kD8, luma), cb = hn::LoadU(kD8, blue), cr = hn::LoadU(kD8, red);
   const Colours a = convert(wide_lower(y), hn::Sub(wide_lower(cb), centre), hn::Sub(wide_lower(cr), centre));
   const Colours b = convert(wide_upper(y), hn::Sub(wide_upper(cb), centre), hn::Sub(wide_upper(cr), centre));
-  hn::StoreInterleaved3(pack_bytes(a.r, b.r), pack_bytes(a.g, b.g), pack_bytes(a.b, b.b), kD8, out);
+  store_pixels(pack_bytes(a.r, b.r), pack_bytes(a.g, b.g), pack_bytes(a.b, b.b), out);
 }
 
 HWY_INLINE void interleave_vector(const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t* out) {
-  hn::StoreInterleaved3(hn::LoadU(kD8, r), hn::LoadU(kD8, g), hn::LoadU(kD8, b), kD8, out);
+  store_pixels(hn::LoadU(kD8, r), hn::LoadU(kD8, g), hn::LoadU(kD8, b), out);
 }
 
 // step: three vectors of samples to 3 * kBytes bytes. Rows narrower than a vector go through copies that are not.

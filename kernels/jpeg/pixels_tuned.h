@@ -6,6 +6,6 @@
 namespace fl::jpeg::tuned {
 
 void prepare(const uint16_t* quant, Quantiser& out);
-void idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
+bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
 
 }  // namespace fl::jpeg::tuned

@@ -6,20 +6,15 @@
 #define FL_JPEG_PIXELS_VECTORS_H
 #endif
 
-#include "hwy/highway.h"
+#include "cpu/vector_ops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
 #if !FL_NO_VECTORS
-namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr hn::ScalableTag<uint8_t> kD8;
-constexpr hn::ScalableTag<int16_t> kD16;
-constexpr hn::ScalableTag<int32_t> kD32;
+using namespace fl::HWY_NAMESPACE;
+
 constexpr hn::ScalableTag<uint64_t> kD64;
-using V8 = hn::Vec<decltype(kD8)>;
-using V16 = hn::Vec<decltype(kD16)>;
-using V32 = hn::Vec<decltype(kD32)>;
 constexpr int kBytes = static_cast<int>(hn::MaxLanes(kD8));
 
 // Two 16-bit constants in every lane of 32 bits.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "jpeg/region_check.h"
-
 namespace fl::jpeg {
 namespace {
 
@@ -57,11 +55,7 @@ size_t Planes::row_bytes(const Frame& frame, const Tiles2d& tiles) {
 }
 
 Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memory, cpu::Target target)
-    : frame_(frame),
-      tiles_(tiles),
-      ops_(pixel_ops(target)),
-      plausible_(target == cpu::Target::kScalar ? scalar::plausible : tuned::plausible),
-      base_(tiles.top) {
+    : frame_(frame), tiles_(tiles), ops_(pixel_ops(target)), base_(tiles.top) {
   uint8_t* at = memory.reserve(row_bytes(frame, tiles) * (rows + 1));
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
@@ -110,10 +104,10 @@ bool Planes::transform(int component, int row, int column, int count, int16_t* b
   const int step = frame_.mcu_blocks * kBlockStep;
   for (int v = 0; v < part.v; ++v) {
     for (int h = 0; h < part.h; ++h, blocks += kBlockStep) {
-      if (!plausible_(blocks, step, count, frame_.quant[part.quant].data())) return false;
       uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu + v * kBlockSize) +
                     (column - tiles_.left) * plane.samples_per_mcu + h * kBlockSize;
-      ops_.idct_blocks({blocks, step, count}, quantisers_[component], {to, plane.stride, plane.samples_per_mcu});
+      const Tiles tiles{to, plane.stride, plane.samples_per_mcu};
+      if (!ops_.idct_blocks({blocks, step, count}, quantisers_[component], tiles)) return false;
     }
   }
   return true;

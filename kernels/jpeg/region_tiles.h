@@ -49,7 +49,6 @@ class Planes final : public BlockSink {
   const Frame& frame_;
   const Tiles2d tiles_;
   const PixelOps& ops_;
-  bool (*const plausible_)(const int16_t* blocks, int64_t step, int count, const uint16_t* quant);
   std::array<Plane, kMaxComponents> planes_;
   std::array<Quantiser, kMaxComponents> quantisers_;
   int base_ = 0;  // MCU row that the planes begin with

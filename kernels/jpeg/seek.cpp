@@ -26,6 +26,15 @@ int16_t add(int16_t base, int least, uint64_t packed) {
   return static_cast<int16_t>(base + least + static_cast<int>(packed));
 }
 
+// The last segment may stop where the region does: that it begins where it says, the one before has proved by ending
+// there.
+void cut_last(int first, int last, std::vector<Segment>& segments) {
+  Segment& segment = segments.back();
+  if (segment.column <= first || segment.column + segment.count == last) return;
+  segment.count = last - segment.column;
+  segment.open = true;
+}
+
 }  // namespace
 
 std::string SeekIndex::open(Bytes index, Bytes bytes, const Frame& frame, const uint64_t* file_hash) {
@@ -121,6 +130,7 @@ bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t e
     if (segment.end < segment.begin || segment.end > end) return false;
     if (column + step > first) out.push_back(segment);
   }
+  cut_last(first, last, out);
   return true;
 }
 

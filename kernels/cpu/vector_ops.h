@@ -1,0 +1,47 @@
+// What the tuned files share, for each instruction set: include it after Highway's headers.
+//
+// Where Highway says AVX3, this project also asks for VNNI and VBMI (Intel since Ice Lake, AMD since Zen 4):
+// multiply-adds in one step, and bytes moved anywhere in 64. Older machines with AVX-512 use AVX2 (targets.cpp sees to
+// it).
+#if defined(FL_CPU_VECTOR_OPS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef FL_CPU_VECTOR_OPS_H
+#undef FL_CPU_VECTOR_OPS_H
+#else
+#define FL_CPU_VECTOR_OPS_H
+#endif
+
+#include "hwy/highway.h"
+
+#undef FL_BYTE_VECTORS
+#define FL_BYTE_VECTORS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+#if HWY_TARGET == HWY_AVX3
+#undef HWY_TARGET_STR
+#define HWY_TARGET_STR HWY_TARGET_STR_AVX3 ",avx512vnni,avx512vbmi"
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace fl::HWY_NAMESPACE {
+#if !FL_NO_VECTORS
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::ScalableTag<uint8_t> kD8;
+constexpr hn::ScalableTag<int16_t> kD16;
+constexpr hn::ScalableTag<int32_t> kD32;
+using V8 = hn::Vec<decltype(kD8)>;
+using V16 = hn::Vec<decltype(kD16)>;
+using V32 = hn::Vec<decltype(kD32)>;
+
+// sum + the two products of each lane of 32 bits. odd: what NEON's multiply-add leaves in a second vector.
+HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum, V32& odd) {
+#if FL_BYTE_VECTORS
+  return V32{_mm512_dpwssd_epi32(sum.raw, a.raw, b.raw)};
+#else
+  return hn::ReorderWidenMulAccumulate(kD32, a, b, sum, odd);
+#endif
+}
+
+#endif
+}  // namespace fl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle
