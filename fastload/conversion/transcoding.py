@@ -13,7 +13,8 @@ from fastload.conversion.readers import LARGEST
 from fastload.spec import Longs
 
 AS_IT_IS = ("baseline", "other")  # has a seek index already, or is for other decoders
-SLOW = ("progressive", "arithmetic", "multi-scan")  # always decoded whole; restart-marked ones load well, only without a seek index
+# Never decoded by the own decoder. It takes restart-marked files and skips most of them, though less than by a seek index.
+SLOW = ("progressive", "arithmetic", "multi-scan")
 DETAIL = re.compile(r"^(Corrupt JPEG data): .*")  # what differs between two files with the same reason
 
 
