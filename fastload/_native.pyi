@@ -41,9 +41,9 @@ def decode(data: bytes) -> NDArray[np.uint8]:
     """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns."""
 
 def jpeg_coding(data: bytes) -> str:
-    """How a JPEG is coded, by its header: "baseline" (can have a seek index), "restart-marked", "multi-scan", "progressive",
+    """How a JPEG is coded, by its header: "baseline", "restart-marked", "multi-scan", "progressive", "arithmetic" or "other".
 
-    "arithmetic", or "other" (also what is no JPEG of 8 bits and 1 or 3 components). Decodes nothing.
+    Only baseline ones can have a seek index; "other" is also what is no JPEG of 8 bits and 1 or 3 components. Decodes nothing.
     """
 
 def jpeg_transcode(data: bytes) -> tuple[bytes | None, str]:

@@ -235,8 +235,8 @@ Transcoded transcode(Bytes bytes) {
   if (!done.why.empty()) return done;
   Frame frame;
   std::string why = parse_frame(done.bytes, frame);
-  if (why.empty() && frame.restart_interval != 0) why = "restart markers";
-  if (!why.empty()) return {{}, "would be " + why};
+  if (why.empty() && frame.restart_interval != 0) why = "has restart markers";
+  if (!why.empty()) return {{}, "result " + why};
   why = compare_pixels(bytes, done.bytes, frame);
   if (!why.empty()) return {{}, std::move(why)};
   return done;

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fastload import _native, cli
+import fastload
+from fastload import _native, cli, transforms
 from fastload.conversion import indexing, inspect, job, transcoding, verify
 from fastload.sources import open_source
 from fastload.sources.shards import read_index
@@ -88,6 +89,33 @@ def test_pixels_stay(tools, mixed, tmp_path):
         np.testing.assert_array_equal(*images)
 
 
+@pytest.mark.parametrize(
+    ("coding", "how"),
+    [("arithmetic", {"scans": [], "arithmetic": True}), ("multi-scan", {"scans": [([c], 0, 63, 0, 0) for c in range(3)]})],
+)
+def test_what_pillow_does_not_write(tools, tmp_path, coding, how):
+    recode = pytest.importorskip("fastload._test_recode", reason="built with FASTLOAD_TEST_MODULES=ON only").recode
+    want = encode(70, 110, **OPTIMISED)
+    data = recode(want, **how)
+    root = tools.write_tree(tmp_path / "in", {"c/a.jpg": data})
+    for on in (True, False):
+        summary = tools.convert(root, tmp_path / str(on), transcode=on)
+        assert payloads(tmp_path / str(on)) == {"c/a": want if on else data}
+        assert (summary.transcoding.images, summary.transcoding.slow) == (({coding: 1}, {}) if on else ({}, {coding: 1}))
+
+
+def test_the_loader_decodes_by_index(tools, tmp_path):
+    root = tools.write_tree(tmp_path / "in", {f"c/{n}.jpg": encode(90, 130 + n, n, **PROGRESSIVE) for n in range(6)})
+    batches = {}
+    for on, way in ((False, "library"), (True, "indexed")):
+        tools.convert(root, tmp_path / str(on), transcode=on)
+        data = fastload.open(str(tmp_path / str(on)), [transforms.RandomResizedCrop(24), transforms.PILToTensor()])
+        loader = fastload.DataLoader(data, batch_size=6, num_workers=0, seed=1)
+        batches[on] = next(iter(loader))[0].numpy()
+        assert {name for name, count in loader.decodes().items() if count} == {way}
+    np.testing.assert_array_equal(batches[True], batches[False])
+
+
 def test_without_the_option_every_byte_stays(tools, mixed, tmp_path):
     summary = tools.convert(mixed, tmp_path / "out")
     assert payloads(tmp_path / "out")["a/progressive"] == (mixed / "a/progressive.jpg").read_bytes()
@@ -161,7 +189,7 @@ def test_damage_of_one_kind_is_one_reason():
 
 
 @pytest.fixture
-def fastload(monkeypatch, capsys):
+def command(monkeypatch, capsys):
     """Run a command: exit code, stdout, stderr."""
     monkeypatch.setattr(cli, "VERBS", ("convert", "inspect"))
 
@@ -183,8 +211,8 @@ def row(out, name):
     return line.removeprefix(name).strip()
 
 
-def test_what_convert_says(fastload, mixed, tmp_path):
-    code, out, err = fastload("convert", mixed, tmp_path / "plain")
+def test_what_convert_says(command, mixed, tmp_path):
+    code, out, err = command("convert", mixed, tmp_path / "plain")
     assert code == 0
     assert not [line for line in out.splitlines() if line.startswith("transcoded")]
     assert err.splitlines() == [
@@ -193,7 +221,7 @@ def test_what_convert_says(fastload, mixed, tmp_path):
         "no seek index: 1 images: not a JPEG",
         "3 progressive images decode slowly; --transcode rewrites them losslessly",
     ]
-    code, out, err = fastload("convert", mixed, tmp_path / "new", "--transcode", "--json", tmp_path / "said.json")
+    code, out, err = command("convert", mixed, tmp_path / "new", "--transcode", "--json", tmp_path / "said.json")
     before = sum((mixed / f"{key}.jpg").stat().st_size for key in WANT)
     change = sum(map(len, WANT.values())) - before
     how = "larger" if change > 0 else "saved"
@@ -210,15 +238,15 @@ def test_what_convert_says(fastload, mixed, tmp_path):
     }  # fmt: skip
 
 
-def test_nothing_to_do(fastload, small, tmp_path):
-    code, out, err = fastload("convert", small, tmp_path / "out", "--transcode")
+def test_nothing_to_do(command, small, tmp_path):
+    code, out, err = command("convert", small, tmp_path / "out", "--transcode")
     assert (code, row(out, "transcoded"), err) == (0, "none", "")
-    assert row(fastload("inspect", tmp_path / "out")[1], "transcoded") == "0 images"
+    assert row(command("inspect", tmp_path / "out")[1], "transcoded") == "0 images"
     assert payloads(tmp_path / "out")["cat/1"] == (Path(small) / "cat/1.JPEG").read_bytes()
 
 
-def test_inspect_of_a_folder_says_what_decodes_slowly(fastload, mixed, small):
-    code, out, _ = fastload("inspect", mixed)
+def test_inspect_of_a_folder_says_what_decodes_slowly(command, mixed, small):
+    code, out, _ = command("inspect", mixed)
     assert (code, row(out, "progressive: decode slowly")) == (0, "42.9% (convert --transcode)")
     assert inspect.inspect(str(mixed)).slow == {"progressive": 3 / 7}
     assert inspect.inspect(str(small)).slow == {}

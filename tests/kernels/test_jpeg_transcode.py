@@ -222,6 +222,11 @@ def test_more_blocks_than_an_mcu_may_have_stay():
     assert stays(data) == "Sampling factors too large for interleaved scan"
 
 
+def test_what_the_own_decoder_would_not_take_stays():
+    coarse = Writer(*SIZE, FACTORS["4:2:0"], quant=[20000] * 64, wide=True).encode()
+    assert stays(tools.recode(coarse, script(3))) == "result not covered: coarse quantisation"
+
+
 def sized(data, height, width, sof):
     at = data.index(bytes([0xFF, sof])) + 5
     return data[:at] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + data[at + 4 :]
