@@ -40,6 +40,18 @@ def probe(data: bytes) -> tuple[int, int, int, int, str]:
 def decode(data: bytes) -> NDArray[np.uint8]:
     """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns."""
 
+def jpeg_coding(data: bytes) -> str:
+    """How a JPEG is coded, by its header: "baseline", "restart-marked", "multi-scan", "progressive", "arithmetic" or "other".
+
+    Only baseline ones can have a seek index; "other" is also what is no JPEG of 8 bits and 1 or 3 components. Decodes nothing.
+    """
+
+def jpeg_transcode(data: bytes) -> tuple[bytes | None, str]:
+    """The same coefficients, markers and pixels as one baseline scan with optimised tables, or None and why not.
+
+    Everything is read again and compared. A file with a libjpeg-turbo warning, or over 100 scans or 512 MiB of coefficients, stays.
+    """
+
 def jpeg_index(data: bytes, step: int) -> bytes:
     """Seek index of a baseline JPEG: an entry every `step` MCUs and at each MCU row (0: rows only). docs/formats.md.
 

@@ -1,6 +1,7 @@
 """fastload convert: a folder of classes, or shards, into new shards."""
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +13,10 @@ from fastload.errors import UsageError
 if TYPE_CHECKING:
     from fastload.conversion.job import Job, Options, Summary
     from fastload.conversion.seek_writer import Totals
+    from fastload.conversion.transcoding import Totals as Transcoding
 
 SeekStep = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="MCUs per entry of the seek index; 0: rows only.")]
+TRANSCODE = "Rewrite progressive, arithmetic, multi-scan and restart-marked JPEGs losslessly as baseline, so that they load fast."
 SHOWN = 20  # bad samples on the terminal; all are in the file and in the JSON
 
 
@@ -31,14 +34,18 @@ def convert(
     check: Annotated[bool, typer.Option("--check/--no-check", help="Decode every image.")] = True,
     seek_step: SeekStep = 8,
     no_seek: Annotated[bool, typer.Option("--no-seek", help="Build no seek index: smaller, but crops decode more.")] = False,
+    transcode: Annotated[bool, typer.Option("--transcode", help=TRANSCODE)] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the data set in DST.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")] = False,
     json_to: JsonTo = None,
 ) -> None:
-    """Convert a data set to WebDataset tar shards with an index. Image bytes are kept as they are."""
+    """Convert a data set to WebDataset tar shards with an index. Image bytes are kept as they are, unless --transcode is given."""
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
 
-    options = _options(workers, shard_size, shuffle, on_error, check=check, overwrite=overwrite, seek_step=None if no_seek else seek_step)
+    options = _options(
+        workers=workers, shard_bytes=shard_size, shuffle=shuffle, on_error=on_error, check=check, overwrite=overwrite,
+        seek_step=None if no_seek else seek_step, transcode=transcode,
+    )  # fmt: skip
     prepared = job.prepare(source, target, options)
     if dry_run:
         _emit_plan(prepared, json_to)
@@ -49,14 +56,12 @@ def convert(
     _emit_summary(target, summary, time.perf_counter() - begin, json_to)
 
 
-def _options(
-    workers: int | None, shard_size: str, shuffle: int | None, on_error: str, *, check: bool, overwrite: bool, seek_step: int | None
-) -> "Options":
+def _options(*, shard_bytes: str, **rest: Any) -> "Options":
     """The options as the job takes them; what makes no sense is a usage error (exit 2)."""
     from fastload.conversion import job, units
 
     try:
-        return job.Options(workers, units.parse_size(shard_size), shuffle, on_error, check, overwrite, seek_step)
+        return job.Options(shard_bytes=units.parse_size(shard_bytes), **rest)
     except UsageError as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -85,14 +90,17 @@ def _emit_summary(target: str, summary: "Summary", seconds: float, json_to: str 
     result: dict[str, Any] = {
         "path": target, "samples": summary.samples, "classes": summary.classes, "shards": summary.shards, "bytes": summary.bytes,
         "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad, **seek_json(summary.seek, summary.bytes),
+        "transcoding": asdict(summary.transcoding),
     }  # fmt: skip
     rows = [
         ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("shards", f"{summary.shards:,}"),
         ("size", human(summary.bytes)), ("seek index", seek_text(summary.seek, summary.bytes)), ("left out", f"{len(bad):,}"),
+        *[("transcoded", transcoding_text(summary.transcoding))] * summary.transcoding.on,
         ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
     ]  # fmt: skip
     emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
     log_reasons(summary.seek)
+    log_transcoding(summary.transcoding)
     for row in bad[:SHOWN]:
         log.print(f"left out: {row['name']}: {row['reason']}", markup=False)
     if len(bad) > SHOWN:
@@ -116,3 +124,22 @@ def log_reasons(totals: "Totals") -> None:
     """Why samples have no seek index: one line per reason. They load all the same."""
     for reason, count in totals.reasons.items():
         log.print(f"no seek index: {count:,} images: {reason}", markup=False)
+
+
+def transcoding_text(totals: "Transcoding") -> str:
+    from fastload.conversion.units import human
+
+    if not totals.images:
+        return "none"
+    codings = ", ".join(f"{count:,} {coding}" for coding, count in totals.images.items())
+    change = totals.after - totals.before
+    return f"{codings}; {human(abs(change))} {'larger' if change > 0 else 'saved'} ({change / totals.before:+.1%})"
+
+
+def log_transcoding(totals: "Transcoding") -> None:
+    """What was not rewritten: why, or, without the option, how many images would gain."""
+    for reason, count in totals.left.items():
+        log.print(f"not transcoded: {count:,} images: {reason}", markup=False)
+    if not totals.on:
+        for coding, count in totals.slow.items():
+            log.print(f"{count:,} {coding} images decode slowly; --transcode rewrites them losslessly", markup=False)

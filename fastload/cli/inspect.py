@@ -48,6 +48,9 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
     if facts.headers < facts.samples:
         rows.append(("headers read", f"{facts.headers:,}"))
     rows += [(name, f"{share:.1%}") for name, share in facts.formats.items()]
+    if facts.transcoded is not None:
+        rows.append(("transcoded", f"{facts.transcoded:,} images"))
+    rows += [(f"{coding}: decode slowly", f"{share:.1%} (convert --transcode)") for coding, share in facts.slow.items()]
     if facts.left_out:
         rows.append(("left out as bad", f"{facts.left_out:,}"))
     return rows

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,17 @@ from fastload.sources.shards import METADATA, NUMBERS, VERSION, Index, Shard, ar
 from fastload.spec import Longs
 
 
-def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Sequence[str], sidecars: Sequence[Shard]) -> memoryview:
+class Extras(NamedTuple):
+    """What only some data sets have."""
+
+    sidecars: Sequence[Shard] = ()
+    transcoded: int | None = None  # images that were rewritten; None: the option was off
+
+
+PLAIN = Extras()
+
+
+def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Sequence[str], extras: Extras) -> memoryview:
     """The index file's content for `shards`, whose final names are `names`; the same for the same input and pyarrow."""
     pa = arrow.import_arrow(where, ConversionError)
     samples = np.concatenate([shard.samples for shard in shards])
@@ -33,7 +43,7 @@ def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Se
     arrays["key"] = pa.array([reader.keys[sample] for sample in samples.tolist()], pa.string())
     arrays["format"] = _dictionary(pa, [name for shard in shards for name in shard.formats])
     listed = [Shard(name, shard.bytes, shard.checksum) for name, shard in zip(names, shards, strict=True)]
-    text = metadata(len(samples), [readable(name) for name in reader.source.classes], listed, sidecars)
+    text = metadata(len(samples), [readable(name) for name in reader.source.classes], listed, extras)
     return encode(pa, arrays, text)
 
 
@@ -43,13 +53,17 @@ def with_sidecars(where: str, index: Index, offset: Longs, size: Longs, sidecars
     table = pa.Table.from_batches(index.batches)
     arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
     arrays |= {"index_offset": pa.array(offset), "index_size": pa.array(size)}
-    return encode(pa, arrays, metadata(len(index), index.classes, index.shards, sidecars))
+    return encode(pa, arrays, metadata(len(index), index.classes, index.shards, Extras(sidecars, index.transcoded)))
 
 
-def metadata(samples: int, classes: Sequence[str], shards: Sequence[Shard], sidecars: Sequence[Shard] = ()) -> str:
+def metadata(samples: int, classes: Sequence[str], shards: Sequence[Shard], extras: Extras = PLAIN) -> str:
     """The JSON in the schema: what the reader needs before the first row."""
-    said = {"version": VERSION, "samples": samples, "classes": list(classes), "shards": _listed(shards)}
-    return json.dumps(said | {"sidecars": _listed(sidecars)} if sidecars else said)
+    said: dict[str, object] = {"version": VERSION, "samples": samples, "classes": list(classes), "shards": _listed(shards)}
+    if extras.sidecars:
+        said["sidecars"] = _listed(extras.sidecars)
+    if extras.transcoded is not None:
+        said["transcoded"] = extras.transcoded
+    return json.dumps(said)
 
 
 def _listed(files: Sequence[Shard]) -> list[dict[str, object]]:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastload import _native
 from fastload.conversion import samples
 from fastload.conversion.readers import file_sizes
+from fastload.conversion.transcoding import SLOW
 from fastload.errors import SourceError
 from fastload.sources import FileSource, Source, open_source, seek
 from fastload.sources.shards import BAD, ShardSource
@@ -41,6 +43,8 @@ class Facts:
     left_out: int = 0  # samples that the conversion found bad
     indexed: int = 0  # samples with a seek index
     seek_bytes: int = 0  # of all seek indexes
+    transcoded: int | None = None  # images that the conversion rewrote; None: not asked to
+    slow: dict[str, float] = field(default_factory=dict)  # of a folder: how JPEGs that decode slowly are coded, to share of the headers
     warnings: list[str] = field(default_factory=list)  # seek indexes that are left aside
     unreadable: list[str] = field(default_factory=list)  # of the headers that were read
 
@@ -80,7 +84,8 @@ def _shards(source: ShardSource) -> Facts:
     return Facts(
         source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()), len(source.index.shards), len(source),
         shares(+counts), percentiles(columns["height"]), percentiles(columns["width"]), percentiles(columns["size"]),
-        *_classes(source), left_out=_left_out(source.where), **_seek_of_shards(source),
+        *_classes(source), left_out=_left_out(source.where), transcoded=source.index.transcoded,
+        **_seek_of_shards(source),
     )  # fmt: skip
 
 
@@ -109,9 +114,11 @@ def _folder(source: FileSource, headers: int) -> Facts:
     chosen = np.unique(np.linspace(0, total - 1, min(headers, total)).astype(np.int64))
     sizes = file_sizes(source.paths)
     found: list[samples.Facts] = []
+    codings: Counter[str] = Counter()
     unreadable: list[str] = []
     for sample in chosen.tolist():
-        facts = _header(source.paths[sample], int(sizes[sample]))
+        facts, coding = _header(source.paths[sample], int(sizes[sample]))
+        codings[coding] += 1
         if facts is None or facts.format == "unknown":
             unreadable.append(source.paths[sample])
         else:
@@ -120,23 +127,24 @@ def _folder(source: FileSource, headers: int) -> Facts:
         source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0, len(chosen),
         shares(Counter(facts.format for facts in found)), percentiles(np.array([facts.height for facts in found])),
         percentiles(np.array([facts.width for facts in found])), percentiles(sizes), *_classes(source), unreadable=unreadable,
-        **_seek_of_folder(source, sizes),
+        slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}, **_seek_of_folder(source, sizes),
     )  # fmt: skip
 
 
-def _header(path: str, size: int) -> samples.Facts | None:
-    """Facts from a file's first bytes, from all of it if they are not enough; None if it cannot be read."""
+def _header(path: str, size: int) -> tuple[samples.Facts | None, str]:
+    """Facts and JPEG coding from a file's first bytes, from all of it if they are not enough; None if it cannot be read."""
     if size <= 0:
-        return None
+        return None, ""
     try:
         with open(path, "rb") as file:
             data = file.read(START)
             facts = samples.headers(data)
             if not facts.height and size > START:
-                facts = samples.headers(data + file.read(size - START))
+                data += file.read(size - START)
+                facts = samples.headers(data)
     except OSError:
-        return None
-    return facts
+        return None, ""
+    return facts, _native.jpeg_coding(data)
 
 
 def _classes(source: Source) -> tuple[dict[str, float], str, str]:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from PIL import Image
 
 from fastload import _native
-from fastload.conversion import index_writer, plan, readers, seek_writer, shards_writer, target, workers
+from fastload.conversion import index_writer, plan, readers, seek_writer, shards_writer, target, transcoding, workers
+from fastload.conversion.index_writer import Extras
 from fastload.conversion.readers import Reader
-from fastload.conversion.shards_writer import Bad, Hooks, Written
+from fastload.conversion.shards_writer import Bad, Hooks, How, Written
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError
 from fastload.machine import usable_cores
@@ -33,6 +34,7 @@ class Options:
     check: bool = True  # decode every image
     overwrite: bool = False
     seek_step: int | None = seek_writer.STEP  # MCUs per entry of the seek index, 0: rows only; None builds none
+    transcode: bool = False  # rewrite JPEGs that cannot have a seek index as baseline
 
     def __post_init__(self) -> None:
         low, high = SHARD_LIMITS
@@ -67,6 +69,7 @@ class Summary:
     bytes: int  # of all shards
     bad: tuple[Bad, ...]
     seek: seek_writer.Totals
+    transcoding: transcoding.Totals
 
 
 def prepare(source: str, where: str, options: Options) -> Job:
@@ -74,7 +77,8 @@ def prepare(source: str, where: str, options: Options) -> Job:
     import_arrow(where, ConversionError)
     refuse_nesting(source, where)
     reader = readers.open_reader(source)
-    return Job(where, reader, plan.make(reader.keys, reader.sizes, options.shard_bytes, options.shuffle, options.seek_step), options)
+    sizes = transcoding.room(reader.sizes) if options.transcode else reader.sizes
+    return Job(where, reader, plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, options.seek_step), options)
 
 
 def refuse_nesting(source: str, where: str) -> None:
@@ -97,10 +101,13 @@ def run(job: Job, advance: Advance = workers.ignore) -> Summary:
             Shard(seek_writer.beside(name), shard.sidecar.bytes, shard.sidecar.checksum) for shard, name in zip(full, names, strict=True)
         ]  # fmt: skip
         pairs += [(os.path.basename(shard.sidecar.path), sidecar.name) for shard, sidecar in zip(full, sidecars, strict=False)]
-        index = index_writer.index_bytes(job.where, job.reader, full, names, sidecars)
+        rewritten = transcoding.total((shard.transcoding for shard in full), on=job.options.transcode)
+        count = sum(rewritten.images.values()) if rewritten.on else None
+        index = index_writer.index_bytes(job.where, job.reader, full, names, Extras(sidecars, count))
         target.commit(job.where, pairs, index, _native.xxh3(index), bad_lines(bad))
-    count, size = sum(len(shard.samples) for shard in full), sum(shard.bytes for shard in full)
-    return Summary(count, len(job.reader.source.classes), len(full), size, bad, seek_writer.total(shard.sidecar for shard in full))
+    samples, size = sum(len(shard.samples) for shard in full), sum(shard.bytes for shard in full)
+    seek = seek_writer.total(shard.sidecar for shard in full)
+    return Summary(samples, len(job.reader.source.classes), len(full), size, bad, seek, rewritten)
 
 
 def write_shards(job: Job, advance: Advance) -> list[Written]:
@@ -114,7 +121,7 @@ def write_shards(job: Job, advance: Advance) -> list[Written]:
     def work(shard: int, stop: Stop) -> Written:
         written = shards_writer.write_shard(
             job.reader, job.plan.samples(shard), int(job.plan.capacity[shard]), shards_writer.temporary(job.where, shard),
-            Hooks(lambda size: advance(1, size), wanted, stop), check=options.check, seek_step=options.seek_step,
+            Hooks(lambda size: advance(1, size), wanted, stop), How(options.check, options.seek_step, options.transcode),
         )  # fmt: skip
         if written.bad:
             failing.set()

@@ -53,6 +53,7 @@ class Index:
     classes: tuple[str, ...]
     shards: tuple[Shard, ...]
     sidecars: tuple[Shard, ...]  # of seek indexes: one per shard, or none at all
+    transcoded: int | None  # images that the conversion rewrote as baseline JPEGs; None: it kept every byte
     batches: tuple[Any, ...]  # pyarrow record batches
     columns: dict[str, Column]  # see NUMBERS
 
@@ -206,21 +207,29 @@ def read_index(where: str) -> Index:
 def _parse(pa: Any, where: str, checksum: int, data: mmap.mmap) -> Index:
     path = os.path.join(where, INDEX)
     schema = pa.ipc.open_file(pa.py_buffer(data)).schema
-    rows, classes, shards, sidecars = _metadata(path, (schema.metadata or {}).get(METADATA))
+    said = _metadata(path, (schema.metadata or {}).get(METADATA))
     if not schema.equals(arrow_schema(pa)):
         raise SourceError(f"{path}: has other columns than version {VERSION} of the format; {REMEDY}")
-    table = arrow.read_table(pa, path, data, schema, rows, REMEDY)
-    return Index(where, checksum, classes, shards, sidecars, *table)
+    table = arrow.read_table(pa, path, data, schema, said.rows, REMEDY)
+    return Index(where, checksum, *said[1:], *table)
 
 
-def _metadata(path: str, text: bytes | None) -> tuple[int, tuple[str, ...], tuple[Shard, ...], tuple[Shard, ...]]:
-    """Sample count, classes, shards and sidecars from the schema's metadata. Raises SourceError; others for odd JSON."""
+class _Said(NamedTuple):
+    rows: int
+    classes: tuple[str, ...]
+    shards: tuple[Shard, ...]
+    sidecars: tuple[Shard, ...]
+    transcoded: int | None
+
+
+def _metadata(path: str, text: bytes | None) -> _Said:
+    """What the schema's metadata say. Raises SourceError; others for odd JSON."""
     if text is None:
         raise SourceError(f"{path}: is an Arrow file of another program (no metadata {METADATA.decode()!r}); give a converted data set")
     said = json.loads(text)
     if said["version"] != VERSION:
         raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; use the fastload that wrote it")
-    rows, classes = said["samples"], said["classes"]
+    rows, classes, transcoded = said["samples"], said["classes"], said.get("transcoded")
     shards, sidecars = _files(said["shards"], SHARD_NAME), _files(said.get("sidecars", []), SIDECAR_NAME)
     if type(rows) is not int or rows < 1 or not shards:
         raise SourceError(f"{path}: holds no samples; {REMEDY}")
@@ -228,7 +237,9 @@ def _metadata(path: str, text: bytes | None) -> tuple[int, tuple[str, ...], tupl
         raise TypeError("a class name is not text")
     if sidecars and len(sidecars) != len(shards):
         raise ValueError(f"{len(sidecars)} sidecars for {len(shards)} shards")
-    return rows, tuple(classes), shards, sidecars
+    if transcoded is not None and (type(transcoded) is not int or not 0 <= transcoded <= rows):
+        raise ValueError(f"{transcoded!r} of {rows} samples transcoded")
+    return _Said(rows, tuple(classes), shards, sidecars, transcoded)
 
 
 def _files(said: list[dict[str, Any]], pattern: re.Pattern[str]) -> tuple[Shard, ...]:

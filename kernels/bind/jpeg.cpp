@@ -1,4 +1,4 @@
-// The own JPEG decoder, for tests: build an index, decode a region.
+// JPEG for the conversion and for tests: how a file is coded, rewrite it, build an index, decode a region.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -8,6 +8,7 @@
 #include "bind/bind.h"
 #include "core/error.h"
 #include "jpeg/region.h"
+#include "jpeg/transcode.h"
 
 namespace fl::bind {
 namespace {
@@ -26,6 +27,18 @@ nb::bytes jpeg_index(const nb::bytes& data, int step) {
   }
   if (!built.why.empty()) throw std::invalid_argument("jpeg_index: " + built.why);
   return nb::bytes(built.index.data(), built.index.size());
+}
+
+std::string jpeg_coding(const nb::bytes& data) { return jpeg::name(jpeg::coding_of(view(data))); }
+
+std::tuple<nb::object, std::string> jpeg_transcode(const nb::bytes& data) {
+  jpeg::Transcoded done;
+  {
+    const nb::gil_scoped_release unlocked;
+    done = jpeg::transcode(view(data));
+  }
+  if (!done.why.empty()) return {nb::none(), done.why};
+  return {nb::bytes(done.bytes.data(), done.bytes.size()), ""};
 }
 
 jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optional<jpeg::Bytes>& packed,
@@ -64,6 +77,8 @@ std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box
 }  // namespace
 
 void bind_jpeg(nb::module_& m) {
+  m.def("jpeg_coding", &jpeg_coding, "data"_a);
+  m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
   m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a);
   m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a);
 }

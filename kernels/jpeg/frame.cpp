@@ -184,7 +184,7 @@ class Parser {
     const auto count = static_cast<size_t>(frame_.components);
     if (count == 0) return damaged(at, "scan before the frame header");
     if (end - at < 1 || end - at != 4 + 2 * in_.u8(at)) return damaged(at, "scan header's length");
-    if (in_.u8(at) != count) return not_covered("components in scans of their own");
+    if (in_.u8(at) != count) return kSeveralScans;
     for (size_t c = 0; c < count; ++c) {
       Component& part = frame_.component[c];
       const uint32_t id = in_.u8(at + 1 + 2 * c), tables = in_.u8(at + 2 + 2 * c);

@@ -47,6 +47,8 @@ struct Frame {
   size_t scan = 0;  // byte where the entropy-coded data begin
 };
 
+constexpr const char* kSeveralScans = "not covered: components in scans of their own";
+
 // Empty, or why not: "not covered: …" (a library may decode it) or "damaged at byte N: …". Takes no memory that the
 // bytes ask for. What it takes, libjpeg-turbo takes without a warning.
 std::string parse_frame(Bytes bytes, Frame& frame);

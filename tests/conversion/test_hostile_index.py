@@ -225,6 +225,12 @@ def test_sidecars_in_the_metadata(data, files, said):
     assert refusal(data) == f"{data}/index.arrow: {said}"
 
 
+@pytest.mark.parametrize("said", [-1, 3, 1.5, True, "2", [1]])
+def test_how_many_were_transcoded_in_the_metadata(data, said):
+    put(data, rewritten(data, text={"transcoded": said}))
+    assert refusal(data) == f"{data}/index.arrow: is not a fastload index ({said!r} of 2 samples transcoded); convert again"
+
+
 def test_two_sums_belong_to_an_index_being_replaced(data):
     line, other = (data / "index.arrow.xxh3").read_bytes(), b"0123456789abcdef\n"
     for said in (line + other, other + line):

@@ -1,0 +1,62 @@
+#include "jpeg/coding.h"
+
+#include "core/image.h"
+#include "core/reader.h"
+
+namespace fl::jpeg {
+namespace {
+
+enum Marker : uint32_t {
+  kSof0 = 0xC0,
+  kSof1,
+  kSof2,
+  kDht = 0xC4,
+  kJpg = 0xC8,
+  kSof9,
+  kSof10,
+  kDac = 0xCC,
+  kSof15 = 0xCF
+};
+
+bool is_frame(uint32_t marker) {
+  return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
+}
+
+// T.81 B.2.2: length, precision, height, width, count.
+bool is_covered(Reader& in, size_t at) {
+  const uint32_t precision = in.u8(at + 2), height = in.u16(at + 3), width = in.u16(at + 5), count = in.u8(at + 7);
+  return in.good && precision == 8 && (count == 1 || count == 3) && int64_t{height} * width <= kMaxPixels;
+}
+
+// Of a file that parse_frame does not take.
+Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) {
+  if (!is_covered(in, at)) return Coding::kOther;
+  if (marker == kSof2) return Coding::kProgressive;
+  if (marker == kSof9 || marker == kSof10) return Coding::kArithmetic;
+  return why == kSeveralScans ? Coding::kScans : Coding::kOther;
+}
+
+}  // namespace
+
+const char* name(Coding coding) {
+  constexpr const char* kNames[] = {"baseline", "restart-marked", "multi-scan", "progressive", "arithmetic", "other"};
+  return kNames[static_cast<int>(coding)];
+}
+
+Coding coding_of(Bytes bytes) {
+  Frame frame;
+  const std::string why = parse_frame(bytes, frame);
+  if (why.empty()) return frame.restart_interval == 0 ? Coding::kBaseline : Coding::kRestarts;
+  Reader in(bytes, true);
+  if (in.u8(0) != 0xFF || in.u8(1) != 0xD8) return Coding::kOther;
+  for (size_t at = 2; in.u8(at) == 0xFF;) {
+    while (in.good && in.u8(at) == 0xFF) ++at;  // any number of fill bytes may precede a marker
+    const uint32_t marker = in.u8(at++), length = in.u16(at);
+    if (!in.good || length < 2) break;
+    if (is_frame(marker)) return by_frame(in, at, marker, why);
+    at += length;
+  }
+  return Coding::kOther;
+}
+
+}  // namespace fl::jpeg

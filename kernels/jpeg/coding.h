@@ -1,0 +1,23 @@
+// How a JPEG is coded, from its markers alone.
+#pragma once
+
+#include "jpeg/frame.h"
+
+namespace fl::jpeg {
+
+enum class Coding {
+  kBaseline,     // one sequential Huffman scan: it can have a seek index as it is
+  kRestarts,     // the same with restart markers
+  kScans,        // components in several sequential scans
+  kProgressive,  // Huffman
+  kArithmetic,   // sequential or progressive
+  kOther,        // not a JPEG of 8 bits and 1 or 3 components, or not covered for another reason
+};
+
+// "baseline", "restart-marked", "multi-scan", "progressive", "arithmetic", "other".
+const char* name(Coding coding);
+
+// Looks at nothing behind the first scan's header, and decodes nothing.
+Coding coding_of(Bytes bytes);
+
+}  // namespace fl::jpeg
