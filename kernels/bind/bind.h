@@ -31,6 +31,7 @@ void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);
+void bind_collector(nb::module_& m);
 
 // Checks table and out of a STORE against each other; `shape` is what out must have.
 cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
