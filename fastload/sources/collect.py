@@ -1,0 +1,237 @@
+"""Seek indexes made on the way: what a folder's first epoch decodes anyway is indexed, and the next epochs use it.
+
+Worker threads append to a log of their process (_native.Collector); before an epoch begins, the logs of all processes are merged into
+the user's cache (seek_merge.py), which later runs find. An index beside the data wins; the cache fills what it lacks.
+"""
+
+import contextlib
+import os
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.errors import SourceError
+from fastload.sources import arrow, seek, seek_merge
+from fastload.sources.base import FileSource, Seek, Source
+from fastload.sources.seek import FolderSeek, Stored
+from fastload.spec import Longs
+
+MODES = ("auto", "use", "off")
+MEMORY = 1 << 30  # bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
+WAIT = 10.0  # s that an epoch may wait for another process that merges
+WORTH = 64  # INDEX is written again for at least 1/64 new rows
+
+New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
+
+
+class View(Protocol):
+    """The seek indexes of one epoch."""
+
+    def locate(self, samples: Longs) -> Seek | None: ...
+    def collect(self, samples: Longs) -> New | None: ...
+
+
+class Off:
+    """None is used and none is made."""
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return None
+
+    def collect(self, samples: Longs) -> New | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Found(Off):
+    """Those that came with the source."""
+
+    source: Source
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return self.source.locate(samples).seek
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """Those that are known when the epoch begins; arrays [N]."""
+
+    files: _native.Files
+    collector: _native.Collector
+    file: NDArray[np.uint16]
+    offset: Longs  # bytes
+    size: Longs  # bytes; 0: none
+    no_index: Longs  # bytes of a file that is known to have none; 0: not known
+
+    def locate(self, samples: Longs) -> Seek | None:
+        if not len(self.files):
+            return None
+        return Seek(self.files, self.file[samples].astype(np.int64), self.offset[samples], self.size[samples])
+
+    def collect(self, samples: Longs) -> New | None:
+        return self.collector, samples, self.no_index[samples]
+
+
+class Fixed:
+    """The same for every epoch."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def epoch(self) -> View:
+        return self.view
+
+    def warn(self) -> None:
+        """There is nothing that can fail."""
+
+
+class Collection:
+    """The indexes of one loader's folder, from epoch to epoch."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.source, self.root = source, os.path.expanduser(source.where)
+        self.folder = seek.cache_folder(self.root)
+        self.problem = no_home(self.folder)  # why the cache is not written; for the user
+        self.in_memory = bool(self.problem) or not has_arrow()
+        self.beside, self.cached = _layers(source, self.folder)
+        self.stored: Stored | None = None  # the cache as it is on disk, once it was needed
+        self.collector = _native.Collector(source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY)
+        self._read_sum = b"" if self.cached is None else arrow.sum_line(self.cached.sum)  # SUM when `cached` was read
+        self._merged = 0  # of the collector's records
+        self._view: Collected | None = None
+        self._made_of: object = None  # what the view is made of
+        self._warned = False
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    def epoch(self) -> Collected:
+        """What an epoch that begins now should use. Merges what is worth it; raises nothing for what lies on the disk."""
+        with self._lock:
+            if not self.in_memory and self._process == os.getpid():  # a fork's child leaves the logs to its parent
+                try:
+                    self._merge()
+                except OSError as error:
+                    self.problem = f"{self.folder}: cannot be written ({error.strerror or error})"
+            made_of = (self.collector.count, self._read_sum)  # first: more may be added meanwhile
+            if self._view is None or made_of != self._made_of:
+                self._view, self._made_of = self._make_view(), made_of
+            return self._view
+
+    def warn(self) -> None:
+        """Say once that the cache cannot be written."""
+        problem = "" if self._warned else self.problem or self.collector.problem
+        if problem:
+            self._warned = True
+            text = 'new seek indexes serve this run only; set XDG_CACHE_HOME to a folder that can be written, or pass seek_index="use"'
+            warnings.warn(f"{problem}; {text}", stacklevel=4)
+
+    def _merge(self) -> None:
+        names = seek_merge.log_names(self.folder)
+        if not names and self._sum() == self._read_sum:
+            return
+        with seek_merge.locked(self.folder, WAIT) as held:
+            if not held:
+                return
+            self._read()
+            mine = {os.path.basename(path): number for number, path in enumerate(self.collector.logs()) if path}
+            logs = seek_merge.read_logs(self.folder, [name for name in names if name not in mine], self.stored)
+            ended, count = [log for log in logs if log.ended], self.collector.count
+            new = sum(len(log.records) for log in logs) + count - self._merged
+            if any(len(log.records) for log in ended) or new * WORTH >= len(self.source):
+                self.collector.seal()
+                logs += seek_merge.read_logs(self.folder, mine, self.stored)
+                self._merge_logs(logs, mine)
+                self._merged = count
+            else:
+                seek_merge.remove(os.path.join(self.folder, log.name) for log in ended)
+
+    def _merge_logs(self, logs: list[seek_merge.Log], mine: dict[str, int]) -> None:
+        """Needs the lock."""
+        if self.problem or self.collector.problem or not any(len(log.records) for log in logs):
+            return
+        names = seek.names(self.source.paths, self.root)
+        seek_merge.merge(self.folder, self.root, names, self.stored, logs, mine)
+        self._read()
+        for number in mine.values():
+            self.collector.forget(number)
+
+    def _read(self) -> None:
+        """The cache, if it is another one than before."""
+        now = self._sum()
+        if now == self._read_sum and (self.stored or not now):
+            return
+        self._read_sum, self.stored, self.cached = now, None, None
+        with contextlib.suppress(SourceError):  # there is none, or it is damaged
+            self.stored = seek.read(self.folder)
+            same = self.stored.knows(len(self.source), f"{self.collector.names:016x}")
+            self.cached = self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, self.root))
+
+    def _sum(self) -> bytes:
+        try:
+            with open(os.path.join(self.folder, seek.SUM), "rb") as file:
+                return file.read(64)
+        except OSError:
+            return b""
+
+    def _make_view(self) -> Collected:
+        """The index beside the data, then the cache, then what this process has in its logs, which is the newest."""
+        count, layers = len(self.source), [layer for layer in (self.beside, self.cached) if layer]
+        file = np.zeros(count, np.uint16)
+        offset, size, no_index = (np.zeros(count, np.int64) for _ in range(3))
+        for number, layer in enumerate(layers):
+            none = (layer.size == 0) & (layer.file_size > 0)
+            no_index[none] = layer.file_size[none]
+            new = (size == 0) & (layer.size > 0)
+            file[new], offset[new], size[new] = number, layer.offset[new], layer.size[new]
+        row, log, start, length, file_size = self.collector.entries().T
+        file[row], offset[row], size[row] = len(layers) + log, start, length
+        no_index[row] = np.where(length == 0, file_size, 0)
+        files = self.collector.open_logs([layer.path for layer in layers])
+        return Collected(files, self.collector, file, offset, size, no_index)
+
+
+def make(mode: str, source: Source) -> "Collection | Fixed":
+    """Where a loader's seek indexes come from. Only those of a folder are collected."""
+    if mode == "auto" and isinstance(source, FileSource):
+        return Collection(source)
+    return Fixed(Off() if mode == "off" else Found(source))
+
+
+def describe(mode: str, source: Source, made: "Collection | Fixed | None") -> str:
+    """One line: which images have an index, and what becomes of the others."""
+    if mode == "off":
+        return "seek index: off"
+    count = len(source)
+    collection = made if isinstance(made, Collection) else None
+    view = (collection._view if collection else None) or Found(source)
+    place = view.locate(np.arange(count))
+    indexed = 0 if place is None else int(np.count_nonzero(place.size))
+    text = f"seek index: {indexed} of {count} images"
+    if mode != "auto" or indexed == count or not isinstance(source, FileSource):
+        return text
+    folder = seek.cache_folder(os.path.expanduser(source.where))
+    problem = no_home(folder) or (collection and (collection.problem or collection.collector.problem))
+    why = problem or ("" if has_arrow() else "pyarrow is not installed")
+    return f"{text}; others are collected " + (f"in memory ({why})" if why else f"into {folder}")
+
+
+def no_home(folder: str) -> str:
+    return "" if os.path.isabs(folder) else "no cache folder (HOME and XDG_CACHE_HOME are not set)"
+
+
+def has_arrow() -> bool:
+    try:
+        arrow.import_arrow("")
+    except SourceError:
+        return False
+    return True
+
+
+def _layers(source: FileSource, cache: str) -> tuple[FolderSeek | None, FolderSeek | None]:
+    """The source's own index as one beside the data, or one in the cache."""
+    found = source.seek if isinstance(source.seek, FolderSeek) else None
+    cached = found is not None and os.path.dirname(found.path) == cache
+    return (None, found) if cached else (found, None)
