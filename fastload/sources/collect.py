@@ -138,23 +138,30 @@ class Collection:
             self._read()
             mine = {os.path.basename(path): number for number, path in enumerate(self.collector.logs()) if path}
             logs = seek_merge.read_logs(self.folder, [name for name in names if name not in mine], self.stored)
-            ended, count = [log for log in logs if log.ended], self.collector.count
-            new = sum(len(log.records) for log in logs) + count - self._merged
-            if any(len(log.records) for log in ended) or new * WORTH >= len(self.source):
+            count = self.collector.count
+            if self._worth(logs, count - self._merged):
                 self.collector.seal()
-                logs += seek_merge.read_logs(self.folder, mine, self.stored)
-                self._merge_logs(logs, mine)
+                self._merge_logs([*logs, *seek_merge.read_logs(self.folder, mine, self.stored)], mine)
                 self._merged = count
             else:
-                seek_merge.remove(os.path.join(self.folder, log.name) for log in ended)
+                seek_merge.remove(os.path.join(self.folder, log.name) for log in logs if log.ended)
+
+    def _worth(self, logs: list[seek_merge.Log], own: int = 0) -> bool:
+        """Whether to write INDEX again: an ended log is to go, or there is much to be added."""
+        new = own + sum(len(log.records) for log in logs)
+        return any(log.ended and len(log.records) for log in logs) or new * WORTH >= len(self.source)
 
     def _merge_logs(self, logs: list[seek_merge.Log], mine: dict[str, int]) -> None:
-        """Needs the lock."""
-        if self.problem or self.collector.problem or not any(len(log.records) for log in logs):
+        """Needs the lock. Another process may have merged most of ours."""
+        some = any(len(log.records) for log in logs)
+        if self.problem or self.collector.problem or (some and not self._worth(logs)):
             return
-        names = seek.names(self.source.paths, self.root)
-        seek_merge.merge(self.folder, self.root, names, self.stored, logs, mine)
-        self._read()
+        if some:
+            names = seek.names(self.source.paths, self.root)
+            seek_merge.merge(self.folder, self.root, names, self.stored, logs, mine)
+            self._read()
+        else:
+            seek_merge.remove(os.path.join(self.folder, name) for name in mine)
         for number in mine.values():
             self.collector.forget(number)
 
@@ -190,6 +197,9 @@ class Collection:
         file[row], offset[row], size[row] = len(layers) + log, start, length
         no_index[row] = np.where(length == 0, file_size, 0)
         files = self.collector.open_logs([layer.path for layer in layers])
+        for number in range(len(layers)):  # opened now: they may be replaced later
+            with contextlib.suppress(OSError):
+                files.read(number, 0, seek.HEADER.size)
         return Collected(files, self.collector, file, offset, size, no_index)
 
 

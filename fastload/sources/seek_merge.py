@@ -10,7 +10,7 @@ import mmap
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from fastload.sources.seek import Stored
 from fastload.spec import Longs
 
 LOG = re.compile(r"fastload\.seek\.[0-9]+-[0-9]+-[0-9]+\.log")
-DATA = -1  # in place of the number of a log
+DATA, NOWHERE = -1, -2  # in place of the number of a log
 STEP = 8  # MCUs per entry of what is collected
 GROUP = 256  # indexes that are copied at once
 GARBAGE = 1 << 20  # bytes of replaced indexes that are not worth a new file
@@ -101,7 +101,7 @@ def _ended(path: str) -> bool:
         os.close(opened)
 
 
-def merge(folder: str, root: str, names: Sequence[str], stored: Stored | None, logs: Sequence[Log], done: Iterable[str] = ()) -> None:
+def merge(folder: str, root: str, names: Sequence[str], stored: Stored | None, logs: Sequence[Log], done: Collection[str] = ()) -> None:
     """Put the logs' records into the folder's files, those of `names` below `root` first. Needs the lock. Raises OSError.
 
     Logs of ended processes, and those in `done`, are removed: nobody has use for them.
@@ -111,7 +111,7 @@ def merge(folder: str, root: str, names: Sequence[str], stored: Stored | None, l
     for number, log in enumerate(logs):
         rows = _add(rows, log, number, root, known, os.path.join(folder, log.name))
     fresh = stored is None or _garbage(rows, stored) > max(GARBAGE, int(rows.size.sum()))
-    total = _write_data(folder, rows, stored, logs, fresh=fresh)
+    total = _write_data(folder, rows, stored, logs, done, fresh=fresh)
     running = {log.name: log.end for log in logs if not log.ended and log.name not in done}
     _commit(folder, rows, total, running, None if fresh or stored is None else stored.sum)
     remove(os.path.join(folder, log.name) for log in logs if log.name not in running)
@@ -125,7 +125,7 @@ def remove(paths: Iterable[str]) -> None:
 
 def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) -> Rows:
     """What is stored, in the order of `names`; then what else is stored of files that exist."""
-    own = [os.fsencode(name) for name in names]
+    own = os.fsencode("\0".join(names)).split(b"\0")
     if stored is None:
         file_size, offset, size = (np.zeros(len(own), np.int64) for _ in range(3))
         return Rows(own, file_size, offset, size, np.full(len(own), DATA))
@@ -174,25 +174,37 @@ def _garbage(rows: Rows, stored: Stored) -> int:
     return stored.total - seek.HEADER.size - int(rows.size[rows.log == DATA].sum())
 
 
-def _write_data(folder: str, rows: Rows, stored: Stored | None, logs: Sequence[Log], *, fresh: bool) -> int:
+def _write_data(folder: str, rows: Rows, stored: Stored | None, logs: Sequence[Log], done: Collection[str], *, fresh: bool) -> int:
     """The indexes that are not in DATA go to its end or, `fresh`, all to a new file. Returns its length; the rows know their places."""
-    names = {DATA: seek.DATA, **{number: log.name for number, log in enumerate(logs)}}
-    start = seek.HEADER.size if fresh or stored is None else stored.total
     path = os.path.join(folder, temporary(seek.DATA) if fresh else seek.DATA)
-    at = start
+    there, start = DATA, 0 if stored is None or fresh else stored.total
     try:
-        with open(path, "wb" if fresh else "r+b") as out:
-            out.write(seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP) if fresh else b"")
+        if fresh:
+            there, start = _begin_data(folder, path, rows, logs, done)
+        with open(path, "r+b") as out:
             out.truncate(start)
-            out.seek(start)
-            for number, name in names.items():
-                moved = np.flatnonzero((rows.log == number) & (rows.size > 0)) if fresh or number != DATA else np.zeros(0, np.int64)
+            at = out.seek(start)
+            for number, name in enumerate([seek.DATA, *(log.name for log in logs)], DATA):
+                moved = np.flatnonzero((rows.log == number) & (rows.size > 0) & (number != there))
                 at = _copy(os.path.join(folder, name), rows, moved, out, at)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(path) if fresh else os.truncate(path, start)
         raise
     return at
+
+
+def _begin_data(folder: str, path: str, rows: Rows, logs: Sequence[Log], done: Collection[str]) -> tuple[int, int]:
+    """A new DATA: a second name of the log that gives most, so that a large first one is not copied. Returns its number and its end."""
+    remove([path])
+    ours = [number for number, log in enumerate(logs) if log.ended or log.name in done]
+    most = max(ours, key=lambda number: int(rows.size[rows.log == number].sum()), default=NOWHERE)
+    if most != NOWHERE and 2 * int(rows.size[rows.log == most].sum()) > logs[most].end:
+        with contextlib.suppress(OSError):  # not every file system has links
+            os.link(os.path.join(folder, logs[most].name), path)
+            return most, logs[most].end
+    _write(path, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP))
+    return NOWHERE, seek.HEADER.size
 
 
 def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
@@ -206,7 +218,8 @@ def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
             offsets, sizes = rows.offset[group], rows.size[group]
             begin = int(offsets[0])
             span = os.pread(file.fileno(), int(offsets[-1] + sizes[-1]) - begin, begin)
-            out.writelines(span[offset : offset + size] for offset, size in zip((offsets - begin).tolist(), sizes.tolist(), strict=True))
+            places = zip((offsets - begin).tolist(), (offsets - begin + sizes).tolist(), strict=True)
+            out.write(b"".join([span[start:end] for start, end in places]))
     ends = at + np.cumsum(rows.size[moved])
     rows.offset[moved] = ends - rows.size[moved]
     return int(ends[-1])
@@ -219,7 +232,7 @@ def _commit(folder: str, rows: Rows, total: int, running: dict[str, int], old: i
     index = encode(rows, total, _file_hash(new[seek.DATA] if old is None else where[seek.DATA], total), running)
     _write(new[seek.INDEX], index)
     if old is None:
-        remove([where[seek.INDEX]])
+        remove([where[seek.INDEX], where[seek.DATA]])  # both: a rename onto the same file's other name does nothing
         os.rename(new[seek.DATA], where[seek.DATA])
     line = arrow.sum_line(_native.xxh3(index))
     for content in (line,) if old is None else (arrow.sum_line(old) + line, line):

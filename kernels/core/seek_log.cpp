@@ -17,7 +17,7 @@
 namespace fl {
 namespace {
 
-constexpr char kMagic[] = "FASTSLOG";
+constexpr char kMagic[] = "FASTSEEK";  // as every file of indexes, which a log may become
 constexpr uint32_t kVersion = 1;
 constexpr int64_t kFixed = 32;     // bytes of a record before its path: XXH3 of what follows it in the record, …
 constexpr size_t kRead = 4 << 20;  // bytes at a time
