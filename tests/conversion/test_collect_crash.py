@@ -14,7 +14,8 @@ import pytest
 
 import fastload
 from fastload import _native
-from fastload.conversion import verify
+from fastload.conversion import target, verify
+from fastload.errors import ConversionError
 from fastload.sources import open_source, seek, seek_merge
 from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop
 
@@ -247,3 +248,43 @@ def test_a_writer_that_was_stopped_is_no_dead_one(tools, data):
     del loader
     assert epochs(data, 1)[1:] == (24, 0)
     assert sorted(os.listdir(cache_of(data))) == MERGED
+
+
+def test_what_is_being_added_is_no_damage(data):
+    epochs(data, 2)
+    with open(f"{cache_of(data)}/fastload.seek", "ab") as file:
+        file.write(b"half of an index")
+    assert stored(data) == 24
+    assert verify.verify(verify.prepare(str(data)), 1).damages == ()
+    assert epochs(data, 1)[1:] == (24, 0)
+
+
+def test_fastload_index_waits_for_a_merge(tmp_path):
+    merging = seek_merge.locked(str(tmp_path), 1)
+    assert merging.__enter__()
+    with pytest.raises(ConversionError), target.locked(str(tmp_path)):
+        pass
+    over = threading.Event()
+
+    def end():
+        over.set()
+        merging.__exit__(None, None, None)
+
+    timer = threading.Timer(0.1, end)
+    timer.start()
+    with target.locked(str(tmp_path), 10):
+        assert over.is_set()
+    timer.join()
+    with target.locked(str(tmp_path)), seek_merge.locked(str(tmp_path), 0) as held:
+        assert not held
+
+
+def test_a_forked_child_leaves_the_log_alone(tools, data):
+    loader = make(data, workers=0)
+    next(iter(loader))
+    (log,) = os.listdir(cache_of(data))
+    size = os.path.getsize(f"{cache_of(data)}/{log}")
+    with pytest.raises(RuntimeError, match=r"^Pool: made in process "):
+        raise tools.in_child(lambda: pixels(loader))
+    assert os.path.getsize(f"{cache_of(data)}/{log}") == size
+    assert os.listdir(cache_of(data)) == [log]
