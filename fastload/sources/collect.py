@@ -1,7 +1,7 @@
 """Seek indexes made on the way: what a folder's first epoch decodes anyway is indexed, and the next epochs use it.
 
 Worker threads append to a log of their process (_native.Collector); before an epoch begins, the logs of all processes are merged into
-the user's cache (seek_merge.py), which later runs find. An index beside the data wins; the cache fills what it lacks.
+the user's cache (seek_merge.py), which later runs find. Nothing is written beside the data.
 """
 
 import contextlib
@@ -89,20 +89,59 @@ class Fixed:
         """There is nothing that can fail."""
 
 
+class Layer:
+    """The indexes that lie in one folder, read again when they are others."""
+
+    def __init__(self, folder: str, source: FileSource, found: FolderSeek | None) -> None:
+        self.folder, self.source = folder, source
+        self.seek = found if found and os.path.dirname(found.path) == folder else None
+        self.stored: Stored | None = None  # all of INDEX, once it was read here
+        self.sum = arrow.sum_line(self.seek.sum) if self.seek else b""  # SUM then
+
+    def changed(self) -> bool:
+        return self._now() != self.sum
+
+    def read(self, names: int, *, whole: bool = False) -> None:
+        """names: XXH3 of the source's paths; whole: `stored` is needed too."""
+        now = self._now()
+        if now == self.sum and (self.stored or not now or not whole):
+            return
+        self.sum, self.stored, self.seek = b"", None, None
+        with contextlib.suppress(SourceError):  # there is none, or it is damaged or just being replaced
+            self.stored = seek.read(self.folder)
+            same = self.stored.knows(len(self.source), f"{names:016x}")
+            root = os.path.expanduser(self.source.where)
+            self.seek = self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, root))
+            self.sum = now
+
+    def _now(self) -> bytes:
+        try:
+            with open(os.path.join(self.folder, seek.SUM), "rb") as file:
+                return file.read(64)
+        except OSError:
+            return b""
+
+    def age(self) -> float:
+        """When INDEX was written, s; 0: there is none."""
+        try:
+            return os.stat(os.path.join(self.folder, seek.INDEX)).st_mtime
+        except OSError:
+            return 0
+
+
 class Collection:
     """The indexes of one loader's folder, from epoch to epoch."""
 
     def __init__(self, source: FileSource) -> None:
         self.source, self.root = source, os.path.expanduser(source.where)
         self.folder = seek.cache_folder(self.root)
-        self.problem = no_home(self.folder)  # why the cache is not written; for the user
+        self.problem = unusable(self.folder)  # why the cache is not written; for the user
         self.in_memory = bool(self.problem) or not has_arrow()
-        self.beside, self.cached = _layers(source, self.folder)
-        self.stored: Stored | None = None  # the cache as it is on disk, once it was needed
+        found = source.seek if isinstance(source.seek, FolderSeek) else None
+        self.beside, self.cached = Layer(self.root.rstrip("/") or "/", source, found), Layer(self.folder, source, found)
         self.collector = _native.Collector(source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY)
-        self._read_sum = b"" if self.cached is None else arrow.sum_line(self.cached.sum)  # SUM when `cached` was read
         self._merged = 0  # of the collector's records
-        self._view: Collected | None = None
+        self.view: Collected | None = None  # of the last epoch
         self._made_of: object = None  # what the view is made of
         self._warned = False
         self._lock, self._process = threading.Lock(), os.getpid()
@@ -110,15 +149,16 @@ class Collection:
     def epoch(self) -> Collected:
         """What an epoch that begins now should use. Merges what is worth it; raises nothing for what lies on the disk."""
         with self._lock:
+            self.beside.read(self.collector.names)
             if not self.in_memory and self._process == os.getpid():  # a fork's child leaves the logs to its parent
                 try:
                     self._merge()
                 except OSError as error:
                     self.problem = f"{self.folder}: cannot be written ({error.strerror or error})"
-            made_of = (self.collector.count, self._read_sum)  # first: more may be added meanwhile
-            if self._view is None or made_of != self._made_of:
-                self._view, self._made_of = self._make_view(), made_of
-            return self._view
+            made_of = (self.collector.count, self.beside.sum, self.cached.sum)  # first: more may be added meanwhile
+            if self.view is None or made_of != self._made_of:
+                self.view, self._made_of = self._make_view(), made_of
+            return self.view
 
     def warn(self) -> None:
         """Say once that the cache cannot be written."""
@@ -130,18 +170,18 @@ class Collection:
 
     def _merge(self) -> None:
         names = seek_merge.log_names(self.folder)
-        if not names and self._sum() == self._read_sum:
+        if not names and not self.cached.changed():
             return
         with seek_merge.locked(self.folder, WAIT) as held:
             if not held:
                 return
-            self._read()
+            self.cached.read(self.collector.names, whole=bool(names))
             mine = {os.path.basename(path): number for number, path in enumerate(self.collector.logs()) if path}
-            logs = seek_merge.read_logs(self.folder, [name for name in names if name not in mine], self.stored)
+            logs = seek_merge.read_logs(self.folder, [name for name in names if name not in mine], self.cached.stored)
             count = self.collector.count
             if self._worth(logs, count - self._merged):
                 self.collector.seal()
-                self._merge_logs([*logs, *seek_merge.read_logs(self.folder, mine, self.stored)], mine)
+                self._merge_logs([*logs, *seek_merge.read_logs(self.folder, mine, self.cached.stored)], mine)
                 self._merged = count
             else:
                 seek_merge.remove(os.path.join(self.folder, log.name) for log in logs if log.ended)
@@ -158,34 +198,20 @@ class Collection:
             return
         if some:
             names = seek.names(self.source.paths, self.root)
-            seek_merge.merge(self.folder, self.root, names, self.stored, logs, mine)
-            self._read()
+            seek_merge.merge(self.folder, self.root, names, self.cached.stored, logs, mine)
+            self.cached.read(self.collector.names)
         else:
             seek_merge.remove(os.path.join(self.folder, name) for name in mine)
         for number in mine.values():
             self.collector.forget(number)
 
-    def _read(self) -> None:
-        """The cache, if it is another one than before."""
-        now = self._sum()
-        if now == self._read_sum and (self.stored or not now):
-            return
-        self._read_sum, self.stored, self.cached = now, None, None
-        with contextlib.suppress(SourceError):  # there is none, or it is damaged
-            self.stored = seek.read(self.folder)
-            same = self.stored.knows(len(self.source), f"{self.collector.names:016x}")
-            self.cached = self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, self.root))
-
-    def _sum(self) -> bytes:
-        try:
-            with open(os.path.join(self.folder, seek.SUM), "rb") as file:
-                return file.read(64)
-        except OSError:
-            return b""
-
     def _make_view(self) -> Collected:
-        """The index beside the data, then the cache, then what this process has in its logs, which is the newest."""
-        count, layers = len(self.source), [layer for layer in (self.beside, self.cached) if layer]
+        """What this process has in its logs is the newest; then the later one of the cache and the index beside the data.
+
+        The cache has only what the index beside the data lacked, or what was refused, when it was written.
+        """
+        newest = sorted((self.beside, self.cached), key=Layer.age, reverse=True)
+        count, layers = len(self.source), [layer.seek for layer in newest if layer.seek]
         file = np.zeros(count, np.uint16)
         offset, size, no_index = (np.zeros(count, np.int64) for _ in range(3))
         for number, layer in enumerate(layers):
@@ -216,20 +242,23 @@ def describe(mode: str, source: Source, made: "Collection | Fixed | None") -> st
         return "seek index: off"
     count = len(source)
     collection = made if isinstance(made, Collection) else None
-    view = (collection._view if collection else None) or Found(source)
+    view = (collection.view if collection else None) or Found(source)
     place = view.locate(np.arange(count))
     indexed = 0 if place is None else int(np.count_nonzero(place.size))
     text = f"seek index: {indexed} of {count} images"
     if mode != "auto" or indexed == count or not isinstance(source, FileSource):
         return text
     folder = seek.cache_folder(os.path.expanduser(source.where))
-    problem = no_home(folder) or (collection and (collection.problem or collection.collector.problem))
+    problem = unusable(folder) or (collection and (collection.problem or collection.collector.problem))
     why = problem or ("" if has_arrow() else "pyarrow is not installed")
     return f"{text}; others are collected " + (f"in memory ({why})" if why else f"into {folder}")
 
 
-def no_home(folder: str) -> str:
-    return "" if os.path.isabs(folder) else "no cache folder (HOME and XDG_CACHE_HOME are not set)"
+def unusable(folder: str) -> str:
+    """Why the cache cannot be there; empty: it may."""
+    if not os.path.isabs(folder):
+        return "no cache folder (HOME and XDG_CACHE_HOME are not set)"
+    return "" if folder.isprintable() else f"{os.fsencode(folder)!r}: is no text that can be shown"
 
 
 def has_arrow() -> bool:
@@ -238,10 +267,3 @@ def has_arrow() -> bool:
     except SourceError:
         return False
     return True
-
-
-def _layers(source: FileSource, cache: str) -> tuple[FolderSeek | None, FolderSeek | None]:
-    """The source's own index as one beside the data, or one in the cache."""
-    found = source.seek if isinstance(source.seek, FolderSeek) else None
-    cached = found is not None and os.path.dirname(found.path) == cache
-    return (None, found) if cached else (found, None)

@@ -225,6 +225,37 @@ def test_an_index_beside_the_data_wins_and_is_filled_up(copy, encode, make_image
     assert os.path.dirname(open_source(copy).seek.path) == str(copy)
 
 
+def test_a_stale_index_beside_the_data_is_refused_once(copy):
+    indexing.run(indexing.prepare(str(copy)), count=1)
+    files = sorted(copy.glob("*/*.jpg"))
+    shutil.copy(files[5], files[8])
+    auto, off = make(copy), make(copy, "off")
+    for _ in range(4):
+        assert same(list(auto), list(off))
+    assert ways(auto) == (39 + 40 * 3, 1, 1)
+    later = make(copy)
+    list(later)
+    assert ways(later) == (40, 0, 0)
+    shutil.copy(files[6], files[8])
+    indexing.run(indexing.prepare(str(copy)), count=1)  # now this one is newer than the cache
+    later = make(copy)
+    list(later)
+    assert ways(later) == (40, 0, 0)
+
+
+def test_the_index_beside_the_data_is_made_anew_meanwhile(copy):
+    indexing.run(indexing.prepare(str(copy)), count=1)
+    auto, off = make(copy), make(copy, "off")
+    assert same(list(auto), list(off))
+    indexing.run(indexing.prepare(str(copy)), 1, count=1)
+    assert same(list(auto), list(off))
+    for path in copy.glob("fastload.seek*"):
+        path.unlink()
+    for _ in range(2):
+        assert same(list(auto), list(off))
+    assert ways(auto) == (120, 40, 0)
+
+
 def test_fastload_index_meanwhile(copy):
     auto, off = make(copy), make(copy, "off")
     assert same(list(auto), list(off))
@@ -376,6 +407,17 @@ def test_no_home(folder, monkeypatch):
     assert ways(auto) == (40, 40, 0)
     assert not os.path.exists("~")
     assert "others are collected in memory (no cache folder (HOME and XDG_CACHE_HOME are not set))" in make(folder).explain()
+
+
+def test_a_cache_with_an_odd_name(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    auto = make(folder)
+    with pytest.warns(
+        UserWarning, match=r"/\\xff/fastload/seek/[0-9a-f]{16}': is no text that can be shown; new seek indexes serve this run only; "
+    ):
+        list(auto)
+    list(auto)
+    assert ways(auto) == (40, 40, 0)
 
 
 def test_without_pyarrow(folder, monkeypatch):
