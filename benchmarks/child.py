@@ -36,7 +36,8 @@ def make_loader(spec: dict[str, Any]) -> Any:
         return torch.utils.data.DataLoader(ImageFolder(spec["data"], how), persistent_workers=True, **common)
     # The drop-in where there is a folder; it must not fall back to PyTorch unnoticed.
     dataset = fastload.open(spec["data"], how) if spec["loader"] == "shards" else ImageFolder(spec["data"], how)
-    return fastload.DataLoader(dataset, backend="native", **common)
+    # The index that is there, not one that the first epoch makes: every epoch is measured alike.
+    return fastload.DataLoader(dataset, backend="native", seek_index="use", **common)
 
 
 def epoch(loader: Any) -> float:

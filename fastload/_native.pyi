@@ -114,6 +114,49 @@ class Files:
     def read(self, file: int, offset: int, size: int) -> bytes:
         """Bytes of one sample; size -1 reads to the end of the file. Raises OSError with the path."""
 
+def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
+    """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`, the byte behind the last good
+    record, and int64 [K, 6]: row, bytes of the image, offset and size of its path, offset and size of its index (0, 0: it has none).
+
+    A file that is no log has names 0, end 0 and no record. Raises OSError.
+    """
+
+@final
+class Collector:
+    """Takes the seek indexes that jobs make on the way, one row per file, and appends each to a log at once.
+
+    root: what is left out of the files' paths in the log. folder: where logs are made, locked and under new names, with the
+    first record; "" or one that cannot be written: logs are in memory, most_memory bytes at most.
+    """
+
+    def __init__(self, files: Files, root: str, folder: str, most_memory: int) -> None: ...
+    @property
+    def count(self) -> int:
+        """Records ever added."""
+
+    @property
+    def names(self) -> int:
+        """XXH3 of the paths below root, joined by zero bytes."""
+
+    @property
+    def problem(self) -> str:
+        """Why new logs are in memory, though there is a folder; else empty."""
+
+    def entries(self) -> NDArray[np.int64]:
+        """int64 [K, 5]: row, number of the log, offset and size of its index there (size 0: none), bytes of the image."""
+
+    def seal(self) -> None:
+        """The next record begins a new log; one in memory goes on."""
+
+    def logs(self) -> list[str]:
+        """Paths of the logs by number; "": in memory or forgotten."""
+
+    def forget(self, log: int) -> None:
+        """Close this log and drop its entries: they are kept elsewhere now."""
+
+    def open_logs(self, paths: Sequence[str]) -> Files:
+        """Files: these paths, then every log by its number. They stay readable when logs are forgotten."""
+
 @final
 class Pool:
     """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the caller, inside the waits.
@@ -132,11 +175,14 @@ class Pool:
         size: NDArray[np.int64],
         checksum: NDArray[np.uint64] | None,
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
+        collect: tuple[Collector, NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> Job:
         """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is XXH3 of the bytes.
 
         seek: files, and file, offset and size [N] of the samples' seek indexes (`jpeg_index`); size 0: the sample has none.
         What cannot be read or does not fit its sample is passed over: an index only saves time.
+        collect: where new indexes go, of samples that have none or one that was refused, and [N] their rows there (-1: not
+        wanted) and the bytes of the file that is known to have none (0: nothing is known).
         """
 
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:

@@ -19,6 +19,7 @@ from fastload.backends import native
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
 from fastload.slots import Ring, Uploader
+from fastload.sources.collect import Collection, Fixed, View
 from fastload.spec import Work
 
 Batch = list[torch.Tensor]  # [images, labels], as torch's default_collate returns pairs
@@ -37,15 +38,16 @@ class Started(NamedTuple):
 class NativeEngine:
     """Threads, slots and counters of one loader; lives as long as it, over all epochs."""
 
-    def __init__(self, runner: native.Runner, threads: int, depth: int, *, pinned: bool) -> None:
-        self.runner, self.depth = runner, depth
+    def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Collection | Fixed, *, pinned: bool) -> None:
+        self.runner, self.depth, self.seek = runner, depth, seek
         self.pool = _native.Pool(threads)
         self.upload = Uploader(runner) if runner.on_device else None
         self.ring = Ring(depth + 2, pinned=pinned)
 
     def epoch(self, works: Iterator[Work]) -> Iterator[Batch]:
         """Batches of `works`, in order."""
-        return _Inline(self, works) if self.pool.threads == 0 else _Threaded(self, works)
+        seek = self.seek.epoch()
+        return _Inline(self, works, seek) if self.pool.threads == 0 else _Threaded(self, works, seek)
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
@@ -57,6 +59,7 @@ class NativeEngine:
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
         self.runner.finish(started.job, started.work, started.crops, started.out)
+        self.seek.warn()
         images = torch.from_numpy(started.out)
         labels = torch.from_numpy(self.runner.plan.source.labels[started.work.samples])
         if self.upload:
@@ -69,8 +72,8 @@ class NativeEngine:
 class _Inline:
     """num_workers=0: everything in the caller's thread, one batch at a time; breakpoints and tracebacks are plain."""
 
-    def __init__(self, engine: NativeEngine, works: Iterator[Work]) -> None:
-        self.engine, self.works = engine, works
+    def __init__(self, engine: NativeEngine, works: Iterator[Work], seek: View) -> None:
+        self.engine, self.works, self.seek = engine, works, seek
 
     def __iter__(self) -> "_Inline":
         return self
@@ -78,19 +81,20 @@ class _Inline:
     def __next__(self) -> Batch:
         work = next(self.works)
         engine = self.engine
-        return engine.finish(engine.start(engine.runner.begin(engine.pool, work), work))
+        return engine.finish(engine.start(engine.runner.begin(engine.pool, work, self.seek), work))
 
 
 class _Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
 
-    def __init__(self, engine: NativeEngine, works: Iterator[Work]) -> None:
+    def __init__(self, engine: NativeEngine, works: Iterator[Work], seek: View) -> None:
         self.engine, self.works = engine, works
         self.orders: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self.started: queue.SimpleQueue[Started | BaseException] = queue.SimpleQueue()
         self.pending = 0
         stopped = threading.Event()
-        thread = threading.Thread(target=_feed, args=(engine, self.orders, self.started, stopped), name="fastload-feeder", daemon=True)
+        arguments = (engine, seek, self.orders, self.started, stopped)
+        thread = threading.Thread(target=_feed, args=arguments, name="fastload-feeder", daemon=True)
         # Runs when the iterator is dropped, mid-epoch too, and before the interpreter ends.
         self.close = weakref.finalize(self, _stop, self.orders, stopped, thread)
         thread.start()
@@ -125,6 +129,7 @@ class _Threaded:
 
 def _feed(
     engine: NativeEngine,
+    seek: View,
     orders: "queue.SimpleQueue[Work | None]",
     started: "queue.SimpleQueue[Started | BaseException]",
     stopped: threading.Event,
@@ -135,7 +140,7 @@ def _feed(
         for work in iter(orders.get, None):
             if stopped.is_set():
                 return
-            reading.append((engine.runner.begin(engine.pool, work), work))
+            reading.append((engine.runner.begin(engine.pool, work, seek), work))
             while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
                 started.put(engine.start(*reading.popleft()))
     except BaseException as error:  # noqa: BLE001  handed to the consumer, whole

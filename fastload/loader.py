@@ -17,6 +17,7 @@ from fastload.engine import NativeEngine, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
+from fastload.sources import collect
 from fastload.spec import Work
 
 DEVICES = (None, "cpu", "cuda")
@@ -39,6 +40,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
              raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
+    seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first epoch what is missing of a
+             folder's, in the user's cache; "use" only uses what is there; "off" decodes from each image's first tile.
 
     Natively num_workers counts threads, and 0 runs in the caller's thread.
     Raises what torch raises, and PipelineError, BackendError and UsageError.
@@ -54,13 +57,14 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         backend: str = "auto",
         device: str | None = None,
         seed: int | None = None,
+        seek_index: str = "auto",
         **kwargs: Any,
     ) -> None:
-        _check(device, seed)
+        _check(device, seed, seek_index)
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
             sampler, shuffle = ShuffleSampler(len(dataset), seed), None
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
-        self.backend, self.device, self.seed = backend, device, seed
+        self.backend, self.device, self.seed, self.seek_index = backend, device, seed, seek_index
         self._epoch = 0
         self._engine: NativeEngine | TorchEngine | None = None
         self._route = self._find_route()
@@ -102,6 +106,10 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
             lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
+        if route.plan and route.backend == "native":
+            engine = self._engine
+            made = engine.seek if isinstance(engine, NativeEngine) else None
+            lines.append(f"  {collect.describe(self.seek_index, route.plan.source, made)}")
         return "\n".join([*lines, *(f"  {reason}" for reason in route.reasons)])
 
     def stats(self) -> dict[str, Any]:
@@ -165,7 +173,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if route.backend == "torch":
             return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
         # Threads share every batch, so a few batches under way keep all of them busy.
-        return NativeEngine(runner, self.num_workers, min(depth, 8), pinned=pinned)
+        return NativeEngine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
     def _works(self, seed: int, epoch: int) -> Iterator[Work]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
@@ -176,7 +184,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             yield Work(samples, _occurrences(samples, seen), seed, epoch, step)
 
 
-def _check(device: str | None, seed: int | None) -> None:
+def _check(device: str | None, seed: int | None, seek_index: str) -> None:
     if device not in DEVICES:
         raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
     if device == "cuda" and not torch.cuda.is_available():
@@ -187,6 +195,8 @@ def _check(device: str | None, seed: int | None) -> None:
         )
     if seed is not None and not 0 <= seed < 1 << 64:
         raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
+    if seek_index not in collect.MODES:
+        raise UsageError(f"DataLoader: seek_index is {seek_index!r}, want 'auto', 'use' or 'off'")
 
 
 def _unique(sampler: Any, length: int) -> bool:

@@ -26,6 +26,13 @@ def encoded(pixels: np.ndarray, kind: str = "JPEG", **options: object) -> bytes:
     return out.getvalue()
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's cache, where loaders collect seek indexes: each test has its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 @pytest.fixture
 def make_image() -> Callable[..., np.ndarray]:
     return textured

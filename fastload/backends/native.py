@@ -12,6 +12,7 @@ from fastload import _native
 from fastload.backends import crop, store
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
+from fastload.sources.collect import View
 from fastload.spec import Stage, Work
 from fastload.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
 from fastload.transforms.output import Normalize, ToDtype, ToImage
@@ -65,10 +66,10 @@ class Runner:
         place = self.plan.source.locate(work.samples)
         pool.advise(self.plan.source.files, place.file, place.offset, place.size)
 
-    def begin(self, pool: _native.Pool, work: Work) -> _native.Job:
-        """Start reading."""
-        source = self.plan.source
-        return pool.fetch(source.files, *source.locate(work.samples))
+    def begin(self, pool: _native.Pool, work: Work, seek: View) -> _native.Job:
+        """Start reading. seek: the epoch's seek indexes."""
+        source, samples = self.plan.source, work.samples
+        return pool.fetch(source.files, *source.locate(samples)[:4], seek.locate(samples), seek.collect(samples))
 
     def draw(self, job: _native.Job, work: Work) -> Any:
         """Wait for the samples' sizes, then draw their CROP records int32 [N, 9]."""

@@ -126,16 +126,17 @@ def compare(folder: str, count: int, workers: int, batch: int, say: Say) -> list
     import fastload
 
     common: dict[str, Any] = {"batch_size": batch, "shuffle": True, "num_workers": workers}
+    plain: dict[str, Any] = {"seek_index": "use"}  # both epochs alike, and nothing is left in the cache
     try:
         from torchvision import datasets, transforms
     except ImportError:
         say(f"PyTorch    torchvision is not installed, so there is nothing to compare with; {INSTALL}")
-        return _epochs({FOLDER: fastload.DataLoader(fastload.open(folder, ops()), **common)}, count)
+        return _epochs({FOLDER: fastload.DataLoader(fastload.open(folder, ops()), **plain, **common)}, count)
     crop = [transforms.RandomResizedCrop(SIZE), transforms.RandomHorizontalFlip()]
     dataset = datasets.ImageFolder(folder, transforms.Compose([*crop, transforms.ToTensor(), transforms.Normalize(MEAN, STD)]))
     loaders = {
         TORCH: torch.utils.data.DataLoader(dataset, persistent_workers=True, **common),  # first: it forks before there are threads
-        FOLDER: fastload.DataLoader(dataset, **common),
+        FOLDER: fastload.DataLoader(dataset, **plain, **common),
     }
     return _epochs(loaders, count)
 

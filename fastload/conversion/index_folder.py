@@ -1,7 +1,6 @@
 """The files with the seek indexes of a plain folder. The images are only read."""
 
 import contextlib
-import json
 import mmap
 import os
 from collections import Counter
@@ -14,13 +13,12 @@ from fastload.conversion import seek_writer, target, workers
 from fastload.conversion.readers import FolderReader
 from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
-from fastload.errors import ConversionError
-from fastload.sources import arrow, seek
+from fastload.sources import arrow, seek, seek_merge
+from fastload.sources.seek_merge import Rows
 from fastload.spec import Longs
 
 TASK = 64  # files that one worker indexes at once
 ROUND = 256  # tasks between two writes: their indexes are held in memory, to be written in the order of the files
-PARTS = (seek.DATA, seek.SUM, seek.INDEX)  # in the order of their renames
 
 
 def write(reader: FolderReader, folder: str, step: int, count: int, advance: Advance) -> Totals:
@@ -33,7 +31,7 @@ def write(reader: FolderReader, folder: str, step: int, count: int, advance: Adv
         target.write(_temporary(folder, seek.INDEX), index)
         _commit(folder)
     except BaseException:
-        for name in PARTS:
+        for name in seek.PARTS:
             with contextlib.suppress(OSError):
                 os.unlink(_temporary(folder, name))
         raise
@@ -41,8 +39,7 @@ def write(reader: FolderReader, folder: str, step: int, count: int, advance: Adv
 
 
 def _temporary(folder: str, name: str) -> str:
-    # Not as in a conversion, whose names would make the folder look like unfinished shards.
-    return os.path.join(folder, f".{name}.new")
+    return os.path.join(folder, seek_merge.temporary(name))
 
 
 def _write_data(reader: FolderReader, path: str, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
@@ -83,15 +80,10 @@ def _file_hash(path: str) -> int:
 
 def _index(reader: FolderReader, size: Longs, total: int, checksum: int) -> memoryview:
     """Content of the file that says whose the indexes are. total, checksum: of the file with the indexes."""
-    pa = arrow.import_arrow(reader.source.where, ConversionError)
-    names = seek.names(reader.source.paths, reader.source.where)
-    said = {"version": seek.VERSION, "samples": len(names), "paths": seek.names_hash(names), "bytes": total, "xxh3": f"{checksum:016x}"}
+    names = [os.fsencode(name) for name in seek.names(reader.source.paths, reader.source.where)]
     offset = np.where(size > 0, seek.HEADER.size + np.cumsum(size) - size, 0)
-    arrays = {
-        "path": pa.array([os.fsencode(name) for name in names], pa.binary()),
-        "file_size": pa.array(np.maximum(reader.sizes, 0)), "offset": pa.array(offset), "size": pa.array(size),
-    }  # fmt: skip
-    return arrow.encode(pa, seek.schema(pa).with_metadata({seek.METADATA: json.dumps(said)}), arrays)
+    rows = Rows(names, np.maximum(reader.sizes, 0), offset, size, np.full(len(names), seek_merge.DATA))
+    return seek_merge.encode(rows, total, checksum, {})
 
 
 def _commit(folder: str) -> None:
@@ -99,7 +91,7 @@ def _commit(folder: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, seek.INDEX))
         target.sync_folder(folder)
-    for name in PARTS:
+    for name in seek.PARTS:
         if name == seek.INDEX:
             target.sync_folder(folder)
         os.rename(_temporary(folder, name), os.path.join(folder, name))

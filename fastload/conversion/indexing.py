@@ -18,6 +18,7 @@ from fastload.sources import FileSource, open_source, seek
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shards import Shard, ShardSource
 
+PATIENCE = 10.0  # s to wait for a loader that adds to the same cache
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -68,7 +69,7 @@ def run(
 
 def _folder(reader: FolderReader, folder: str, step: int, count: int, advance: Advance) -> Summary:
     needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(path) for path in reader.source.paths)
-    with target.translated(folder, needed), target.locked(folder):
+    with target.translated(folder, needed), target.locked(folder, PATIENCE):
         totals = index_folder.write(reader, folder, step, count, advance)
     return Summary("folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
 

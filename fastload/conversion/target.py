@@ -6,14 +6,15 @@ Renaming that file to `index.arrow` is the commit; everything else is on disk by
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
 from fastload.sources.arrow import sum_line
+from fastload.sources.seek_merge import try_lock
 from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM, TEMPORARY
 
 UNFINISHED = TEMPORARY + INDEX
@@ -163,11 +164,14 @@ def make_folders(where: str, made: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def locked(where: str) -> Iterator[None]:
-    """One conversion at a time; the lock goes with the process, so a killed one leaves none."""
-    folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
+def locked(where: str, patience: float = 0) -> Iterator[None]:
+    """One conversion at a time; the lock goes with the process, so a killed one leaves none. patience: s to wait for another."""
+    folder, until = os.open(where, os.O_RDONLY | os.O_DIRECTORY), time.monotonic() + patience
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while not try_lock(folder):
+            if time.monotonic() >= until:
+                raise BlockingIOError
+            time.sleep(0.01)
     except BlockingIOError:
         os.close(folder)
         raise ConversionError(f"{where}: another conversion is writing there; wait for it or give another folder") from None

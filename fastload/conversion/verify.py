@@ -105,7 +105,7 @@ def seek_damages(reader: FolderReader) -> list[Damage]:
     if found.seek is None:
         return problems
     folder, name = os.path.split(found.seek.path)
-    return problems + check_file(folder, Shard(name, found.bytes, found.checksum))
+    return problems + check_file(folder, Shard(name, found.bytes, found.checksum), growing=True)
 
 
 def verify_shards(index: Index, count: int, advance: Advance) -> Report:
@@ -119,13 +119,14 @@ def verify_shards(index: Index, count: int, advance: Advance) -> Report:
     return Report("shards", len(files) + 1, len(index), sum(file.bytes for file in files), tuple(found))
 
 
-def check_file(where: str, want: Shard) -> list[Damage]:
-    """A file of seek indexes as a whole: what is damaged in it only makes loading slower."""
+def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage]:
+    """A file of seek indexes as a whole: what is damaged in it only makes loading slower. growing: more may be being added."""
     path = os.path.join(where, want.name)
     try:
         data, found = read_shard(path)
     except OSError as error:
         return [Damage(path, 0, 0, None, f"cannot be read ({error.strerror}); run fastload index again")]
+    data = data[: want.bytes] if growing else data
     got = _native.xxh3(data)
     if len(data) != want.bytes:
         start, end = sorted((len(data), want.bytes))

@@ -79,7 +79,7 @@ def _loader(job: Job, pipeline: Pipeline, backend: str) -> DataLoader:
     device = job.device if job.device == "cuda" else None
     return DataLoader(
         dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0, drop_last=True,
-        backend=backend, device=device, pin_memory=job.rate is None,
+        backend=backend, device=device, pin_memory=job.rate is None, seek_index="use",
     )  # fmt: skip
 
 

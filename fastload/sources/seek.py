@@ -23,6 +23,7 @@ from fastload.spec import Longs
 DATA = "fastload.seek"  # the indexes, one after another
 INDEX = "fastload.seek.arrow"  # whose they are
 SUM = INDEX + arrow.SUFFIX
+PARTS = (DATA, SUM, INDEX)  # in the order of their renames
 HEADER = struct.Struct("<8sII")  # before the first index of every file of them: MAGIC, VERSION, MCUs per entry
 MAGIC = b"FASTSEEK"
 VERSION = 1
@@ -38,6 +39,7 @@ class FolderSeek:
     offset: Longs  # bytes
     size: Longs  # bytes; 0: none
     file_size: Longs  # bytes of the image when it was indexed; 0: it was not
+    sum: int = 0  # XXH3-64 of INDEX
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "files"}
@@ -82,11 +84,12 @@ def find(paths: Sequence[str], root: str) -> Found:
         if not os.path.lexists(path):
             continue
         try:
-            found = _open(folder, names(paths, root))
+            stored = read(folder)
+            fitting = stored.fit(names(paths, root))
         except SourceError as error:
             problems.append(_problem(folder, str(error)))
         else:
-            return found._replace(problems=tuple(problems))
+            return Found(fitting, stored.total, stored.checksum, tuple(problems))
     return Found(None, problems=tuple(problems))
 
 
@@ -98,7 +101,7 @@ def _problem(folder: str, text: str) -> Problem:
 
 
 def cache_folder(root: str) -> str:
-    """Where the index of a folder goes that cannot be written."""
+    """Where the index of a folder goes that cannot be written, and what is collected while it is loaded."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "fastload", "seek", f"{_native.xxh3(os.fsencode(os.path.realpath(root))):016x}")
 
@@ -120,12 +123,48 @@ def schema(pa: Any) -> Any:
     return pa.schema(fields + [pa.field(name, pa.int64(), nullable=False) for name in ("file_size", "offset", "size")])
 
 
-def _open(folder: str, relative: list[str]) -> Found:
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What INDEX says: rows in an order of its own; arrays [N]."""
+
+    folder: str
+    sum: int  # XXH3-64 of INDEX
+    batches: tuple[Any, ...]  # pyarrow record batches
+    paths: str  # names_hash of its paths
+    file_size: Longs
+    offset: Longs
+    size: Longs
+    total: int  # bytes of DATA; what follows is being added
+    checksum: int  # … XXH3-64 of these
+    logs: dict[str, int]  # logs of running processes, and up to which byte their records are here
+
+    def names(self) -> list[bytes]:
+        return [name for batch in self.batches for name in batch.column("path").to_pylist()]
+
+    def fit(self, relative: Sequence[str]) -> FolderSeek:
+        """The rows of these paths, by position if the paths are the same."""
+        if self.knows(len(relative), names_hash(relative)):
+            return self.seek()
+        place = _places(self.names(), relative)
+        offset, size, file_size = (np.where(place < 0, 0, column[place]) for column in (self.offset, self.size, self.file_size))
+        return FolderSeek(os.path.join(self.folder, DATA), offset, size, file_size, self.sum)
+
+    def knows(self, count: int, paths: str) -> bool:
+        """Whether its rows are `count` paths with this names_hash."""
+        return (len(self.size), self.paths) == (count, paths)
+
+    def seek(self) -> FolderSeek:
+        """The rows in their own order."""
+        return FolderSeek(os.path.join(self.folder, DATA), self.offset, self.size, self.file_size, self.sum)
+
+
+def read(folder: str) -> Stored:
+    """The files in `folder`, checked. Raises SourceError."""
     path = os.path.join(folder, INDEX)
     pa = arrow.import_arrow(path, what="seek indexes need")
-    data, _ = arrow.open_checked(path, REMEDY)
+    data, checksum = arrow.open_checked(path, REMEDY)
     try:
-        return _parse(pa, folder, data, relative)
+        return _parse(pa, folder, data, checksum)
     except (pa.ArrowException, struct.error, RecursionError, *arrow.PARSE_ERRORS) as error:
         if isinstance(error, SourceError):
             raise
@@ -133,27 +172,26 @@ def _open(folder: str, relative: list[str]) -> Found:
         raise SourceError(f"{path}: is not a fastload seek index ({reason}); {REMEDY}") from error
 
 
-def _parse(pa: Any, folder: str, data: mmap.mmap, relative: list[str]) -> Found:
+def _parse(pa: Any, folder: str, data: mmap.mmap, checksum: int) -> Stored:
     path = os.path.join(folder, INDEX)
     found = pa.ipc.open_file(pa.py_buffer(data)).schema
     said = json.loads((found.metadata or {})[METADATA])
     if said["version"] != VERSION:
         raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; {REMEDY}")
-    rows, total = said["samples"], said["bytes"]
+    rows, total, logs = said["samples"], said["bytes"], said.get("logs", {})
     if not found.equals(schema(pa)) or type(rows) is not int or rows < 1 or type(total) is not int:
         raise ValueError("other columns or metadata")
+    if not all(type(end) is int and 0 <= end < 1 << 62 for end in logs.values()):
+        raise ValueError("logs that end nowhere")
     _check_data(os.path.join(folder, DATA), total)
     table = arrow.read_table(pa, path, data, found, rows, REMEDY)
-    offset, size, file_size = (table.columns[name].all() for name in ("offset", "size", "file_size"))
+    file_size, offset, size = (table.columns[name].all() for name in ("file_size", "offset", "size"))
     if not ((size == 0) | ((offset >= HEADER.size) & arrow.inside(offset, size, np.full(rows, total)))).all():
         raise ValueError("an index lies outside its file")
-    if rows != len(relative) or said["paths"] != names_hash(relative):
-        place = _places([name for batch in table.batches for name in batch.column("path").to_pylist()], relative)
-        offset, size, file_size = (np.where(place < 0, 0, column[place]) for column in (offset, size, file_size))
-    return Found(FolderSeek(os.path.join(folder, DATA), offset, size, file_size), total, int(said["xxh3"], 16))
+    return Stored(folder, checksum, table.batches, str(said["paths"]), file_size, offset, size, total, int(said["xxh3"], 16), logs)
 
 
-def _places(known: list[bytes], wanted: list[str]) -> Longs:
+def _places(known: list[bytes], wanted: Sequence[str]) -> Longs:
     """The row of each wanted path; -1 where there is none."""
     rows = dict(zip(known, range(len(known)), strict=True))
     return np.fromiter((rows.get(os.fsencode(name), -1) for name in wanted), np.int64, len(wanted))
@@ -165,7 +203,7 @@ def _check_data(path: str, total: int) -> None:
             size, head = os.fstat(file.fileno()).st_size, file.read(HEADER.size)
     except OSError as error:
         raise SourceError(f"{path}: cannot be opened ({error.strerror}); restore it, or {REMEDY}") from error
-    if size != total:
+    if size < total:
         raise SourceError(f"{path}: size differs (got {size} bytes, want {total}); restore it, or {REMEDY}")
     if HEADER.unpack(head)[:2] != (MAGIC, VERSION):
         raise SourceError(f"{path}: does not begin as seek indexes do; {REMEDY}")

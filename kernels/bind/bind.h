@@ -33,6 +33,7 @@ void bind_pool(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);
 void bind_timing(nb::module_& m);
+void bind_collector(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 

@@ -35,4 +35,5 @@ NB_MODULE(_native, m) {
   bind_job(m);
   bind_jpeg(m);
   bind_timing(m);
+  bind_collector(m);
 }

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "bind/collector.h"
 #include "bind/job.h"
 #include "core/error.h"
 
@@ -47,8 +48,28 @@ std::shared_ptr<const Files> place_seek(const nb::tuple& seek, std::vector<Sampl
   return files.files;
 }
 
+// (collector, row, no_index) of the samples whose indexes are to be collected.
+std::shared_ptr<Collector> place_new(const nb::tuple& collect, std::vector<Sample>& samples) {
+  if (collect.size() != 3) refuse("Pool.fetch: collect", "length", std::to_string(collect.size()), "3");
+  const auto collector = nb::cast<const PyCollector&>(collect[0]).collector;
+  const auto count = static_cast<int64_t>(samples.size());
+  const auto array = [&](int i) { return nb::cast<Input>(collect[i], false); };
+  const Input row = array(1), no_index = array(2);
+  const int64_t* rows = checked<int64_t>("Pool.fetch: collect: row", row, {count});
+  const int64_t* known = checked<int64_t>("Pool.fetch: collect: no_index", no_index, {count});
+  for (int64_t n = 0; n < count; ++n) {
+    if (rows[n] < -1 || rows[n] >= collector->rows())
+      refuse(item("Pool.fetch: collect", "row", n), "no such row", std::to_string(rows[n]),
+             "-1.." + std::to_string(collector->rows() - 1));
+    samples[n].row = rows[n];
+    samples[n].no_index = known[n];
+  }
+  return collector;
+}
+
 PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size,
-            const std::optional<Input>& checksum, const std::optional<nb::tuple>& seek) {
+            const std::optional<Input>& checksum, const std::optional<nb::tuple>& seek,
+            const std::optional<nb::tuple>& collect) {
   const std::vector<Place> where = places("Pool.fetch", files, file, offset, size);
   const auto count = static_cast<int64_t>(where.size());
   const uint64_t* sums = checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
@@ -57,8 +78,9 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
     samples[n].place = where[n];
     if (sums != nullptr) samples[n].checksum = sums[n];
   }
-  Origin origin{files.files, nullptr, sums != nullptr};
+  Origin origin{files.files, nullptr, sums != nullptr, nullptr};
   if (seek) origin.seek = place_seek(*seek, samples);
+  if (collect) origin.collector = place_new(*collect, samples);
   return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}};
 }
 
@@ -104,7 +126,7 @@ void bind_pool(nb::module_& m) {
           "threads"_a)
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
-           "checksum"_a.noconvert().none(), "seek"_a = nb::none())
+           "checksum"_a.noconvert().none(), "seek"_a = nb::none(), "collect"_a = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
       .def("stats", &stats)
       .def("ways", &ways);

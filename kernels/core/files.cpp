@@ -28,6 +28,10 @@ Files::Files(std::vector<std::string> paths, bool keep_open) : paths_(std::move(
   for (size_t i = 0; i < paths_.size(); ++i) descriptors_[i] = -1;
 }
 
+Files::Files(std::vector<std::string> paths, const std::vector<int>& opened) : Files(std::move(paths), true) {
+  for (size_t i = 0; i < opened.size(); ++i) descriptors_[i] = opened[i];
+}
+
 Files::~Files() {
   if (descriptors_ == nullptr) return;
   for (size_t i = 0; i < paths_.size(); ++i)

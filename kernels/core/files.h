@@ -22,6 +22,8 @@ class Files {
  public:
   // keep_open: a descriptor is opened at its first use and kept (few large files), else per read (many small ones).
   Files(std::vector<std::string> paths, bool keep_open);
+  // Descriptors that are kept, and closed at the end; -1: to be opened by path. One per path.
+  Files(std::vector<std::string> paths, const std::vector<int>& opened);
   ~Files();
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;

@@ -9,7 +9,10 @@ namespace fl {
 using Clock = std::chrono::steady_clock;
 
 Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
-    : pool_(std::move(pool)), origin_(std::move(origin)), samples_(std::move(samples)) {}
+    : pool_(std::move(pool)), origin_(std::move(origin)), samples_(std::move(samples)) {
+  for (Sample& sample : samples_)
+    if (sample.row >= 0) sample.collector = origin_.collector.get();
+}
 
 std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
   std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)), [](Job* it) {

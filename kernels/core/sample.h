@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/buffers.h"
+#include "core/collector.h"
 #include "core/files.h"
 #include "core/image.h"
 #include "core/probe.h"
@@ -20,11 +21,14 @@ struct Sample {
   Place place;
   uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
   Place seek_place;       // of its seek index; size 0: it has none
+  int64_t row = -1;       // of the collector of new indexes
+  int64_t no_index = 0;   // bytes of the file that is known to have none; 0: nothing is known
 
   Buffer encoded;
   Buffer seek;
-  std::optional<uint64_t> hash;  // XXH3 of the bytes, once someone has asked for it
-  Image pixels;                  // given by the caller; then the bytes are not decoded
+  std::optional<uint64_t> hash;    // XXH3 of the bytes, once someone has asked for it
+  Collector* collector = nullptr;  // of the origin; null: new indexes are not wanted
+  Image pixels;                    // given by the caller; then the bytes are not decoded
   Status status = kFailed;
   int height = 0, width = 0;  // px; 0 where not known
   bool stored = false;
@@ -46,6 +50,7 @@ struct Output {
 struct Origin {
   std::shared_ptr<const Files> files, seek;  // seek: may be null
   bool check = false;                        // compare checksums
+  std::shared_ptr<Collector> collector;      // of the samples that have a row there; may be null
 };
 
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;

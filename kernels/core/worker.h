@@ -12,6 +12,7 @@ struct Worker {
   Scratch decoded;  // rows of the region, from libjpeg-turbo
   jpeg::Frame frame;
   jpeg::Workspace jpeg;
+  jpeg::SeekNotes notes;
   Scratch pixels;  // the cropped image, before STORE
   cpu::CropScratch passes;
   cpu::CropPlan plan;
@@ -21,6 +22,7 @@ struct Worker {
     constexpr size_t kKeep = size_t{32} << 20;  // bytes: 10 megapixels
     decoded.trim(kKeep);
     jpeg.trim(kKeep);
+    notes.trim(kKeep);
     passes.trim(kKeep);
     pixels.trim(kKeep);
   }

@@ -21,14 +21,14 @@ int strip_rows(const Frame& frame, const Tiles2d& tiles) {
 class RegionDecoder {
  public:
   RegionDecoder(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region, Workspace& workspace,
-                cpu::Target target)
+                cpu::Target target, SeekNotes* notes)
       : frame_(frame),
         region_(region),
         tiles_(tiles_of(frame, region)),
         strip_(strip_rows(frame, tiles_)),
         planes_(frame, tiles_, strip_, workspace.planes, target),
         rows_(frame, region, planes_, workspace.lines, target),
-        scan_(bytes, frame, index, tiles_, workspace, target) {}
+        scan_(bytes, frame, index, tiles_, workspace, target, notes) {}
 
   // Empty, or why there are no pixels.
   std::string decode(const Pixels& out) {
@@ -39,6 +39,7 @@ class RegionDecoder {
       if (std::string why = scan_.decode(row, end, planes_); !why.empty()) return why;
       for (const int ready = rows_before(end); done < ready; ++done) rows_.make(region_.top + done, out.row(done));
     }
+    scan_.note_rest();
     return {};
   }
 
@@ -66,10 +67,10 @@ bool inside(const Region& r, const Frame& frame) {
 }  // namespace
 
 Decoded decode_region(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,
-                      Workspace& workspace, cpu::Target target) {
+                      Workspace& workspace, cpu::Target target, SeekNotes* notes) {
   if (!inside(region, frame)) return {{}, "not covered: region outside the image"};
   workspace.tables.prepare(frame);
-  RegionDecoder decoder(bytes, frame, index, region, workspace, target);
+  RegionDecoder decoder(bytes, frame, index, region, workspace, target, notes);
   const ptrdiff_t stride = (region.width * kChannels + 63) / 64 * 64;
   uint8_t* pixels = workspace.pixels.reserve(static_cast<size_t>(stride) * region.height + kPadding);
   std::string why = decoder.decode({pixels, region.height, region.width, stride});

@@ -9,6 +9,7 @@
 #include "cpu/resize.h"
 #include "jpeg/entropy.h"
 #include "jpeg/seek.h"
+#include "jpeg/seek_notes.h"
 #include "jpeg/turbo.h"
 
 namespace fl::jpeg {
@@ -31,7 +32,9 @@ struct Workspace {
 
 // The image is in workspace.pixels. The error begins with "index refused: " (decode without it), "damaged " or
 // "not covered: " (ask libjpeg-turbo). Without an error the pixels are libjpeg-turbo's.
+// notes: begun, for a frame without restart markers and no index; then the whole scan is decoded and noted, and
+// notes->complete() tells whether that went well to the end.
 Decoded decode_region(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,
-                      Workspace& workspace, cpu::Target target);
+                      Workspace& workspace, cpu::Target target, SeekNotes* notes = nullptr);
 
 }  // namespace fl::jpeg

@@ -13,13 +13,14 @@ const char kRefused[] = "index refused: ";
 }  // namespace
 
 Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
-           cpu::Target target)
+           cpu::Target target, SeekNotes* notes)
     : bytes_(bytes),
       frame_(frame),
       index_(index),
       tiles_(tiles),
       workspace_(workspace),
       target_(target),
+      notes_(notes),
       pass_(bytes, frame, workspace.tables, workspace.lanes, workspace.window, target),
       interval_(frame.scan) {
   pass_.start(frame.scan);
@@ -33,7 +34,8 @@ std::string Scan::decode(int row, int end, BlockSink& sink) {
 std::string Scan::in_order(int end, BlockSink& sink) {
   for (; next_row_ < end; ++next_row_) {
     const int columns = next_row_ == tiles_.bottom - 1 ? tiles_.right : frame_.mcu_columns;
-    if (!pass_.decode(next_row_, 0, columns, sink)) return pass_.why();
+    const bool good = notes_ != nullptr ? notes_->row(pass_, sink) : pass_.decode(next_row_, 0, columns, sink);
+    if (!good) return pass_.why();
   }
   return {};
 }

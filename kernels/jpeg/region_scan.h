@@ -6,16 +6,22 @@
 #include "jpeg/entropy_pass.h"
 #include "jpeg/region.h"
 #include "jpeg/region_tiles.h"
+#include "jpeg/seek_notes.h"
 
 namespace fl::jpeg {
 
 class Scan {
  public:
   Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
-       cpu::Target target);
+       cpu::Target target, SeekNotes* notes = nullptr);
 
   // MCU rows row..end-1; strips come in order. Empty, or why not.
   std::string decode(int row, int end, BlockSink& sink);
+
+  // What is behind the last strip.
+  void note_rest() {
+    if (notes_ != nullptr) notes_->rest(pass_);
+  }
 
  private:
   std::string by_index(int row, int end, BlockSink& sink);
@@ -32,6 +38,7 @@ class Scan {
   const Tiles2d tiles_;
   Workspace& workspace_;
   const cpu::Target target_;
+  SeekNotes* const notes_;  // may be null
 
   Pass pass_;
   int next_row_ = 0;      // in order: not decoded yet

@@ -23,12 +23,6 @@ from fastload.sources import arrow, open_source, seek
 FILES = ["fastload.seek", "fastload.seek.arrow", "fastload.seek.arrow.xxh3"]
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def index(folder, step=8, count=1):
     return indexing.run(indexing.prepare(str(folder)), step, count)
 

@@ -1,0 +1,269 @@
+"""Seek indexes made on the way: what a folder's first epoch decodes anyway is indexed, and the next epochs use it.
+
+Worker threads append to a log of their process (_native.Collector); before an epoch begins, the logs of all processes are merged into
+the user's cache (seek_merge.py), which later runs find. Nothing is written beside the data.
+"""
+
+import contextlib
+import os
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.errors import SourceError
+from fastload.sources import arrow, seek, seek_merge
+from fastload.sources.base import FileSource, Seek, Source
+from fastload.sources.seek import FolderSeek, Stored
+from fastload.spec import Longs
+
+MODES = ("auto", "use", "off")
+MEMORY = 1 << 30  # bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
+WAIT = 10.0  # s that an epoch may wait for another process that merges
+WORTH = 64  # INDEX is written again for at least 1/64 new rows
+
+New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
+
+
+class View(Protocol):
+    """The seek indexes of one epoch."""
+
+    def locate(self, samples: Longs) -> Seek | None: ...
+    def collect(self, samples: Longs) -> New | None: ...
+
+
+class Off:
+    """None is used and none is made."""
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return None
+
+    def collect(self, samples: Longs) -> New | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Found(Off):
+    """Those that came with the source."""
+
+    source: Source
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return self.source.locate(samples).seek
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """Those that are known when the epoch begins; arrays [N]."""
+
+    files: _native.Files
+    collector: _native.Collector
+    file: NDArray[np.uint16]
+    offset: Longs  # bytes
+    size: Longs  # bytes; 0: none
+    no_index: Longs  # bytes of a file that is known to have none; 0: not known
+
+    def locate(self, samples: Longs) -> Seek | None:
+        if not len(self.files):
+            return None
+        return Seek(self.files, self.file[samples].astype(np.int64), self.offset[samples], self.size[samples])
+
+    def collect(self, samples: Longs) -> New | None:
+        return self.collector, samples, self.no_index[samples]
+
+
+class Fixed:
+    """The same for every epoch."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def epoch(self) -> View:
+        return self.view
+
+    def warn(self) -> None:
+        """There is nothing that can fail."""
+
+
+class Layer:
+    """The indexes that lie in one folder, read again when they are others."""
+
+    def __init__(self, folder: str, source: FileSource, found: FolderSeek | None) -> None:
+        self.folder, self.source = folder, source
+        self.seek = found if found and os.path.dirname(found.path) == folder else None
+        self.stored: Stored | None = None  # all of INDEX, once it was read here
+        self.sum = arrow.sum_line(self.seek.sum) if self.seek else b""  # SUM then
+
+    def changed(self) -> bool:
+        return self._now() != self.sum
+
+    def read(self, names: int, *, whole: bool = False) -> None:
+        """names: XXH3 of the source's paths; whole: `stored` is needed too."""
+        now = self._now()
+        if now == self.sum and (self.stored or not now or not whole):
+            return
+        self.sum, self.stored, self.seek = b"", None, None
+        with contextlib.suppress(SourceError):  # there is none, or it is damaged or just being replaced
+            self.stored = seek.read(self.folder)
+            same = self.stored.knows(len(self.source), f"{names:016x}")
+            root = os.path.expanduser(self.source.where)
+            self.seek = self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, root))
+            self.sum = now
+
+    def _now(self) -> bytes:
+        try:
+            with open(os.path.join(self.folder, seek.SUM), "rb") as file:
+                return file.read(64)
+        except OSError:
+            return b""
+
+    def age(self) -> float:
+        """When INDEX was written, s; 0: there is none."""
+        try:
+            return os.stat(os.path.join(self.folder, seek.INDEX)).st_mtime
+        except OSError:
+            return 0
+
+
+class Collection:
+    """The indexes of one loader's folder, from epoch to epoch."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.source, self.root = source, os.path.expanduser(source.where)
+        self.folder = seek.cache_folder(self.root)
+        self.problem = unusable(self.folder)  # why the cache is not written; for the user
+        self.in_memory = bool(self.problem) or not has_arrow()
+        found = source.seek if isinstance(source.seek, FolderSeek) else None
+        self.beside, self.cached = Layer(self.root.rstrip("/") or "/", source, found), Layer(self.folder, source, found)
+        self.collector = _native.Collector(source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY)
+        self._merged = 0  # of the collector's records
+        self.view: Collected | None = None  # of the last epoch
+        self._made_of: object = None  # what the view is made of
+        self._warned = False
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    def epoch(self) -> Collected:
+        """What an epoch that begins now should use. Merges what is worth it; raises nothing for what lies on the disk."""
+        with self._lock:
+            self.beside.read(self.collector.names)
+            if not self.in_memory and self._process == os.getpid():  # a fork's child leaves the logs to its parent
+                try:
+                    self._merge()
+                except OSError as error:
+                    self.problem = f"{self.folder}: cannot be written ({error.strerror or error})"
+            made_of = (self.collector.count, self.beside.sum, self.cached.sum)  # first: more may be added meanwhile
+            if self.view is None or made_of != self._made_of:
+                self.view, self._made_of = self._make_view(), made_of
+            return self.view
+
+    def warn(self) -> None:
+        """Say once that the cache cannot be written."""
+        problem = "" if self._warned else self.problem or self.collector.problem
+        if problem:
+            self._warned = True
+            text = 'new seek indexes serve this run only; set XDG_CACHE_HOME to a folder that can be written, or pass seek_index="use"'
+            warnings.warn(f"{problem}; {text}", stacklevel=4)
+
+    def _merge(self) -> None:
+        names = seek_merge.log_names(self.folder)
+        if not names and not self.cached.changed():
+            return
+        with seek_merge.locked(self.folder, WAIT) as held:
+            if not held:
+                return
+            self.cached.read(self.collector.names, whole=bool(names))
+            mine = {os.path.basename(path): number for number, path in enumerate(self.collector.logs()) if path}
+            logs = seek_merge.read_logs(self.folder, [name for name in names if name not in mine], self.cached.stored)
+            count = self.collector.count
+            if self._worth(logs, count - self._merged):
+                self.collector.seal()
+                self._merge_logs([*logs, *seek_merge.read_logs(self.folder, mine, self.cached.stored)], mine)
+                self._merged = count
+            else:
+                seek_merge.remove(os.path.join(self.folder, log.name) for log in logs if log.ended)
+
+    def _worth(self, logs: list[seek_merge.Log], own: int = 0) -> bool:
+        """Whether to write INDEX again: an ended log is to go, or there is much to be added."""
+        new = own + sum(len(log.records) for log in logs)
+        return any(log.ended and len(log.records) for log in logs) or new * WORTH >= len(self.source)
+
+    def _merge_logs(self, logs: list[seek_merge.Log], mine: dict[str, int]) -> None:
+        """Needs the lock. Another process may have merged most of ours."""
+        some = any(len(log.records) for log in logs)
+        if self.problem or self.collector.problem or (some and not self._worth(logs)):
+            return
+        if some:
+            names = seek.names(self.source.paths, self.root)
+            seek_merge.merge(self.folder, self.root, names, self.cached.stored, logs, mine)
+            self.cached.read(self.collector.names)
+        else:
+            seek_merge.remove(os.path.join(self.folder, name) for name in mine)
+        for number in mine.values():
+            self.collector.forget(number)
+
+    def _make_view(self) -> Collected:
+        """What this process has in its logs is the newest; then the later one of the cache and the index beside the data.
+
+        The cache has only what the index beside the data lacked, or what was refused, when it was written.
+        """
+        newest = sorted((self.beside, self.cached), key=Layer.age, reverse=True)
+        count, layers = len(self.source), [layer.seek for layer in newest if layer.seek]
+        file = np.zeros(count, np.uint16)
+        offset, size, no_index = (np.zeros(count, np.int64) for _ in range(3))
+        for number, layer in enumerate(layers):
+            none = (layer.size == 0) & (layer.file_size > 0)
+            no_index[none] = layer.file_size[none]
+            new = (size == 0) & (layer.size > 0)
+            file[new], offset[new], size[new] = number, layer.offset[new], layer.size[new]
+        row, log, start, length, file_size = self.collector.entries().T
+        file[row], offset[row], size[row] = len(layers) + log, start, length
+        no_index[row] = np.where(length == 0, file_size, 0)
+        files = self.collector.open_logs([layer.path for layer in layers])
+        for number in range(len(layers)):  # opened now: they may be replaced later
+            with contextlib.suppress(OSError):
+                files.read(number, 0, seek.HEADER.size)
+        return Collected(files, self.collector, file, offset, size, no_index)
+
+
+def make(mode: str, source: Source) -> "Collection | Fixed":
+    """Where a loader's seek indexes come from. Only those of a folder are collected."""
+    if mode == "auto" and isinstance(source, FileSource):
+        return Collection(source)
+    return Fixed(Off() if mode == "off" else Found(source))
+
+
+def describe(mode: str, source: Source, made: "Collection | Fixed | None") -> str:
+    """One line: which images have an index, and what becomes of the others."""
+    if mode == "off":
+        return "seek index: off"
+    count = len(source)
+    collection = made if isinstance(made, Collection) else None
+    view = (collection.view if collection else None) or Found(source)
+    place = view.locate(np.arange(count))
+    indexed = 0 if place is None else int(np.count_nonzero(place.size))
+    text = f"seek index: {indexed} of {count} images"
+    if mode != "auto" or indexed == count or not isinstance(source, FileSource):
+        return text
+    folder = seek.cache_folder(os.path.expanduser(source.where))
+    problem = unusable(folder) or (collection and (collection.problem or collection.collector.problem))
+    why = problem or ("" if has_arrow() else "pyarrow is not installed")
+    return f"{text}; others are collected " + (f"in memory ({why})" if why else f"into {folder}")
+
+
+def unusable(folder: str) -> str:
+    """Why the cache cannot be there; empty: it may."""
+    if not os.path.isabs(folder):
+        return "no cache folder (HOME and XDG_CACHE_HOME are not set)"
+    return "" if folder.isprintable() else f"{os.fsencode(folder)!r}: is no text that can be shown"
+
+
+def has_arrow() -> bool:
+    try:
+        arrow.import_arrow("")
+    except SourceError:
+        return False
+    return True

@@ -1,0 +1,269 @@
+"""What processes collected in their logs becomes part of the user's cache: indexes are added to DATA, then INDEX is replaced.
+
+Nothing is synced to the disk's platters: a cache that a power failure damages is recognised and left aside.
+"""
+
+import contextlib
+import fcntl
+import json
+import mmap
+import os
+import re
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from fastload import _native
+from fastload.sources import arrow, seek
+from fastload.sources.seek import Stored
+from fastload.spec import Longs
+
+LOG = re.compile(r"fastload\.seek\.[0-9]+-[0-9]+-[0-9]+\.log")
+DATA, NOWHERE = -1, -2  # in place of the number of a log
+STEP = 8  # MCUs per entry of what is collected
+GROUP = 256  # indexes that are copied at once
+GARBAGE = 1 << 20  # bytes of replaced indexes that are not worth a new file
+
+
+class Log(NamedTuple):
+    """Records that are not merged yet, of one log."""
+
+    name: str
+    ended: bool  # its process is gone
+    names: str  # names_hash of its writer's files
+    end: int  # byte behind its last good record
+    records: Longs  # [K, 6], see _native.read_seek_log
+
+
+@dataclass(eq=False)
+class Rows:
+    """The new INDEX under construction; arrays [N]."""
+
+    names: list[bytes]
+    file_size: Longs
+    offset: Longs
+    size: Longs
+    log: Longs  # where the index is: number of the log, or DATA
+
+
+@contextlib.contextmanager
+def locked(folder: str, seconds: float) -> Iterator[bool]:
+    """Hold the folder against other processes, `fastload index` too; False if that takes longer. Raises OSError."""
+    opened, until = os.open(folder, os.O_RDONLY | os.O_DIRECTORY), time.monotonic() + seconds
+    try:
+        held = try_lock(opened)
+        while not held and time.monotonic() < until:
+            time.sleep(0.01)
+            held = try_lock(opened)
+        yield held
+    finally:
+        os.close(opened)
+
+
+def try_lock(opened: int) -> bool:
+    """Raises OSError where the file system has no locks."""
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def log_names(folder: str) -> list[str]:
+    """Names of the logs in the folder, of running processes and others."""
+    try:
+        return sorted(name for name in os.listdir(folder) if LOG.fullmatch(name))
+    except OSError:
+        return []
+
+
+def read_logs(folder: str, names: Iterable[str], stored: Stored | None) -> list[Log]:
+    """What is new in these logs, the one that was written last at the end. Needs the lock."""
+    found = []
+    for name in names:
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            ended = _ended(path)  # first: nothing is added afterwards
+            start = stored.logs.get(name, 0) if stored else 0
+            paths, end, records = _native.read_seek_log(path, start)
+            found.append((os.stat(path).st_mtime_ns, Log(name, ended, f"{paths:016x}", end, records)))
+    return [log for _, log in sorted(found, key=lambda pair: pair[0])]
+
+
+def _ended(path: str) -> bool:
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        return try_lock(opened)
+    finally:
+        os.close(opened)
+
+
+def merge(folder: str, root: str, names: Sequence[str], stored: Stored | None, logs: Sequence[Log], done: Collection[str] = ()) -> None:
+    """Put the logs' records into the folder's files, those of `names` below `root` first. Needs the lock. Raises OSError.
+
+    Logs of ended processes, and those in `done`, are removed: nobody has use for them.
+    """
+    known = seek.names_hash(names)
+    rows = _rows(root, names, known, stored)
+    for number, log in enumerate(logs):
+        rows = _add(rows, log, number, root, known, os.path.join(folder, log.name))
+    fresh = stored is None or _garbage(rows, stored) > max(GARBAGE, int(rows.size.sum()))
+    total = _write_data(folder, rows, stored, logs, done, fresh=fresh)
+    running = {log.name: log.end for log in logs if not log.ended and log.name not in done}
+    _commit(folder, rows, total, running, None if fresh or stored is None else stored.sum)
+    remove(os.path.join(folder, log.name) for log in logs if log.name not in running)
+
+
+def remove(paths: Iterable[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) -> Rows:
+    """What is stored, in the order of `names`; then what else is stored of files that exist."""
+    own = os.fsencode("\0".join(names)).split(b"\0")
+    if stored is None:
+        file_size, offset, size = (np.zeros(len(own), np.int64) for _ in range(3))
+        return Rows(own, file_size, offset, size, np.full(len(own), DATA))
+    if stored.knows(len(own), known):
+        return Rows(own, stored.file_size.copy(), stored.offset.copy(), stored.size.copy(), np.full(len(own), DATA))
+    there, mine = stored.names(), set(own)
+    place = dict(zip(there, range(len(there)), strict=True))
+    foreign = [name for name in there if name not in mine and _exists(root, name)]
+    at = np.array([place.get(name, -1) for name in own + foreign], np.int64)
+    file_size, offset, size = (np.where(at < 0, 0, column[at]) for column in (stored.file_size, stored.offset, stored.size))
+    return Rows(own + foreign, file_size, offset, size, np.full(len(at), DATA))
+
+
+def _exists(root: str, name: bytes) -> bool:
+    return os.path.exists(os.path.join(os.fsencode(root), name))
+
+
+def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) -> Rows:
+    """The log's records take the place of what was known of the same images."""
+    place = log.records[:, 0]
+    if log.names != known:
+        rows, place = _by_name(rows, log, root, path)
+    good = (place >= 0) & (place < len(rows.names))
+    place, records = place[good], log.records[good]
+    rows.file_size[place], rows.offset[place], rows.size[place] = records[:, 1], records[:, 4], records[:, 5]
+    rows.log[place] = number
+    return rows
+
+
+def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
+    """The rows of another list's records [K], -1 where the file is gone; and `rows` with those that are new."""
+    place = dict(zip(rows.names, range(len(rows.names)), strict=True))
+    out = np.full(len(log.records), -1, np.int64)
+    with open(path, "rb") as file:
+        for number, (at, size) in enumerate(log.records[:, 2:4].tolist()):
+            name = os.pread(file.fileno(), size, at)
+            if name in place or _exists(root, name):
+                out[number] = place.setdefault(name, len(place))
+    more = len(place) - len(rows.names)
+    file_size, offset, size = (np.append(column, np.zeros(more, np.int64)) for column in (rows.file_size, rows.offset, rows.size))
+    return Rows(list(place), file_size, offset, size, np.append(rows.log, np.full(more, DATA))), out
+
+
+def _garbage(rows: Rows, stored: Stored) -> int:
+    """Bytes of the stored indexes that are replaced."""
+    return stored.total - seek.HEADER.size - int(rows.size[rows.log == DATA].sum())
+
+
+def _write_data(folder: str, rows: Rows, stored: Stored | None, logs: Sequence[Log], done: Collection[str], *, fresh: bool) -> int:
+    """The indexes that are not in DATA go to its end or, `fresh`, all to a new file. Returns its length; the rows know their places."""
+    path = os.path.join(folder, temporary(seek.DATA) if fresh else seek.DATA)
+    there, start = DATA, 0 if stored is None or fresh else stored.total
+    try:
+        if fresh:
+            there, start = _begin_data(folder, path, rows, logs, done)
+        with open(path, "r+b") as out:
+            out.truncate(start)
+            at = out.seek(start)
+            for number, name in enumerate([seek.DATA, *(log.name for log in logs)], DATA):
+                moved = np.flatnonzero((rows.log == number) & (rows.size > 0) & (number != there))
+                at = _copy(os.path.join(folder, name), rows, moved, out, at)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(path) if fresh else os.truncate(path, start)
+        raise
+    return at
+
+
+def _begin_data(folder: str, path: str, rows: Rows, logs: Sequence[Log], done: Collection[str]) -> tuple[int, int]:
+    """A new DATA: a second name of the log that gives most, so that a large first one is not copied. Returns its number and its end."""
+    remove([path])
+    ours = [number for number, log in enumerate(logs) if log.ended or log.name in done]
+    most = max(ours, key=lambda number: int(rows.size[rows.log == number].sum()), default=NOWHERE)
+    if most != NOWHERE and 2 * int(rows.size[rows.log == most].sum()) > logs[most].end:
+        with contextlib.suppress(OSError):  # not every file system has links
+            os.link(os.path.join(folder, logs[most].name), path)
+            return most, logs[most].end
+    _write(path, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP))
+    return NOWHERE, seek.HEADER.size
+
+
+def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
+    """Append these rows' indexes from the file `path`; returns where they end."""
+    if not len(moved):
+        return at
+    moved = moved[np.argsort(rows.offset[moved], kind="stable")]
+    with open(path, "rb") as file:
+        for first in range(0, len(moved), GROUP):
+            group = moved[first : first + GROUP]
+            offsets, sizes = rows.offset[group], rows.size[group]
+            begin = int(offsets[0])
+            span = os.pread(file.fileno(), int(offsets[-1] + sizes[-1]) - begin, begin)
+            places = zip((offsets - begin).tolist(), (offsets - begin + sizes).tolist(), strict=True)
+            out.write(b"".join([span[start:end] for start, end in places]))
+    ends = at + np.cumsum(rows.size[moved])
+    rows.offset[moved] = ends - rows.size[moved]
+    return int(ends[-1])
+
+
+def _commit(folder: str, rows: Rows, total: int, running: dict[str, int], old: int | None) -> None:
+    """INDEX of the rows takes the place of the `old` one; None: there is none that DATA may be read with, and DATA is new too."""
+    where = {name: os.path.join(folder, name) for name in seek.PARTS}
+    new = {name: os.path.join(folder, temporary(name)) for name in seek.PARTS}
+    index = encode(rows, total, _file_hash(new[seek.DATA] if old is None else where[seek.DATA], total), running)
+    _write(new[seek.INDEX], index)
+    if old is None:
+        remove([where[seek.INDEX], where[seek.DATA]])  # both: a rename onto the same file's other name does nothing
+        os.rename(new[seek.DATA], where[seek.DATA])
+    line = arrow.sum_line(_native.xxh3(index))
+    for content in (line,) if old is None else (arrow.sum_line(old) + line, line):
+        _write(new[seek.SUM], content)
+        os.rename(new[seek.SUM], where[seek.SUM])
+        if os.path.exists(new[seek.INDEX]):
+            os.rename(new[seek.INDEX], where[seek.INDEX])
+
+
+def _write(path: str, content: bytes | memoryview) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def temporary(name: str) -> str:
+    # Not as in a conversion, whose names would make the folder look like unfinished shards.
+    return f".{name}.new"
+
+
+def _file_hash(path: str, total: int) -> int:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), total, access=mmap.ACCESS_READ) as data:
+        return _native.xxh3(data)
+
+
+def encode(rows: Rows, total: int, checksum: int, logs: dict[str, int]) -> memoryview:
+    """Content of INDEX. total, checksum: bytes of DATA and their XXH3-64."""
+    pa = arrow.import_arrow(seek.INDEX)
+    paths = f"{_native.xxh3(bytes(1).join(rows.names)):016x}"
+    said: dict[str, Any] = {"version": seek.VERSION, "samples": len(rows.names), "paths": paths, "bytes": total, "xxh3": f"{checksum:016x}"}
+    said |= {"logs": logs} if logs else {}
+    offset = np.where(rows.size > 0, rows.offset, 0)
+    arrays = {"path": pa.array(rows.names, pa.binary()), "file_size": pa.array(rows.file_size)}
+    arrays |= {"offset": pa.array(offset), "size": pa.array(rows.size)}
+    return arrow.encode(pa, seek.schema(pa).with_metadata({seek.METADATA: json.dumps(said)}), arrays)

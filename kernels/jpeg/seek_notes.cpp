@@ -1,0 +1,158 @@
+// Notes are packed with the least widths that hold them all.
+#include "jpeg/seek_notes.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "jpeg/seek_format.h"
+
+namespace fl::jpeg {
+namespace {
+
+using Checkpoint = SeekNotes::Checkpoint;
+
+class Discard final : public BlockSink {
+ public:
+  explicit Discard(int mcu_blocks) : mcu_blocks_(mcu_blocks) {}
+  bool take(int, int, int count, int16_t* blocks) override {
+    clear_blocks(blocks, count * mcu_blocks_);
+    return true;
+  }
+
+ private:
+  int mcu_blocks_;
+};
+
+// Least value and width of each number of some checkpoints.
+struct Range {
+  uint64_t least_bit = 0;
+  int bit_width = 0;
+  std::array<int, kMaxComponents> least_dc{}, dc_width{};
+
+  explicit Range(const std::vector<Checkpoint>& of) {
+    if (of.empty()) return;
+    const auto by_bit = [](const Checkpoint& a, const Checkpoint& b) { return a.bit < b.bit; };
+    const auto [low, high] = std::minmax_element(of.begin(), of.end(), by_bit);
+    least_bit = low->bit;
+    bit_width = static_cast<int>(std::bit_width(high->bit - low->bit));
+    for (int c = 0; c < kMaxComponents; ++c) {
+      const auto by_dc = [c](const Checkpoint& a, const Checkpoint& b) { return a.dc[c] < b.dc[c]; };
+      const auto [least, most] = std::minmax_element(of.begin(), of.end(), by_dc);
+      least_dc[c] = least->dc[c];
+      dc_width[c] = static_cast<int>(std::bit_width(static_cast<unsigned>(most->dc[c] - least->dc[c])));
+    }
+  }
+};
+
+class Writer {
+ public:
+  explicit Writer(std::vector<uint8_t>& out) : out_(out) {}
+
+  void number(uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out_.push_back(static_cast<uint8_t>(value >> (8 * i)));
+  }
+  // width: at most kMaxBitWidth; whole bytes leave at once.
+  void bits(uint64_t value, int width) {
+    held_ |= value << count_;
+    for (count_ += width; count_ >= 8; count_ -= 8, held_ >>= 8) out_.push_back(static_cast<uint8_t>(held_));
+  }
+  void end_bits() {
+    if (count_ > 0) out_.push_back(static_cast<uint8_t>(held_));
+    count_ = 0;
+    held_ = 0;
+  }
+  void checkpoint(const Checkpoint& from, const Range& range, uint64_t least_bit, int components) {
+    bits(from.bit - least_bit, range.bit_width);
+    for (int c = 0; c < components; ++c) bits(static_cast<uint64_t>(from.dc[c] - range.least_dc[c]), range.dc_width[c]);
+  }
+
+ private:
+  std::vector<uint8_t>& out_;
+  uint64_t held_ = 0;
+  int count_ = 0;  // bits in held_; fewer than 8 between two calls
+};
+
+void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& frame, int step, const Range& starts,
+                  const Range& entries) {
+  for (int i = 0; i < 4; ++i) to.number(static_cast<uint8_t>(seek::kMagic[i]), 1);
+  to.number(seek::kVersion, 1);
+  to.number(frame.components, 1);
+  to.number(step, 2);
+  to.number(frame.mcu_rows, 2);
+  to.number(frame.mcu_columns, 2);
+  to.number(bytes.size(), 8);
+  to.number(file_hash, 8);
+  to.number(seek::hash(bytes.first(frame.scan)), 8);
+  to.number(starts.bit_width, 1);
+  to.number(entries.bit_width, 1);
+  for (const int width : starts.dc_width) to.number(width, 1);
+  for (const int width : entries.dc_width) to.number(width, 1);
+  to.number(entries.least_bit, 4);
+  for (const int least : starts.least_dc) to.number(static_cast<uint16_t>(least), 2);
+  for (const int least : entries.least_dc) to.number(static_cast<uint16_t>(least), 2);
+}
+
+}  // namespace
+
+void SeekNotes::begin(const Frame& frame, int step) {
+  frame_ = &frame;
+  step_ = std::min(step, frame.mcu_columns);
+  rows_ = 0;
+  starts_.clear();
+  entries_.clear();
+}
+
+void SeekNotes::start(Pass& pass) {
+  const FilePlace place = pass.place();
+  Checkpoint now{8 * uint64_t{place.byte - frame_->scan} + place.bit, {}};
+  std::copy(pass.dc().begin(), pass.dc().end(), now.dc.begin());
+  starts_.push_back(now);
+}
+
+bool SeekNotes::row(Pass& pass, BlockSink& sink) {
+  const int columns = frame_->mcu_columns, step = step_ == 0 ? columns : step_;
+  start(pass);
+  for (int column = 0; column < columns; column += step) {
+    const Predictors before = pass.dc();
+    const uint64_t from = pass.coded_bits();
+    if (!pass.decode(rows_, column, std::min(step, columns - column), sink)) return false;
+    if (column + step >= columns) continue;
+    Checkpoint entry{pass.coded_bits() - from, {}};
+    for (int c = 0; c < kMaxComponents; ++c) entry.dc[c] = static_cast<int16_t>(pass.dc()[c] - before[c]);  // wraps
+    entries_.push_back(entry);
+  }
+  if (++rows_ == frame_->mcu_rows) start(pass);
+  return true;
+}
+
+bool SeekNotes::rest(Pass& pass) {
+  Discard sink(frame_->mcu_blocks);
+  while (rows_ < frame_->mcu_rows)
+    if (!row(pass, sink)) return false;
+  return true;
+}
+
+std::vector<uint8_t> SeekNotes::pack(Bytes bytes, uint64_t file_hash) const {
+  Range starts(starts_);
+  const Range entries(entries_);
+  starts.bit_width = static_cast<int>(std::bit_width(starts_.back().bit));  // stored as they are: the first is 0
+  std::vector<uint8_t> out;
+  Writer to(out);
+  write_header(to, bytes, file_hash, *frame_, step_, starts, entries);
+  const size_t per_row = entries_.size() / rows_;
+  for (int row = 0; row <= rows_; ++row) {
+    to.checkpoint(starts_[row], starts, 0, frame_->components);
+    for (size_t n = 0; row < rows_ && n < per_row; ++n)
+      to.checkpoint(entries_[row * per_row + n], entries, entries.least_bit, frame_->components);
+  }
+  to.end_bits();
+  to.number(seek::hash(out), seek::kSeal);
+  return out;
+}
+
+void SeekNotes::trim(size_t keep) {
+  for (auto* notes : {&starts_, &entries_})
+    if (notes->capacity() * sizeof(Checkpoint) > keep) std::vector<Checkpoint>().swap(*notes);
+}
+
+}  // namespace fl::jpeg

@@ -1,0 +1,42 @@
+// Checkpoints for a seek index, noted while the scan is decoded in order: by whoever needs its blocks anyway, or alone.
+#pragma once
+
+#include <vector>
+
+#include "jpeg/entropy_pass.h"
+
+namespace fl::jpeg {
+
+class SeekNotes {
+ public:
+  // step: MCUs per entry, 0: rows only. The frame must live until `pack`; it has no restart markers.
+  void begin(const Frame& frame, int step);
+
+  // The next MCU row, all of it. False: pass.why() says why.
+  bool row(Pass& pass, BlockSink& sink);
+  bool rest(Pass& pass);  // the rows that are left; their blocks are thrown away
+
+  bool complete() const { return frame_ != nullptr && rows_ == frame_->mcu_rows; }  // every row is noted
+
+  // The index, once complete. file_hash: XXH3 of `bytes`.
+  std::vector<uint8_t> pack(Bytes bytes, uint64_t file_hash) const;
+
+  // One giant image must not hold its memory for the rest of the run.
+  void trim(size_t keep);  // bytes
+
+  struct Checkpoint {
+    uint64_t bit;  // of a row's start: of the file from the scan on; else coded bits since the one before
+    std::array<int, kMaxComponents> dc;  // of a row's start; else since the one before
+  };
+
+ private:
+  void start(Pass& pass);
+
+  const Frame* frame_ = nullptr;
+  int step_ = 0;                     // as the index says
+  int rows_ = 0;                     // noted
+  std::vector<Checkpoint> starts_;   // rows, and the scan's end
+  std::vector<Checkpoint> entries_;  // of all rows, without the rows' starts
+};
+
+}  // namespace fl::jpeg
