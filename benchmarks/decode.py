@@ -45,7 +45,7 @@ class Settings:
 
     def check(self) -> None:
         """Raise UsageError with everything that cannot be measured."""
-        problems = [f"size: {problem}" for problem in size_problems((self.size, self.size))]
+        problems = size_problems((self.size, self.size))
         if not 0 <= self.step <= seek_writer.MOST_STEP:
             problems.append(f"step: {self.step} (want 0 to {seek_writer.MOST_STEP} MCUs per entry); the default is {seek_writer.STEP}")
         if self.repetitions < 1:
@@ -64,13 +64,16 @@ def run(data: str, name: str, settings: Settings, progress: Callable[[int], Any]
     with pinned(cores[0]), ExitStack() as stack:
         runs: dict[str, Callable[[], float]] = {key(work, variant): passes for work, variant, passes in variants}
         plain = next(passes for work, variant, passes in variants if (work, variant) == (RANDOM, INDEX))
-        runs |= {clock_key(count): clock for count, clock in clocks(plain, cores, stack)}
-        advance = stack.enter_context(progress(len(variants) + len(runs) * settings.repetitions))
+        timed = {clock_key(count): clock for count, clock in clocks(plain, cores, stack)}
+        advance = stack.enter_context(progress((len(runs) + len(timed)) * (settings.repetitions + 1)))
         expected: dict[str, list[int]] = {}
         for work, variant, passes in variants:
             check_pixels(key(work, variant), passes, expected)
             advance()
-        found = interleaved(runs, settings.repetitions, advance)
+        for clock in timed.values():
+            clock()  # dropped
+            advance()
+        found = interleaved(runs | timed, settings.repetitions, advance)
     times: Times = {}
     for work, variant, passes in variants:
         times.setdefault(work, {})[variant] = np.stack(passes.times)

@@ -53,7 +53,7 @@ def test_options_that_make_no_sense_are_refused_together(command, folder):
     done = command("-m", "benchmarks", "decode", "--data", folder, "--size", "0", "--step", "65536", "--repetitions", "0")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
-        "benchmarks: size: size is (0, 0), want whole numbers from 1 to 16384 px",
+        "benchmarks: size is (0, 0), want whole numbers from 1 to 16384 px",
         "benchmarks: step: 65536 (want 0 to 65535 MCUs per entry); the default is 8",
         "benchmarks: repetitions: 0 (want 1 or more); 5 or more give a useful interval",
     ]
