@@ -1,12 +1,13 @@
-"""`python -m benchmarks NAME`: loader, gpu, plot, table. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
+"""`python -m benchmarks NAME`: loader, decode, gpu, plot, table. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import device, loader, plot, row, table
+from benchmarks import decode, device, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     measuring.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as a table")
     measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
+    add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
@@ -45,22 +47,45 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
-def add_loader(verb: argparse.ArgumentParser) -> None:
+def add_data(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--data", help="folder of classes; without it, generated images")
     verb.add_argument("--name", help="what to call the data in the results; default: the folder's name")
+
+
+def add_loader(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
     verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="workers, and cores for all of a loader")
     verb.add_argument("--outputs", nargs="+", default=list(loader.OUTPUTS), help="uint8 (PILToTensor), float32 (ToTensor, Normalize)")
     verb.add_argument("--batch-size", type=int, default=64)
     verb.set_defaults(run=run_loader)
 
 
-def run_loader(given: argparse.Namespace) -> None:
-    settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+def add_decode(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
+    verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
+    verb.add_argument("--step", type=int, default=decode.Settings.step, help="MCUs per entry of the seek index, 0: rows only")
+    verb.set_defaults(run=run_decode)
+
+
+@contextmanager
+def images_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """The folder to measure on, and what to call it."""
     with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
         folder = given.data or make_images(Path(scratch) / "images")
-        name = given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
-        with progress("loader", loader.epochs(settings), "epochs") as advance:
-            show(loader.run(folder, name, settings, advance), given)
+        yield folder, given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
+
+
+def run_loader(given: argparse.Namespace) -> None:
+    settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
+        show(loader.run(folder, name, settings, advance), given)
+
+
+def run_decode(given: argparse.Namespace) -> None:
+    settings = decode.Settings(given.size, given.step, given.repetitions)
+    settings.check()  # before images are made
+    with images_of(given) as (folder, name):
+        show(decode.run(folder, name, settings, lambda total: progress("decode", total, "passes")), given)
 
 
 def run_gpu(given: argparse.Namespace) -> None:
@@ -89,7 +114,7 @@ def make_images(folder: Path) -> str:
 def show(found: Sequence[row.Row], given: argparse.Namespace) -> None:
     if not given.no_save:
         row.save(given.results / f"{found[0].benchmark}.jsonl", found)
-    print("\n".join(map(row.line, found)) if given.json else table.markdown(found))
+    print("\n".join(map(row.line, found)) if given.json else table.every(found))
 
 
 if __name__ == "__main__":

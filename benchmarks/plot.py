@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import row
 from benchmarks.row import Row
 from benchmarks.table import footnote
 from fastload.errors import UsageError
 
 COLOURS = ("#9aa0a6", "#1f77b4", "#2ca02c", "#d62728")  # the reference is grey
+MOST_COLUMNS = 4  # standing bars of a panel: more names do not fit below
 
 
 def draw(rows: Sequence[Row], where: Path) -> list[Path]:
-    """Write where.png and where.svg; one panel per setting, one bar per variant, whiskers from lowest to highest."""
+    """Write where.png and where.svg of the main table; one panel per setting, one bar per variant, whiskers from lowest to highest."""
+    rows = row.tables(rows).get("", [])
     if not rows:
         raise UsageError(f"plot: {where.with_suffix('.jsonl')} has no rows; run that benchmark first")
     import matplotlib as mpl
@@ -22,14 +25,11 @@ def draw(rows: Sequence[Row], where: Path) -> list[Path]:
     from matplotlib import pyplot as plt
 
     names = [name for name in rows[0].settings if len({str(r.settings.get(name)) for r in rows}) > 1]
-    panels = list(dict.fromkeys(tuple(r.settings.get(name) for name in names) for r in rows))
-    figure, axes = plt.subplots(1, len(panels), figsize=(max(5, 2.6 * len(panels)), 4), sharey=True, squeeze=False)
-    for axis, panel in zip(axes[0], panels, strict=True):
-        _bars(axis, [r for r in rows if tuple(r.settings.get(name) for name in names) == panel])
-        axis.set_title("\n".join(f"{name} {value}" for name, value in zip(names, panel, strict=True)), fontsize=9)
-    axes[0][0].set_ylabel("images/s")
+    panels: dict[str, list[Row]] = {}
+    for r in rows:
+        panels.setdefault("\n".join(f"{name} {r.settings.get(name)}" for name in names), []).append(r)
+    figure = (_columns if max(map(len, panels.values())) <= MOST_COLUMNS else _lines)(plt, panels)
     figure.text(0.01, 0.01, footnote(rows), fontsize=5, wrap=True)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
     paths = [where.with_suffix(end) for end in (".png", ".svg")]
     for path in paths:
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
@@ -37,9 +37,43 @@ def draw(rows: Sequence[Row], where: Path) -> list[Path]:
     return paths
 
 
-def _bars(axis: Any, rows: Sequence[Row]) -> None:
-    for place, r in enumerate(rows):
-        whiskers = [[r.median - r.low], [r.high - r.median]]
-        axis.bar(place, r.median, color=COLOURS[place % len(COLOURS)], yerr=whiskers, capsize=3)
-        axis.annotate(f"{r.median:,.0f}", (place, r.high), ha="center", va="bottom", fontsize=8)
-    axis.set_xticks(range(len(rows)), [r.variant for r in rows], rotation=20, ha="right", fontsize=7)
+def _columns(plt: Any, panels: dict[str, list[Row]]) -> Any:
+    """Panels side by side, on one scale."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(max(5, 2.6 * len(panels)), 4), sharey=True, squeeze=False)
+    for axis, (title, rows) in zip(axes[0], panels.items(), strict=True):
+        for place, r in enumerate(rows):
+            axis.bar(place, r.median, color=COLOURS[place % len(COLOURS)], yerr=_whiskers(r), capsize=3)
+            axis.annotate(f"{r.median:,.0f}", (place, r.high), ha="center", va="bottom", fontsize=8)
+        axis.set_xticks(range(len(rows)), [r.variant for r in rows], rotation=20, ha="right", fontsize=7)
+        axis.set_title(title, fontsize=9)
+    axes[0][0].set_ylabel("images/s")
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    return figure
+
+
+def _lines(plt: Any, panels: dict[str, list[Row]]) -> Any:
+    """Panels one below the other, each on its own scale, bars lying: room for many variants with long names."""
+    counts = [len(rows) for rows in panels.values()]
+    height = 0.24 * sum(counts) + 0.6 * len(panels) + 0.4  # inches
+    ratios = {"height_ratios": counts}
+    figure, axes = plt.subplots(len(panels), 1, figsize=(8, height), squeeze=False, gridspec_kw=ratios)
+    for axis, (title, rows) in zip(axes[:, 0], panels.items(), strict=True):
+        for place, r in enumerate(rows):
+            colour = COLOURS[1 if r.variant.startswith("fastload") else 0]
+            axis.barh(place, r.median, color=colour, xerr=_whiskers(r), capsize=2)
+            label = f"{r.median:,.0f}" + ("" if r.ratio is None else f"  ×{r.ratio:.2f}")
+            axis.annotate(label, (r.high, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7)
+        axis.set_yticks(range(len(rows)), [r.variant for r in rows], fontsize=7)
+        axis.set_title(title.replace("\n", ", "), fontsize=8, loc="left")
+        axis.tick_params(axis="x", labelsize=6)
+        axis.invert_yaxis()  # the first row on top
+        axis.margins(x=0.15)  # for the label of the longest bar
+        axis.xaxis.set_major_formatter("{x:,.0f}")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[-1, 0].set_xlabel("images/s", fontsize=7)
+    figure.tight_layout(rect=(0, 0.35 / height, 1, 1))
+    return figure
+
+
+def _whiskers(r: Row) -> list[list[float]]:
+    return [[r.median - r.low], [r.high - r.median]]

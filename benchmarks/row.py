@@ -86,3 +86,11 @@ def latest(rows: Iterable[Row]) -> list[Row]:
     """The rows of the last commit, machine and data in the file: what tables and plots show."""
     found = list(rows)
     return [row for row in found if (row.place, row.data) == (found[-1].place, found[-1].data)]
+
+
+def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows by the table that they belong to: "" is the main one, the others are named in the settings."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.settings.get("table", ""), []).append(row)
+    return found

@@ -3,6 +3,8 @@
 <!-- benchmarks: loader -->
 …replaced…
 <!-- /benchmarks -->
+
+`<!-- benchmarks: decode stages -->` takes the further table "stages" of decode.jsonl.
 """
 
 import re
@@ -13,48 +15,73 @@ from benchmarks import row
 from benchmarks.row import Row
 from fastload.errors import UsageError
 
-MARKERS = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+MARKERS = re.compile(r"(<!-- benchmarks: (\w+)(?: (\w+))? -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+
+
+def every(rows: Sequence[Row]) -> str:
+    """All tables of a benchmark, the main one first."""
+    return "\n".join((f"{name}:\n\n" if name else "") + markdown(part) for name, part in row.tables(rows).items())
 
 
 def markdown(rows: Sequence[Row]) -> str:
     """The table and, below it, what it was measured on."""
-    if not rows:
-        raise UsageError("table: no rows; run `python -m benchmarks loader` first")
     names = [name for name in rows[0].settings if len({str(r.settings.get(name)) for r in rows}) > 1]
     also = sorted({name for r in rows for name in r.also})
-    head = [*names, "variant", "images/s", "lowest to highest", "ratio (95 % CI)", *(name.replace("_", " ") for name in also)]
-    lines = [_line(head), _line("---:" if name not in {*names, "variant"} else "---" for name in head)]
+    compared = any(r.ratio is not None for r in rows)
+    figures = [*(["ratio (95 % CI)"] if compared else []), *(name.replace("_", " ") for name in also)]
+    lines = [_line([*names, "variant", "images/s", "lowest to highest", *figures])]
+    lines.append(_line([*["---"] * (len(names) + 1), *["---:"] * (len(figures) + 2)]))
     for r in rows:
-        figures = [_number(r.also[name]) if name in r.also else "" for name in also]
-        lines.append(_line([*(r.settings.get(name, "") for name in names), r.variant, _number(r.median), _range(r), _ratio(r), *figures]))
+        figures = [*([_ratio(r)] if compared else []), *(_number(r.also[name]) if name in r.also else "" for name in also)]
+        lines.append(_line([*(r.settings.get(name, "") for name in names), r.variant, _number(r.median), _range(r), *figures]))
     return "\n".join([*lines, "", footnote(rows)]) + "\n"
 
 
 def footnote(rows: Sequence[Row]) -> str:
     first = rows[0]
-    here, soft, pil = first.machine, first.software, first.software["pillow"]
-    shared = {name: value for name, value in first.settings.items() if len({str(r.settings.get(name)) for r in rows}) == 1}
+    here = first.machine
+    same = [name for name in first.settings if name != "table" and len({str(r.settings.get(name)) for r in rows}) == 1]
     data = first.data
     parts = [
         f"{here['gpu']}, {here['cpu']}" if first.benchmark == "gpu" else f"{here['cpu']}, {here['cores_usable']} cores",
         f"{data['name']}: {data['images']} images, {data['mean_bytes']} bytes and {data['mean_pixels']} px each on average" if data else "",
-        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shared.items()),
+        ", ".join(f"{name.replace('_', ' ')} {first.settings[name]}" for name in same),
         f"page cache {first.page_cache}",
         f"{first.repetitions} interleaved repetitions, medians",
         f"load average {first.load} before",
-        f"torch {soft['torch']}, torchvision {soft['torchvision']}, {pil['name']} {pil['version']} (libjpeg-turbo {pil['libjpeg_turbo']})",
+        _libraries(first),
         f"commit {first.commit[:12]}{' with changes' if first.dirty else ''}, {first.date}",
     ]
     return "; ".join(part for part in parts if part) + "."
 
 
+def _libraries(r: Row) -> str:
+    """Those that the numbers hang on."""
+    native, pil = r.software.get("native", {}), r.software["pillow"]
+    if r.benchmark == "decode":
+        return f"libjpeg-turbo {native['libjpeg-turbo']}, Highway {native['highway']}, compiler {native['compiler']}"
+    torch = f"torch {r.software['torch']}, torchvision {r.software['torchvision']}"
+    return f"{torch}, {pil['name']} {pil['version']} (libjpeg-turbo {pil['libjpeg_turbo']})"
+
+
 def update(path: Path, results: Path, *, check: bool = False) -> bool:
     """Put the tables into a file; True if that changes it. With check nothing is written."""
     text = path.read_text(encoding="utf-8")
-    new = MARKERS.sub(lambda found: found[1] + markdown(row.latest(row.read(results / f"{found[2]}.jsonl"))) + found[3], text)
+    new = MARKERS.sub(lambda found: found[1] + _between(results, found[2], found[3] or "") + found[4], text)
     if new != text and not check:
         path.write_text(new, encoding="utf-8")
     return new != text
+
+
+def _between(results: Path, benchmark: str, name: str) -> str:
+    rows = row.read(results / f"{benchmark}.jsonl")
+    if not rows:
+        raise UsageError(f"table: {benchmark} has no rows; run `python -m benchmarks {benchmark}` first")
+    found = row.tables(row.latest(rows))
+    if name not in found:
+        known = ", ".join(filter(None, found)) or "none"
+        raise UsageError(f"table: {benchmark} has no table {name} (want one of: {known}); mend the marker")
+    return markdown(found[name])
 
 
 def _line(cells: Iterable[object]) -> str:

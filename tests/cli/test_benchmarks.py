@@ -71,6 +71,56 @@ def test_the_table_goes_between_its_markers_and_stays(tmp_path):
     assert "commit 1a2b3c4d5e6f, 2026-01-01." in readme.read_text()
 
 
+def test_a_further_table_has_a_marker_of_its_own(tmp_path):
+    plain = dataclasses.replace(ROW, ratio=None, ratio_low=None, ratio_high=None)
+    stage = dataclasses.replace(plain, variant="entropy", settings={"table": "stages", "cores": 1}, also={"own_microseconds": 280.4})
+    row.save(tmp_path / "loader.jsonl", [ROW, stage])
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- benchmarks: loader stages -->\n<!-- /benchmarks -->\n<!-- benchmarks: loader -->\n<!-- /benchmarks -->\n")
+    assert table.update(readme, tmp_path)
+    first, second = readme.read_text().split("<!-- benchmarks: loader -->\n")
+    assert first.splitlines()[1:4] == [
+        "| variant | images/s | lowest to highest | own microseconds |",  # nothing is compared, so there is no ratio
+        "| --- | ---: | ---: | ---: |",
+        "| entropy | 2,000 | 1,900 to 2,100 | 280 |",
+    ]
+    assert "; cores 1; page cache warm;" in first
+    assert second.splitlines()[2] == "| fastload | 2,000 | 1,900 to 2,100 | 2.00 (1.90 to 2.10) |"
+    assert "entropy" not in second
+    assert table.every([ROW, stage]) == table.markdown([ROW]) + "\nstages:\n\n" + table.markdown([stage])
+
+
+@pytest.mark.parametrize(
+    ("marker", "text"),
+    [
+        ("loader cores", "table: loader has no table cores (want one of: stages); mend the marker"),
+        ("decode", "table: decode has no rows; run `python -m benchmarks decode` first"),
+    ],
+)
+def test_a_marker_without_rows_is_refused_and_nothing_is_written(tmp_path, marker, text):
+    stage = dataclasses.replace(ROW, settings={"table": "stages"})
+    row.save(tmp_path / "loader.jsonl", [ROW, stage])
+    readme = tmp_path / "README.md"
+    readme.write_text(f"<!-- benchmarks: loader -->\n<!-- /benchmarks -->\n<!-- benchmarks: {marker} -->\n<!-- /benchmarks -->\n")
+    before = readme.read_text()
+    with pytest.raises(UsageError) as error:
+        table.update(readme, tmp_path)
+    assert str(error.value) == text
+    assert readme.read_text() == before
+
+
+def test_a_plot_of_many_variants_has_a_name_and_a_ratio_for_each(command, tmp_path):
+    pytest.importorskip("matplotlib")
+    many = [dataclasses.replace(ROW, variant=f"variant {number}", ratio=1.5 + number) for number in range(6)]
+    stage = dataclasses.replace(ROW, variant="a stage", settings={"table": "stages"})
+    row.save(tmp_path / "loader.jsonl", [*many, stage])
+    done = command("-m", "benchmarks", "plot", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    drawn = (tmp_path / "loader.svg").read_text()
+    assert all(f"variant {number}<" in drawn and f"2,000  ×{1.5 + number:.2f}<" in drawn for number in range(6))
+    assert "a stage" not in drawn  # only the main table is drawn
+
+
 def test_a_plot_is_a_png_and_an_svg(command, tmp_path):
     pytest.importorskip("matplotlib")
     row.save(tmp_path / "loader.jsonl", [ROW])
