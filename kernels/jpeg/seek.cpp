@@ -21,11 +21,6 @@ namespace {
 uint64_t u64(Reader& in, size_t at) { return in.u32(at) | uint64_t{in.u32(at + 4)} << 32; }
 int i16(Reader& in, size_t at) { return static_cast<int16_t>(in.u16(at)); }
 
-// DC values wrap, so that every packed number is one.
-int16_t add(int16_t base, int least, uint64_t packed) {
-  return static_cast<int16_t>(base + least + static_cast<int>(packed));
-}
-
 // The last segment may stop where the region does: that it begins where it says, the one before has proved by ending
 // there.
 void cut_last(int first, int last, std::vector<Segment>& segments) {
@@ -62,14 +57,12 @@ std::string SeekIndex::read_header(const Frame& frame) {
   entries_ = seek::entries_per_row(columns_, step_);
   widths_.bit = static_cast<int>(in.u8(36));
   widths_.length = static_cast<int>(in.u8(37));
-  least_length_ = in.u32(44);
+  least_length_ = in.u32(41);
   bool fits = widths_.bit <= seek::kMaxBitWidth && widths_.length <= seek::kMaxLengthWidth;
   for (int c = 0; c < components_; ++c) {
     widths_.dc[c] = static_cast<int>(in.u8(38 + c));
-    widths_.step[c] = static_cast<int>(in.u8(41 + c));
-    least_dc_[c] = i16(in, 48 + 2 * c);
-    least_step_[c] = i16(in, 54 + 2 * c);
-    fits &= widths_.dc[c] <= seek::kMaxDcWidth && widths_.step[c] <= seek::kMaxDcWidth;
+    least_dc_[c] = i16(in, 45 + 2 * c);
+    fits &= widths_.dc[c] <= seek::kMaxDcWidth;
   }
   const uint64_t start_bits = widths_.start_bits(components_), entry_bits = widths_.entry_bits(components_);
   const uint64_t bits = (rows_ + 1) * start_bits + rows_ * (entries_ - 1) * entry_bits;
@@ -89,11 +82,19 @@ uint64_t SeekIndex::take(uint64_t& at, int width) const {
   return value;
 }
 
+// Every packed number is some value: they wrap.
+Predictors SeekIndex::take_dc(uint64_t& at) const {
+  Predictors dc{};
+  for (int c = 0; c < components_; ++c)
+    dc[c] = static_cast<int16_t>(least_dc_[c] + static_cast<int>(take(at, widths_.dc[c])));
+  return dc;
+}
+
 bool SeekIndex::start(int row, Start& out, uint64_t& at) const {
   const uint64_t record = widths_.start_bits(components_) + (entries_ - 1) * uint64_t(widths_.entry_bits(components_));
   at = row * record;
   out.bit = take(at, widths_.bit);
-  for (int c = 0; c < components_; ++c) out.dc[c] = add(0, least_dc_[c], take(at, widths_.dc[c]));
+  out.dc = take_dc(at);
   return out.bit <= 8 * uint64_t{file_size_ - scan_};
 }
 
@@ -121,8 +122,7 @@ bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t e
     segment.count = std::min(step, columns_ - column);
     if (column + step < columns_) {
       segment.end += least_length_ + take(at, widths_.length);
-      for (int c = 0; c < components_; ++c)
-        segment.dc_end[c] = add(segment.dc[c], least_step_[c], take(at, widths_.step[c]));
+      segment.dc_end = take_dc(at);
     } else {
       segment.end = end;
       segment.dc_end = next_row.dc;

@@ -1,14 +1,14 @@
 // The seek index: where in a JPEG's scan decoding can begin, so that a crop costs no more than its own tiles.
 //
-// For each MCU row: the place in the file (bit) and the DC predictors; within the row every `step` MCUs: by how many
-// coded bits and DC values further. A row is one record of fixed size, packed bit by bit, so any row is found at once.
+// For each MCU row: the place in the file (bit) and the DC predictors; within the row every `step` MCUs: how many coded
+// bits further, and the DC predictors there. These are whole, not steps, so that a wrong one fits nothing that is
+// decoded before it or behind it. A row is one record of fixed size, packed bit by bit, so any row is found at once.
 //
 //   byte  0 "FLSI" · 4 version · 5 components · 6 u16 step (0: rows only) · 8 u16 MCU rows · 10 u16 MCUs per row
 //        12 u64 file size · 20 u64 XXH3 of the file · 28 u64 XXH3 of the bytes before the scan
-//        36 u8 width of a row's bit · 37 u8 width of a length · 38 u8[3] width of DC · 41 u8[3] width of DC steps
-//        44 u32 least length · 48 i16[3] least DC · 54 i16[3] least DC step
-//        60 records of (bit of the file from the scan on, DC of each component, then per entry: length, DC step of
-//        each)
+//        36 u8 width of a row's bit · 37 u8 width of a length · 38 u8[3] width of DC
+//        41 u32 least length · 45 i16[3] least DC
+//        51 records of (bit of the file from the scan on, DC of each component, then per entry: length, DC of each)
 //           and one without entries for the scan's end; at the end of the index: u64 XXH3 of all before
 // All numbers little-endian; every packed number is stored less its least.
 #pragma once
@@ -57,13 +57,14 @@ class SeekIndex {
   std::string read_header(const Frame& frame);
   bool start(int row, Start& out, uint64_t& at) const;  // at: then the bit of the index where the entries begin
   uint64_t take(uint64_t& at, int width) const;
+  Predictors take_dc(uint64_t& at) const;
 
   Bytes index_;
   size_t scan_ = 0, file_size_ = 0;  // bytes
   int components_ = 0, rows_ = 0, columns_ = 0, step_ = 0, entries_ = 0;
   seek::Widths widths_;
   uint64_t least_length_ = 0;
-  std::array<int, kMaxComponents> least_dc_{}, least_step_{};
+  std::array<int, kMaxComponents> least_dc_{};
 };
 
 }  // namespace fl::jpeg

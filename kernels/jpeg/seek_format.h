@@ -2,31 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 #include "jpeg/frame.h"
 
 namespace fl::jpeg::seek {
 
 constexpr char kMagic[] = "FLSI";
-constexpr int kVersion = 1;
-constexpr size_t kHeader = 60, kSeal = 8;                                 // bytes
+constexpr int kVersion = 2;
+constexpr size_t kHeader = 51, kSeal = 8;                                 // bytes
 constexpr int kMaxBitWidth = 40, kMaxLengthWidth = 32, kMaxDcWidth = 16;  // bits
 
 // Packed numbers of one row, and of the scan's end.
 struct Widths {
   int bit = 0, length = 0;
-  std::array<int, kMaxComponents> dc{}, step{};
+  std::array<int, kMaxComponents> dc{};
 
-  int start_bits(int components) const {
-    int sum = bit;
-    for (int c = 0; c < components; ++c) sum += dc[c];
-    return sum;
-  }
-  int entry_bits(int components) const {
-    int sum = length;
-    for (int c = 0; c < components; ++c) sum += step[c];
-    return sum;
-  }
+  int dc_bits(int components) const { return std::accumulate(dc.begin(), dc.begin() + components, 0); }
+  int start_bits(int components) const { return bit + dc_bits(components); }
+  int entry_bits(int components) const { return length + dc_bits(components); }
 };
 
 // Checkpoints of a row, its start included.

@@ -23,23 +23,29 @@ class Discard final : public BlockSink {
   int mcu_blocks_;
 };
 
-// Least value and width of each number of some checkpoints.
-struct Range {
-  uint64_t least_bit = 0;
-  int bit_width = 0;
-  std::array<int, kMaxComponents> least_dc{}, dc_width{};
+// What the packed numbers count from, and how wide they are.
+struct Ranges {
+  uint64_t least_length = 0;
+  std::array<int, kMaxComponents> least_dc{};
+  seek::Widths widths;
 
-  explicit Range(const std::vector<Checkpoint>& of) {
-    if (of.empty()) return;
+  Ranges(const std::vector<Checkpoint>& starts, const std::vector<Checkpoint>& entries) {
+    widths.bit = static_cast<int>(std::bit_width(starts.back().bit));  // stored as they are: the first is 0
     const auto by_bit = [](const Checkpoint& a, const Checkpoint& b) { return a.bit < b.bit; };
-    const auto [low, high] = std::minmax_element(of.begin(), of.end(), by_bit);
-    least_bit = low->bit;
-    bit_width = static_cast<int>(std::bit_width(high->bit - low->bit));
+    const auto [low, high] = std::minmax_element(entries.begin(), entries.end(), by_bit);
+    if (low != entries.end()) {
+      least_length = low->bit;
+      widths.length = static_cast<int>(std::bit_width(high->bit - low->bit));
+    }
     for (int c = 0; c < kMaxComponents; ++c) {
-      const auto by_dc = [c](const Checkpoint& a, const Checkpoint& b) { return a.dc[c] < b.dc[c]; };
-      const auto [least, most] = std::minmax_element(of.begin(), of.end(), by_dc);
-      least_dc[c] = least->dc[c];
-      dc_width[c] = static_cast<int>(std::bit_width(static_cast<unsigned>(most->dc[c] - least->dc[c])));
+      int least = starts.front().dc[c], most = least;
+      for (const auto* some : {&starts, &entries})
+        for (const Checkpoint& one : *some) {
+          least = std::min<int>(least, one.dc[c]);
+          most = std::max<int>(most, one.dc[c]);
+        }
+      least_dc[c] = least;
+      widths.dc[c] = static_cast<int>(std::bit_width(static_cast<unsigned>(most - least)));
     }
   }
 };
@@ -61,9 +67,9 @@ class Writer {
     count_ = 0;
     held_ = 0;
   }
-  void checkpoint(const Checkpoint& from, const Range& range, uint64_t least_bit, int components) {
-    bits(from.bit - least_bit, range.bit_width);
-    for (int c = 0; c < components; ++c) bits(static_cast<uint64_t>(from.dc[c] - range.least_dc[c]), range.dc_width[c]);
+  void dc(const Predictors& values, const Ranges& ranges, int components) {
+    for (int c = 0; c < components; ++c)
+      bits(static_cast<uint64_t>(values[c] - ranges.least_dc[c]), ranges.widths.dc[c]);
   }
 
  private:
@@ -72,8 +78,7 @@ class Writer {
   int count_ = 0;  // bits in held_; fewer than 8 between two calls
 };
 
-void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& frame, int step, const Range& starts,
-                  const Range& entries) {
+void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& frame, int step, const Ranges& ranges) {
   for (int i = 0; i < 4; ++i) to.number(static_cast<uint8_t>(seek::kMagic[i]), 1);
   to.number(seek::kVersion, 1);
   to.number(frame.components, 1);
@@ -83,13 +88,11 @@ void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& fram
   to.number(bytes.size(), 8);
   to.number(file_hash, 8);
   to.number(seek::hash(bytes.first(frame.scan)), 8);
-  to.number(starts.bit_width, 1);
-  to.number(entries.bit_width, 1);
-  for (const int width : starts.dc_width) to.number(width, 1);
-  for (const int width : entries.dc_width) to.number(width, 1);
-  to.number(entries.least_bit, 4);
-  for (const int least : starts.least_dc) to.number(static_cast<uint16_t>(least), 2);
-  for (const int least : entries.least_dc) to.number(static_cast<uint16_t>(least), 2);
+  to.number(ranges.widths.bit, 1);
+  to.number(ranges.widths.length, 1);
+  for (const int width : ranges.widths.dc) to.number(width, 1);
+  to.number(ranges.least_length, 4);
+  for (const int least : ranges.least_dc) to.number(static_cast<uint16_t>(least), 2);
 }
 
 }  // namespace
@@ -104,22 +107,16 @@ void SeekNotes::begin(const Frame& frame, int step) {
 
 void SeekNotes::start(Pass& pass) {
   const FilePlace place = pass.place();
-  Checkpoint now{8 * uint64_t{place.byte - frame_->scan} + place.bit, {}};
-  std::copy(pass.dc().begin(), pass.dc().end(), now.dc.begin());
-  starts_.push_back(now);
+  starts_.push_back({8 * uint64_t{place.byte - frame_->scan} + place.bit, pass.dc()});
 }
 
 bool SeekNotes::row(Pass& pass, BlockSink& sink) {
   const int columns = frame_->mcu_columns, step = step_ == 0 ? columns : step_;
   start(pass);
   for (int column = 0; column < columns; column += step) {
-    const Predictors before = pass.dc();
     const uint64_t from = pass.coded_bits();
     if (!pass.decode(rows_, column, std::min(step, columns - column), sink)) return false;
-    if (column + step >= columns) continue;
-    Checkpoint entry{pass.coded_bits() - from, {}};
-    for (int c = 0; c < kMaxComponents; ++c) entry.dc[c] = static_cast<int16_t>(pass.dc()[c] - before[c]);  // wraps
-    entries_.push_back(entry);
+    if (column + step < columns) entries_.push_back({pass.coded_bits() - from, pass.dc()});
   }
   if (++rows_ == frame_->mcu_rows) start(pass);
   return true;
@@ -133,17 +130,19 @@ bool SeekNotes::rest(Pass& pass) {
 }
 
 std::vector<uint8_t> SeekNotes::pack(Bytes bytes, uint64_t file_hash) const {
-  Range starts(starts_);
-  const Range entries(entries_);
-  starts.bit_width = static_cast<int>(std::bit_width(starts_.back().bit));  // stored as they are: the first is 0
+  const Ranges ranges(starts_, entries_);
   std::vector<uint8_t> out;
   Writer to(out);
-  write_header(to, bytes, file_hash, *frame_, step_, starts, entries);
+  write_header(to, bytes, file_hash, *frame_, step_, ranges);
   const size_t per_row = entries_.size() / rows_;
   for (int row = 0; row <= rows_; ++row) {
-    to.checkpoint(starts_[row], starts, 0, frame_->components);
-    for (size_t n = 0; row < rows_ && n < per_row; ++n)
-      to.checkpoint(entries_[row * per_row + n], entries, entries.least_bit, frame_->components);
+    to.bits(starts_[row].bit, ranges.widths.bit);
+    to.dc(starts_[row].dc, ranges, frame_->components);
+    for (size_t n = 0; row < rows_ && n < per_row; ++n) {
+      const Checkpoint& entry = entries_[row * per_row + n];
+      to.bits(entry.bit - ranges.least_length, ranges.widths.length);
+      to.dc(entry.dc, ranges, frame_->components);
+    }
   }
   to.end_bits();
   to.number(seek::hash(out), seek::kSeal);

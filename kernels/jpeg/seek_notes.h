@@ -26,7 +26,7 @@ class SeekNotes {
 
   struct Checkpoint {
     uint64_t bit;  // of a row's start: of the file from the scan on; else coded bits since the one before
-    std::array<int, kMaxComponents> dc;  // of a row's start; else since the one before
+    Predictors dc;
   };
 
  private:
