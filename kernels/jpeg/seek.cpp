@@ -19,7 +19,11 @@ uint64_t hash(Bytes bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 namespace {
 
 uint64_t u64(Reader& in, size_t at) { return in.u32(at) | uint64_t{in.u32(at + 4)} << 32; }
-int i16(Reader& in, size_t at) { return static_cast<int16_t>(in.u16(at)); }
+
+int16_t sign_extended(uint64_t bits, int width) {
+  const uint64_t sign = width == 0 ? 0 : uint64_t{1} << (width - 1);
+  return static_cast<int16_t>(static_cast<int64_t>(bits ^ sign) - static_cast<int64_t>(sign));
+}
 
 // The last segment may stop where the region does: that it begins where it says, the one before has proved by ending
 // there.
@@ -61,7 +65,6 @@ std::string SeekIndex::read_header(const Frame& frame) {
   bool fits = widths_.bit <= seek::kMaxBitWidth && widths_.length <= seek::kMaxLengthWidth;
   for (int c = 0; c < components_; ++c) {
     widths_.dc[c] = static_cast<int>(in.u8(38 + c));
-    least_dc_[c] = i16(in, 45 + 2 * c);
     fits &= widths_.dc[c] <= seek::kMaxDcWidth;
   }
   const uint64_t start_bits = widths_.start_bits(components_), entry_bits = widths_.entry_bits(components_);
@@ -82,11 +85,9 @@ uint64_t SeekIndex::take(uint64_t& at, int width) const {
   return value;
 }
 
-// Every packed number is some value: they wrap.
 Predictors SeekIndex::take_dc(uint64_t& at) const {
   Predictors dc{};
-  for (int c = 0; c < components_; ++c)
-    dc[c] = static_cast<int16_t>(least_dc_[c] + static_cast<int>(take(at, widths_.dc[c])));
+  for (int c = 0; c < components_; ++c) dc[c] = sign_extended(take(at, widths_.dc[c]), widths_.dc[c]);
   return dc;
 }
 

@@ -7,10 +7,10 @@
 //   byte  0 "FLSI" · 4 version · 5 components · 6 u16 step (0: rows only) · 8 u16 MCU rows · 10 u16 MCUs per row
 //        12 u64 file size · 20 u64 XXH3 of the file · 28 u64 XXH3 of the bytes before the scan
 //        36 u8 width of a row's bit · 37 u8 width of a length · 38 u8[3] width of DC
-//        41 u32 least length · 45 i16[3] least DC
-//        51 records of (bit of the file from the scan on, DC of each component, then per entry: length, DC of each)
+//        41 u32 least length
+//        45 records of (bit of the file from the scan on, DC of each component, then per entry: length, DC of each)
 //           and one without entries for the scan's end; at the end of the index: u64 XXH3 of all before
-// All numbers little-endian; every packed number is stored less its least.
+// All numbers little-endian; lengths are stored less the least one, DC in two's complement.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,6 @@ class SeekIndex {
   int components_ = 0, rows_ = 0, columns_ = 0, step_ = 0, entries_ = 0;
   seek::Widths widths_;
   uint64_t least_length_ = 0;
-  std::array<int, kMaxComponents> least_dc_{};
 };
 
 }  // namespace fl::jpeg

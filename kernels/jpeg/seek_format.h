@@ -10,7 +10,7 @@ namespace fl::jpeg::seek {
 
 constexpr char kMagic[] = "FLSI";
 constexpr int kVersion = 2;
-constexpr size_t kHeader = 51, kSeal = 8;                                 // bytes
+constexpr size_t kHeader = 45, kSeal = 8;                                 // bytes
 constexpr int kMaxBitWidth = 40, kMaxLengthWidth = 32, kMaxDcWidth = 16;  // bits
 
 // Packed numbers of one row, and of the scan's end.

@@ -23,30 +23,30 @@ class Discard final : public BlockSink {
   int mcu_blocks_;
 };
 
-// What the packed numbers count from, and how wide they are.
+// What lengths count from, and how wide the packed numbers are.
 struct Ranges {
   uint64_t least_length = 0;
-  std::array<int, kMaxComponents> least_dc{};
   seek::Widths widths;
 
   Ranges(const std::vector<Checkpoint>& starts, const std::vector<Checkpoint>& entries) {
-    widths.bit = static_cast<int>(std::bit_width(starts.back().bit));  // stored as they are: the first is 0
+    widths.bit = static_cast<int>(std::bit_width(starts.back().bit));
     const auto by_bit = [](const Checkpoint& a, const Checkpoint& b) { return a.bit < b.bit; };
     const auto [low, high] = std::minmax_element(entries.begin(), entries.end(), by_bit);
     if (low != entries.end()) {
       least_length = low->bit;
       widths.length = static_cast<int>(std::bit_width(high->bit - low->bit));
     }
-    for (int c = 0; c < kMaxComponents; ++c) {
-      int least = starts.front().dc[c], most = least;
-      for (const auto* some : {&starts, &entries})
-        for (const Checkpoint& one : *some) {
-          least = std::min<int>(least, one.dc[c]);
-          most = std::max<int>(most, one.dc[c]);
-        }
-      least_dc[c] = least;
-      widths.dc[c] = static_cast<int>(std::bit_width(static_cast<unsigned>(most - least)));
-    }
+    for (const auto* some : {&starts, &entries})
+      for (const Checkpoint& one : *some) widen(one.dc);
+  }
+
+ private:
+  // One bit for the sign.
+  void widen(const Predictors& dc) {
+    for (int c = 0; c < kMaxComponents; ++c)
+      if (dc[c] != 0)
+        widths.dc[c] = std::max(
+            widths.dc[c], 1 + static_cast<int>(std::bit_width(static_cast<unsigned>(dc[c] < 0 ? ~dc[c] : dc[c]))));
   }
 };
 
@@ -69,7 +69,7 @@ class Writer {
   }
   void dc(const Predictors& values, const Ranges& ranges, int components) {
     for (int c = 0; c < components; ++c)
-      bits(static_cast<uint64_t>(values[c] - ranges.least_dc[c]), ranges.widths.dc[c]);
+      bits(static_cast<uint16_t>(values[c]) & ((1u << ranges.widths.dc[c]) - 1), ranges.widths.dc[c]);
   }
 
  private:
@@ -92,7 +92,6 @@ void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& fram
   to.number(ranges.widths.length, 1);
   for (const int width : ranges.widths.dc) to.number(width, 1);
   to.number(ranges.least_length, 4);
-  for (const int least : ranges.least_dc) to.number(static_cast<uint16_t>(least), 2);
 }
 
 }  // namespace
