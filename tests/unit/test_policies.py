@@ -9,7 +9,9 @@ from torchvision.transforms import autoaugment
 from fastload.errors import PipelineError
 from fastload.spec import Spec
 from fastload.transforms import ColOut, RandAugment, TrivialAugmentWide, pil
-from fastload.transforms.policies import CODE, CODES, COMPOSER_ALL
+from fastload.transforms.definitions.composer import ALL as COMPOSER_ALL
+from fastload.transforms.definitions.torchvision import RAND
+from fastload.transforms.policies import CODE, CODES
 
 SIZES = np.array([[37, 53], [64, 48]], np.int32)  # height, width; px
 
@@ -24,22 +26,22 @@ def uniforms(op_index: int, count: int, bin_u: float = 0.0, side_u: float = 0.9)
 
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("magnitude", [0, 9, 15, 30])
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", RAND.names)
 def test_randaugment_has_torchvisions_magnitudes(name, magnitude, negative):
     magnitudes, signed = autoaugment.RandAugment()._augmentation_space(31, (37, 53))[name]
     value = float(magnitudes[magnitude]) if magnitudes.ndim else 0.0
     want = final(name, -value if signed and negative else value)
     op = RandAugment(1, magnitude)
-    assert tuple(programs(op, uniforms(CODE[name], 14, side_u=0.1 if negative else 0.9))[0, 0]) == (CODE[name], want)
+    assert tuple(programs(op, uniforms(CODE[name], 14, side_u=0.1 if negative else 0.9))[0, 0]) == (CODE[name], want, 0)
 
 
 @pytest.mark.parametrize("bin_", [0, 7, 15, 30])
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize("name", RAND.names)
 def test_trivialaugment_has_torchvisions_magnitudes(name, bin_):
     magnitudes, _ = autoaugment.TrivialAugmentWide()._augmentation_space(31)[name]
     want = final(name, float(magnitudes[bin_]) if magnitudes.ndim else 0.0)
     op = TrivialAugmentWide()
-    assert tuple(programs(op, uniforms(CODE[name], 14, bin_u=(bin_ + 0.5) / 31))[0, 0]) == (CODE[name], want)
+    assert tuple(programs(op, uniforms(CODE[name], 14, bin_u=(bin_ + 0.5) / 31))[0, 0]) == (CODE[name], want, 0)
 
 
 def final(name: str, magnitude: float) -> float:
@@ -56,7 +58,7 @@ def test_programs_run_as_torchvision_runs_them(op, make_image):
     u = np.random.default_rng(0).random((60, op.draws(Spec())))
     for program in op.params(u, np.repeat(SIZES[:1], 60, axis=0)).records:
         want = image
-        for code, argument in program:
+        for code, argument, _ in program:
             name = CODES[int(code)]
             magnitude = argument - 1.0 if name in ("Brightness", "Color", "Contrast", "Sharpness") else argument
             want = autoaugment._apply_op(want, name, magnitude, interpolation=mode, fill=None)
@@ -67,7 +69,7 @@ def test_programs_run_as_torchvision_runs_them(op, make_image):
 def test_ops_are_drawn_evenly(op):
     u = np.random.default_rng(5).random((100_000, op.draws(Spec())))
     records = op.params(u, np.repeat(SIZES[:1], len(u), axis=0)).records
-    names = COMPOSER_ALL if op.name == "RandAugment" and op.variant == "composer" else CODES
+    names = COMPOSER_ALL if op.definition else RAND.names
     counts = np.array([(records[:, 0, 0] == CODE[name]).sum() for name in names])
     assert counts.sum() == len(u)
     assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 40  # 13 degrees of freedom; p = 1e-4 lies at 39
@@ -91,7 +93,7 @@ def test_composers_ranges():
 def test_posterize_to_no_bits_is_black(make_image):
     image = Image.fromarray(make_image(9, 13, 0))
     op = RandAugment(1)
-    assert not np.asarray(pil.apply(op, image, np.array([[CODE["Posterize"], 0.0]]))).any()
+    assert not np.asarray(pil.apply(op, image, np.array([[CODE["Posterize"], 0.0, 0.0]]))).any()
 
 
 def test_colout_keeps_sorted_rows_and_columns():
