@@ -76,28 +76,36 @@ class RandomRotation(Warp):
     def params(self, u: Floats, sizes: Ints) -> Params:
         low, high = self.degrees
         centre = sizes[:, ::-1] / 2 if self.center is None else np.broadcast_to(np.array(self.center, np.float64), sizes.shape)
-        matrices = rotation((low + u[:, 0] * (high - low)) % 360.0, centre)
-        return _params(*(expand(matrices, sizes) if self.expand else (matrices, sizes)))
+        angle = (low + u[:, 0] * (high - low)) % 360.0
+        matrices = rotation(angle, centre)
+        right = (angle % 90 == 0) & (self.center is None)
+        return _params(*(expand(matrices, sizes, right) if self.expand else (matrices, sizes)))
 
 
 def rotation(angle: Floats, centre: Floats) -> Floats:
     """PIL's matrix for turning by `angle` (degrees [N]) about `centre` (float64 [N, 2], x and y): float64 [N, 8]."""
     turned = -np.radians(angle)
-    cos, sin = np.round(np.cos(turned), 15), np.round(np.sin(turned), 15)
+    # PIL rounds in decimal, which NumPy does not; the last bit decides pixels whose value is a tie.
+    cos, sin = (np.array([round(v, 15) for v in function(turned).tolist()]) for function in (np.cos, np.sin))
     x, y = centre.T
     zero = np.zeros_like(cos)
     columns = (cos, sin, cos * -x + sin * -y + x, -sin, cos, -sin * -x + cos * -y + y, zero, zero)
     return np.stack(columns, axis=1)
 
 
-def expand(matrices: Floats, sizes: Ints) -> tuple[Floats, Ints]:
-    """Affine matrices [N, 8] moved so that the whole image is seen, and the sizes int32 [N, 2] that this takes."""
+def expand(matrices: Floats, sizes: Ints, right: Any) -> tuple[Floats, Ints]:
+    """Affine matrices [N, 8] moved so that the whole image is seen, and the sizes int32 [N, 2] that this takes.
+
+    right (bool [N]): PIL turns by right angles without a pixel more; elsewhere the corners are rounded outwards.
+    """
     a, b, c, d, e, f, g, h = matrices.T
     height, width = sizes.T.astype(np.float64)
     corners = ((0, 0), (width, 0), (width, height), (0, height))
     found_x, found_y = (np.stack([p * x + q * y + r for x, y in corners]) for p, q, r in ((a, b, c), (d, e, f)))
     new_width = np.ceil(found_x.max(axis=0)) - np.floor(found_x.min(axis=0))
     new_height = np.ceil(found_y.max(axis=0)) - np.floor(found_y.min(axis=0))
+    new_width = np.where(right, np.abs(a) * width + np.abs(b) * height, new_width)
+    new_height = np.where(right, np.abs(b) * width + np.abs(a) * height, new_height)
     x, y = -(new_width - width) / 2, -(new_height - height) / 2
     moved = np.stack([a, b, a * x + b * y + c, d, e, d * x + e * y + f, g, h], axis=1)
     return moved, np.stack([new_height, new_width], axis=1).astype(np.int32)

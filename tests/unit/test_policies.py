@@ -1,5 +1,7 @@
 """AUGMENT policies and ColOut: torchvision's and Composer's definitions, number by number."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -48,6 +50,9 @@ def final(name: str, magnitude: float) -> float:
     """What torchvision's _apply_op makes of a magnitude, in policies.CODES' units."""
     if name in ("Brightness", "Color", "Contrast", "Sharpness"):
         return 1.0 + magnitude
+    if name.startswith("Shear"):  # through an angle, and back as the coefficient that PIL gets
+        angle = math.radians(math.degrees(math.atan(magnitude)))
+        return math.tan(angle) if name == "ShearX" else math.sin(angle) / math.cos(angle)
     return float(int(magnitude)) if name.startswith("Translate") else magnitude
 
 

@@ -5,6 +5,7 @@ them (transforms/autoaugment.py, data/auto_augment.py); v0 is TPU EfficientNet's
 Magnitudes of ops without an argument are 0.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -141,11 +142,18 @@ Solarize 1.0 5
 Desaturate 1.0 10
 GaussianBlurRand 1.0 10
 """)
+WITHOUT = ("AutoContrast", "Equalize", "Invert")  # ops without an argument
 TORCHVISION = {"imagenet": IMAGENET, "cifar10": CIFAR10, "svhn": SVHN}
 TIMM = {
     "original": (IMAGENET, "PosterizeOriginal"), "originalr": (IMAGENET, "PosterizeIncreasing"),
     "v0": (V0, "Posterize"), "v0r": (V0, "PosterizeIncreasing"), "3a": (THREE, "Posterize"),
 }  # fmt: skip
+
+
+def same(calls: Iterable[Iterable[Call]], policies: SubPolicies) -> bool:
+    """Whether they are the same calls, but for magnitudes that no op reads."""
+    read = tuple(tuple(call._replace(magnitude=0) if call.op in WITHOUT else call for call in pair) for pair in calls)
+    return read == policies
 
 
 def timm(name: str) -> SubPolicies:

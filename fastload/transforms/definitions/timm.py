@@ -27,6 +27,7 @@ AUGMIX = (
     "AutoContrast", "ColorIncreasing", "ContrastIncreasing", "BrightnessIncreasing", "SharpnessIncreasing", "Equalize", "Rotate",
     "PosterizeIncreasing", "SolarizeIncreasing", "ShearX", "ShearY", "TranslateXRel", "TranslateYRel",
 )  # fmt: skip
+NAMES = {*PLAIN, *INCREASING, "PosterizeOriginal", "Desaturate", "GaussianBlur", "GaussianBlurRand"}
 THREE = ("SolarizeIncreasing", "Desaturate", "GaussianBlur")  # DeiT III's
 # Weights of ops that are drawn without replacement, by the key "t".
 WEIGHTS: dict[str, dict[str, float]] = {

@@ -1,5 +1,6 @@
 """torchvision's augmentation spaces: ops by name and tables of magnitude bins. Source: torchvision 0.26, transforms/autoaugment.py."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,8 +75,8 @@ class Bins:
 def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) -> Floats:
     """Final arguments float64 [codes, N, depth] of every op at `bins` (int64 [N, depth]) of `count`."""
     values = np.zeros((len(CODES), *bins.shape))
-    for name in ("ShearX", "ShearY"):
-        values[CODE[name]] = sign * _linspace(space.shear, count)[bins]
+    for axis, name in enumerate(("ShearX", "ShearY")):
+        values[CODE[name]] = sign * _shears(space.shear, count)[axis][bins]
     for name, side in (("TranslateX", sizes[:, 1]), ("TranslateY", sizes[:, 0])):
         different, place = np.unique(side, return_inverse=True)
         tables = np.stack([_linspace(space.translate(int(px)), count) for px in different])
@@ -92,6 +93,13 @@ def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) 
 @lru_cache(maxsize=4096)
 def _linspace(top: float, count: int) -> Floats:
     return torch.linspace(0.0, top, count).double().numpy()
+
+
+@lru_cache(maxsize=16)
+def _shears(top: float, count: int) -> tuple[Floats, Floats]:
+    """torchvision takes factors through an angle in degrees: the last bit of a factor decides pixels whose value is a tie."""
+    angles = [math.radians(math.degrees(math.atan(factor))) for factor in _linspace(top, count).tolist()]
+    return np.array([math.tan(a) for a in angles]), np.array([math.sin(a) / math.cos(a) for a in angles])
 
 
 @lru_cache(maxsize=16)

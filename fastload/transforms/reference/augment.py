@@ -37,7 +37,7 @@ def _program(op: Program, image: Image.Image, record: Any) -> Image.Image:
 
 
 def _run(op: Program, start: Image.Image, program: Any) -> Image.Image:
-    image, total = start, np.zeros((), np.float32)
+    image, total = start, np.zeros(np.asarray(start).shape if (program[:, 0] >= MIXING).any() else (), np.float32)
     for code, argument, number in program.tolist():
         if code < MIXING:
             image = _one(op, image, CODES[int(code)], argument, Image.Resampling(int(number)))

@@ -34,9 +34,8 @@ def _center_crop(op: CenterCrop, image: Image.Image, record: Any) -> Image.Image
 def _window(op: Pad | RandomCrop, image: Image.Image, record: Any) -> Image.Image:
     top, left, height, width = (int(v) for v in record)
     if op.padding_mode == "constant":
-        inside = image.crop((max(left, 0), max(top, 0), min(left + width, image.width), min(top + height, image.height)))
         out = Image.new(image.mode, (width, height), colour(op.fill, image))
-        out.paste(inside, (max(-left, 0), max(-top, 0)))
+        out.paste(image, (-left, -top))
         return out
     rows = _sources(image.height, top, height, op.padding_mode)
     columns = _sources(image.width, left, width, op.padding_mode)
