@@ -62,7 +62,7 @@ def test_a_drawn_affine_map_is_torchvisions(monkeypatch):
         )
         found = theirs.make_params([Image.new("RGB", (53, 37))])
         seen = []
-        monkeypatch.setattr(Image.Image, "transform", lambda _, size, method, data, *__, seen=seen, **___: seen.append(data))
+        monkeypatch.setattr(Image.Image, "transform", lambda *given, seen=seen, **_: seen.append(given[3]))
         v2.functional.affine(Image.new("RGB", (53, 37)), **found)
         record = op.params(row[None], np.array([[37, 53]], np.int32)).records[0]
         np.testing.assert_allclose(record[:6], seen[0], rtol=0, atol=2e-4)  # their draws are float32
