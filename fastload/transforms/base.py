@@ -91,7 +91,7 @@ WARPING = ("nearest", "bilinear", "bicubic")  # those that PIL's transform() tak
 def filter_name(interpolation: Any) -> str:
     """torchvision's InterpolationMode, its value, or PIL's number, as plain text."""
     for name, number in FILTERS.items():
-        if type(interpolation) is not bool and interpolation == number:
+        if type(interpolation) is int and interpolation == number:
             return name
     return str(getattr(interpolation, "value", interpolation)).lower()
 

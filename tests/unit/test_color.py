@@ -56,6 +56,8 @@ def test_jitter_draws_every_order_and_the_whole_range(p_value):
         counts, _ = np.histogram(programs[programs[..., 0] == code, 1], np.linspace(low, high, 11))
         assert counts.sum() == COUNT
         assert p_value(counts, np.full(10, 0.1)) > 1e-3
+    first = programs[programs[:, 0, 0] == CODE["Brightness"], 0, 1]  # the order says nothing about the factors
+    assert p_value(np.histogram(first, np.linspace(0.5, 1.5, 11))[0], np.full(10, 0.1)) > 1e-3
 
 
 def test_jitter_leaves_out_what_changes_nothing():

@@ -1,12 +1,14 @@
 """Given its record, each op gives torchvision v2's own pixels on PIL images."""
 # ruff: noqa: ARG005  # the table's functions share one signature
 
+import inspect
 import math
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 from fastload import transforms as T
@@ -81,7 +83,23 @@ def test_every_row_of_a_program_is_torchvisions_functional(name, mode, make_imag
 def test_fills_are_per_channel(make_image):
     image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
     got = pil.apply(T.RandAugment(1, fill=(1, 2.9, 250)), image, rows([CODE["TranslateX"]], [1000]))
-    assert set(got.get_flattened_data()) == {(1, 2, 250)}
+    assert np.unique(np.asarray(got).reshape(-1, 3), axis=0).tolist() == [[1, 2, 250]]
+
+
+@pytest.mark.parametrize("name", sorted(name for name in T.__all__ if hasattr(v2, name)))
+def test_arguments_are_torchvisions_in_name_order_and_default(name):
+    ours, theirs = (list(inspect.signature(kind).parameters.values()) for kind in (getattr(T, name), getattr(v2, name)))
+    theirs = [p for p in theirs if p.name not in ("args", "kwargs")]
+    for mine, want in zip(ours, theirs, strict=False):
+        assert mine.name == want.name
+        if want.default is not want.empty and (name, mine.name) != ("ToDtype", "dtype"):
+            assert mine.default == want.default or mine.default == plain(want.default)
+    assert len(ours) >= len(theirs)
+
+
+def plain(default):
+    """An enumeration's value, or a type's name without its module, as our ops keep them."""
+    return str(getattr(default, "value", default)).removeprefix("torch.")
 
 
 def test_every_code_runs(make_image):

@@ -126,6 +126,12 @@ def test_crops_are_drawn_evenly(p_value):
         assert p_value(np.bincount(records[:, axis] - low, minlength=count), np.full(count, 1 / count)) > 1e-3
 
 
+def test_padded_crops_of_small_images_are_drawn_evenly(p_value):
+    records = drawn(T.RandomCrop((12, 9), pad_if_needed=True), 7, 10).records  # 5 rows are lacking, so 6 starts
+    assert p_value(np.bincount(-records[:, 0], minlength=6), np.full(6, 1 / 6)) > 1e-3
+    assert p_value(np.bincount(records[:, 1], minlength=2), np.full(2, 1 / 2)) > 1e-3
+
+
 def test_crops_of_small_images():
     text = "size is 60x40, but an image of 37x53 px is smaller; set pad_if_needed=True, or resize first"
     assert T.RandomCrop((60, 40)).problems(Spec(37, 53)) == [text]

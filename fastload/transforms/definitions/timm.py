@@ -1,4 +1,4 @@
-"""timm's levels: what an op's magnitude becomes. Source: timm 1.0.31, data/auto_augment.py (the same since aa4b5850c154).
+"""timm's levels: what an op's magnitude becomes. Source: timm 1.0.31, data/auto_augment.py.
 
 Every op call may add noise to its magnitude, cuts it to 0..mmax, and draws its own filter.
 """
@@ -42,7 +42,7 @@ WEIGHTS: dict[str, dict[str, float]] = {
         "BrightnessIncreasing": 1, "Equalize": 1, "Invert": 1,
     },
 }  # fmt: skip
-# The older key "w0", by place in PLAIN and INCREASING. Source: timm 0.4 to 0.8, data/auto_augment.py.
+# The older key "w0", by place in PLAIN and INCREASING. Source: timm 0.4.12, data/auto_augment.py.
 W0 = (0.025, 0.005, 0, 0.3, 0, 0.005, 0.005, 0.025, 0.005, 0.005, 0.025, 0.2, 0.2, 0.1, 0.1)
 
 

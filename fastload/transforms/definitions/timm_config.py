@@ -1,6 +1,6 @@
 """timm's config strings, such as "rand-m9-n3-mstd0.5-inc1". Source: timm 1.0.31, data/auto_augment.py.
 
-Unlike timm, which passes over what it cannot read, every unknown section is an error.
+Unlike timm, which passes over what it cannot read, every unknown section is an error. inc0 is off; older timm took it for on.
 """
 
 import math

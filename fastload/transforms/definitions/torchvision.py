@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from fastload.spec import Floats, Ints, Longs
+from fastload.transforms.base import is_number
 from fastload.transforms.programs import CODE, CODES, ENHANCE, filter_number, pack, pick, sides
 
 BINS = 31  # torchvision's num_magnitude_bins
@@ -58,7 +59,7 @@ class Bins:
 
     def problems(self, magnitude: float, depth: int) -> list[str]:
         top = self.count - (not self.drawn)
-        fits = isinstance(magnitude, int) and 0 <= magnitude <= top
+        fits = is_number(magnitude) and magnitude == int(magnitude) and 0 <= magnitude <= top
         return [] if fits else [f"magnitude is {magnitude}, want 0 to {top} (torchvision's definition)"]
 
     def draws(self, depth: int) -> int:
