@@ -57,7 +57,10 @@ class Op:
         spec = Spec(height, width, pil.channels(image))
         if isinstance(image, torch.Tensor):
             spec = replace(spec, dtype=str(image.dtype).removeprefix("torch."), tensor=self.stage is Stage.STORE)
-        if problems := self.problems(spec):
+        problems = self.problems(spec)
+        if not spec.tensor and spec.dtype != "uint8":
+            problems.append(f"image is {spec.dtype}, want uint8; ops of {self.stage.name} come before a change of type")
+        if problems:
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         u = torch.rand(1, self.draws(spec), dtype=torch.float64).numpy()
         record = self.params(u, np.array([[height, width]], np.int32)).records[0]

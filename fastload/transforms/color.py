@@ -103,7 +103,7 @@ class RandomGrayscale(_Maybe):
 
 @dataclass(frozen=True)
 class Grayscale(_Maybe):
-    """Luma, in one channel or in three."""
+    """Luma, in one channel or in three. With one, running the program is not enough: out_spec has fewer channels."""
 
     num_output_channels: int = 1
 

@@ -3,7 +3,7 @@
 A program is float64 [N, rows, 3], run row by row: op code, final argument in the op's own unit (CODES), and PIL's number of
 the filter (read by the geometric ops only). Each library's "magnitude", every random order and every probability is resolved
 into it (Identity where an op does not run), so that backends only apply. What is the same for all samples stays in the op:
-`colour()`, its fill, and GaussianBlur's `kernel_size`.
+`colour()`, its fill, and GaussianBlur's `kernel_size`. Ops made of ops say by `parts()` which rows belong to which inner op.
 """
 
 from dataclasses import dataclass

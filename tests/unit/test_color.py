@@ -7,6 +7,7 @@ from PIL import Image
 from torchvision.transforms.v2 import functional as F
 
 from fastload import transforms as T
+from fastload.errors import PipelineError
 from fastload.spec import Spec
 from fastload.transforms import pil
 from fastload.transforms.programs import CODE
@@ -151,6 +152,12 @@ WRONG = [
 @pytest.mark.parametrize(("op", "texts"), WRONG, ids=str)
 def test_every_problem_is_told(op, texts):
     assert op.problems(Spec(37, 53)) == texts
+
+
+def test_a_float_image_is_refused():
+    text = r"^RandomInvert: image is float32, want uint8; ops of AUGMENT come before a change of type$"
+    with pytest.raises(PipelineError, match=text):
+        T.RandomInvert()(torch.zeros(3, 4, 5))
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L"])
