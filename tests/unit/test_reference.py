@@ -3,6 +3,7 @@
 
 import inspect
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -106,6 +107,14 @@ def test_every_code_runs(make_image):
     image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
     for name in CODES:
         assert pil.apply(T.RandAugment(1), image, rows([CODE[name]], [0.25], 2)).size == image.size
+
+
+def test_the_reference_needs_no_torchvision(make_image, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
+    for op in (T.RandAugment(4), T.AugMix(), T.RandomAffine(9), T.RandomPerspective(p=1.0), T.GaussianBlur(3)):
+        assert op(image).size == image.size
 
 
 def test_posterize_to_no_bits_is_black(make_image):

@@ -100,7 +100,10 @@ def _hue(image: Image.Image, turns: float) -> Image.Image:
 
 
 def gaussian_blur(image: Image.Image, kernel: tuple[int, int], sigma: float) -> Image.Image:
-    """Columns, then rows, then round half to even; float32, taps added in order, edges mirrored without repeating them."""
+    """Along rows, then along columns, then rounded half to even.
+
+    float32 from taps in order, each product rounded before it is added; edges are mirrored without repeating them.
+    """
     pixels = np.asarray(image, np.float32)
     width, height = kernel
     for axis, size in ((1, width), (0, height)):
