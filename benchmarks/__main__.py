@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: loader, decode, gpu, plot, table. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
+"""`python -m benchmarks NAME`: loader, decode, gpu, plot, table, ops. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
 
 import argparse
 import sys
@@ -42,6 +42,8 @@ def parser() -> argparse.ArgumentParser:
     listed.add_argument("files", nargs="+", type=Path, help="with <!-- benchmarks: NAME --> markers")
     listed.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is out of date")
     listed.set_defaults(run=run_table)
+    page = verbs.add_parser("ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's")
+    page.set_defaults(run=run_ops)
     for verb in verbs.choices.values():
         verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
     return out
@@ -103,6 +105,12 @@ def run_table(given: argparse.Namespace) -> bool:
     for path in changed:
         print(f"{path}: {'out of date' if given.check else 'updated'}")
     return bool(given.check and changed)
+
+
+def run_ops(given: argparse.Namespace) -> None:
+    from benchmarks import ops  # needs torchvision
+
+    print(ops.page(), end="")
 
 
 def make_images(folder: Path) -> str:

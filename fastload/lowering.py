@@ -5,35 +5,17 @@ A class is recognised by identity, never by name or inheritance, so that an over
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastload import transforms
+from fastload import lowering_ops, transforms
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
+from fastload.lowering_ops import Reasons, type_name
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, open_source, seek
 from fastload.transforms import Op
-
-Reasons = list[str]
-
-# torchvision class name → the attributes that become the op's arguments; the same in its two APIs.
-FIELDS: dict[str, tuple[str, ...]] = {
-    "RandomResizedCrop": ("size", "scale", "ratio", "interpolation", "antialias"),
-    "Resize": ("size", "interpolation", "max_size", "antialias"),
-    "CenterCrop": ("size",),
-    "RandomHorizontalFlip": ("p",),
-    "ToTensor": (),
-    "PILToTensor": (),
-    "ToImage": (),
-    "ToDtype": ("dtype", "scale"),
-    "ConvertImageDtype": ("dtype",),
-    "Normalize": ("mean", "std", "inplace"),
-    "RandAugment": ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill"),
-    "TrivialAugmentWide": ("num_magnitude_bins", "interpolation", "fill"),
-}
 
 
 def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
@@ -42,7 +24,7 @@ def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
         return dataset.pipeline, []
     folder = _torchvision("torchvision.datasets.folder")
     if folder is None or type(dataset) is not folder.ImageFolder:
-        return None, [f"data set {_name(dataset)} is not one that fastload reads (want torchvision's ImageFolder or fastload.open)"]
+        return None, [f"data set {type_name(dataset)} is not one that fastload reads (want torchvision's ImageFolder or fastload.open)"]
     return _image_folder(dataset, folder)
 
 
@@ -72,29 +54,16 @@ def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         return (), []
     if isinstance(transform, Op):
         return (transform,), []
-    if isinstance(transform, (list, tuple)) or type(transform) in _classes("Compose"):
+    if isinstance(transform, (list, tuple)) or type(transform) in lowering_ops.classes("Compose"):
         parts = [lower_transform(part) for part in getattr(transform, "transforms", transform)]
         return tuple(op for ops, _ in parts for op in ops), [reason for _, reasons in parts for reason in reasons]
-    return _one(transform)
-
-
-def _one(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
-    name = type(transform).__name__
-    if name not in FIELDS or type(transform) not in _classes(name):
-        return (), [f"{_name(transform)} is not one that fastload knows"]
-    make: Callable[..., Op] = getattr(transforms, name)
-    if name == "ConvertImageDtype" and type(transform).__module__.startswith("torchvision.transforms.v2"):
-        return (transforms.ToDtype(transform.dtype, scale=True),), []
-    try:
-        return (make(**{field: getattr(transform, field) for field in FIELDS[name]}),), []
-    except (TypeError, ValueError, AttributeError) as error:
-        return (), [f"{_name(transform)} has an argument that fastload does not take ({error})"]
+    return lowering_ops.one(transform)
 
 
 def _image_folder(dataset: Any, folder: Any) -> tuple[Pipeline | None, Reasons]:
     reasons = []
     if dataset.loader is not folder.default_loader:
-        reasons.append(f"ImageFolder has its own loader ({_name(dataset.loader)})")
+        reasons.append(f"ImageFolder has its own loader ({type_name(dataset.loader)})")
     if dataset.target_transform is not None:
         reasons.append("ImageFolder has a target_transform")
     if getattr(sys.modules.get("torchvision"), "get_image_backend", lambda: "PIL")() != "PIL":
@@ -113,17 +82,6 @@ def _image_folder(dataset: Any, folder: Any) -> tuple[Pipeline | None, Reasons]:
     return Pipeline(source, ops), []
 
 
-def _classes(name: str) -> list[type]:
-    """torchvision's classes of that name, of those of its APIs that the program has imported."""
-    modules = (_torchvision("torchvision.transforms"), _torchvision("torchvision.transforms.v2"))
-    return [getattr(module, name) for module in modules if hasattr(module, name)]
-
-
 def _torchvision(module: str) -> Any:
     """Never imports: a program that has not imported torchvision has none of its objects."""
     return sys.modules.get(module)
-
-
-def _name(value: Any) -> str:
-    kind = value if hasattr(value, "__qualname__") else type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"

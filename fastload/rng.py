@@ -17,6 +17,7 @@ Words: TypeAlias = NDArray[np.uint64]
 
 BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
+KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
 ROUNDS = 6  # Feistel rounds of `permute`
 
 
@@ -34,6 +35,15 @@ def batch_uniforms(work: Work, op: int, count: int) -> Floats:
     if out.size:
         step, rank = np.array([work.step], np.int64), np.array([work.rank], np.int64)
         _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
+    return out
+
+
+def keyed_uniforms(key: int, count: int) -> Floats:
+    """float64 [count]: draws that belong to a 32-bit key found in a record, such as one erased box's noise."""
+    out: Floats = np.empty(count, np.float64)
+    if count:
+        zero = np.zeros(1, np.int64)
+        _native.uniforms(key, 0, zero, zero, KEYED_OP, out[None])
     return out
 
 

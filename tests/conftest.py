@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
@@ -31,6 +32,23 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's cache, where loaders collect seek indexes: each test has its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+def chi_square(counts: np.ndarray, shares: np.ndarray) -> float:
+    """The probability that counts [K] as far from shares [K] (which sum to 1) come from them by chance."""
+    counts, shares = np.asarray(counts, float), np.asarray(shares, float)
+    assert abs(shares.sum() - 1) < 1e-9
+    assert not counts[shares == 0].any()
+    counts, shares = counts[shares > 0], shares[shares > 0]
+    wanted = counts.sum() * shares
+    statistic = ((counts - wanted) ** 2 / wanted).sum()
+    half = torch.tensor([(len(counts) - 1) / 2, statistic / 2], dtype=torch.float64)
+    return float(torch.special.gammaincc(half[0], half[1]))
+
+
+@pytest.fixture
+def p_value() -> Callable[..., float]:
+    return chi_square
 
 
 @pytest.fixture

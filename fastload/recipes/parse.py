@@ -22,12 +22,16 @@ else:
 Table = dict[str, Any]
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
+NAMED = {  # other libraries' definitions of the same ops
+    "AugMix": ("composer", "timm"), "AutoAugment": ("timm",), "RandAugment": ("composer", "timm"), "RandomErasing": ("timm",),
+    "TrivialAugmentWide": ("official",),
+}  # fmt: skip
 # What `op = "..."` may name; nothing else is ever called.
 OPS: dict[str, Callable[..., Op]] = {
     name: value
     for name, value in vars(transforms).items()
     if name in transforms.__all__ and isinstance(value, type) and issubclass(value, Op) and value is not Op
-} | {"RandAugment.composer": transforms.RandAugment.composer}
+} | {f"{name}.{variant}": getattr(getattr(transforms, name), variant) for name, variants in NAMED.items() for variant in variants}
 
 
 def read_toml(path: str) -> Table:

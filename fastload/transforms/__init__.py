@@ -1,22 +1,60 @@
 """Ops by stage, under torchvision v2's names and defaults."""
 
+from fastload.transforms.augmix import AugMix
 from fastload.transforms.base import Op, Params
+from fastload.transforms.choose import RandomApply, RandomChoice
+from fastload.transforms.color import (
+    ColorJitter,
+    GaussianBlur,
+    Grayscale,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPosterize,
+    RandomSolarize,
+)
 from fastload.transforms.colout import ColOut
-from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from fastload.transforms.erasing import RandomErasing
+from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
 from fastload.transforms.output import ConvertImageDtype, Normalize, PILToTensor, ToDtype, ToImage, ToTensor
-from fastload.transforms.policies import RandAugment, TrivialAugmentWide
+from fastload.transforms.padding import Pad, RandomCrop
+from fastload.transforms.policies import AutoAugment, RandAugment, TrivialAugmentWide
+from fastload.transforms.warp import RandomAffine, RandomPerspective, RandomRotation
 
 __all__ = [
+    "AugMix",
+    "AutoAugment",
     "CenterCrop",
     "ColOut",
+    "ColorJitter",
     "ConvertImageDtype",
+    "GaussianBlur",
+    "Grayscale",
     "Normalize",
     "Op",
     "PILToTensor",
+    "Pad",
     "Params",
     "RandAugment",
+    "RandomAdjustSharpness",
+    "RandomAffine",
+    "RandomApply",
+    "RandomAutocontrast",
+    "RandomChoice",
+    "RandomCrop",
+    "RandomEqualize",
+    "RandomErasing",
+    "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomInvert",
+    "RandomPerspective",
+    "RandomPosterize",
     "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSolarize",
+    "RandomVerticalFlip",
     "Resize",
     "ToDtype",
     "ToImage",

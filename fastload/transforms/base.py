@@ -1,6 +1,8 @@
 """What every op has: a frozen description without pixels, in four parts (stage, draws, out_spec, params)."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -52,10 +54,13 @@ class Op:
         from fastload.transforms import pil  # the pixels; kept apart from the descriptions
 
         height, width = pil.size(image)
-        spec = Spec(height, width)
+        spec = Spec(height, width, pil.channels(image))
         if isinstance(image, torch.Tensor):
-            spec = Spec(height, width, dtype=str(image.dtype).removeprefix("torch."), tensor=self.stage is Stage.STORE)
-        if problems := self.problems(spec):
+            spec = replace(spec, dtype=str(image.dtype).removeprefix("torch."), tensor=self.stage is Stage.STORE)
+        problems = self.problems(spec)
+        if not spec.tensor and spec.dtype != "uint8":
+            problems.append(f"image is {spec.dtype}, want uint8; ops of {self.stage.name} come before a change of type")
+        if problems:
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         u = torch.rand(1, self.draws(spec), dtype=torch.float64).numpy()
         record = self.params(u, np.array([[height, width]], np.int32)).records[0]
@@ -78,4 +83,43 @@ MAX_SIDE = 16384  # px of a model's input; larger ones are slips of the keyboard
 
 
 def probability_problems(name: str, p: float) -> list[str]:
-    return [] if isinstance(p, (int, float)) and 0 <= p <= 1 else [f"{name} is {p}, want 0 to 1"]
+    return [] if is_number(p) and 0 <= p <= 1 else [f"{name} is {p}, want 0 to 1"]
+
+
+# torchvision's InterpolationMode values and PIL's numbers of the same filters (Image.Resampling).
+FILTERS = {"nearest": 0, "box": 4, "bilinear": 2, "hamming": 5, "bicubic": 3, "lanczos": 1}
+WARPING = ("nearest", "bilinear", "bicubic")  # those that PIL's transform() takes
+
+
+def filter_name(interpolation: Any) -> str:
+    """torchvision's InterpolationMode, its value, or PIL's number, as plain text."""
+    for name, number in FILTERS.items():
+        if type(interpolation) is int and interpolation == number:
+            return name
+    return str(getattr(interpolation, "value", interpolation)).lower()
+
+
+def filter_problems(interpolation: str, known: Iterable[str] = WARPING) -> list[str]:
+    return [] if interpolation in known else [f"interpolation is {interpolation!r}, want one of {', '.join(known)}"]
+
+
+def fill_colour(fill: Any, channels: int) -> tuple[int, ...]:
+    """torchvision's `fill` as PIL takes it: one whole number (0..255) per channel; None is black."""
+    values = (0,) if fill is None else (fill,) if isinstance(fill, (int, float)) else tuple(fill)
+    return tuple(int(v) for v in values) * (channels if len(values) == 1 else 1)
+
+
+def fill_problems(fill: Any, channels: int) -> list[str]:
+    values = (0,) if fill is None else fill if isinstance(fill, (tuple, list)) else (fill,)
+    fits = len(values) in (1, channels) and all(is_number(v) and 0 <= v <= 255 for v in values)
+    return [] if fits else [f"fill is {fill}, want None (black), a number from 0 to 255, or one for each of {channels} channels"]
+
+
+def is_number(value: Any) -> bool:
+    """A finite int or float, and no bool."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def everywhere(size: tuple[int, int], sizes: Ints) -> Ints:
+    """The same size for every sample: int32 [N, 2]."""
+    return np.tile(np.array(size, np.int32), (len(sizes), 1))

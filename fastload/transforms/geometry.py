@@ -6,35 +6,30 @@ from typing import Any
 import numpy as np
 
 from fastload.spec import Floats, Ints, Spec, Stage
-from fastload.transforms.base import Op, Params, pair, probability_problems, size_problems
+from fastload.transforms.base import (
+    FILTERS,
+    Op,
+    Params,
+    everywhere,
+    filter_name,
+    filter_problems,
+    pair,
+    probability_problems,
+    size_problems,
+)
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
-FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")  # torchvision's InterpolationMode values
-
-
-def filter_name(interpolation: Any) -> str:
-    """torchvision's InterpolationMode, or its value, as plain text."""
-    return str(getattr(interpolation, "value", interpolation)).lower()
 
 
 @dataclass(frozen=True)
-class _Resizing(Op):
-    """What ops that resample share. As in torchvision, `antialias` is accepted and PIL images are always antialiased."""
-
-    def _filter_problems(self, interpolation: str) -> list[str]:
-        known = interpolation in FILTERS
-        return [] if known else [f"interpolation is {interpolation!r}, want one of {', '.join(FILTERS)}"]
-
-
-@dataclass(frozen=True)
-class RandomResizedCrop(_Resizing):
+class RandomResizedCrop(Op):
     """Cut a random box and resize it to `size`. Source: Szegedy et al. 2014, arXiv:1409.4842, section 6."""
 
     size: Any  # output height and width, or one number for both, px; kept as a pair
     scale: tuple[float, float] = (0.08, 1.0)  # share of the image's area to keep
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
     interpolation: str = "bilinear"
-    antialias: bool | None = True
+    antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
 
     stage = Stage.CROP
 
@@ -45,7 +40,7 @@ class RandomResizedCrop(_Resizing):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(self.size) + self._filter_problems(self.interpolation)
+        found = size_problems(self.size) + filter_problems(self.interpolation, FILTERS)
         for name, pair_, low, high in (("scale", self.scale, 0, 1), ("ratio", self.ratio, 0, float("inf"))):
             if len(pair_) != 2 or not low < pair_[0] <= pair_[1] <= high:
                 found.append(f"{name} is {pair_}, want two rising numbers above {low}" + (" and up to 1" if high == 1 else ""))
@@ -60,7 +55,7 @@ class RandomResizedCrop(_Resizing):
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left, height, width of the box, px."""
         boxes = crop_boxes(u, sizes, self.scale, self.ratio)
-        return Params(boxes, _everywhere(self.size, sizes))
+        return Params(boxes, everywhere(self.size, sizes))
 
 
 def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float]) -> Ints:
@@ -98,19 +93,14 @@ def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:
     return np.stack([(height - box_h) // 2, (width - box_w) // 2, box_h, box_w], axis=-1)
 
 
-def _everywhere(size: tuple[int, int], sizes: Ints) -> Ints:
-    """The same size for every sample: int32 [N, 2]."""
-    return np.tile(np.array(size, np.int32), (len(sizes), 1))
-
-
 @dataclass(frozen=True)
-class Resize(_Resizing):
+class Resize(Op):
     """Resize to (height, width), or, given one number, so that the shorter edge has that length."""
 
     size: Any  # px: one number, or (height, width)
     interpolation: str = "bilinear"
     max_size: int | None = None  # px, bound of the longer edge
-    antialias: bool | None = True
+    antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
 
     stage = Stage.CROP
 
@@ -120,7 +110,7 @@ class Resize(_Resizing):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(pair(self.size)) + self._filter_problems(self.interpolation)
+        found = size_problems(pair(self.size)) + filter_problems(self.interpolation, FILTERS)
         if self.max_size is not None and not (isinstance(self.size, int) and self.max_size > self.size):
             found.append(f"max_size is {self.max_size}, want more than size ({self.size}), and size to be one number")
         return found
@@ -140,7 +130,7 @@ class Resize(_Resizing):
 
     def _targets(self, sizes: Ints) -> Ints:
         if isinstance(self.size, tuple):
-            return _everywhere(self.size, sizes)
+            return everywhere(self.size, sizes)
         short, long = sizes.min(axis=1).astype(np.int64), sizes.max(axis=1).astype(np.int64)
         new_short = np.full(len(sizes), self.size, np.int64)
         new_long = (self.size * long / short).astype(np.int64)  # torchvision: int(size * long / short)
@@ -173,15 +163,13 @@ class CenterCrop(Op):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left (negative: padding), height, width of the window, px."""
-        out = _everywhere(self.size, sizes)
+        out = everywhere(self.size, sizes)
         start = np.where(sizes < out, -((out - sizes) // 2), np.rint((sizes - out) / 2.0)).astype(np.int32)
         return Params(np.concatenate([start, out], axis=1), out)
 
 
 @dataclass(frozen=True)
-class RandomHorizontalFlip(Op):
-    """Mirror left and right with probability p."""
-
+class _Flip(Op):
     p: float = 0.5
 
     stage = Stage.CROP
@@ -195,3 +183,13 @@ class RandomHorizontalFlip(Op):
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 1], 1 where the image is mirrored."""
         return Params((u < self.p).astype(np.int32), sizes)
+
+
+@dataclass(frozen=True)
+class RandomHorizontalFlip(_Flip):
+    """Mirror left and right with probability p."""
+
+
+@dataclass(frozen=True)
+class RandomVerticalFlip(_Flip):
+    """Mirror top and bottom with probability p."""

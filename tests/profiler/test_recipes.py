@@ -121,8 +121,12 @@ epsilon = 1e-12
 roh = 1
 """
 NAMES = (
-    "CenterCrop, ColOut, ConvertImageDtype, Normalize, PILToTensor, RandAugment, RandAugment.composer, RandomHorizontalFlip, "
-    "RandomResizedCrop, Resize, ToDtype, ToImage, ToTensor, TrivialAugmentWide"
+    "AugMix, AugMix.composer, AugMix.timm, AutoAugment, AutoAugment.timm, CenterCrop, ColOut, ColorJitter, ConvertImageDtype, "
+    "GaussianBlur, Grayscale, Normalize, PILToTensor, Pad, RandAugment, RandAugment.composer, RandAugment.timm, "
+    "RandomAdjustSharpness, RandomAffine, RandomApply, RandomAutocontrast, RandomChoice, RandomCrop, RandomEqualize, RandomErasing, "
+    "RandomErasing.timm, RandomGrayscale, RandomHorizontalFlip, RandomInvert, RandomPerspective, RandomPosterize, RandomResizedCrop, "
+    "RandomRotation, RandomSolarize, RandomVerticalFlip, Resize, ToDtype, ToImage, ToTensor, TrivialAugmentWide, "
+    "TrivialAugmentWide.official"
 )
 PROBLEMS = [
     "F: name is 7, want text",

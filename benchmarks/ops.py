@@ -1,0 +1,238 @@
+"""`python -m benchmarks ops`: the page docs/ops.md, every op with its definition and its distance from torchvision's pixels."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import PIL
+import torch
+import torchvision
+from PIL import Image
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as F
+
+from fastload import transforms as T
+from fastload.spec import Spec
+from fastload.transforms import pil
+from fastload.transforms.programs import CODE, CODES, rows
+
+SHEAR = 17.0  # degrees
+FILTER = v2.InterpolationMode.BILINEAR
+NUMBER = 2  # PIL's, of the same filter
+WHERE = [[0.0, 0.0], [0.0, 0.0], 1.0]
+DRAWS = 8  # samples per op and image
+
+
+class Case(NamedTuple):
+    """One operation: ours on a PIL image, theirs on a PIL image or a uint8 tensor [C, H, W]."""
+
+    name: str
+    ours: Callable[[Image.Image], Any]
+    theirs: Callable[[Any], Any]
+
+
+class Differences(NamedTuple):
+    """The largest differences, 0..255, from torchvision's results for PIL images and for tensors."""
+
+    name: str
+    pil: int
+    tensor: int
+
+
+def images() -> list[Image.Image]:
+    """Textured, saturated noise, a ramp, a constant, and grey; none square."""
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:61, :47]
+    waves = np.stack([128 + 60 * np.sin(x / (3 + c)) + 50 * np.cos(y / (7 - c)) for c in range(3)], axis=-1)
+    textured = np.clip(waves + rng.normal(0, 9, waves.shape), 0, 255).astype(np.uint8)
+    saturated = rng.integers(0, 2, (40, 71, 3), dtype=np.uint8) * 255
+    ramp = np.stack([np.tile(np.arange(256, dtype=np.uint8), (14, 1))] * 3, axis=-1)
+    made = [Image.fromarray(pixels) for pixels in (textured, saturated, ramp, textured[..., 1])]
+    return [*made, Image.new("RGB", (33, 50), (12, 130, 251))]
+
+
+def affine(image: Any, move: list[int], shear: list[float]) -> Any:
+    return F.affine(image, 0.0, move, 1.0, shear, FILTER, center=[0, 0])
+
+
+# programs.CODES: our arguments, and torchvision's function of image and argument. Shears are compared at one angle.
+FUNCTIONS: dict[str, tuple[tuple[float, ...], Callable[[Any, float], Any]]] = {
+    "ShearX": ((math.tan(math.radians(SHEAR)),), lambda image, _: affine(image, [0, 0], [SHEAR, 0.0])),
+    "ShearY": ((math.tan(math.radians(SHEAR)),), lambda image, _: affine(image, [0, 0], [0.0, SHEAR])),
+    "TranslateX": ((-9, 5), lambda image, v: affine(image, [int(v), 0], [0.0, 0.0])),
+    "TranslateY": ((-9, 5), lambda image, v: affine(image, [0, int(v)], [0.0, 0.0])),
+    "Rotate": ((-30.0, 12.5, 90.0), lambda image, v: F.rotate(image, v, FILTER)),
+    "Brightness": ((0.1, 0.73, 1.9), F.adjust_brightness),
+    "Color": ((0.0, 0.73, 1.9), F.adjust_saturation),
+    "Contrast": ((0.1, 0.73, 1.9), F.adjust_contrast),
+    "Sharpness": ((0.1, 0.73, 1.9), F.adjust_sharpness),
+    "Posterize": ((1, 4, 7), lambda image, v: F.posterize(image, int(v))),
+    "Solarize": ((0, 110, 178.5), F.solarize),
+    "AutoContrast": ((0,), lambda image, _: F.autocontrast(image)),
+    "Equalize": ((0,), lambda image, _: F.equalize(image)),
+    "Invert": ((0,), lambda image, _: F.invert(image)),
+    "Hue": ((-0.31, 0.1, 0.5), F.adjust_hue),
+}
+OWN = ("SolarizeAdd", "GaussianBlurPIL")  # timm's; torchvision has none
+
+
+def rows_of_programs() -> Iterator[Case]:
+    for name, (arguments, function) in FUNCTIONS.items():
+        for argument in arguments:
+            row = rows([CODE[name]], [argument], NUMBER)
+
+            def ours(image: Image.Image, row: Any = row) -> Any:
+                return pil.apply(T.RandAugment(1), image, row)
+
+            def theirs(image: Any, function: Any = function, argument: float = argument) -> Any:
+                return function(image, argument)
+
+            yield Case(name, ours, theirs)
+    for size, sigma in ((3, 0.5), (23, 2.0)):
+        yield Case("GaussianBlur", T.GaussianBlur(size, sigma), lambda i, k=size, s=sigma: F.gaussian_blur(i, [k, k], [s, s]))
+
+
+def other_cases() -> Iterator[Case]:
+    """Ops that have no program, at fixed arguments."""
+    nearest = v2.InterpolationMode.NEAREST
+    corners = [[[0, 0], [20, 0], [20, 30], [0, 30]], [[2, 3], [19, 1], [16, 28], [1, 27]]]
+    coefficients = v2.functional._geometry._get_perspective_coeffs(*corners)
+
+    def perspective(image: Image.Image) -> Any:
+        return pil.apply(T.RandomPerspective(), image, np.array([*coefficients, image.height, image.width]))
+
+    yield Case("RandomResizedCrop, Resize", T.Resize((20, 31)), lambda i: F.resize(i, [20, 31], antialias=True))
+    yield Case("RandomResizedCrop, Resize", T.Resize((90, 80)), lambda i: F.resize(i, [90, 80], antialias=True))
+    yield Case("CenterCrop", T.CenterCrop((20, 60)), lambda i: F.center_crop(i, [20, 60]))
+    yield Case("RandomCrop, Pad", T.Pad((3, 4), 7), lambda i: F.pad(i, [3, 4], 7))
+    yield Case("RandomCrop, Pad", T.Pad(3, padding_mode="reflect"), lambda i: F.pad(i, [3], padding_mode="reflect"))
+    yield Case("RandomHorizontalFlip", T.RandomHorizontalFlip(1.0), F.horizontal_flip)
+    yield Case("RandomVerticalFlip", T.RandomVerticalFlip(1.0), F.vertical_flip)
+    yield Case("RandomRotation", T.RandomRotation((33, 33), "bilinear"), lambda i: F.rotate(i, 33.0, FILTER))
+    yield Case("RandomRotation", T.RandomRotation((33, 33), expand=True), lambda i: F.rotate(i, 33.0, nearest, expand=True))
+    still = T.RandomAffine((20, 20), scale=(1.3, 1.3), shear=(9, 9), interpolation="bilinear")
+    yield Case("RandomAffine", still, lambda i: F.affine(i, 20.0, [0, 0], 1.3, [9.0, 0.0], FILTER))
+    yield Case("RandomPerspective", perspective, lambda i: F.perspective(i, None, None, FILTER, 0, coefficients))
+    yield Case("Grayscale, RandomGrayscale", T.Grayscale(3), lambda i: F.rgb_to_grayscale(i, 3))
+
+
+def measured() -> list[Differences]:
+    """The largest differences of every operation, over all images and arguments."""
+    found: dict[str, Differences] = {}
+    for name, ours, theirs in [*other_cases(), *rows_of_programs(), *mixed()]:
+        for image in images():
+            got = as_tensor(ours(image))
+            before = found.get(name, Differences(name, 0, 0))
+            largest = [most(got, as_tensor(theirs(given))) for given in (image, as_tensor(image))]
+            found[name] = Differences(name, max(before.pil, largest[0]), max(before.tensor, largest[1]))
+    return list(found.values())
+
+
+def mixed() -> Iterator[Case]:
+    """AugMix: our programs, and the same programs through torchvision's functions, which it runs on tensors only."""
+    op = T.AugMix(10, fill=0)
+    for u in np.random.default_rng(1).random((DRAWS, op.draws(Spec()))):
+
+        def program(image: Any, u: Any = u) -> Any:
+            return op.params(u[None], np.array([pil.size(image)], np.int32)).records[0]
+
+        def theirs(image: Any, program: Any = program) -> Any:
+            return torchvisions_mix(as_tensor(image), program(image))
+
+        yield Case("AugMix", lambda image, program=program: pil.apply(op, image, program(image)), theirs)
+
+
+def torchvisions_mix(start: torch.Tensor, program: Any) -> torch.Tensor:
+    image, total = start, torch.zeros(())
+    for code, argument, _ in program.tolist():
+        name = CODES[int(code)]
+        if name == "Add":
+            image, total = start, total + argument * image
+        elif name.startswith("Shear"):
+            degrees = math.degrees(math.atan(argument))
+            image = affine(image, [0, 0], [degrees, 0.0] if name == "ShearX" else [0.0, degrees])
+        elif name in FUNCTIONS:
+            image = FUNCTIONS[name][1](image, argument)
+    return total.to(torch.uint8)
+
+
+def as_tensor(image: Any) -> torch.Tensor:
+    return pil.to_tensor(image)
+
+
+def most(a: torch.Tensor, b: torch.Tensor) -> int:
+    if a.shape != b.shape:
+        raise ValueError(f"shapes {tuple(a.shape)} and {tuple(b.shape)}")
+    return int((a.int() - b.int()).abs().max())
+
+
+def versions() -> str:
+    return f"torchvision {torchvision.__version__.split('+')[0]} and Pillow {PIL.__version__}"
+
+
+NAMED = {
+    "RandAugment": ("timm", "composer"), "AutoAugment": ("timm",), "TrivialAugmentWide": ("official",), "AugMix": ("timm", "composer"),
+    "RandomErasing": ("timm",),
+}  # fmt: skip
+HEAD = """# Ops
+
+Generated by `python -m benchmarks ops`; a test keeps it true.
+
+Every op has torchvision v2's name, arguments and defaults, and is callable on one image (PIL, or a uint8 tensor [C, H, W]).
+Names after a dot are other libraries' definitions of the same op: their magnitudes are never taken for one another.
+
+## What there is
+
+| op | stage | what it does |
+|---|---|---|
+"""
+PIXELS = """
+## How far its pixels are from torchvision's
+
+Largest differences of a value (0..255) over textured, saturated, constant and grey images, none square, given the same
+parameters; bilinear where an op has a filter. *PIL*: torchvision's result for the same PIL image, which is what ImageFolder
+gives and what fastload reproduces. *tensor*: torchvision's result for the same image as a uint8 tensor: its own second
+implementation, shown for those who come from it. Measured with {versions}.
+
+| operation | PIL | tensor |
+|---|---|---|
+"""
+NOTES = """
+- Rotations, shears and perspectives: away from the border PIL and tensors differ by 1 where a filter interpolates; at the border
+  tensors blend with the fill, and PIL does not. Without interpolation a pixel may come from its neighbour.
+- GaussianBlur: torchvision has one implementation, on tensors. Both sum in float32, in different orders, so that a value next to
+  a half may round to the other side.
+- AugMix: torchvision runs the chains on tensors even for PIL images; fastload's chains are PIL's, and mixed as torchvision mixes.
+- Solarize bins: torchvision's two APIs disagree on whether a value equal to the threshold is inverted, at some bins of RandAugment,
+  AutoAugment and TrivialAugmentWide, because the second multiplies a float32 share by 255. fastload has the first's thresholds.
+- {own}: timm's own, with Pillow; equal to timm's results (tested).
+- ToTensor, ToDtype, ConvertImageDtype, Normalize, RandomErasing: equal to torchvision's, bit by bit (tested). Noise of RandomErasing
+  is a function of the record. ColOut: Composer's; torchvision has none.
+"""
+
+
+def page() -> str:
+    """docs/ops.md."""
+    return HEAD + "".join(listing()) + PIXELS.format(versions=versions()) + "".join(
+        f"| {found.name} | {found.pil} | {found.tensor} |\n" for found in measured()
+    ) + NOTES.format(own=" and ".join(OWN))  # fmt: skip
+
+
+def listing() -> Iterator[str]:
+    for name in sorted(set(T.__all__) - {"Op", "Params"}):
+        kind = getattr(T, name)
+        for made, title in [(kind, name), *((getattr(kind, variant), f"{name}.{variant}") for variant in NAMED.get(name, ()))]:
+            signature = ", ".join(
+                str(p).split(":")[0] + (f"={short(p.default)}" if p.default is not p.empty else "")
+                for p in inspect.signature(made).parameters.values()
+                if p.name not in ("definition", "mixing")
+            )
+            yield f"| `{title}({signature})` | {kind.stage.name} | {inspect.getdoc(made).splitlines()[0]} |\n"
+
+
+def short(default: Any) -> str:
+    if isinstance(default, tuple):
+        return f"({', '.join(map(short, default))})"
+    return f"{default:.4g}" if isinstance(default, float) else repr(default)

@@ -1,0 +1,95 @@
+"""AUGMENT: ops made of ops. Their programs are those of the inner ops, one after the other, with Identity where one is left out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastload.spec import Floats, Ints, Spec
+from fastload.transforms.base import Params, is_number, probability_problems
+from fastload.transforms.programs import MAX_ROWS, Program, where
+
+
+@dataclass(frozen=True)
+class _Group(Program):
+    """What they share: `transforms`, all of them ops of AUGMENT."""
+
+    transforms: Any  # Programs; kept as a tuple
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transforms", tuple(self.transforms))
+
+    def problems(self, spec: Spec) -> list[str]:
+        if not self.transforms:
+            return ["transforms is empty; give at least one op"]
+        found = []
+        for op in self.transforms:
+            name = getattr(op, "name", type(op).__name__)
+            if not isinstance(op, Program):
+                found.append(f"holds {name}, want ops of AUGMENT only (colour, blur, policies); put it outside")
+            elif inner := op.problems(spec):
+                found += [f"{name}: {problem}" for problem in inner]
+            elif op.out_spec(spec) != spec:
+                found.append(f"holds {name}, which changes the image's channels; put it outside")
+        if not found and self.rows() > MAX_ROWS:
+            found.append(f"its ops make {self.rows()} steps, want up to {MAX_ROWS}; take fewer")
+        return found
+
+    def rows(self) -> int:
+        return sum(int(op.rows()) for op in self.transforms)
+
+    def draws(self, spec: Spec) -> int:
+        return 1 + sum(int(op.draws(spec)) for op in self.transforms)  # whether, or which one
+
+    def parts(self, program: Any) -> list[tuple[Program, Any]]:
+        out, start = [], 0
+        for op in self.transforms:
+            out += op.parts(program[..., start : start + op.rows(), :])
+            start += op.rows()
+        return out
+
+    def _programs(self, u: Floats, sizes: Ints) -> list[Floats]:
+        """Programs of each inner op, as if it always ran."""
+        out, start = [], 1
+        for op in self.transforms:
+            # Uniforms by op need no spec: AUGMENT ops draw alike for every image.
+            count = op.draws(Spec())
+            out.append(op.params(u[:, start : start + count], sizes).records)
+            start += count
+        return out
+
+
+@dataclass(frozen=True)
+class RandomApply(_Group):
+    """All of `transforms`, in order, with probability p."""
+
+    p: float = 0.5
+
+    def problems(self, spec: Spec) -> list[str]:
+        return probability_problems("p", self.p) + super().problems(spec)
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        return Params(where(u[:, :1] < self.p, np.concatenate(self._programs(u, sizes), axis=1)), sizes)
+
+
+@dataclass(frozen=True)
+class RandomChoice(_Group):
+    """One of `transforms`, with probabilities in proportion to p (None: all alike)."""
+
+    p: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "p", tuple(self.p) if isinstance(self.p, list) else self.p)
+
+    def problems(self, spec: Spec) -> list[str]:
+        fits = self.p is None or (isinstance(self.p, tuple) and len(self.p) == len(self.transforms))
+        fits = fits and all(is_number(v) and v >= 0 for v in self.p or ()) and (self.p is None or sum(self.p) > 0)
+        wanted = f"None or {len(self.transforms)} numbers from 0 up, not all 0"
+        return ([] if fits else [f"p is {self.p}, want {wanted}"]) + super().problems(spec)
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        shares = np.cumsum(np.array(self.p or [1.0] * len(self.transforms), np.float64))
+        chosen = np.searchsorted(shares / shares[-1], u[:, 0], side="right")
+        programs = [where(chosen[:, None] == place, program) for place, program in enumerate(self._programs(u, sizes))]
+        return Params(np.concatenate(programs, axis=1), sizes)

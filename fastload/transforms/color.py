@@ -1,0 +1,233 @@
+"""AUGMENT: colour, lookup and blur ops, each a program of one row or a few. Names, defaults and arithmetic are torchvision v2's."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.transforms.base import Params, is_number, pair, probability_problems
+from fastload.transforms.programs import CODE, Program, rows, where
+from fastload.transforms.sampling import order
+
+LARGEST_KERNEL = 255  # px
+JITTERED = ("Brightness", "Contrast", "Color", "Hue")
+
+
+@dataclass(frozen=True)
+class ColorJitter(Program):
+    """Brightness, contrast, saturation and hue by random factors, in a random order.
+
+    Each is None, a number v (factors from max(0, 1 - v) to 1 + v; hue -v to v), or their (low, high).
+    """
+
+    brightness: Any = None
+    contrast: Any = None
+    saturation: Any = None
+    hue: Any = None  # turns of the colour circle
+
+    def __post_init__(self) -> None:
+        for name in ("brightness", "contrast", "saturation", "hue"):
+            value = getattr(self, name)
+            centre = 0.0 if name == "hue" else 1.0
+            if is_number(value) and value >= 0:
+                value = (centre - value if name == "hue" else max(0.0, centre - value), centre + value)
+            elif isinstance(value, (list, tuple)):
+                value = tuple(value)
+            object.__setattr__(self, name, None if value == (centre, centre) else value)
+
+    def problems(self, spec: Spec) -> list[str]:
+        found = []
+        for name in ("brightness", "contrast", "saturation", "hue"):
+            value = getattr(self, name)
+            low, high = (-0.5, 0.5) if name == "hue" else (0.0, float("inf"))
+            numbers = isinstance(value, tuple) and len(value) == 2 and all(is_number(v) for v in value)
+            if value is not None and not (numbers and low <= value[0] <= value[1] <= high):
+                reach = "-0.5 to 0.5" if name == "hue" else "0 or more"
+                found.append(f"{name} is {value}, want None, a number, or two rising numbers ({reach})")
+        return found
+
+    def _ranges(self) -> list[tuple[str, tuple[float, float]]]:
+        """Ops that change something, and the range of each one's argument."""
+        ranges = (self.brightness, self.contrast, self.saturation, self.hue)
+        return [(name, found) for name, found in zip(JITTERED, ranges, strict=True) if found is not None]
+
+    def rows(self) -> int:
+        return len(self._ranges())
+
+    def draws(self, spec: Spec) -> int:
+        return 2 * self.rows()  # place in the order, argument
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        used = self._ranges()
+        if not used:
+            return Params(np.zeros((len(sizes), 0, 3)), sizes)
+        places, u = order(u[:, : len(used)]), u[:, len(used) :]
+        low, high = np.array([found for _, found in used]).T
+        codes = np.array([CODE[name] for name, _ in used])
+        return Params(rows(codes[places], np.take_along_axis(low + u * (high - low), places, axis=1)), sizes)
+
+
+@dataclass(frozen=True)
+class _Maybe(Program):
+    """One row with probability p."""
+
+    def problems(self, spec: Spec) -> list[str]:
+        return probability_problems("p", self._p)
+
+    @property
+    def _p(self) -> float:
+        p: float = getattr(self, "p", 1.0)
+        return p
+
+    def draws(self, spec: Spec) -> int:
+        return 1
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        name, argument = self._row()
+        return Params(where(u < self._p, rows(CODE[name], np.full((len(sizes), 1), argument))), sizes)
+
+    def _row(self) -> tuple[str, float]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RandomGrayscale(_Maybe):
+    """Luma in every channel with probability p."""
+
+    p: float = 0.1
+
+    def _row(self) -> tuple[str, float]:
+        return "Color", 0.0  # PIL's Color enhancement blends with the luma
+
+
+@dataclass(frozen=True)
+class Grayscale(_Maybe):
+    """Luma, in one channel or in three. With one, running the program is not enough: out_spec has fewer channels."""
+
+    num_output_channels: int = 1
+
+    def problems(self, spec: Spec) -> list[str]:
+        known = self.num_output_channels in (1, 3)
+        return [] if known else [f"num_output_channels is {self.num_output_channels}, want 1 or 3"]
+
+    def draws(self, spec: Spec) -> int:
+        return 0
+
+    def out_spec(self, spec: Spec) -> Spec:
+        return replace(spec, channels=self.num_output_channels)
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        return super().params(np.zeros((len(sizes), 1)), sizes)
+
+    def _row(self) -> tuple[str, float]:
+        return "Color", 0.0
+
+
+@dataclass(frozen=True)
+class RandomSolarize(_Maybe):
+    """Invert the values from `threshold` (0..256) up, with probability p."""
+
+    threshold: float
+    p: float = 0.5
+
+    def problems(self, spec: Spec) -> list[str]:
+        fits = is_number(self.threshold) and 0 <= self.threshold <= 256
+        return super().problems(spec) + ([] if fits else [f"threshold is {self.threshold}, want 0 to 256"])
+
+    def _row(self) -> tuple[str, float]:
+        return "Solarize", float(self.threshold)
+
+
+@dataclass(frozen=True)
+class RandomPosterize(_Maybe):
+    """Keep the highest `bits` (0..8) of each value, with probability p; 0 is black."""
+
+    bits: int
+    p: float = 0.5
+
+    def problems(self, spec: Spec) -> list[str]:
+        fits = isinstance(self.bits, int) and 0 <= self.bits <= 8
+        return super().problems(spec) + ([] if fits else [f"bits is {self.bits}, want a whole number from 0 to 8"])
+
+    def _row(self) -> tuple[str, float]:
+        return "Posterize", float(self.bits)
+
+
+@dataclass(frozen=True)
+class RandomAdjustSharpness(_Maybe):
+    """Blur (factor below 1) or sharpen (above 1) with probability p."""
+
+    sharpness_factor: float
+    p: float = 0.5
+
+    def problems(self, spec: Spec) -> list[str]:
+        fits = is_number(self.sharpness_factor) and self.sharpness_factor >= 0
+        return super().problems(spec) + ([] if fits else [f"sharpness_factor is {self.sharpness_factor}, want 0 or more"])
+
+    def _row(self) -> tuple[str, float]:
+        return "Sharpness", float(self.sharpness_factor)
+
+
+@dataclass(frozen=True)
+class RandomEqualize(_Maybe):
+    """Equalise each channel's histogram with probability p."""
+
+    p: float = 0.5
+
+    def _row(self) -> tuple[str, float]:
+        return "Equalize", 0.0
+
+
+@dataclass(frozen=True)
+class RandomAutocontrast(_Maybe):
+    """Stretch each channel to 0..255 with probability p."""
+
+    p: float = 0.5
+
+    def _row(self) -> tuple[str, float]:
+        return "AutoContrast", 0.0
+
+
+@dataclass(frozen=True)
+class RandomInvert(_Maybe):
+    """255 - value with probability p."""
+
+    p: float = 0.5
+
+    def _row(self) -> tuple[str, float]:
+        return "Invert", 0.0
+
+
+@dataclass(frozen=True)
+class GaussianBlur(Program):
+    """Blur with a standard deviation drawn from `sigma` (px); edges are mirrored."""
+
+    kernel_size: Any  # px, odd: one number, or (width, height), as torchvision has it
+    sigma: Any = (0.1, 2.0)  # px: (low, high), or one number
+
+    stage = Stage.AUGMENT
+
+    def __post_init__(self) -> None:
+        size = self.kernel_size
+        size = pair(size) if isinstance(size, int) else tuple(size)
+        object.__setattr__(self, "kernel_size", size * 2 if len(size) == 1 else size)
+        sigma = (self.sigma,) if isinstance(self.sigma, (int, float)) else tuple(self.sigma)
+        object.__setattr__(self, "sigma", sigma * 2 if len(sigma) == 1 else sigma)
+
+    def problems(self, spec: Spec) -> list[str]:
+        size, found = self.kernel_size, []
+        if len(size) != 2 or not all(isinstance(s, int) and 0 < s <= LARGEST_KERNEL and s % 2 for s in size):
+            found.append(f"kernel_size is {size}, want odd numbers from 1 to {LARGEST_KERNEL}")
+        elif spec.width and spec.height and (size[0] // 2 >= spec.width or size[1] // 2 >= spec.height):
+            found.append(f"kernel_size is {size}, too large to mirror an image of {spec.height}x{spec.width}; take a smaller one")
+        if len(self.sigma) != 2 or not all(is_number(s) for s in self.sigma) or not 0 < self.sigma[0] <= self.sigma[1]:
+            found.append(f"sigma is {self.sigma}, want two rising numbers above 0")
+        return found
+
+    def draws(self, spec: Spec) -> int:
+        return 1
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        low, high = self.sigma
+        return Params(rows(CODE["GaussianBlur"], low + u * (high - low)), sizes)

@@ -1,0 +1,118 @@
+"""CROP: windows that may reach beyond the image. Names, defaults and arithmetic are torchvision v2's."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastload.errors import PipelineError
+from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.transforms.base import MAX_SIDE, Op, Params, everywhere, fill_problems, pair, size_problems
+
+MODES = ("constant", "edge", "reflect", "symmetric")
+Border = tuple[int, int, int, int]  # left, top, right, bottom; px
+
+
+def border(padding: Any) -> Any:
+    """torchvision's `padding` as (left, top, right, bottom): from one number, (left and right, top and bottom), or all four."""
+    values = (padding,) if isinstance(padding, int) else tuple(padding or (0,))
+    return {1: values * 4, 2: values * 2}.get(len(values), values)
+
+
+def border_problems(given: tuple[Any, ...], mode: str, fill: Any, channels: int) -> list[str]:
+    found = []
+    if len(given) != 4 or not all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= MAX_SIDE for v in given):
+        found.append(f"padding is {given}, want 1, 2 or 4 whole numbers from 0 to {MAX_SIDE} px")
+    if mode not in MODES:
+        found.append(f"padding_mode is {mode!r}, want one of {', '.join(MODES)}")
+    return found + fill_problems(fill, channels)
+
+
+@dataclass(frozen=True)
+class Pad(Op):
+    """Widen every image by a border."""
+
+    padding: Any  # px: one number, (left and right, top and bottom), or (left, top, right, bottom); kept as four
+    fill: Any = 0  # of padding_mode constant
+    padding_mode: str = "constant"
+
+    stage = Stage.CROP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "padding", border(self.padding))
+
+    def problems(self, spec: Spec) -> list[str]:
+        return border_problems(self.padding, self.padding_mode, self.fill, spec.channels)
+
+    def out_spec(self, spec: Spec) -> Spec:
+        left, top, right, bottom = self.padding
+        known = spec.height is not None and spec.width is not None
+        return spec.resized((spec.height or 0) + top + bottom, (spec.width or 0) + left + right) if known else spec
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 4] top, left (0 or negative), height, width of the window, px."""
+        left, top, right, bottom = self.padding
+        after = (sizes + np.array([top + bottom, left + right])).astype(np.int32)
+        return Params(np.concatenate([everywhere((-top, -left), sizes), after], axis=1), after)
+
+
+@dataclass(frozen=True)
+class RandomCrop(Op):
+    """Cut `size` at random from the image, padded on request."""
+
+    size: Any  # height and width, or one number for both, px; kept as a pair
+    padding: Any = None  # px, as Pad's
+    pad_if_needed: bool = False  # smaller images are padded by what they lack, on both sides
+    fill: Any = 0
+    padding_mode: str = "constant"
+
+    stage = Stage.CROP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", pair(self.size) if isinstance(self.size, int) or len(self.size) != 1 else pair(self.size[0]))
+        object.__setattr__(self, "padding", None if self.padding is None else border(self.padding))
+
+    @property
+    def _border(self) -> Border:
+        return self.padding or (0, 0, 0, 0)
+
+    @property
+    def _wider(self) -> Any:
+        """What the border adds to height and width, px."""
+        left, top, right, bottom = self._border
+        return np.array([top + bottom, left + right])
+
+    def problems(self, spec: Spec) -> list[str]:
+        found = size_problems(self.size) + border_problems(self._border, self.padding_mode, self.fill, spec.channels)
+        if not found and spec.height is not None and spec.width is not None:
+            found += self._too_small(np.array([[spec.height, spec.width]], np.int32))
+        return found
+
+    def _too_small(self, sizes: Ints) -> list[str]:
+        small = (sizes + self._wider < self.size).any(axis=1)
+        if self.pad_if_needed or not small.any():
+            return []
+        height, width = sizes[small.argmax()]
+        border_, size = " with its padding" * (self.padding is not None), f"{self.size[0]}x{self.size[1]}"
+        return [f"size is {size}, but an image of {height}x{width} px{border_} is smaller; set pad_if_needed=True, or resize first"]
+
+    def draws(self, spec: Spec) -> int:
+        return 2  # top, left
+
+    def out_spec(self, spec: Spec) -> Spec:
+        return spec.resized(*self.size)
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 4] top, left (negative: padding), height, width of the window, px.
+
+        Raises PipelineError for images that are too small, unless pad_if_needed.
+        """
+        if problems := self._too_small(sizes):
+            raise PipelineError(f"{self.name}: {problem}" for problem in problems)
+        left, top, _, _ = self._border
+        out = everywhere(self.size, sizes)
+        lacking = np.maximum(out - sizes - self._wider, 0)
+        start = -(np.array([top, left]) + lacking)
+        room = sizes + self._wider + 2 * lacking - out
+        start = start + np.floor(u * (room + 1)).astype(np.int64)
+        return Params(np.concatenate([start.astype(np.int32), out], axis=1), out)

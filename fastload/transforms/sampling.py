@@ -1,0 +1,64 @@
+"""From uniforms to other laws, by inverse distribution functions: a fixed number of uniforms each, and no rejection."""
+
+import numpy as np
+import torch
+
+from fastload.spec import Floats, Longs
+
+HALF_STEP = 2.0**-33  # uniforms are multiples of 2^-32; this moves them into the open interval (0, 1)
+BISECTIONS = 64
+
+
+def normal(u: Floats) -> Floats:
+    """Standard normal values from uniforms of any shape."""
+    out: Floats = torch.special.ndtri(torch.from_numpy(u + HALF_STEP)).numpy()
+    return out
+
+
+def dirichlet(u: Floats, alpha: float) -> Floats:
+    """Symmetric Dirichlet(alpha) weights float64 [..., K] from u [..., K]: gamma values over their sum."""
+    logs = log_gamma(u, alpha)
+    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    out: Floats = shares / shares.sum(axis=-1, keepdims=True)
+    return out
+
+
+def beta(u: Floats, alpha: float) -> Floats:
+    """Beta(alpha, alpha) values float64 [...] from u [..., 2]."""
+    return dirichlet(u, alpha)[..., 0]
+
+
+def log_gamma(u: Floats, alpha: float) -> Floats:
+    """Logarithms of Gamma(alpha, 1) values: small alphas would underflow without."""
+    p = u + HALF_STEP
+    if alpha == 1:
+        return np.log(-np.log1p(-p))  # the exponential law
+    return _invert_gamma(p, alpha)
+
+
+def _invert_gamma(p: Floats, alpha: float) -> Floats:
+    """log x with P(alpha, x) = p, the regularised lower incomplete gamma function."""
+    shape = torch.tensor(alpha, dtype=torch.float64)
+    # Below e^-36, P(alpha, x) is x^alpha / Gamma(alpha + 1) to the last bit.
+    small = (np.log(p) + float(torch.lgamma(shape + 1))) / alpha
+    low, high = np.full(p.shape, -40.0), np.full(p.shape, np.log(alpha + 10 * np.sqrt(alpha) + 60))
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        below = torch.special.gammainc(shape, torch.from_numpy(np.exp(middle))).numpy() < p
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.where(small < -36, small, (low + high) / 2)
+
+
+def order(u: Floats) -> Longs:
+    """A random order of 0..K-1 per row of u [N, K]: int64 [N, K]."""
+    return np.argsort(u, axis=-1, kind="stable")
+
+
+def weighted_order(u: Floats, weights: Floats, count: int) -> Longs:
+    """`count` of K drawn without replacement, each with its weight among those left: int64 [N, count] from u [N, K].
+
+    The smallest of exponential values with these rates (Efraimidis and Spirakis 2006). Weights of 0 come last.
+    """
+    with np.errstate(divide="ignore"):
+        keys = -np.log1p(-(u + HALF_STEP)) / weights
+    return np.argsort(keys, axis=-1, kind="stable")[:, :count]

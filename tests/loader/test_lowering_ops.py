@@ -1,0 +1,129 @@
+"""torchvision's and timm's transforms become ops with the same arguments, or a reason is told."""
+
+import pytest
+from timm.data import auto_augment, random_erasing
+from timm.data import transforms as timm_transforms
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+from torchvision.transforms.functional import InterpolationMode
+
+import fastload
+from fastload import transforms as T
+from fastload.lowering import lower_transform
+from fastload.plan import place
+
+BICUBIC, PIL_BILINEAR = InterpolationMode.BICUBIC, 2
+EQUAL = [
+    ("RandomVerticalFlip", (0.3,), {}), ("ColorJitter", (0.4, (0.5, 1.5), 0.2, 0.1), {}), ("ColorJitter", (), {}),
+    ("RandomGrayscale", (0.2,), {}), ("Grayscale", (3,), {}), ("GaussianBlur", (5,), {}), ("GaussianBlur", ((3, 7), (0.5, 1.0)), {}),
+    ("RandomSolarize", (128,), {"p": 0.2}), ("RandomPosterize", (3,), {}), ("RandomEqualize", (), {}), ("RandomAutocontrast", (0.1,), {}),
+    ("RandomInvert", (), {}), ("RandomAdjustSharpness", (2,), {}), ("RandomAffine", (30,), {}),
+    ("RandomAffine", ((-10, 20), (0.1, 0.2), (0.5, 2.0), (1, 2, 3, 4), BICUBIC, (1, 2, 3), (4, 5)), {}),
+    ("RandomAffine", (0,), {"shear": 9}),
+    ("RandomRotation", (45,), {"expand": True, "fill": 7}), ("RandomPerspective", (0.3, 0.9), {"fill": (1, 2, 3)}),
+    ("RandomErasing", (0.2, (0.1, 0.2), (0.5, 2.0), 3), {}), ("RandomErasing", (), {"value": "random"}),
+    ("RandomErasing", (), {"value": (1, 2, 3)}), ("RandomCrop", (32,), {}), ("RandomCrop", ((8, 9), (1, 2, 3, 4), True, 5), {}),
+    ("RandomCrop", (32, 4), {"padding_mode": "reflect"}), ("Pad", (3,), {}), ("Pad", ((1, 2), 9, "constant"), {}),
+    ("AutoAugment", (), {}), ("AutoAugment", (v1.AutoAugmentPolicy.SVHN,), {"fill": [1, 2, 3]}),
+    ("AugMix", (), {}), ("AugMix", (5, 2, 4, 0.5, False), {}), ("RandAugment", (3, 5, 20), {"interpolation": BICUBIC, "fill": 3}),
+    ("TrivialAugmentWide", (), {"fill": 128}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
+@pytest.mark.parametrize(("name", "given", "named"), EQUAL, ids=str)
+def test_torchvisions_arguments_are_kept(name, given, named, api):
+    (op,), reasons = lower_transform(getattr(api, name)(*given, **named))
+    want = getattr(T, name)(*given, **named)
+    assert reasons == []
+    if name == "RandomErasing" and op.value != "random":  # the second API keeps a list
+        assert op.value in (want.value, (float(want.value),) if isinstance(want.value, int) else want.value)
+        op, want = T.RandomErasing(op.p, op.scale, op.ratio), T.RandomErasing(want.p, want.scale, want.ratio)
+    assert op == want
+    assert op.problems(fastload.spec.Spec(64, 64, dtype="float32", tensor=op.stage == 3)) == []
+
+
+def test_pils_filter_numbers_are_taken():
+    (op,), reasons = lower_transform(v2.RandomRotation(3, interpolation=PIL_BILINEAR))
+    assert (op.interpolation, reasons) == ("bilinear", [])
+
+
+@pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
+def test_groups_are_lowered_with_what_they_hold(api):
+    group = api.RandomApply([api.ColorJitter(0.4), api.GaussianBlur(5)], 0.8)
+    assert lower_transform(group) == ((T.RandomApply([T.ColorJitter(0.4), T.GaussianBlur(5)], 0.8),), [])
+    (op,), reasons = lower_transform(api.RandomChoice([api.RandAugment(), api.RandomInvert(0.1)], [1.0, 3.0]))
+    assert reasons == []
+    assert [inner.name for inner in op.transforms] == ["RandAugment", "RandomInvert"]
+    assert op.p[1] == 3 * op.p[0]
+    inner = api.RandomApply([api.ElasticTransform(), api.RandomInvert()])
+    name = f"{type(inner).__module__}.RandomApply: {type(inner.transforms[0]).__module__}.ElasticTransform"
+    assert lower_transform(inner) == ((), [f"{name} is not one that fastload knows"])
+
+
+class MyJitter(v1.ColorJitter):
+    pass
+
+
+def test_what_is_not_taken_says_why():
+    assert "MyJitter is not one that fastload knows" in lower_transform(MyJitter())[1][0]
+    assert "RandomOrder is not one that fastload knows" in lower_transform(v2.RandomOrder([v2.RandomInvert()]))[1][0]
+    why = "(padding and pad_if_needed mirror the image twice, one after the other)"
+    assert lower_transform(v1.RandomCrop(9, 2, pad_if_needed=True, padding_mode="reflect"))[1] == [
+        f"torchvision.transforms.transforms.RandomCrop has an argument that fastload does not take {why}"
+    ]
+    (op,), _ = lower_transform(v2.RandomRotation(3, fill={int: 3}))
+    with pytest.raises(fastload.PipelineError, match=r"^op 1 \(RandomRotation\): fill is \{<class 'int'>: 3\}, want None \(black\)"):
+        place((op,))
+
+
+@pytest.mark.parametrize(
+    "config", ["rand-m7-mstd0.5-inc1", "rand-m9-n3-p0.8-mmax12", "rand-m5-mstd101", "rand-m3-tweights-inc1", "rand-t3a"]
+)
+def test_timms_randaugment(config):
+    theirs = auto_augment.rand_augment_transform(config, {"img_mean": (124, 116, 104)})
+    (op,), reasons = lower_transform(theirs)
+    want = T.RandAugment.timm(config)
+    assert reasons == []
+    if want.definition.weights:  # normalised there
+        assert op.definition.weights == pytest.approx([w / sum(want.definition.weights) for w in want.definition.weights])
+        op, want = (T.RandAugment(o.num_ops, o.magnitude, fill=o.fill, interpolation="nearest") for o in (op, want))
+    assert op == want
+
+
+@pytest.mark.parametrize("config", ["v0", "v0r", "original-mstd0.5", "originalr", "3a"])
+def test_timms_autoaugment(config):
+    theirs = auto_augment.auto_augment_transform(config, {"img_mean": (1, 2, 3), "interpolation": PIL_BILINEAR})
+    assert lower_transform(theirs) == ((T.AutoAugment.timm(config, (1, 2, 3), "bilinear"),), [])
+    theirs.policy = theirs.policy[:2]
+    assert lower_transform(theirs)[1] == [
+        "timm.data.auto_augment.AutoAugment has an argument that fastload does not take (a policy of its own)"
+    ]
+
+
+def test_timms_augmix_and_others():
+    theirs = auto_augment.augment_and_mix_transform("augmix-m5-w4-d2", {"img_mean": (124, 116, 104), "translate_pct": 0.3})
+    assert lower_transform(theirs) == ((T.AugMix.timm("augmix-m5-w4-d2"),), [])
+    theirs.blended = True
+    assert lower_transform(theirs)[1] == ["timm.data.auto_augment.AugMixAugment has an argument that fastload does not take (blended)"]
+    (op,), _ = lower_transform(random_erasing.RandomErasing(0.3, mode="pixel", max_count=2, device="cpu"))
+    want = T.RandomErasing.timm(0.3, mode="pixel", max_count=2)
+    assert op.ratio == pytest.approx(want.ratio, rel=1e-12)
+    assert (op.p, op.scale, op.value, op.min_count, op.max_count) == (0.3, want.scale, "random", 1, 2)
+    crop = timm_transforms.RandomResizedCropAndInterpolation(24, interpolation="bicubic")
+    assert lower_transform(crop) == ((T.RandomResizedCrop(24, interpolation="bicubic"),), [])
+    drawn = timm_transforms.RandomResizedCropAndInterpolation(24, interpolation="random")
+    assert "(a filter drawn per image)" in lower_transform(drawn)[1][0]
+    assert lower_transform(timm_transforms.MaybeToTensor()) == ((T.ToTensor(),), [])
+
+
+def test_timms_training_transform_is_lowered_whole():
+    from timm.data import create_transform
+
+    chain = create_transform(24, is_training=True, auto_augment="rand-m7-mstd0.5-inc1", interpolation="bicubic", re_prob=0.25)
+    ops, reasons = lower_transform(chain)
+    assert reasons == []
+    names = ["RandomResizedCrop", "RandomHorizontalFlip", "RandAugment", "ToTensor", "Normalize", "RandomErasing"]
+    assert [op.name for op in ops] == names
+    assert (ops[2].interpolation, ops[2].fill) == ("bicubic", (124, 116, 104))
+    assert place(ops)[1].tensor

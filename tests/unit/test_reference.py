@@ -1,0 +1,225 @@
+"""Given its record, each op gives torchvision v2's own pixels on PIL images."""
+# ruff: noqa: ARG005  # the table's functions share one signature
+
+import inspect
+import math
+import sys
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as F
+
+from fastload import transforms as T
+from fastload.spec import Spec
+from fastload.transforms import pil
+from fastload.transforms.base import FILTERS
+from fastload.transforms.programs import CODE, CODES, rows
+from fastload.transforms.reference.augment import gaussian_weights
+
+HEIGHT, WIDTH = 37, 53
+
+
+def images(make_image):
+    """Textured, saturated, constant and grey, none square."""
+    textured = make_image(HEIGHT, WIDTH, 3)
+    noise = np.random.default_rng(0).integers(0, 2, (WIDTH, HEIGHT, 3), dtype=np.uint8) * 255
+    return [
+        Image.fromarray(textured), Image.fromarray(noise), Image.new("RGB", (41, 30), (7, 200, 128)), Image.new("RGB", (5, 9)),
+        Image.fromarray(textured[..., 0]),
+    ]  # fmt: skip
+
+
+MODES = {"nearest": F.InterpolationMode.NEAREST, "bilinear": F.InterpolationMode.BILINEAR, "bicubic": F.InterpolationMode.BICUBIC}
+
+
+def shear(image, degrees, mode, fill):
+    return F.affine(image, 0.0, [0, 0], 1.0, degrees, mode, fill, [0, 0])
+
+
+# One of programs.CODES as torchvision's functional does it: image, argument (shears: degrees), InterpolationMode, fill.
+FUNCTIONAL = {
+    "Identity": lambda i, a, m, f: i,
+    "ShearX": lambda i, a, m, f: shear(i, [a, 0.0], m, f),
+    "ShearY": lambda i, a, m, f: shear(i, [0.0, a], m, f),
+    "TranslateX": lambda i, a, m, f: F.affine(i, 0.0, [int(a), 0], 1.0, [0.0, 0.0], m, f),
+    "TranslateY": lambda i, a, m, f: F.affine(i, 0.0, [0, int(a)], 1.0, [0.0, 0.0], m, f),
+    "Rotate": lambda i, a, m, f: F.rotate(i, a, m, fill=f),
+    "Brightness": lambda i, a, m, f: F.adjust_brightness(i, a),
+    "Color": lambda i, a, m, f: F.adjust_saturation(i, a),
+    "Contrast": lambda i, a, m, f: F.adjust_contrast(i, a),
+    "Sharpness": lambda i, a, m, f: F.adjust_sharpness(i, a),
+    "Posterize": lambda i, a, m, f: F.posterize(i, int(a)),
+    "Solarize": lambda i, a, m, f: F.solarize(i, a),
+    "AutoContrast": lambda i, a, m, f: F.autocontrast(i),
+    "Equalize": lambda i, a, m, f: F.equalize(i),
+    "Invert": lambda i, a, m, f: F.invert(i),
+    "Hue": lambda i, a, m, f: F.adjust_hue(i, a),
+}
+ARGUMENTS = {
+    "ShearX": (-44.7, -5.0, 0.0, 17.0), "ShearY": (-17.0, 2.9, 44.7), "TranslateX": (-60, -7, 0, 16), "TranslateY": (-1, 0, 30, 99),
+    "Rotate": (-135.0, -30.0, -0.5, 0.0, 13.5, 45.0, 90.0, 180.0), "Posterize": range(1, 9), "Solarize": (0, 0.5, 127.5, 128, 255, 256),
+    "Hue": (-0.5, -0.11, 0.0, 0.003, 0.25, 0.5),
+} | dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), (0.0, 0.01, 0.5, 1.0, 1.5, 1.99, 7.5))  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_every_row_of_a_program_is_torchvisions_functional(name, mode, make_image):
+    geometric = name in ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
+    for image in images(make_image):
+        for argument in ARGUMENTS.get(name, (0.0,)):
+            for fill in (None, 77) if geometric else (None,):
+                op = T.RandAugment(1, fill=fill)
+                factor = {"ShearX": math.tan, "ShearY": lambda r: math.sin(r) / math.cos(r)}.get(name)
+                final = factor(math.radians(argument)) if factor else argument
+                got = pil.apply(op, image, rows([CODE[name]], [final], FILTERS[mode]))
+                want = FUNCTIONAL[name](image, argument, MODES[mode], fill)
+                assert got.mode == image.mode
+                np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"{name} {argument} {image}")
+
+
+def test_fills_are_per_channel(make_image):
+    image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
+    got = pil.apply(T.RandAugment(1, fill=(1, 2.9, 250)), image, rows([CODE["TranslateX"]], [1000]))
+    assert np.unique(np.asarray(got).reshape(-1, 3), axis=0).tolist() == [[1, 2, 250]]
+
+
+@pytest.mark.parametrize("name", sorted(name for name in T.__all__ if hasattr(v2, name)))
+def test_arguments_are_torchvisions_in_name_order_and_default(name):
+    ours, theirs = (list(inspect.signature(kind).parameters.values()) for kind in (getattr(T, name), getattr(v2, name)))
+    theirs = [p for p in theirs if p.name not in ("args", "kwargs")]
+    for mine, want in zip(ours, theirs, strict=False):
+        assert mine.name == want.name
+        if want.default is not want.empty and (name, mine.name) != ("ToDtype", "dtype"):
+            assert mine.default == want.default or mine.default == plain(want.default)
+    assert len(ours) >= len(theirs)
+
+
+def plain(default):
+    """An enumeration's value, or a type's name without its module, as our ops keep them."""
+    return str(getattr(default, "value", default)).removeprefix("torch.")
+
+
+def test_every_code_runs(make_image):
+    image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
+    for name in CODES:
+        assert pil.apply(T.RandAugment(1), image, rows([CODE[name]], [0.25], 2)).size == image.size
+
+
+def test_the_reference_needs_no_torchvision(make_image, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
+    for op in (T.RandAugment(4), T.AugMix(), T.RandomAffine(9), T.RandomPerspective(p=1.0), T.GaussianBlur(3)):
+        assert op(image).size == image.size
+
+
+def test_posterize_to_no_bits_is_black(make_image):
+    image = Image.fromarray(make_image(9, 13, 0))
+    assert not np.asarray(pil.apply(T.RandAugment(1), image, rows([CODE["Posterize"]], [0.0]))).any()
+
+
+def test_solarize_add_moves_the_darker_half():
+    ramp = Image.fromarray(np.arange(256, dtype=np.uint8).reshape(2, 128))
+    got = np.asarray(pil.apply(T.RandAugment(1), ramp, rows([CODE["SolarizeAdd"]], [110.0]))).ravel()
+    assert got.tolist() == [*range(110, 238), *range(128, 256)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rotations(mode, make_image):
+    for image in images(make_image):
+        for angle in (0.0, 17.3, 90.0, -45.0, 180.0, 270.0, 359.9):
+            for expand in (False, True):
+                for center in (None, (3, 5)):
+                    op = T.RandomRotation((angle, angle), mode, expand, center, fill=9)
+                    got = op(image)
+                    want = F.rotate(image, angle, MODES[mode], expand, center, 9)
+                    assert got.size == want.size
+                    np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"{angle} {expand} {center} {image}")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_affine_maps(mode, make_image):
+    for image in images(make_image):
+        for angle, move, scale, x, y in ((0.0, 0.0, 1.0, 0.0, 0.0), (33.0, 0.2, 0.7, 11.0, -8.0), (-120.0, 0.1, 1.6, 0.0, 20.0)):
+            for center in (None, (7, 2)):
+                op = T.RandomAffine((angle, angle), (move, move), (scale, scale), (x, x, y, y), mode, 55, center)
+                u = np.full((1, 6), 0.999999)
+                record = op.params(u, np.array([[image.height, image.width]], np.int32)).records[0]
+                shift = [round(move * image.width * 0.999998), round(move * image.height * 0.999998)]
+                want = F.affine(image, angle, shift, scale, [x, y], MODES[mode], 55, center)
+                np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(want))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_perspectives(mode, make_image):
+    for image in images(make_image):
+        op = T.RandomPerspective(0.6, 1.0, mode, 5)
+        u = np.random.default_rng(1).random((5, op.draws(Spec())))
+        for record in op.params(u, np.repeat([[image.height, image.width]], 5, axis=0).astype(np.int32)).records:
+            want = F.perspective(image, None, None, MODES[mode], 5, coefficients=record[:8].tolist())
+            np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(want))
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
+def test_windows(mode, make_image):
+    for image in images(make_image):
+        for padding in (0, (3, 8), (1, 2, 30, 4)):
+            want = F.pad(image, padding if isinstance(padding, int) else list(padding), 42, mode)
+            np.testing.assert_array_equal(np.asarray(T.Pad(padding, 42, mode)(image)), np.asarray(want))
+            op = T.RandomCrop((8, 5), padding, fill=42, padding_mode=mode)
+            left, top = T.Pad(padding).padding[:2]
+            size = np.array([[image.height, image.width]], np.int32)
+            for u in (0.0, 0.5, 0.999):
+                record = op.params(np.full((1, 2), u), size).records[0]
+                cut = F.crop(want, int(record[0]) + top, int(record[1]) + left, 8, 5)
+                np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(cut))
+
+
+@pytest.mark.parametrize(
+    "op", [T.RandomVerticalFlip(1.0), T.RandomHorizontalFlip(1.0), T.Grayscale(), T.Grayscale(3), T.RandomGrayscale(1.0)], ids=str
+)
+def test_flips_and_greys(op, make_image):
+    functional = {
+        "RandomVerticalFlip": F.vertical_flip, "RandomHorizontalFlip": F.horizontal_flip,
+        "Grayscale": lambda i: F.rgb_to_grayscale(i, getattr(op, "num_output_channels", 3)),
+        "RandomGrayscale": lambda i: F.rgb_to_grayscale(i, len(i.getbands())),
+    }  # fmt: skip
+    for image in images(make_image):
+        got, want = op(image), functional[op.name](image)
+        assert got.mode == want.mode
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+@pytest.mark.parametrize("kernel", [(3, 3), (5, 9), (23, 23)], ids=str)
+@pytest.mark.parametrize("sigma", [0.1, 0.8, 2.0, 5.0])
+def test_blurs_are_torchvisions_but_for_ties(kernel, sigma, make_image):
+    for image in images(make_image)[:3]:
+        got = np.asarray(T.GaussianBlur(kernel, sigma)(image)).astype(int)
+        want = np.asarray(F.gaussian_blur(image, list(kernel), [sigma, sigma])).astype(int)
+        # Both round float32 sums, in different orders: a value near .5 may fall to either side.
+        assert np.abs(got - want).max() <= 1
+        assert (got != want).mean() < 1e-3
+
+
+def test_a_blur_of_a_constant_or_with_one_tap_changes_nothing(make_image):
+    constant, image = Image.new("RGB", (40, 30), (1, 128, 254)), Image.fromarray(make_image(30, 41, 1))
+    assert np.array_equal(np.asarray(T.GaussianBlur(23, 2.0)(constant)), np.asarray(constant))
+    assert np.array_equal(np.asarray(T.GaussianBlur(1, 2.0)(image)), np.asarray(image))
+    assert abs(float(gaussian_weights(23, 2.0).sum()) - 1) < 1e-6
+
+
+def test_erasing_is_torchvisions(make_image):
+    image = torch.from_numpy(make_image(HEIGHT, WIDTH, 3)).permute(2, 0, 1).float().div(255)
+    for value in (0, 0.5, (0.1, 0.2, 0.3)):
+        op = T.RandomErasing(1.0, value=value)
+        u = np.random.default_rng(0).random((3, op.draws(Spec())))
+        for record in op.params(u, np.repeat([[HEIGHT, WIDTH]], 3, axis=0).astype(np.int32)).records:
+            top, left, height, width, _ = record[0].tolist()
+            want = F.erase(
+                image, top, left, height, width, torch.tensor(op.value if isinstance(op.value, tuple) else [op.value])[:, None, None]
+            )
+            assert torch.equal(pil.apply(op, image, record), want)

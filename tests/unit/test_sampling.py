@@ -1,0 +1,67 @@
+"""Inverse distribution functions: known values, and the laws themselves."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastload.transforms.sampling import HALF_STEP, beta, dirichlet, log_gamma, normal, order, weighted_order
+
+
+def test_normal_quantiles():
+    # Abramowitz and Stegun, table 26.1
+    np.testing.assert_allclose(normal(np.array([0.5, 0.84134474606854, 0.97724986805182, 0.00134989803163])), [0, 1, 2, -3], atol=1e-6)
+    assert np.isfinite(normal(np.array([0.0, 1 - 2.0**-32]))).all()
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 0.999, 1.0, 1.001, 2.0, 7.5, 100.0])
+def test_gamma_values_have_their_distribution_function(alpha):
+    u = (np.arange(2000) + 0.5) / 2000
+    x = np.exp(log_gamma(u, alpha))
+    known = torch.special.gammainc(torch.tensor(alpha, dtype=torch.float64), torch.from_numpy(x)).numpy()
+    large = x > 1e-290
+    np.testing.assert_allclose(known[large], u[large] + HALF_STEP, rtol=1e-9)
+    assert (np.diff(log_gamma(u, alpha)) > 0).all()
+
+
+def test_the_two_ways_to_gamma_values_meet():
+    u = (np.arange(500) + 0.5) / 500
+    np.testing.assert_allclose(log_gamma(u, 1.0), log_gamma(u, 1.0 + 1e-12), atol=1e-6)
+
+
+@given(st.floats(0.01, 50), st.lists(st.floats(0, 1, exclude_max=True), min_size=2, max_size=8))
+def test_dirichlet_weights_sum_to_one(alpha, u):
+    weights = dirichlet(np.array([u]), alpha)
+    assert (weights >= 0).all()
+    assert abs(weights.sum() - 1) < 1e-12
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
+def test_dirichlet_and_beta_have_their_moments(alpha):
+    u = np.random.default_rng(1).random((30_000, 3))
+    weights = dirichlet(u, alpha)
+    variance = (1 / 3) * (2 / 3) / (3 * alpha + 1)
+    assert abs(weights.mean(axis=0) - 1 / 3).max() < 0.01
+    assert abs(weights.var(axis=0) / variance - 1).max() < 0.04
+    assert abs(beta(u[:, :2], alpha).var() * 4 * (2 * alpha + 1) - 1) < 0.04
+
+
+def test_beta_of_one_is_uniform(p_value):
+    counts, _ = np.histogram(beta(np.random.default_rng(2).random((100_000, 2)), 1.0), np.linspace(0, 1, 11))
+    assert p_value(counts, np.full(10, 0.1)) > 1e-3
+
+
+def test_orders_are_alike(p_value):
+    places = order(np.random.default_rng(3).random((120_000, 4)))
+    counts = np.unique(places @ np.array([64, 16, 4, 1]), return_counts=True)[1]
+    assert p_value(counts, np.full(24, 1 / 24)) > 1e-3
+
+
+def test_weighted_orders_begin_with_their_weights(p_value):
+    weights = np.array([0.5, 0.0, 0.3, 0.2])
+    chosen = weighted_order(np.random.default_rng(4).random((100_000, 4)), weights, 3)
+    assert p_value(np.bincount(chosen[:, 0], minlength=4), weights) > 1e-3
+    second = np.bincount(chosen[chosen[:, 0] == 0, 1], minlength=4)
+    assert p_value(second, np.array([0, 0, 0.6, 0.4])) > 1e-3
+    assert not (chosen == 1).any()
