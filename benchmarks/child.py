@@ -36,8 +36,9 @@ def make_loader(spec: dict[str, Any]) -> Any:
         return torch.utils.data.DataLoader(ImageFolder(spec["data"], how), persistent_workers=True, **common)
     # The drop-in where there is a folder; it must not fall back to PyTorch unnoticed.
     dataset = fastload.open(spec["data"], how) if spec["loader"] == "shards" else ImageFolder(spec["data"], how)
-    # The index that is there, not one that the first epoch makes: every epoch is measured alike.
-    return fastload.DataLoader(dataset, backend="native", seek_index="use", **common)
+    # "later": epochs after the first one, which is dropped, use the index that it has collected.
+    seek_index = "auto" if spec["loader"] == "later" else "use"
+    return fastload.DataLoader(dataset, backend="native", seek_index=seek_index, **common)
 
 
 def epoch(loader: Any) -> float:

@@ -20,7 +20,9 @@ from fastload.conversion import job
 from fastload.errors import BackendError, UsageError
 from fastload.measure import Sample, interleaved
 
-LOADERS = {"torch": "PyTorch DataLoader", "fastload": "fastload, folder", "shards": "fastload, shards"}
+LOADERS = {
+    "torch": "PyTorch DataLoader", "fastload": "fastload, folder", "later": "fastload, folder, 2nd epoch on", "shards": "fastload, shards",
+}  # fmt: skip
 REFERENCE = "torch"
 OUTPUTS = ("uint8", "float32")  # PILToTensor; ToTensor and Normalize
 
@@ -46,7 +48,7 @@ def run(data: str, name: str, settings: Settings, on_done: Callable[[], None] = 
         job.run(job.prepare(data, shards, job.Options()))
         runs: dict[str, Callable[[], float]] = {}
         for spec in specs(settings, data, shards, cores):
-            runs[key(spec)] = stack.enter_context(child(spec))
+            runs[key(spec)] = stack.enter_context(child(spec, os.path.join(scratch, f"cache of {key(spec)}")))
         for epoch in runs.values():
             epoch()  # dropped
             on_done()
@@ -86,11 +88,11 @@ def key(spec: dict[str, Any]) -> str:
 
 
 @contextmanager
-def child(spec: dict[str, Any]) -> Iterator[Callable[[], float]]:
-    """A process that runs one epoch per call, and sleeps between."""
+def child(spec: dict[str, Any], cache: str) -> Iterator[Callable[[], float]]:
+    """A process that runs one epoch per call, and sleeps between; cache: where it keeps the seek indexes that it makes."""
     command = [sys.executable, "-m", "benchmarks.child", json.dumps(spec)]
     path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)  # the same fastload as here, wherever that is
-    environment = {**os.environ, "PYTHONPATH": path}
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache}
     process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     into, out = process.stdin, process.stdout
     if into is None or out is None:  # cannot be: both are pipes
