@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "augment/program.h"
 #include "bind/arrays.h"
 #include "core/files.h"
 #include "core/pool.h"
@@ -31,9 +33,16 @@ void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);
+void bind_augment(nb::module_& m);
 
 // Checks table and out of a STORE against each other; `shape` is what out must have.
 cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
                         std::initializer_list<int64_t> shape, bool channels_last);
+
+// The programs float64 [count, depth, 13] of images of this size.
+std::vector<augment::Program> parse_programs(const std::string& where, const Input& programs, int64_t count, int height,
+                                             int width);
+
+cpu::Target parse_target(const std::string& name);
 
 }  // namespace fl::bind

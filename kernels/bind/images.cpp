@@ -21,12 +21,6 @@ using namespace nb::literals;
 
 Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
 
-cpu::Target parse_target(const std::string& name) {
-  if (name == "scalar") return cpu::Target::kScalar;
-  if (name == "best") return cpu::Target::kBest;
-  refuse("target", "unknown", '"' + name + '"', "scalar or best");
-}
-
 class Buffered {  // a bytes-like object, held while it is read
  public:
   explicit Buffered(const nb::handle& data) {
@@ -100,7 +94,7 @@ void store(const Input& image, const std::optional<Input>& table, const Output& 
                                            : check_store("store", table, out, {kChannels, height, width}, false);
   void* to = out.data();
   const nb::gil_scoped_release unlocked;
-  cpu::store(from, height * width, format, to, on);
+  cpu::store({from, height * width}, format, to, on);
 }
 
 void store_cuda(uintptr_t images, uintptr_t table, uintptr_t out, int64_t count, int64_t height, int64_t width,
@@ -125,6 +119,12 @@ nb::dict versions() {
 }
 
 }  // namespace
+
+cpu::Target parse_target(const std::string& name) {
+  if (name == "scalar") return cpu::Target::kScalar;
+  if (name == "best") return cpu::Target::kBest;
+  refuse("target", "unknown", '"' + name + '"', "scalar or best");
+}
 
 cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
                         std::initializer_list<int64_t> shape, bool channels_last) {

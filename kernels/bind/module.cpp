@@ -32,4 +32,5 @@ NB_MODULE(_native, m) {
   bind_pool(m);
   bind_job(m);
   bind_jpeg(m);
+  bind_augment(m);
 }

@@ -1,6 +1,7 @@
 // What one thread owns and reuses from sample to sample.
 #pragma once
 
+#include "augment/run.h"
 #include "core/scratch.h"
 #include "core/stats.h"
 #include "cpu/resize.h"
@@ -13,6 +14,7 @@ struct Worker {
   jpeg::Frame frame;
   jpeg::Workspace jpeg;
   Scratch pixels;  // the cropped image, before STORE
+  augment::Workspace augment;
   cpu::CropScratch passes;
   cpu::CropPlan plan;
   StageStats stats;
@@ -23,6 +25,7 @@ struct Worker {
     jpeg.trim(kKeep);
     passes.trim(kKeep);
     pixels.trim(kKeep);
+    augment.trim(kKeep);
   }
 };
 
