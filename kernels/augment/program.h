@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,11 @@ enum class Code : uint8_t {
   kGaussianBlur,  // taps across, taps down, sigma across, sigma down (px)
   kHue,           // turn, of 256
 };
-constexpr int kCodes = 18;
+constexpr const char* kCodeNames[] = {"Identity", "Brightness",   "Posterize",   "Solarize",  "SolarizeAdd",
+                                      "Invert",   "Contrast",     "Color",       "Sharpness", "AutoContrast",
+                                      "Equalize", "Affine",       "Perspective", "Grayscale", "FlipX",
+                                      "FlipY",    "GaussianBlur", "Hue"};
+constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
 constexpr int kArguments = 8;
 constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments
 constexpr int kMaxDepth = 64;

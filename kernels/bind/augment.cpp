@@ -53,6 +53,9 @@ std::vector<augment::Program> parse_programs(const std::string& where, const Inp
 }
 
 void bind_augment(nb::module_& m) {
+  nb::list names;
+  for (const char* name : augment::kCodeNames) names.append(name);
+  m.attr("INSTRUCTIONS") = nb::tuple(names);
   m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(), "target"_a = "best");
 }
 
