@@ -34,7 +34,7 @@ struct Passes {
   void (*saturate)(const Pixels& image, float factor);
   void (*sharpen)(const Image& in, float factor, const Pixels& out);
   void (*hue)(const Pixels& image, int turn);
-  void (*flip_x)(const Pixels& image);
+  void (*flip_x)(const Image& in, const Pixels& out);
   void (*fixed)(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out);
   void (*affine)(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out);
   void (*perspective)(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out);

@@ -1,6 +1,7 @@
 #include "augment/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -27,6 +28,13 @@ uint8_t point(Code code, const Arguments& a, int value) {
     default:
       return static_cast<uint8_t>(255 - value);  // kInvert
   }
+}
+
+// Whole pixels, not turned and not scaled: every filter has all its weight on one pixel.
+bool whole_shift(const Instruction& it) {
+  const Arguments& a = it.arguments;
+  return it.code == Code::kAffine && a[0] == 1 && a[1] == 0 && a[3] == 0 && a[4] == 1 && a[2] == std::floor(a[2]) &&
+         a[5] == std::floor(a[5]);
 }
 
 class Machine {
@@ -59,7 +67,6 @@ class Machine {
   // The image that `make` writes takes this one's place.
   template <class Make>
   void replace(const Make& make) {
-    flush();
     if (spare_ == nullptr) spare_ = work_.other.reserve(image_.stride * image_.height + kPadding);
     const Pixels out{spare_, image_.height, image_.width, image_.stride};
     make(view(), out);
@@ -99,12 +106,14 @@ void Machine::contrast(float factor) {
 
 void Machine::warp(const Instruction& it) {
   const double* a = it.arguments.data();
+  const bool nearest = it.sampling == Sampling::kNearest || whole_shift(it);
+  flush();
   replace([&](const Image& in, const Pixels& out) {
     if (it.code == Code::kPerspective) {
       const PerspectiveMap map{{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]}};
       return passes_.perspective(in, map, it.sampling, it.fill, out);
     }
-    if (it.sampling == Sampling::kNearest) return nearest_affine(in, a, it.fill, work_.columns, passes_, out);
+    if (nearest) return nearest_affine(in, a, it.fill, work_.columns, passes_, out);
     passes_.affine(in, {{a[0], a[1], a[2], a[3], a[4], a[5]}}, it.sampling, it.fill, out);
   });
 }
@@ -115,6 +124,7 @@ void Machine::blur(const Arguments& a) {
   how.down.resize(static_cast<size_t>(a[1]));
   gaussian(static_cast<int>(a[0]), a[2], how.across.data());
   gaussian(static_cast<int>(a[1]), a[3], how.down.data());
+  flush();
   replace([&](const Image& in, const Pixels& out) { passes_.blur(in, how, work_.rows, out); });
 }
 
@@ -140,12 +150,13 @@ void Machine::step(const Instruction& it) {
       flush();
       return passes_.saturate(image_, 0.0f);
     case Code::kSharpness:
+      flush();
       return replace([&](const Image& in, const Pixels& out) { passes_.sharpen(in, factor, out); });
     case Code::kAffine:
     case Code::kPerspective:
       return warp(it);
     case Code::kFlipX:  // where a value stands does not matter to lookups: they stay pending
-      return passes_.flip_x(image_);
+      return replace([&](const Image& in, const Pixels& out) { passes_.flip_x(in, out); });
     case Code::kFlipY:
       return flip_y();
     case Code::kGaussianBlur:

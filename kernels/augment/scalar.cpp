@@ -62,10 +62,10 @@ void hue(const Pixels& image, int turn) {
   each_pixel(image, [&](uint8_t* px) { turn_hue(px, turn, px); });
 }
 
-void flip_x(const Pixels& image) {
-  for (int y = 0; y < image.height; ++y)
-    for (int a = 0, b = image.width - 1; a < b; ++a, --b)
-      std::swap_ranges(image.row(y) + a * kChannels, image.row(y) + (a + 1) * kChannels, image.row(y) + b * kChannels);
+void flip_x(const Image& in, const Pixels& out) {
+  for (int y = 0; y < in.height; ++y)
+    for (int x = 0; x < in.width; ++x)
+      std::memcpy(out.row(y) + x * kChannels, in.row(y) + (in.width - 1 - x) * kChannels, kChannels);
 }
 
 void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out) {
@@ -78,19 +78,31 @@ void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels&
   }
 }
 
-using Sampler = uint8_t (*)(const Texture&, Position, int);
-constexpr Sampler kSamplers[] = {nearest, bilinear, bicubic};
-
 template <class Map>
-void warp(const Image& in, const Map& map, Sampling how, const Fill& fill, const Pixels& out) {
+void warp_with(const Image& in, const Map& map, void (&sample)(const Texture&, Position, uint8_t*), const Fill& fill,
+               const Pixels& out) {
   const Texture from = texture(in);
-  const Sampler sample = kSamplers[static_cast<int>(how)];
   for (int y = 0; y < out.height; ++y) {
     for (int x = 0; x < out.width; ++x) {
       const Position at = map(x, y);
-      const bool inside = from.holds(at.x, at.y);
-      for (int c = 0; c < kChannels; ++c) out.row(y)[x * kChannels + c] = inside ? sample(from, at, c) : fill[c];
+      uint8_t* px = out.row(y) + x * kChannels;
+      if (from.holds(at.x, at.y))
+        sample(from, at, px);
+      else
+        std::memcpy(px, fill.data(), kChannels);
     }
+  }
+}
+
+template <class Map>
+void warp(const Image& in, const Map& map, Sampling how, const Fill& fill, const Pixels& out) {
+  switch (how) {
+    case Sampling::kNearest:
+      return warp_with(in, map, nearest, fill, out);
+    case Sampling::kBilinear:
+      return warp_with(in, map, bilinear, fill, out);
+    default:
+      return warp_with(in, map, bicubic, fill, out);
   }
 }
 

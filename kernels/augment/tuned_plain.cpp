@@ -37,6 +37,15 @@ void count(const Image& image, Counts& counts) {
   }
 }
 
+// Pixels go as four bytes: the fourth is the next one's first, written after it, or padding.
+void flip_x(const Image& in, const Pixels& out) {
+  for (int y = 0; y < in.height; ++y) {
+    uint8_t* to = out.row(y);
+    const uint8_t* from = in.row(y) + (in.width - 1) * kChannels;
+    for (int x = 0; x < in.width; ++x, to += kChannels, from -= kChannels) std::memcpy(to, from, kChannels + 1);
+  }
+}
+
 struct Span {
   int64_t begin, end;  // end <= begin: empty
 };
@@ -57,7 +66,6 @@ void fill_pixels(uint8_t* row, int64_t begin, int64_t end, const Fill& fill) {
     for (int64_t x = begin; x < end; ++x) std::memcpy(row + x * kChannels, fill.data(), kChannels);
 }
 
-// Pixels as four bytes: the fourth is the next one's first, written after it, or padding.
 void copy_pixels(const Image& in, const FixedMap& map, int64_t x, int64_t y, Span span, uint8_t* row) {
   const auto place = [&] { return in.data + (y >> kFixedBits) * in.stride + (x >> kFixedBits) * kChannels; };
   if (map.y_right == 0 && map.x_right == 1 << kFixedBits) {
@@ -94,16 +102,8 @@ void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels&
 
 }  // namespace tuned
 
-const Passes tuned_passes = {lookup,
-                             count,
-                             tuned::luma_sum,
-                             tuned::saturate,
-                             tuned::sharpen,
-                             scalar_passes.hue,
-                             scalar_passes.flip_x,
-                             tuned::fixed,
-                             tuned::affine,
-                             tuned::perspective,
-                             tuned::blur};
+const Passes tuned_passes = {
+    lookup, count,        tuned::luma_sum, tuned::saturate,    tuned::sharpen, scalar_passes.hue,
+    flip_x, tuned::fixed, tuned::affine,   tuned::perspective, tuned::blur};
 
 }  // namespace fl::augment

@@ -78,15 +78,27 @@ FL_HD bool fits_fixed(const double* a, int height, int width) {
 
 FL_HD double mix(double from, double to, double share) { return from + (to - from) * share; }
 
-// One channel at a position that the texture holds; cut off towards zero. Beyond the border lies the border.
-FL_HD uint8_t bilinear(const Texture& from, Position at, int channel) {
+// For values that an int can hold.
+FL_HD int floor_to_int(double value) {
+  const int cut = static_cast<int>(value);
+  return cut - (value < cut);
+}
+
+// The samplers write three channels at a position that the texture holds. Beyond the border lies the border.
+FL_HD void nearest(const Texture& from, Position at, uint8_t* out) {
+  const uint8_t* px = from.row(static_cast<int>(at.y)) + static_cast<int>(at.x) * 3;
+  for (int c = 0; c < 3; ++c) out[c] = px[c];
+}
+
+FL_HD void bilinear(const Texture& from, Position at, uint8_t* out) {
   const double x = at.x - 0.5, y = at.y - 0.5;
-  const double left = std::floor(x), top = std::floor(y);
-  const int x0 = static_cast<int>(left), y0 = static_cast<int>(top);
-  const int a = from.column(x0) * 3 + channel, b = from.column(x0 + 1) * 3 + channel;
-  const uint8_t *upper = from.row(from.line(y0)), *lower = from.row(from.line(y0 + 1));
-  const double above = mix(upper[a], upper[b], x - left), below = mix(lower[a], lower[b], x - left);
-  return static_cast<uint8_t>(mix(above, below, y - top));
+  const int left = floor_to_int(x), top = floor_to_int(y);
+  const int a = from.column(left) * 3, b = from.column(left + 1) * 3;
+  const uint8_t *upper = from.row(from.line(top)), *lower = from.row(from.line(top + 1));
+  for (int c = 0; c < 3; ++c) {
+    const double above = mix(upper[a + c], upper[b + c], x - left), below = mix(lower[a + c], lower[b + c], x - left);
+    out[c] = static_cast<uint8_t>(mix(above, below, y - top));  // cuts off
+  }
 }
 
 FL_HD double cubic(double a, double b, double c, double d, double share) {
@@ -94,22 +106,24 @@ FL_HD double cubic(double a, double b, double c, double d, double share) {
   return b + share * (p2 + share * (p3 + share * p4));
 }
 
-FL_HD uint8_t bicubic(const Texture& from, Position at, int channel) {
+FL_HD void bicubic(const Texture& from, Position at, uint8_t* out) {
   const double x = at.x - 0.5, y = at.y - 0.5;
-  const double left = std::floor(x), top = std::floor(y);
-  const int x0 = static_cast<int>(left) - 1, y0 = static_cast<int>(top) - 1;
-  double rows[4];
+  const int left = floor_to_int(x), top = floor_to_int(y);
+  int columns[4];
+  const uint8_t* rows[4];
   for (int k = 0; k < 4; ++k) {
-    const uint8_t* row = from.row(from.line(y0 + k)) + channel;
-    rows[k] = cubic(row[from.column(x0) * 3], row[from.column(x0 + 1) * 3], row[from.column(x0 + 2) * 3],
-                    row[from.column(x0 + 3) * 3], x - left);
+    columns[k] = from.column(left - 1 + k) * 3;
+    rows[k] = from.row(from.line(top - 1 + k));
   }
-  const double value = cubic(rows[0], rows[1], rows[2], rows[3], y - top);
-  return static_cast<uint8_t>(value <= 0.0 ? 0.0 : value >= 255.0 ? 255.0 : value);
-}
-
-FL_HD uint8_t nearest(const Texture& from, Position at, int channel) {
-  return from.row(static_cast<int>(at.y))[static_cast<int>(at.x) * 3 + channel];
+  for (int c = 0; c < 3; ++c) {
+    double across[4];
+    for (int k = 0; k < 4; ++k) {
+      const uint8_t* row = rows[k] + c;
+      across[k] = cubic(row[columns[0]], row[columns[1]], row[columns[2]], row[columns[3]], x - left);
+    }
+    const double value = cubic(across[0], across[1], across[2], across[3], y - top);
+    out[c] = static_cast<uint8_t>(value <= 0.0 ? 0.0 : value >= 255.0 ? 255.0 : value);
+  }
 }
 
 }  // namespace fl

@@ -1,7 +1,6 @@
 // The specification of Hue: Pillow's RGB → HSV → RGB, hue turned by `shift` of 256. Pillow's mix of float32 and double.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "body/augment_point.h"
@@ -22,17 +21,20 @@ FL_HD Hsv to_hsv(int red, int green, int blue) {
   const float r = static_cast<float>(most - red) / range, g = static_cast<float>(most - green) / range,
               b = static_cast<float>(most - blue) / range;
   float hue = red == most ? b - g : static_cast<float>(green == most ? 2.0 + r - b : 4.0 + g - r);
-  hue = static_cast<float>(std::fmod(hue / 6.0 + 1.0, 1.0));
+  const double turns = hue / 6.0 + 1.0;  // 0.8..1.9
+  hue = static_cast<float>(turns - static_cast<int>(turns));
   return {clip_to_byte(static_cast<int>(hue * 255.0)), clip_to_byte(static_cast<int>(saturation * 255.0)),
           static_cast<uint8_t>(most)};
 }
 
 FL_HD uint8_t of_value(int value, double share) {
-  return clip_to_byte(static_cast<int>(std::round(static_cast<float>(value) * share)));
+  const double product = static_cast<float>(value) * share;  // 0..255, up to rounding errors
+  const int cut = static_cast<int>(product);
+  return clip_to_byte(cut + (product - cut >= 0.5));
 }
 
 FL_HD void from_hsv(Hsv in, uint8_t* rgb) {
-  const int sextant = static_cast<int>(std::floor(static_cast<float>(in.hue) * 6.0 / 255.0));
+  const int sextant = static_cast<int>(static_cast<float>(in.hue) * 6.0 / 255.0);
   const float part = static_cast<float>(static_cast<float>(in.hue) * 6.0 / 255.0 - static_cast<float>(sextant));
   const float saturation = static_cast<float>(static_cast<float>(in.saturation) / 255.0);
   const uint8_t v = in.value, p = of_value(v, 1.0 - saturation), q = of_value(v, 1.0 - saturation * part),
