@@ -8,6 +8,7 @@ namespace fl::augment::tuned {
 int64_t luma_sum(const Image& image);
 void saturate(const Pixels& image, float factor);
 void sharpen(const Image& in, float factor, const Pixels& out);
+void hue(const Pixels& image, int turn);
 void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out);
 void affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out);
 void perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out);

@@ -102,8 +102,7 @@ void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels&
 
 }  // namespace tuned
 
-const Passes tuned_passes = {
-    lookup, count,        tuned::luma_sum, tuned::saturate,    tuned::sharpen, scalar_passes.hue,
-    flip_x, tuned::fixed, tuned::affine,   tuned::perspective, tuned::blur};
+const Passes tuned_passes = {lookup, count,        tuned::luma_sum, tuned::saturate,    tuned::sharpen, tuned::hue,
+                             flip_x, tuned::fixed, tuned::affine,   tuned::perspective, tuned::blur};
 
 }  // namespace fl::augment

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "augment/tuned.h"
-#include "body/augment_blur.h"
 #include "cpu/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,16 +15,12 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::augment::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-void Affine(const Image& in, const AffineMap& map, const Fill& fill, const Pixels& out) {
-  scalar_passes.affine(in, map, Sampling::kBilinear, fill, out);
+void Affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+  scalar_passes.affine(in, map, how, fill, out);
 }
 
-void Perspective(const Image& in, const PerspectiveMap& map, const Fill& fill, const Pixels& out) {
-  scalar_passes.perspective(in, map, Sampling::kBilinear, fill, out);
-}
-
-void BlurImage(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
-  scalar_passes.blur(in, how, rows, out);
+void Perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+  scalar_passes.perspective(in, map, how, fill, out);
 }
 
 #else
@@ -89,42 +84,122 @@ HWY_INLINE VD channel_of(VI pixels) {
 
 HWY_INLINE VD mixed(VD from, VD to, VD share) { return hn::Add(from, hn::Mul(hn::Sub(to, from), share)); }
 
-struct Corners {
-  VI upper, lower;                                // per lane eight bytes: the left px and the right px
-  VD right, down;                                 // shares of the right and of the lower px
-  hn::Mask<hn::ScalableTag<double> > one_column;  // at the left and right border both px are the same
+HWY_INLINE VI joined(VI red, VI green, VI blue) {
+  return hn::Or(red, hn::Or(hn::ShiftLeft<8>(green), hn::ShiftLeft<16>(blue)));
+}
+
+// Where px lie in memory: whole numbers within the image, as doubles, to bytes.
+struct Places {
+  const Image& in;
+
+  HWY_INLINE VI column(VD x) const { return to_ints(hn::Mul(x, hn::Set(kD, kChannels))); }
+  HWY_INLINE VI row(VD y) const { return to_ints(hn::Mul(y, hn::Set(kD, static_cast<double>(in.stride)))); }
+  HWY_INLINE VI load(VI offset) const {  // eight bytes: a px, the next, and two more
+    return hn::GatherOffset(kI, reinterpret_cast<const int64_t*>(in.data), offset);
+  }
 };
 
-template <int kChannel>
-HWY_INLINE VI sampled(const Corners& c) {
-  const VD a = channel_of<kChannel>(c.upper), d = channel_of<kChannel>(c.lower);
-  const VD b = hn::IfThenElse(c.one_column, a, channel_of<kChannel + 3>(c.upper));
-  const VD e = hn::IfThenElse(c.one_column, d, channel_of<kChannel + 3>(c.lower));
-  return to_ints(mixed(mixed(a, b, c.right), mixed(d, e, c.right), c.down));  // cuts off
-}
+HWY_INLINE VD clamped(VD at, int count) { return hn::Min(hn::Max(at, hn::Zero(kD)), hn::Set(kD, count - 1)); }
 
-// kLanes px as four bytes each, in the low halves; for positions that are all finite or marked outside.
-HWY_INLINE VI bilinear_pixels(const Image& in, VD from_x, VD from_y) {
-  const VD half = hn::Set(kD, 0.5), zero = hn::Zero(kD), one = hn::Set(kD, 1.0);
-  const VD last_x = hn::Set(kD, in.width - 1), last_y = hn::Set(kD, in.height - 1);
-  const VD x = hn::Sub(from_x, half), y = hn::Sub(from_y, half);
-  const VD left = hn::Floor(x), top = hn::Floor(y);
-  const auto clamped = [&](VD at, VD last) HWY_ATTR { return hn::Min(hn::Max(at, zero), last); };
-  const VI column = to_ints(hn::Mul(clamped(left, last_x), hn::Set(kD, kChannels)));
-  const VD stride = hn::Set(kD, static_cast<double>(in.stride));
-  const auto offset = [&](VD row) HWY_ATTR { return hn::Add(to_ints(hn::Mul(clamped(row, last_y), stride)), column); };
-  const auto* base = reinterpret_cast<const int64_t*>(in.data);
-  const auto borders = hn::Or(hn::Lt(left, zero), hn::Ge(left, last_x));
-  const Corners corners{hn::GatherOffset(kI, base, offset(top)), hn::GatherOffset(kI, base, offset(hn::Add(top, one))),
-                        hn::Sub(x, left), hn::Sub(y, top), borders};
-  return hn::Or(sampled<0>(corners),
-                hn::Or(hn::ShiftLeft<8>(sampled<1>(corners)), hn::ShiftLeft<16>(sampled<2>(corners))));
-}
+// The samplers give four bytes per lane, in its low half; the positions are in the image.
 
-template <class Row, class Map>
-void bilinear_image(const Image& in, const Map& map, const Fill& fill, const Pixels& out) {
+struct Nearest {
+  static HWY_INLINE VI sample(const Image& in, VD x, VD y) {
+    const Places places{in};
+    return places.load(hn::Add(places.column(hn::Trunc(x)), places.row(hn::Trunc(y))));
+  }
+};
+
+struct Bilinear {
+  VI upper, lower;                                // two px each
+  VD right, down;                                 // shares of the right and of the lower px
+  hn::Mask<hn::ScalableTag<double> > one_column;  // at the left and right border both px are the same
+
+  template <int kChannel>
+  HWY_INLINE VD across(VI pixels) const {
+    const VD a = channel_of<kChannel>(pixels);
+    return mixed(a, hn::IfThenElse(one_column, a, channel_of<kChannel + 3>(pixels)), right);
+  }
+
+  template <int kChannel>
+  HWY_INLINE VI channel(bool level) const {  // level: nothing of the lower px is seen
+    const VD above = across<kChannel>(upper);
+    return to_ints(level ? above : mixed(above, across<kChannel>(lower), down));  // cuts off
+  }
+
+  static HWY_INLINE VI sample(const Image& in, VD from_x, VD from_y) {
+    const VD half = hn::Set(kD, 0.5), one = hn::Set(kD, 1.0), zero = hn::Zero(kD);
+    const VD x = hn::Sub(from_x, half), y = hn::Sub(from_y, half), left = hn::Floor(x), top = hn::Floor(y);
+    const VD down = hn::Sub(y, top);
+    const bool level = hn::AllTrue(kD, hn::Eq(down, zero));
+    const Places places{in};
+    const VI column = places.column(clamped(left, in.width));
+    const VI upper = places.load(hn::Add(places.row(clamped(top, in.height)), column));
+    const VI lower = level ? upper : places.load(hn::Add(places.row(clamped(hn::Add(top, one), in.height)), column));
+    const auto borders = hn::Or(hn::Lt(left, zero), hn::Ge(left, hn::Set(kD, in.width - 1)));
+    const Bilinear it{upper, lower, hn::Sub(x, left), down, borders};
+    return joined(it.channel<0>(level), it.channel<1>(level), it.channel<2>(level));
+  }
+};
+
+struct Bicubic {
+  VI first[4], second[4];  // of four rows: two px and the next two
+  VD right, down;
+
+  static HWY_INLINE VD cubic(VD a, VD b, VD c, VD d, VD share) {
+    const VD minus_a = hn::Neg(a), difference = hn::Sub(a, b);
+    const VD p2 = hn::Add(minus_a, c), p3 = hn::Sub(hn::Add(hn::Add(difference, difference), c), d),
+             p4 = hn::Add(hn::Sub(hn::Add(minus_a, b), c), d);
+    return hn::Add(b, hn::Mul(share, hn::Add(p2, hn::Mul(share, hn::Add(p3, hn::Mul(share, p4))))));
+  }
+
+  template <int kChannel>
+  HWY_INLINE VI channel() const {
+    VD across[4];
+    for (int k = 0; k < 4; ++k)
+      across[k] = cubic(channel_of<kChannel>(first[k]), channel_of<kChannel + 3>(first[k]),
+                        channel_of<kChannel>(second[k]), channel_of<kChannel + 3>(second[k]), right);
+    const VD value = cubic(across[0], across[1], across[2], across[3], down);
+    return to_ints(hn::Min(hn::Max(value, hn::Zero(kD)), hn::Set(kD, 255.0)));
+  }
+
+  static HWY_INLINE VI sample(const Image& in, VD from_x, VD from_y) {
+    const VD half = hn::Set(kD, 0.5), x = hn::Sub(from_x, half), y = hn::Sub(from_y, half);
+    const VD left = hn::Floor(x), top = hn::Floor(y), one = hn::Set(kD, 1.0);
+    const auto inner = hn::And(hn::And(hn::Ge(left, one), hn::Lt(left, hn::Set(kD, in.width - 2))),
+                               hn::And(hn::Ge(top, one), hn::Lt(top, hn::Set(kD, in.height - 2))));
+    if (!hn::AllTrue(kD, inner)) return at_border(in, from_x, from_y);
+    const Places places{in};
+    Bicubic it;
+    it.right = hn::Sub(x, left);
+    it.down = hn::Sub(y, top);
+    VI offset = hn::Add(places.row(hn::Sub(top, one)), places.column(hn::Sub(left, one)));
+    for (int k = 0; k < 4; ++k, offset = hn::Add(offset, hn::Set(kI, in.stride))) {
+      it.first[k] = places.load(offset);
+      it.second[k] = places.load(hn::Add(offset, hn::Set(kI, 2 * kChannels)));
+    }
+    return joined(it.channel<0>(), it.channel<1>(), it.channel<2>());
+  }
+
+  static HWY_NOINLINE VI at_border(const Image& in, VD from_x, VD from_y) {
+    alignas(64) double x[kLanes], y[kLanes];
+    alignas(64) int64_t pixels[kLanes] = {};
+    hn::Store(from_x, kD, x);
+    hn::Store(from_y, kD, y);
+    for (int i = 0; i < kLanes; ++i) {
+      uint8_t px[kChannels];
+      bicubic(texture(in), {x[i], y[i]}, px);
+      pixels[i] = px[0] | px[1] << 8 | px[2] << 16;
+    }
+    return hn::Load(kI, pixels);
+  }
+};
+
+template <class Sampler, class Row, class Map>
+void warp_image(const Image& in, const Map& map, const Fill& fill, const Pixels& out) {
   const VI outside = hn::Set(kI, fill[0] | fill[1] << 8 | fill[2] << 16);
   const VD zero = hn::Zero(kD), width = hn::Set(kD, in.width), height = hn::Set(kD, in.height);
+  const VD safe = hn::Set(kD, 0.5);  // in the place of positions that may be anything
   for (int y = 0; y < out.height; ++y) {
     const Row row(map, y);
     uint8_t* to = out.row(y);
@@ -135,10 +210,8 @@ void bilinear_image(const Image& in, const Map& map, const Fill& fill, const Pix
                                   hn::And(hn::Ge(from_y, zero), hn::Lt(from_y, height)));
       VI pixels = outside;
       if (!hn::AllFalse(kD, inside)) {
-        // Outside, positions may be anything: 0.5 is safe.
-        const VD safe = hn::Set(kD, 0.5);
         const VI found =
-            bilinear_pixels(in, hn::IfThenElse(inside, from_x, safe), hn::IfThenElse(inside, from_y, safe));
+            Sampler::sample(in, hn::IfThenElse(inside, from_x, safe), hn::IfThenElse(inside, from_y, safe));
         pixels = hn::IfThenElse(hn::RebindMask(kI, inside), found, outside);
       }
       alignas(64) int64_t lanes[kLanes];
@@ -149,46 +222,24 @@ void bilinear_image(const Image& in, const Map& map, const Fill& fill, const Pix
   }
 }
 
-void Affine(const Image& in, const AffineMap& map, const Fill& fill, const Pixels& out) {
-  bilinear_image<AffineRow>(in, map, fill, out);
-}
-
-void Perspective(const Image& in, const PerspectiveMap& map, const Fill& fill, const Pixels& out) {
-  bilinear_image<PerspectiveRow>(in, map, fill, out);
-}
-
-constexpr hn::ScalableTag<float> kFloat;
-constexpr int kFloats = static_cast<int>(hn::MaxLanes(kFloat));
-
-// values[i] = sum over k of weights[k] * taps[k][i], k rising.
-template <class Taps>
-HWY_INLINE void weigh(const std::vector<float>& weights, int count, float* values, const Taps& taps) {
-  const int all = static_cast<int>(weights.size());
-  for (int i = 0; i < count; i += kFloats) {  // the last vector may reach into the rows' padding
-    auto sum = hn::Zero(kFloat);
-    for (int k = 0; k < all; ++k)
-      sum = hn::Add(sum, hn::Mul(hn::Set(kFloat, weights[k]), hn::LoadU(kFloat, taps(k) + i)));
-    hn::StoreU(sum, kFloat, values + i);
+template <class Row, class Map>
+HWY_INLINE void warp(const Image& in, const Map& map, Sampling how, const Fill& fill, const Pixels& out) {
+  switch (how) {
+    case Sampling::kNearest:
+      return warp_image<Nearest, Row>(in, map, fill, out);
+    case Sampling::kBilinear:
+      return warp_image<Bilinear, Row>(in, map, fill, out);
+    default:
+      return warp_image<Bicubic, Row>(in, map, fill, out);
   }
 }
 
-void BlurImage(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
-  const int bytes = in.width * kChannels, across = static_cast<int>(how.across.size()) / 2,
-            down = static_cast<int>(how.down.size()) / 2;
-  const size_t line = bytes + kFloats, wide = bytes + 2 * across * kChannels + kFloats;
-  float* blurred = reinterpret_cast<float*>(rows.reserve(sizeof(float) * (line * (in.height + 1) + wide)));
-  float *sums = blurred + line * in.height, *padded = sums + line;
-  std::fill_n(padded, wide, 0.0f);
-  for (int y = 0; y < in.height; ++y) {
-    for (int x = -across; x < in.width + across; ++x)
-      for (int c = 0; c < kChannels; ++c)
-        padded[(x + across) * kChannels + c] = in.row(y)[mirrored(x, in.width) * kChannels + c];
-    weigh(how.across, bytes, blurred + y * line, [&](int k) { return padded + k * kChannels; });
-  }
-  for (int y = 0; y < in.height; ++y) {
-    weigh(how.down, bytes, sums, [&](int k) { return blurred + mirrored(y + k - down, in.height) * line; });
-    for (int i = 0; i < bytes; ++i) out.row(y)[i] = round_to_byte(sums[i]);
-  }
+void Affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+  warp<AffineRow>(in, map, how, fill, out);
+}
+
+void Perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+  warp<PerspectiveRow>(in, map, how, fill, out);
 }
 
 #endif  // FL_NO_VECTORS
@@ -200,20 +251,13 @@ namespace fl::augment::tuned {
 
 HWY_EXPORT(Affine);
 HWY_EXPORT(Perspective);
-HWY_EXPORT(BlurImage);
 
 void affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out) {
-  if (how != Sampling::kBilinear) return scalar_passes.affine(in, map, how, fill, out);
-  HWY_DYNAMIC_DISPATCH(Affine)(in, map, fill, out);
+  HWY_DYNAMIC_DISPATCH(Affine)(in, map, how, fill, out);
 }
 
 void perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out) {
-  if (how != Sampling::kBilinear) return scalar_passes.perspective(in, map, how, fill, out);
-  HWY_DYNAMIC_DISPATCH(Perspective)(in, map, fill, out);
-}
-
-void blur(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
-  HWY_DYNAMIC_DISPATCH(BlurImage)(in, how, rows, out);
+  HWY_DYNAMIC_DISPATCH(Perspective)(in, map, how, fill, out);
 }
 
 }  // namespace fl::augment::tuned
