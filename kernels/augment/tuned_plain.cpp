@@ -1,5 +1,4 @@
-// Tuned passes that vectors do not help: table lookups, counting, copies of single pixels.
-#include <algorithm>
+// Tuned passes that vectors do not help: table lookups, counting, mirroring.
 #include <cstring>
 
 #include "augment/tuned.h"
@@ -46,61 +45,7 @@ void flip_x(const Image& in, const Pixels& out) {
   }
 }
 
-struct Span {
-  int64_t begin, end;  // end <= begin: empty
-};
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
-// Steps k with 0 <= at + k * step < limit.
-Span steps_inside(int64_t at, int64_t step, int64_t limit) {
-  if (step == 0) return at >= 0 && at < limit ? Span{0, INT32_MAX} : Span{0, 0};
-  if (step < 0) return steps_inside(limit - 1 - at, -step, limit);
-  return {-floor_div(at, step), floor_div(limit - 1 - at, step) + 1};
-}
-
-void fill_pixels(uint8_t* row, int64_t begin, int64_t end, const Fill& fill) {
-  if (fill == Fill{})
-    std::memset(row + begin * kChannels, 0, (end - begin) * kChannels);
-  else
-    for (int64_t x = begin; x < end; ++x) std::memcpy(row + x * kChannels, fill.data(), kChannels);
-}
-
-void copy_pixels(const Image& in, const FixedMap& map, int64_t x, int64_t y, Span span, uint8_t* row) {
-  const auto place = [&] { return in.data + (y >> kFixedBits) * in.stride + (x >> kFixedBits) * kChannels; };
-  if (map.y_right == 0 && map.x_right == 1 << kFixedBits) {
-    std::memcpy(row + span.begin * kChannels, place(), (span.end - span.begin) * kChannels);
-    return;
-  }
-  uint8_t* to = row + span.begin * kChannels;
-  for (int64_t k = span.begin; k < span.end; ++k, to += kChannels) {
-    std::memcpy(to, place(), kChannels + 1);
-    x += map.x_right;
-    y += map.y_right;
-  }
-}
-
 }  // namespace
-
-namespace tuned {
-
-void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out) {
-  for (int64_t row = 0; row < out.height; ++row) {
-    const int64_t x = map.x + row * map.x_down, y = map.y + row * map.y_down;
-    const Span across = steps_inside(x, map.x_right, static_cast<int64_t>(in.width) << kFixedBits);
-    const Span down = steps_inside(y, map.y_right, static_cast<int64_t>(in.height) << kFixedBits);
-    Span span{std::clamp<int64_t>(std::max(across.begin, down.begin), 0, out.width),
-              std::clamp<int64_t>(std::min(across.end, down.end), 0, out.width)};
-    span.end = std::max(span.begin, span.end);
-    uint8_t* to = out.row(static_cast<int>(row));
-    fill_pixels(to, 0, span.begin, fill);
-    if (span.begin < span.end)
-      copy_pixels(in, map, x + span.begin * map.x_right, y + span.begin * map.y_right, span, to);
-    fill_pixels(to, span.end, out.width, fill);
-  }
-}
-
-}  // namespace tuned
 
 const Passes tuned_passes = {lookup, count,        tuned::luma_sum, tuned::saturate,    tuned::sharpen, tuned::hue,
                              flip_x, tuned::fixed, tuned::affine,   tuned::perspective, tuned::blur};
