@@ -181,7 +181,9 @@ def test_stats_count_every_stage(folder):
     assert loader.stats() == {}
     list(loader)
     stats = loader.stats()
-    assert {stage: found["samples"] for stage, found in stats.items()} == dict.fromkeys(("read", "decode", "resize", "augment", "store"), 40)
+    assert {stage: found["samples"] for stage, found in stats.items()} == dict.fromkeys(
+        ("read", "decode", "resize", "augment", "store"), 40
+    )
     assert all(found["wall_s"] > 0 for found in stats.values())
 
 
