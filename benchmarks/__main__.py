@@ -1,12 +1,13 @@
-"""`python -m benchmarks NAME`: loader, gpu, plot, table. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
+"""`python -m benchmarks NAME`: loader, augment, gpu, plot, table. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import device, loader, plot, row, table
+from benchmarks import augment, device, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -31,6 +32,9 @@ def parser() -> argparse.ArgumentParser:
     measuring.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as a table")
     measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
+    augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
+    add_data(augmenting)
+    augmenting.set_defaults(run=run_augment)
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
@@ -45,9 +49,13 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
-def add_loader(verb: argparse.ArgumentParser) -> None:
+def add_data(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--data", help="folder of classes; without it, generated images")
     verb.add_argument("--name", help="what to call the data in the results; default: the folder's name")
+
+
+def add_loader(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
     verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="workers, and cores for all of a loader")
     verb.add_argument("--outputs", nargs="+", default=list(loader.OUTPUTS), help="uint8 (PILToTensor), float32 (ToTensor, Normalize)")
     verb.add_argument("--batch-size", type=int, default=64)
@@ -56,11 +64,21 @@ def add_loader(verb: argparse.ArgumentParser) -> None:
 
 def run_loader(given: argparse.Namespace) -> None:
     settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+    with images(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
+        show(loader.run(folder, name, settings, advance), given)
+
+
+def run_augment(given: argparse.Namespace) -> None:
+    with images(given) as (folder, name), progress("augment", augment.turns(given.repetitions), "turns") as advance:
+        show(augment.run(folder, name, given.repetitions, advance), given)
+
+
+@contextmanager
+def images(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """The folder to read, given or made, and what to call it."""
     with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
         folder = given.data or make_images(Path(scratch) / "images")
-        name = given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
-        with progress("loader", loader.epochs(settings), "epochs") as advance:
-            show(loader.run(folder, name, settings, advance), given)
+        yield folder, given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
 
 
 def run_gpu(given: argparse.Namespace) -> None:

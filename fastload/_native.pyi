@@ -187,7 +187,8 @@ class Job:
         bits kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output
         to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256.
         rows, columns: numbers of those of the crop that are stored, [1 or N, kept]; None stores all.
-        out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16, float32, or uint16 (bfloat16 bits).
+        out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
+        float32, or uint16 (bfloat16 bits).
         """
 
     def wait_done(self) -> None:

@@ -27,7 +27,7 @@ def unsupported(plan: Plan) -> list[str]:
 
 
 def compile(plan: Plan, device: str) -> "Runner":
-    """device "cuda": the host stores uint8 (and leaves out what ColOut drops, so that less is sent), the GPU normalises, casts and lays out."""
+    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
     table = store.table(last, plan.out.dtype)

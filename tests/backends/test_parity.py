@@ -6,7 +6,16 @@ import torch
 
 import fastload
 from fastload.transforms import (
-    CenterCrop, ColOut, Normalize, RandAugment, RandomHorizontalFlip, RandomResizedCrop, Resize, ToDtype, ToImage, ToTensor,
+    CenterCrop,
+    ColOut,
+    Normalize,
+    RandAugment,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ToDtype,
+    ToImage,
+    ToTensor,
     TrivialAugmentWide,
 )  # fmt: skip
 
