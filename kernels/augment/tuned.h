@@ -5,6 +5,7 @@
 
 namespace fl::augment::tuned {
 
+void lookup(const Pixels& image, const Lut& lut);
 int64_t luma_sum(const Image& image);
 void saturate(const Pixels& image, float factor);
 void sharpen(const Image& in, float factor, const Pixels& out);
