@@ -98,16 +98,21 @@ def cases(photos: Photos) -> Iterator[tuple[str, Variants]]:
     """What is compared: the row's op, and steps that return how many images they did."""
     from torchvision.transforms import InterpolationMode, autoaugment
 
-    for name, magnitude in MAGNITUDES.items():
-        theirs = partial(autoaugment._apply_op, op_name=name, magnitude=magnitude, interpolation=InterpolationMode.NEAREST, fill=None)
-        argument = magnitude + 1.0 if name in ENHANCE else magnitude
-        yield name, {PIL: over(photos.images, theirs), TENSOR: over(photos.tensors, theirs), OURS: one_op(photos, name, argument)}
+    for name in MAGNITUDES:
+        yield name, {PIL: over(photos.images, theirs(name)), TENSOR: over(photos.tensors, theirs(name)), OURS: one_op(photos, name)}
     for name, arguments in POLICIES:
         given = {key: InterpolationMode(value) if key == "interpolation" else value for key, value in arguments.items()}
         policy = getattr(autoaugment, name)(**given)
         shown = f"{name}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
         ours = one_policy(photos, getattr(T, name)(**arguments))
         yield shown, {PIL: over(photos.images, policy), TENSOR: over(photos.tensors, policy), OURS: ours}
+
+
+def theirs(name: str) -> Callable[[Any], Any]:
+    """One of torchvision's ops, as its policies call it."""
+    from torchvision.transforms import InterpolationMode, autoaugment
+
+    return partial(autoaugment._apply_op, op_name=name, magnitude=MAGNITUDES[name], interpolation=InterpolationMode.NEAREST, fill=None)
 
 
 def over(images: list[Any], op: Callable[[Any], object]) -> Callable[[], int]:
@@ -119,14 +124,18 @@ def over(images: list[Any], op: Callable[[Any], object]) -> Callable[[], int]:
     return step
 
 
-def one_op(photos: Photos, name: str, argument: float) -> Callable[[], int]:
-    sizes = np.full((IMAGES, 2), SIDE, np.int32)
-    program = np.tile(np.array([CODE[name], argument]), (IMAGES, 1, 1))
-
+def one_op(photos: Photos, name: str) -> Callable[[], int]:
     def step() -> int:
-        return apply(photos, augment.instructions(program, "nearest", sizes))
+        return apply(photos, programs(name))
 
     return step
+
+
+def programs(name: str) -> Any:
+    """Instructions of one op for IMAGES images."""
+    argument = MAGNITUDES[name] + (1.0 if name in ENHANCE else 0.0)
+    sizes = np.full((IMAGES, 2), SIDE, np.int32)
+    return augment.instructions(np.tile(np.array([CODE[name], argument]), (IMAGES, 1, 1)), "nearest", sizes)
 
 
 def one_policy(photos: Photos, op: T.Op) -> Callable[[], int]:
@@ -142,8 +151,8 @@ def one_policy(photos: Photos, op: T.Op) -> Callable[[], int]:
     return step
 
 
-def apply(photos: Photos, programs: Any) -> int:
-    for image, program in zip(photos.arrays, programs, strict=True):
+def apply(photos: Photos, found: Any) -> int:
+    for image, program in zip(photos.arrays, found, strict=True):
         _native.augment(image, program)
     return IMAGES
 
