@@ -36,6 +36,9 @@ struct Parts {
         of[half][v] = table[half * kHalf + v] ^ (v < kPart ? 0 : table[half * kHalf + v - kPart]);
   }
 
+  // The sign and the low four bits, which is all that x86 looks at.
+  static HWY_INLINE V8 index(V8 at) { return HWY_ARCH_X86 ? at : hn::And(at, hn::Set(kD8, 0x8F)); }
+
   // A shuffle gives 0 where its index is negative, so a value v meets the parts 0 to v / 16 of its half, each at v %
   // 16; their differences add up to its own entry. Saturation keeps negative indices negative.
   HWY_INLINE V8 look_up(V8 values) const {
@@ -45,7 +48,7 @@ struct Parts {
       auto at = hn::BitCast(kSigned, half == 0 ? values : hn::Xor(values, hn::Set(kD8, kHalf)));
       for (int k = 0; k < kParts; ++k) {
         const V8 entries = hn::LoadDup128(kD8, of[half] + k * kPart);
-        out = hn::Xor(out, hn::TableLookupBytesOr0(entries, hn::BitCast(kD8, at)));
+        out = hn::Xor(out, hn::TableLookupBytesOr0(entries, index(hn::BitCast(kD8, at))));
         at = hn::SaturatedSub(at, step);
       }
     }
