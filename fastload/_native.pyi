@@ -185,7 +185,8 @@ class Job:
         programs: [N, depth, 13], run in order on each crop = code (place in INSTRUCTIONS) · filter (0 nearest, 1 bilinear,
         2 bicubic) · fill r, g, b · 8 arguments: Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize:
         bits kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output
-        to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256.
+        to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 ·
+        BoxBlur: radius across, down (px, as float32), how often.
         rows, columns: numbers of those of the crop that are stored, [1 or N, kept]; None stores all.
         out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
         float32, or uint16 (bfloat16 bits).

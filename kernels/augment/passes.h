@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "augment/program.h"
+#include "body/augment_blur.h"
 #include "body/augment_geometry.h"
 #include "core/image.h"
 #include "core/scratch.h"
@@ -38,6 +39,8 @@ struct Passes {
   void (*fixed)(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out);
   void (*affine)(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out);
   void (*perspective)(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out);
+  // One of BoxBlur's passes, along rows or down columns; `row` is scratch.
+  void (*box)(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out);
   void (*blur)(const Image& in, const Blur& how, Scratch& rows, const Pixels& out);
 };
 

@@ -29,6 +29,8 @@ constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
                            {"taps down", 1, kMaxBlur, true},
                            {"sigma across", 1e-6, 1e6},
                            {"sigma down", 1e-6, 1e6}};
+constexpr Range kBoxes[] = {
+    {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius}, {"repetitions", 1, 16, true}};
 constexpr Range kTurn[] = {{"turn", 0, 255, true}};
 
 std::span<const Range> ranges(Code code) {
@@ -52,6 +54,8 @@ std::span<const Range> ranges(Code code) {
       return kBlur;
     case Code::kHue:
       return kTurn;
+    case Code::kBoxBlur:
+      return kBoxes;
     default:
       return {};
   }

@@ -28,11 +28,12 @@ enum class Code : uint8_t {
   kFlipY,
   kGaussianBlur,  // taps across, taps down, sigma across, sigma down (px)
   kHue,           // turn, of 256
+  kBoxBlur,       // radius across, down (px), how often
 };
 constexpr const char* kCodeNames[] = {"Identity", "Brightness",   "Posterize",   "Solarize",  "SolarizeAdd",
                                       "Invert",   "Contrast",     "Color",       "Sharpness", "AutoContrast",
                                       "Equalize", "Affine",       "Perspective", "Grayscale", "FlipX",
-                                      "FlipY",    "GaussianBlur", "Hue"};
+                                      "FlipY",    "GaussianBlur", "Hue",         "BoxBlur"};
 constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
 constexpr int kArguments = 8;
 constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments

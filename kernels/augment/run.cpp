@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "augment/geometry.h"
-#include "body/augment_blur.h"
 #include "body/augment_tables.h"
 
 namespace fl::augment {
@@ -77,6 +76,7 @@ class Machine {
   void contrast(float factor);
   void warp(const Instruction& it);
   void blur(const Arguments& a);
+  void box_blur(const Arguments& a);
   void flip_y();
 
   Pixels image_;
@@ -128,6 +128,15 @@ void Machine::blur(const Arguments& a) {
   replace([&](const Image& in, const Pixels& out) { passes_.blur(in, how, work_.rows, out); });
 }
 
+void Machine::box_blur(const Arguments& a) {
+  flush();
+  for (const bool down : {false, true}) {
+    const Box box(static_cast<float>(a[down ? 1 : 0]));
+    for (int k = 0; k < static_cast<int>(a[2]) && box.inner != 1 << 24; ++k)
+      replace([&](const Image& in, const Pixels& out) { passes_.box(in, box, down, work_.rows, out); });
+  }
+}
+
 void Machine::flip_y() {
   for (int a = 0, b = image_.height - 1; a < b; ++a, --b)
     std::swap_ranges(image_.row(a), image_.row(a) + image_.width * kChannels, image_.row(b));
@@ -161,6 +170,8 @@ void Machine::step(const Instruction& it) {
       return flip_y();
     case Code::kGaussianBlur:
       return blur(it.arguments);
+    case Code::kBoxBlur:
+      return box_blur(it.arguments);
     case Code::kHue:
       flush();
       return passes_.hue(image_, static_cast<int>(it.arguments[0]));

@@ -106,6 +106,22 @@ void warp(const Image& in, const Map& map, Sampling how, const Fill& fill, const
   }
 }
 
+void box(const Image& in, const Box& box, bool down, Scratch&, const Pixels& out) {
+  const auto at = [&](int x, int y, int c, int step) -> uint32_t {
+    const int from_x = std::clamp(x + (down ? 0 : step), 0, in.width - 1);
+    const int from_y = std::clamp(y + (down ? step : 0), 0, in.height - 1);
+    return in.row(from_y)[from_x * kChannels + c];
+  };
+  for (int y = 0; y < in.height; ++y) {
+    for (int i = 0; i < in.width * kChannels; ++i) {
+      const int x = i / kChannels, c = i % kChannels;
+      uint32_t sum = 0;
+      for (int k = -box.reach; k <= box.reach; ++k) sum += at(x, y, c, k);
+      out.row(y)[i] = box(sum, at(x, y, c, -box.reach - 1) + at(x, y, c, box.reach + 1));
+    }
+  }
+}
+
 void blur(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
   const int bytes = in.width * kChannels, across = static_cast<int>(how.across.size()),
             down = static_cast<int>(how.down.size());
@@ -133,6 +149,6 @@ void blur(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
 }  // namespace
 
 const Passes scalar_passes = {
-    lookup, count, luma_sum, saturate, sharpen, hue, flip_x, fixed, warp<AffineMap>, warp<PerspectiveMap>, blur};
+    lookup, count, luma_sum, saturate, sharpen, hue, flip_x, fixed, warp<AffineMap>, warp<PerspectiveMap>, box, blur};
 
 }  // namespace fl::augment

@@ -19,6 +19,10 @@ int64_t LumaSum(const Image& image) { return scalar_passes.luma_sum(image); }
 void Saturate(const Pixels& image, float factor) { scalar_passes.saturate(image, factor); }
 void Sharpen(const Image& in, float factor, const Pixels& out) { scalar_passes.sharpen(in, factor, out); }
 
+void BoxPass(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out) {
+  scalar_passes.box(in, box, down, row, out);
+}
+
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -185,6 +189,51 @@ void Sharpen(const Image& in, float factor, const Pixels& out) {
   }
 }
 
+HWY_INLINE V32 boxed(V32 sum, V32 ends, const Box& box) {
+  const V32 inner = hn::Set(kD32, static_cast<int32_t>(box.inner)),
+            outer = hn::Set(kD32, static_cast<int32_t>(box.outer));
+  const V32 all = hn::Add(hn::Add(hn::Mul(sum, inner), hn::Mul(ends, outer)), hn::Set(kD32, 1 << 23));
+  const hn::ScalableTag<uint32_t> u32;  // the sums use all 32 bits
+  return hn::BitCast(kD32, hn::ShiftRight<24>(hn::BitCast(u32, all)));
+}
+
+// `taps(k)` is where the row of neighbours k lies. Vectors may reach past `bytes`, into padding or what is made later.
+template <class Taps>
+HWY_INLINE void box_row(const Box& box, int bytes, uint8_t* out, const Taps& taps) {
+  const uint8_t *first = taps(-box.reach - 1), *last = taps(box.reach + 1);
+  for (int i = 0; i < bytes; i += kLanes) {
+    VU16 sums[2] = {hn::Zero(kU16), hn::Zero(kU16)};
+    for (int k = -box.reach; k <= box.reach; ++k) {
+      const V8 values = hn::LoadU(kD8, taps(k) + i);
+      sums[0] = hn::Add(sums[0], half(values, false));
+      sums[1] = hn::Add(sums[1], half(values, true));
+    }
+    const V8 a = hn::LoadU(kD8, first + i), b = hn::LoadU(kD8, last + i);
+    const VU16 ends[2] = {hn::Add(half(a, false), half(b, false)), hn::Add(half(a, true), half(b, true))};
+    V32 found[4];
+    for (int n = 0; n < 4; ++n)
+      found[n] = boxed(quarter(sums[n / 2], n % 2 == 1), quarter(ends[n / 2], n % 2 == 1), box);
+    hn::StoreU(pack(found[0], found[1], found[2], found[3]), kD8, out + i);
+  }
+}
+
+void BoxPass(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out) {
+  const int bytes = in.width * kChannels, wide = box.reach + 1;
+  uint8_t* padded = row.reserve(bytes + 2 * wide * kChannels + kPadding);
+  for (int y = 0; y < in.height; ++y) {
+    if (down) {
+      box_row(box, bytes, out.row(y), [&](int k) { return in.row(std::clamp(y + k, 0, in.height - 1)); });
+      continue;
+    }
+    for (int x = 0; x < wide; ++x) {
+      std::memcpy(padded + x * kChannels, in.row(y), kChannels);
+      std::memcpy(padded + bytes + (wide + x) * kChannels, in.row(y) + bytes - kChannels, kChannels);
+    }
+    std::memcpy(padded + wide * kChannels, in.row(y), bytes);
+    box_row(box, bytes, out.row(y), [&](int k) { return padded + (wide + k) * kChannels; });
+  }
+}
+
 #endif  // FL_NO_VECTORS
 }  // namespace fl::augment::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -195,10 +244,15 @@ namespace fl::augment::tuned {
 HWY_EXPORT(LumaSum);
 HWY_EXPORT(Saturate);
 HWY_EXPORT(Sharpen);
+HWY_EXPORT(BoxPass);
 
 int64_t luma_sum(const Image& image) { return HWY_DYNAMIC_DISPATCH(LumaSum)(image); }
 void saturate(const Pixels& image, float factor) { HWY_DYNAMIC_DISPATCH(Saturate)(image, factor); }
 void sharpen(const Image& in, float factor, const Pixels& out) { HWY_DYNAMIC_DISPATCH(Sharpen)(in, factor, out); }
+
+void box(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out) {
+  HWY_DYNAMIC_DISPATCH(BoxPass)(in, box, down, row, out);
+}
 
 }  // namespace fl::augment::tuned
 #endif

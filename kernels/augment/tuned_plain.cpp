@@ -36,8 +36,8 @@ void flip_x(const Image& in, const Pixels& out) {
 
 }  // namespace
 
-const Passes tuned_passes = {tuned::lookup, count,  tuned::luma_sum, tuned::saturate, tuned::sharpen,
-                             tuned::hue,    flip_x, tuned::fixed,    tuned::affine,   tuned::perspective,
-                             tuned::blur};
+const Passes tuned_passes = {tuned::lookup, count,      tuned::luma_sum, tuned::saturate, tuned::sharpen,
+                             tuned::hue,    flip_x,     tuned::fixed,    tuned::affine,   tuned::perspective,
+                             tuned::box,    tuned::blur};
 
 }  // namespace fl::augment

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PIL import Image, ImageEnhance, ImageOps
+from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 from .augment_helpers import FILTERS, affine_maps, augmented, every_image, images, instruction
 
@@ -93,6 +93,27 @@ def test_gaussian_blur_is_torchvisions_but_for_ties(kernel, sigma, target):
         difference = np.abs(augmented(image, instruction("GaussianBlur", *kernel, *sigma), target=target) - want)
         assert difference.max() <= 1
         assert (difference > 0).mean() <= 0.005
+
+
+@both
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 1.625, 5.5, 127.0])
+def test_box_blur_is_pillows(radius, target):
+    for image in every_image():
+        want = Image.fromarray(image).filter(ImageFilter.BoxBlur(radius))
+        np.testing.assert_array_equal(augmented(image, instruction("BoxBlur", radius, radius, 1), target=target), np.asarray(want))
+
+
+@both
+@pytest.mark.parametrize("sigma", [0.1, 0.7, 1.3, 2.0, 10.0])
+def test_three_boxes_are_pillows_gaussian_blur(sigma, target):
+    """Radius of the boxes: Gwosdek et al. 2011, equations 7, 11 and 14, in float32 as Pillow has them."""
+    variance = np.float32(sigma) * np.float32(sigma) / np.float32(3)
+    whole = np.floor((np.sqrt(12.0 * variance + 1.0) - 1.0) / 2.0).astype(np.float32)
+    part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1) * (whole + 1)))
+    for image in every_image():
+        want = Image.fromarray(image).filter(ImageFilter.GaussianBlur(sigma))
+        found = augmented(image, instruction("BoxBlur", whole + part, whole + part, 3), target=target)
+        np.testing.assert_array_equal(found, np.asarray(want))
 
 
 def test_a_blurred_constant_stays_and_a_blur_keeps_the_mean():

@@ -32,6 +32,7 @@ def space_ops() -> st.SearchStrategy[np.ndarray]:
         st.builds(instruction, st.just("Affine"), small, small, far, small, small, far, **how),
         st.builds(instruction, st.just("Perspective"), small, small, far, small, small, far, tilt, tilt, **how),
         st.builds(instruction, st.just("GaussianBlur"), st.just(1), st.just(1), st.floats(0.1, 3), st.floats(0.1, 3)),
+        st.builds(instruction, st.just("BoxBlur"), st.floats(0, 9), st.floats(0, 9), st.integers(1, 4)),
     )
 
 
@@ -86,10 +87,10 @@ def test_no_instruction_gives_a_copy():
 @pytest.mark.parametrize(
     ("row", "text"),
     [
-        ([99], "code (got 99, want a whole number, 0..17)"),
-        ([-1], "code (got -1, want a whole number, 0..17)"),
-        ([0.5], "code (got 0.5, want a whole number, 0..17)"),
-        ([np.nan], "code (got nan, want a whole number, 0..17)"),
+        ([99], "code (got 99, want a whole number, 0..18)"),
+        ([-1], "code (got -1, want a whole number, 0..18)"),
+        ([0.5], "code (got 0.5, want a whole number, 0..18)"),
+        ([np.nan], "code (got nan, want a whole number, 0..18)"),
         ([0, 3], "filter (got 3, want a whole number, 0..2)"),
         ([0, 0, 0, 256], "fill (got 256, want a whole number, 0..255)"),
         (instruction("Brightness", np.inf), "factor (got inf, want -1000000..1000000)"),
@@ -101,6 +102,8 @@ def test_no_instruction_gives_a_copy():
         (instruction("Affine", 1, 0, 0, 0, 1e300, 0), "coefficient 4 (got 1e+300, want -1e+09..1e+09)"),
         (instruction("Perspective", 1, 0, 0, 0, 1, 0, 0, np.nan), "coefficient 7 (got nan, want -1e+09..1e+09)"),
         (instruction("Hue", 256), "turn (got 256, want a whole number, 0..255)"),
+        (instruction("BoxBlur", 128, 1, 1), "radius across (got 128, want 0..127)"),
+        (instruction("BoxBlur", 1, 1, 0), "repetitions (got 0, want a whole number, 1..16)"),
         (instruction("GaussianBlur", 4, 3, 1, 1), "taps across (got 4, want an odd number)"),
         (instruction("GaussianBlur", 3, 11, 1, 1), "taps down (got 11, want at most 9 on this image)"),
         (instruction("GaussianBlur", 3, 3, 0, 1), "sigma across (got 0, want 1e-06..1000000)"),
