@@ -68,8 +68,16 @@ def crop_resize(
     rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
     """
 
-def store(image: NDArray[np.uint8], table: NDArray[Any] | None, out: NDArray[Any], channels_last: bool, target: str) -> None:
-    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3]; see `Job.run`."""
+def store(
+    image: NDArray[np.uint8],
+    table: NDArray[Any] | None,
+    out: NDArray[Any],
+    channels_last: bool,
+    target: str,
+    rows: NDArray[np.int32] | None = None,
+    columns: NDArray[np.int32] | None = None,
+) -> None:
+    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3], of what is kept; see `Job.run`."""
 
 INSTRUCTIONS: Final[tuple[str, ...]]
 """What programs can do: an instruction's code is its place here."""

@@ -43,6 +43,16 @@ cpu::Format check_store(const std::string& where, const std::optional<Input>& ta
 std::vector<augment::Program> parse_programs(const std::string& where, const Input& programs, int64_t count, int height,
                                              int width);
 
+// The rows and columns to store of each of `count` images: lists int32 [1 or count, kept], or None twice for all of
+// them.
+struct KeptLists {
+  std::vector<int32_t> rows, columns;  // empty: all
+  int height, width;                   // of what is kept, px
+};
+
+KeptLists parse_kept(const std::string& where, const std::optional<Input>& rows, const std::optional<Input>& columns,
+                     int64_t count, int height, int width);
+
 cpu::Target parse_target(const std::string& name);
 
 }  // namespace fl::bind

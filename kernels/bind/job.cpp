@@ -87,20 +87,6 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
   }
 }
 
-// Lists of rows or columns to keep: int32 [1 or count, kept], each below `limit`. None: all of them.
-std::vector<int32_t> parse_kept(const std::string& where, const std::optional<Input>& list, int64_t count, int limit) {
-  if (!list.has_value()) return {};
-  const int32_t* values = checked<int32_t>(where, *list, {kAny, kAny});
-  const auto lists = static_cast<int64_t>(list->shape(0)), kept = static_cast<int64_t>(list->shape(1));
-  if (lists != 1 && lists != count)
-    refuse(where, "lists", std::to_string(lists), "1 or " + std::to_string(count) + ", one per sample");
-  if (kept < 1) refuse(where, "length", std::to_string(kept), "1 or more");
-  std::vector<int32_t> out(values, values + lists * kept);
-  for (const int32_t value : out)
-    if (value < 0 || value >= limit) refuse(where, "number", std::to_string(value), "0.." + std::to_string(limit - 1));
-  return out;
-}
-
 void run(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
          const Output& out, int height, int width, bool channels_last, const std::string& order,
          const std::optional<Input>& programs, const std::optional<Input>& rows, const std::optional<Input>& columns) {
@@ -109,17 +95,14 @@ void run(PyJob& self, const Input& crops, const std::string& filter, const std::
   const int64_t count = job.size();
   if (height < 1 || width < 1)
     refuse("Job.run", "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
-  if (rows.has_value() != columns.has_value())
-    refuse("Job.run", "rows and columns", rows.has_value() ? "rows only" : "columns only", "both or neither");
   Plans plans;
-  plans.rows = parse_kept("Job.run: rows", rows, count, height);
-  plans.columns = parse_kept("Job.run: columns", columns, count, width);
-  const int kept_height = rows.has_value() ? static_cast<int>(rows->shape(1)) : height;
-  const int kept_width = columns.has_value() ? static_cast<int>(columns->shape(1)) : width;
+  const KeptLists kept = parse_kept("Job.run", rows, columns, count, height, width);
+  plans.rows = kept.rows;
+  plans.columns = kept.columns;
   const int32_t* boxes = checked<int32_t>("Job.run: crops", crops, {count, 9});
   const cpu::Format format =
-      channels_last ? check_store("Job.run", table, out, {count, kept_height, kept_width, kChannels}, true)
-                    : check_store("Job.run", table, out, {count, kChannels, kept_height, kept_width}, false);
+      channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
+                    : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
   plans.crops.resize(count);
   for (int64_t n = 0; n < count; ++n) std::memcpy(&plans.crops[n], boxes + 9 * n, sizeof(Crop));
   const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
@@ -130,7 +113,7 @@ void run(PyJob& self, const Input& crops, const std::string& filter, const std::
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
   self.out = out;
-  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept_height, kept_width, format, by});
+  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format, by});
 }
 
 }  // namespace
