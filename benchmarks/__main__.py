@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: loader, decode, gpu, plot, table, ops. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
+"""`python -m benchmarks NAME`: loader, decode, augment, gpu, plot, table, ops. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import decode, device, loader, plot, row, table
+from benchmarks import augment, decode, device, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -33,6 +33,9 @@ def parser() -> argparse.ArgumentParser:
     measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
     add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
+    augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
+    add_data(augmenting)
+    augmenting.set_defaults(run=run_augment)
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
@@ -88,6 +91,11 @@ def run_decode(given: argparse.Namespace) -> None:
     settings.check()  # before images are made
     with images_of(given) as (folder, name):
         show(decode.run(folder, name, settings, lambda total: progress("decode", total, "passes")), given)
+
+
+def run_augment(given: argparse.Namespace) -> None:
+    with images_of(given) as (folder, name), progress("augment", augment.turns(given.repetitions), "turns") as advance:
+        show(augment.run(folder, name, given.repetitions, advance), given)
 
 
 def run_gpu(given: argparse.Namespace) -> None:

@@ -13,13 +13,18 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def transform(output: str, size: int) -> Any:
-    """RandomResizedCrop and flip to uint8, or to normalised float32."""
+    """RandomResizedCrop and flip to uint8, or to normalised float32; "augmented" is that with RandAugment and ColOut."""
     from torchvision import transforms
 
     ops = [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
     if output == "uint8":
         return transforms.Compose([*ops, transforms.PILToTensor()])
-    return transforms.Compose([*ops, transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
+    last = [transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
+    if output == "augmented":
+        from fastload.transforms import ColOut  # torchvision has none; this one is callable in its pipelines too
+
+        return transforms.Compose([*ops, transforms.RandAugment(num_ops=1), *last, ColOut(0.05, 0.05)])
+    return transforms.Compose([*ops, *last])
 
 
 def make_loader(spec: dict[str, Any]) -> Any:

@@ -93,8 +93,25 @@ def crop_resize(
     rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
     """
 
-def store(image: NDArray[np.uint8], table: NDArray[Any] | None, out: NDArray[Any], channels_last: bool, target: str) -> None:
-    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3]; see `Job.run`."""
+def store(
+    image: NDArray[np.uint8],
+    table: NDArray[Any] | None,
+    out: NDArray[Any],
+    channels_last: bool,
+    target: str,
+    rows: NDArray[np.int32] | None = None,
+    columns: NDArray[np.int32] | None = None,
+) -> None:
+    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3], of what is kept; see `Job.run`."""
+
+INSTRUCTIONS: Final[tuple[str, ...]]
+"""What programs can do: an instruction's code is its place here."""
+
+def augment(image: NDArray[np.uint8], program: NDArray[np.float64], target: str = "best") -> NDArray[np.uint8]:
+    """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], see `Job.run`.
+
+    target: "scalar" (the specification) or "best" (the vector code for this machine).
+    """
 
 def store_cuda(
     images: int, table: int, out: int, count: int, height: int, width: int, item_size: int, channels_last: bool, stream: int
@@ -193,7 +210,7 @@ class Pool:
         "library" (libjpeg-turbo); "refused" counts indexes that did not fit, besides the way taken then."""
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
-        """Per stage ("read", "decode", "resize", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
+        """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
 
 @final
 class Job:
@@ -234,14 +251,24 @@ class Job:
         width: int,
         channels_last: bool,
         order: str = "pillow13",
+        programs: NDArray[np.float64] | None = None,
+        rows: NDArray[np.int32] | None = None,
+        columns: NDArray[np.int32] | None = None,
     ) -> None:
-        """Start DECODE, CROP and STORE of every sample that is OK and not stored yet.
+        """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
 
         crops: int32 [N, 9] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
         it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1).
         table: [3, 256] of out's dtype, the value stored for each uint8 channel value; None stores the uint8 value.
         order: see `crop_resize`.
-        out: [N, 3, height, width] or, channels_last, [N, height, width, 3]; uint8, float16, float32, or uint16 (bfloat16 bits).
+        programs: [N, depth, 13], run in order on each crop = code (place in INSTRUCTIONS) · filter (0 nearest, 1 bilinear,
+        2 bicubic) · fill r, g, b · 8 arguments: Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize:
+        bits kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output
+        to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 ·
+        BoxBlur: radius across, down (px, as float32), how often.
+        rows, columns: numbers of those of the crop that are stored, [1 or N, kept]; None stores all.
+        out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
+        float32, or uint16 (bfloat16 bits).
         """
 
     def wait_done(self) -> None:

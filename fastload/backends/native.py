@@ -1,40 +1,47 @@
-"""The native engine: read, decode, crop, resize, flip and store in C++ threads; Python is entered per batch.
+"""The native engine: read, decode, crop, resize, flip, augment and store in C++ threads; Python is entered per batch.
 
 Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one by one, and join their batch.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastload import _native
-from fastload.backends import crop, store
+from fastload.backends import augment, crop, store
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
 from fastload.sources.collect import View
 from fastload.spec import Stage, Work
-from fastload.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
+from fastload.transforms import ColOut, pil
 from fastload.transforms.output import Normalize, ToDtype, ToImage
 
 exact = True
-CROP_OPS = (CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize)
-STORE_OPS = (Normalize, ToDtype, ToImage)
+STORE_OPS = (ColOut, Normalize, ToDtype, ToImage)
 
 
 def unsupported(plan: Plan) -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
-    reasons = [f"{step.label} is not written natively" for step in plan.stage(Stage.AUGMENT)]
-    reasons += [f"{s.label} is not written natively" for s in plan.stage(Stage.STORE) if not isinstance(s.op, STORE_OPS)]
-    return crop.unsupported(plan.stage(Stage.CROP)) + reasons
+    reasons = crop.unsupported(plan.stage(Stage.CROP)) + augment.unsupported(plan.stage(Stage.AUGMENT))
+    return reasons + [f"{s.label} is not written natively" for s in plan.stage(Stage.STORE) if not isinstance(s.op, STORE_OPS)]
 
 
 def compile(plan: Plan, device: str) -> "Runner":
-    """device "cuda": the host stores uint8, the GPU normalises, casts and lays out."""
-    stages = plan.stage(Stage.CROP)
-    height, width = crop.final_size(plan.out)
-    table = store.table(plan.stage(Stage.STORE), plan.out.dtype)
-    return Runner(plan, crop.interpolation(stages), height, width, table, on_device=device == "cuda")
+    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
+    last = plan.stage(Stage.STORE)
+    height, width = crop.final_size(last[0].spec if last else plan.out)
+    table = store.table(last, plan.out.dtype)
+    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, table, on_device=device == "cuda")
+
+
+class Drawn(NamedTuple):
+    """The records of a batch, as `_native.Job.run` takes them."""
+
+    crops: Any
+    programs: Any
+    rows: Any
+    columns: Any
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Runner:
 
     plan: Plan
     filter: str
-    height: int
+    height: int  # of the crop, px; ColOut stores less
     width: int
     table: Any  # [3, 256] of the output type, or None for uint8
     on_device: bool
@@ -58,8 +65,8 @@ class Runner:
         return self.on_device or self.plan.out.channels_last
 
     def host_shape(self, count: int) -> tuple[int, int, int, int]:
-        last = self.host_channels_last
-        return (count, self.height, self.width, 3) if last else (count, 3, self.height, self.width)
+        height, width = crop.final_size(self.plan.out)
+        return (count, height, width, 3) if self.host_channels_last else (count, 3, height, width)
 
     def advise(self, pool: _native.Pool, work: Work) -> None:
         """Ask the system to read the samples ahead: they are ordered, and fetched a few batches later."""
@@ -71,24 +78,33 @@ class Runner:
         source, samples = self.plan.source, work.samples
         return pool.fetch(source.files, *source.locate(samples)[:4], seek.locate(samples), seek.collect(samples))
 
-    def draw(self, job: _native.Job, work: Work) -> Any:
-        """Wait for the samples' sizes, then draw their CROP records int32 [N, 9]."""
+    def draw(self, job: _native.Job, work: Work) -> Drawn:
+        """Wait for the samples' sizes, then draw their records."""
         job.wait_fetched()
         self._redo_foreign(job, work)
-        steps = self.plan.stage(Stage.CROP)
-        return crop.fold(steps, records(steps, work, job.sizes), job.sizes)
+        sizes, steps = job.sizes, self.plan.steps
+        of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
+        for step, record in zip(steps, records(steps, work, sizes), strict=True):
+            of[step.op.stage].append(record)
+        crops = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+        cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
+        programs = augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
+        return Drawn(crops, programs, *store.kept(self.plan.stage(Stage.STORE), of[Stage.STORE]))
 
-    def start(self, job: _native.Job, crops: Any, out: Any) -> None:
+    def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
-        job.run(crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER)
+        job.run(
+            drawn.crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
+            drawn.programs, drawn.rows, drawn.columns,
+        )  # fmt: skip
 
-    def finish(self, job: _native.Job, work: Work, crops: Any, out: Any) -> None:
+    def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:
         """Wait until `out` is whole; raises SampleError for the first sample that nobody can decode."""
         job.wait_done()
         if self._redo_foreign(job, work):
             # Their records stand: a damaged JPEG's header has given the size that Pillow sees too.
-            self.start(job, crops, out)
+            self.start(job, drawn, out)
             job.wait_done()
             for place in np.flatnonzero(job.status != _native.OK).tolist():
                 raise self._error(work, place, job.message(place))

@@ -85,16 +85,34 @@ void crop_resize(const Input& image, const Input& crop, const Output& out, const
   cpu::crop_resize(source.part(plan.source), plan, result, scratch, on);
 }
 
+// Lists of rows or columns to keep: int32 [1 or count, kept], each below `limit`. None: all of them.
+std::vector<int32_t> parse_list(const std::string& where, const std::optional<Input>& list, int64_t count, int limit) {
+  if (!list.has_value()) return {};
+  const int32_t* values = checked<int32_t>(where, *list, {kAny, kAny});
+  const auto lists = static_cast<int64_t>(list->shape(0)), kept = static_cast<int64_t>(list->shape(1));
+  if (lists != 1 && lists != count)
+    refuse(where, "lists", std::to_string(lists), "1 or " + std::to_string(count) + ", one per sample");
+  if (kept < 1) refuse(where, "length", std::to_string(kept), "1 or more");
+  std::vector<int32_t> out(values, values + lists * kept);
+  for (const int32_t value : out)
+    if (value < 0 || value >= limit) refuse(where, "number", std::to_string(value), "0.." + std::to_string(limit - 1));
+  return out;
+}
+
 void store(const Input& image, const std::optional<Input>& table, const Output& out, bool channels_last,
-           const std::string& target) {
+           const std::string& target, const std::optional<Input>& rows, const std::optional<Input>& columns) {
   const uint8_t* from = checked<uint8_t>("store: image", image, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(image.shape(0)), width = static_cast<int64_t>(image.shape(1));
   const cpu::Target on = parse_target(target);
-  const cpu::Format format = channels_last ? check_store("store", table, out, {height, width, kChannels}, true)
-                                           : check_store("store", table, out, {kChannels, height, width}, false);
+  const KeptLists lists = parse_kept("store", rows, columns, 1, static_cast<int>(height), static_cast<int>(width));
+  const cpu::Format format = channels_last
+                                 ? check_store("store", table, out, {lists.height, lists.width, kChannels}, true)
+                                 : check_store("store", table, out, {kChannels, lists.height, lists.width}, false);
   void* to = out.data();
   const nb::gil_scoped_release unlocked;
-  cpu::store(from, height * width, format, to, on);
+  Kept kept;
+  if (!lists.rows.empty()) kept = {lists.rows.data(), lists.columns.data(), lists.width, width};
+  cpu::store({from, static_cast<int64_t>(lists.height) * lists.width, kept}, format, to, on);
 }
 
 void store_cuda(uintptr_t images, uintptr_t table, uintptr_t out, int64_t count, int64_t height, int64_t width,
@@ -138,6 +156,19 @@ cpu::Format check_store(const std::string& where, const std::optional<Input>& ta
   return {table.has_value() ? table->data() : nullptr, type.bits / 8, channels_last};
 }
 
+KeptLists parse_kept(const std::string& where, const std::optional<Input>& rows, const std::optional<Input>& columns,
+                     int64_t count, int height, int width) {
+  if (rows.has_value() != columns.has_value())
+    refuse(where, "rows and columns", rows.has_value() ? "rows only" : "columns only", "both or neither");
+  KeptLists out{parse_list(where + ": rows", rows, count, height),
+                parse_list(where + ": columns", columns, count, width), height, width};
+  if (rows.has_value()) {
+    out.height = static_cast<int>(rows->shape(1));
+    out.width = static_cast<int>(columns->shape(1));
+  }
+  return out;
+}
+
 void bind_images(nb::module_& m) {
   m.attr("OK") = static_cast<int>(kOk);
   m.attr("FOREIGN") = static_cast<int>(kForeign);
@@ -151,7 +182,7 @@ void bind_images(nb::module_& m) {
   m.def("crop_resize", &crop_resize, "image"_a.noconvert(), "crop"_a.noconvert(), "out"_a.noconvert(), "filter"_a,
         "target"_a, "order"_a = "pillow13");
   m.def("store", &store, "image"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(), "channels_last"_a,
-        "target"_a);
+        "target"_a, "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none());
   m.def("store_cuda", &store_cuda, "images"_a, "table"_a, "out"_a, "count"_a, "height"_a, "width"_a, "item_size"_a,
         "channels_last"_a, "stream"_a, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -88,27 +88,32 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
 }
 
 void run(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
-         const Output& out, int height, int width, bool channels_last, const std::string& order) {
+         const Output& out, int height, int width, bool channels_last, const std::string& order,
+         const std::optional<Input>& programs, const std::optional<Input>& rows, const std::optional<Input>& columns) {
   Job& job = *self.job;
   job.check_idle("Job.run");
   const int64_t count = job.size();
   if (height < 1 || width < 1)
     refuse("Job.run", "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
-  const int32_t* rows = checked<int32_t>("Job.run: crops", crops, {count, 9});
-  const cpu::Format format = channels_last
-                                 ? check_store("Job.run", table, out, {count, height, width, kChannels}, true)
-                                 : check_store("Job.run", table, out, {count, kChannels, height, width}, false);
-  std::vector<Crop> boxes(count);
-  for (int64_t n = 0; n < count; ++n) std::memcpy(&boxes[n], rows + 9 * n, sizeof(Crop));
+  Plans plans;
+  const KeptLists kept = parse_kept("Job.run", rows, columns, count, height, width);
+  plans.rows = kept.rows;
+  plans.columns = kept.columns;
+  const int32_t* boxes = checked<int32_t>("Job.run: crops", crops, {count, 9});
+  const cpu::Format format =
+      channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
+                    : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
+  plans.crops.resize(count);
+  for (int64_t n = 0; n < count; ++n) std::memcpy(&plans.crops[n], boxes + 9 * n, sizeof(Crop));
   const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
-  check_crops(job, boxes, height, width);
-  std::vector<uint8_t> values;
+  check_crops(job, plans.crops, height, width);
+  if (programs.has_value()) plans.programs = parse_programs("Job.run: programs", *programs, count, height, width);
   if (format.table != nullptr) {
     const auto* bytes = static_cast<const uint8_t*>(format.table);
-    values.assign(bytes, bytes + kChannels * 256 * format.item_size);
+    plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
   self.out = out;
-  job.run(std::move(boxes), {static_cast<uint8_t*>(out.data()), height, width, format, by}, std::move(values));
+  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format, by});
 }
 
 }  // namespace
@@ -130,7 +135,8 @@ void bind_job(nb::module_& m) {
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert())
       .def("run", &run, "crops"_a.noconvert(), "filter"_a, "table"_a.noconvert().none(), "out"_a.noconvert(),
-           "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13");
+           "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13", "programs"_a.noconvert() = nb::none(),
+           "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none());
 }
 
 }  // namespace fl::bind

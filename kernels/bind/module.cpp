@@ -36,4 +36,5 @@ NB_MODULE(_native, m) {
   bind_jpeg(m);
   bind_timing(m);
   bind_collector(m);
+  bind_augment(m);
 }

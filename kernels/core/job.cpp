@@ -43,11 +43,10 @@ void Job::begin(int64_t tasks) {
   }
 }
 
-void Job::run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t> table) {
-  crops_ = std::move(crops);
-  table_ = std::move(table);
+void Job::run(Plans plans, const Output& output) {
+  plans_ = std::move(plans);
   output_ = output;
-  output_.format.table = table_.empty() ? nullptr : table_.data();
+  output_.format.table = plans_.table.empty() ? nullptr : plans_.table.data();
   fetching_ = false;
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
@@ -58,7 +57,17 @@ void Job::run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t
 void Job::run(int64_t task, Worker& worker) noexcept {
   if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
   const int64_t n = to_store_[task];
-  fl::run(samples_[n], crops_[n], output_, output_.slot(n), worker);
+  const augment::Program* program = plans_.programs.empty() ? nullptr : &plans_.programs[n];
+  fl::run(samples_[n], {plans_.crops[n], program, kept(n), output_.slot(n)}, output_, worker);
+}
+
+Kept Job::kept(int64_t n) const {
+  if (plans_.rows.empty()) return {};
+  const auto of = [n](const std::vector<int32_t>& list, int64_t length) {
+    return list.data() + (list.size() > static_cast<size_t>(length) ? n * length : 0);
+  };
+  return {of(plans_.rows, output_.kept_height), of(plans_.columns, output_.kept_width), output_.kept_width,
+          output_.width};
 }
 
 // Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.

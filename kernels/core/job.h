@@ -12,6 +12,14 @@
 
 namespace fl {
 
+// What one run does, for all samples of a batch.
+struct Plans {
+  std::vector<Crop> crops;                 // one each
+  std::vector<uint8_t> table;              // what the output's format looks values up in; empty: nothing
+  std::vector<augment::Program> programs;  // one each, or none at all
+  std::vector<int32_t> rows, columns;      // that are kept: one list for all or one each; empty: everything
+};
+
 class Job final : public Work {
  public:
   // Starts reading.
@@ -28,13 +36,14 @@ class Job final : public Work {
   // The rest needs an idle job.
   Sample& sample(int64_t n) { return samples_[n]; }
   const Sample& sample(int64_t n) const { return samples_[n]; }
-  void run(std::vector<Crop> crops, const Output& output, std::vector<uint8_t> table);
+  void run(Plans plans, const Output& output);
 
  private:
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
+  Kept kept(int64_t n) const;
   void finished(int64_t tasks, bool cancelled) noexcept override;
 
   const std::shared_ptr<Pool> pool_;
@@ -43,9 +52,8 @@ class Job final : public Work {
 
   bool fetching_ = true;
   std::vector<int64_t> to_store_;  // the samples of this run
-  std::vector<Crop> crops_;
+  Plans plans_;
   Output output_;
-  std::vector<uint8_t> table_;  // what output_.format.table points to
 
   mutable std::mutex mutex_;
   std::condition_variable done_;

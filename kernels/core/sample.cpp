@@ -68,18 +68,32 @@ bool source(Sample& sample, Worker& worker, Image& image) {
   return decoded.ok();
 }
 
-void make(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) {
+// AUGMENT and STORE of a crop that is still in cache.
+void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker& worker, Stopwatch& watch) {
+  cpu::Pixel8 from{crop.data, output.pixels(), steps.kept, nullptr};
+  if (steps.program != nullptr) {
+    const augment::Result done = augment::run(*steps.program, crop, worker.augment, cpu::Target::kBest);
+    from.image = done.image.data;
+    from.first = done.pending != nullptr ? &done.pending->of : nullptr;  // costs nothing there
+    watch.lap(Stage::kAugment);
+  }
+  cpu::store(from, output.format, steps.slot, cpu::Target::kBest);
+}
+
+void make(Sample& sample, const Steps& steps, const Output& output, Worker& worker) {
   Stopwatch watch(worker.stats);
-  cpu::plan_crop(crop, output.resampling, output.height, output.width, worker.plan);
+  cpu::plan_crop(steps.crop, output.resampling, output.height, output.width, worker.plan);
   Image image;
   if (!source(sample, worker, image)) return;
   watch.lap(Stage::kDecode);
   const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
-  const bool plain = output.format.plain();  // then the crop is the result
-  uint8_t* pixels = plain ? static_cast<uint8_t*>(slot) : worker.pixels.reserve(line * output.height + kPadding);
-  cpu::crop_resize(image, worker.plan, {pixels, output.height, output.width, line}, worker.passes, cpu::Target::kBest);
+  // Whether the crop is the result.
+  const bool plain = output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
+  uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot) : worker.pixels.reserve(line * output.height + kPadding);
+  const Pixels crop{pixels, output.height, output.width, line};
+  cpu::crop_resize(image, worker.plan, crop, worker.passes, cpu::Target::kBest);
   watch.lap(Stage::kResize);
-  if (!plain) cpu::store(pixels, output.pixels(), output.format, slot, cpu::Target::kBest);
+  if (!plain) finish(crop, steps, output, worker, watch);
   watch.lap(Stage::kStore);
   sample.stored = true;
 }
@@ -102,9 +116,9 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
   }
 }
 
-void run(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) noexcept {
+void run(Sample& sample, const Steps& steps, const Output& output, Worker& worker) noexcept {
   try {
-    make(sample, crop, output, slot, worker);
+    make(sample, steps, output, worker);
   } catch (const std::bad_alloc&) {
     end(sample, kFailed, "out of memory");
   } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
-// One sample's way: FETCH (read, checksum, probe), then RUN (decode, crop, store). No locks: one thread at a time has
-// it.
+// One sample's way: FETCH (read, checksum, probe), then RUN (decode, crop, augment, store). No locks: one thread at a
+// time has it.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "augment/program.h"
 #include "core/buffers.h"
 #include "core/collector.h"
 #include "core/files.h"
@@ -38,12 +39,21 @@ struct Sample {
 // Where one batch goes.
 struct Output {
   uint8_t* out = nullptr;
-  int height = 0, width = 0;  // px
+  int height = 0, width = 0;            // of the crop, px
+  int kept_height = 0, kept_width = 0;  // of what is stored of it, px
   cpu::Format format{};
   cpu::Resampling resampling{};
 
-  int64_t pixels() const { return static_cast<int64_t>(height) * width; }
+  int64_t pixels() const { return static_cast<int64_t>(kept_height) * kept_width; }
   uint8_t* slot(int64_t n) const { return out + n * pixels() * kChannels * format.item_size; }
+};
+
+// What becomes of one sample.
+struct Steps {
+  const Crop& crop;
+  const augment::Program* program;  // null or empty: none
+  Kept kept;
+  void* slot;
 };
 
 // Where a job's samples and their seek indexes lie.
@@ -56,7 +66,7 @@ struct Origin {
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
 // Needs status OK and a checked crop. Leaves the sample stored, or not OK.
-void run(Sample& sample, const Crop& crop, const Output& output, void* slot, Worker& worker) noexcept;
+void run(Sample& sample, const Steps& steps, const Output& output, Worker& worker) noexcept;
 
 uint64_t xxh3(std::span<const uint8_t> bytes);
 std::string xxhash_version();

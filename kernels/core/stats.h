@@ -8,9 +8,9 @@
 
 namespace fl {
 
-enum class Stage { kRead, kDecode, kResize, kStore };
-constexpr int kStages = 4;
-constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "store"};
+enum class Stage { kRead, kDecode, kResize, kAugment, kStore };
+constexpr int kStages = 5;
+constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "augment", "store"};
 
 // How a JPEG's region was decoded: by its seek index; by the own decoder from the scan's start; by libjpeg-turbo.
 // Refused: an index that lied, besides the way taken then.

@@ -1,6 +1,7 @@
 // What one thread owns and reuses from sample to sample.
 #pragma once
 
+#include "augment/run.h"
 #include "core/scratch.h"
 #include "core/stats.h"
 #include "cpu/resize.h"
@@ -14,6 +15,7 @@ struct Worker {
   jpeg::Workspace jpeg;
   jpeg::SeekNotes notes;
   Scratch pixels;  // the cropped image, before STORE
+  augment::Workspace augment;
   cpu::CropScratch passes;
   cpu::CropPlan plan;
   StageStats stats;
@@ -25,6 +27,7 @@ struct Worker {
     notes.trim(kKeep);
     passes.trim(kKeep);
     pixels.trim(kKeep);
+    augment.trim(kKeep);
   }
 };
 

@@ -42,33 +42,44 @@ namespace {
 
 HWY_EXPORT(Planes);
 
-template <class T>
-void lookup_planes(const Store<T>& how) {
+// One row, or the whole image at once; kGather: of the columns that are kept.
+template <bool kGather, class T>
+void lookup_planes(const Store<T>& how, const uint8_t* __restrict in, int64_t at, int64_t count) {
   const T *red = how.table, *green = red + 256, *blue = green + 256;
-  const uint8_t* __restrict in = how.image;
-  T* __restrict r = how.out, * __restrict g = r + how.pixels, * __restrict b = g + how.pixels;
-  for (int64_t i = 0; i < how.pixels; ++i, in += 3) {
-    r[i] = red[in[0]];
-    g[i] = green[in[1]];
-    b[i] = blue[in[2]];
+  T* __restrict r = how.out + at, * __restrict g = r + how.pixels, * __restrict b = g + how.pixels;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint8_t* px = in + 3 * (kGather ? how.kept.columns[i] : i);
+    r[i] = red[px[0]];
+    g[i] = green[px[1]];
+    b[i] = blue[px[2]];
   }
 }
 
-template <class T>
-void lookup_pixels(const Store<T>& how) {
+template <bool kGather, class T>
+void lookup_pixels(const Store<T>& how, const uint8_t* __restrict in, int64_t at, int64_t count) {
   const T *red = how.table, *green = red + 256, *blue = green + 256;
-  const uint8_t* __restrict in = how.image;
-  T* __restrict out = how.out;
-  for (int64_t i = 0; i < how.pixels; ++i, in += 3, out += 3) {
-    out[0] = red[in[0]];
-    out[1] = green[in[1]];
-    out[2] = blue[in[2]];
+  T* __restrict out = how.out + at * 3;
+  for (int64_t i = 0; i < count; ++i, out += 3) {
+    const uint8_t* px = in + 3 * (kGather ? how.kept.columns[i] : i);
+    out[0] = red[px[0]];
+    out[1] = green[px[1]];
+    out[2] = blue[px[2]];
   }
+}
+
+template <bool kGather, class T>
+void lookup(const Store<T>& how, const uint8_t* in, int64_t at, int64_t count) {
+  how.channels_last ? lookup_pixels<kGather>(how, in, at, count) : lookup_planes<kGather>(how, in, at, count);
 }
 
 template <class T>
 void store_tuned(const Store<T>& how) {
-  if (how.table != nullptr) return how.channels_last ? lookup_pixels(how) : lookup_planes(how);
+  if (how.kept.rows != nullptr) {
+    for (int64_t y = 0, at = 0; at < how.pixels; ++y, at += how.kept.width)
+      lookup<true>(how, how.image + how.kept.rows[y] * how.kept.image_width * 3, at, how.kept.width);
+    return;
+  }
+  if (how.table != nullptr) return lookup<false>(how, how.image, 0, how.pixels);
   int64_t done = 0;
   if constexpr (sizeof(T) == 1) {
     if (how.channels_last) {
@@ -81,22 +92,29 @@ void store_tuned(const Store<T>& how) {
 }
 
 template <class T>
-void store_as(const uint8_t* image, int64_t pixels, const Format& format, void* out, Target target) {
-  const Store<T> how{image, static_cast<const T*>(format.table), static_cast<T*>(out), pixels, format.channels_last};
+void store_as(const Pixel8& from, const Format& format, void* out, Target target) {
+  Store<T> how{from.image, static_cast<const T*>(format.table), static_cast<T*>(out), from.pixels, format.channels_last,
+               from.kept};
+  T table[3 * 256];
+  if (from.first != nullptr || (from.kept.rows != nullptr && how.table == nullptr)) {
+    for (int i = 0; i < 3 * 256; ++i)
+      table[i] = how.value(from.first != nullptr ? (*from.first)[i / 256][i % 256] : i % 256, i / 256);
+    how.table = table;
+  }
   if (target == Target::kBest) return store_tuned(how);
-  for (int64_t i = 0; i < pixels; ++i) how(i);
+  for (int64_t i = 0; i < from.pixels; ++i) how(i);
 }
 
 }  // namespace
 
-void store(const uint8_t* image, int64_t pixels, const Format& format, void* out, Target target) {
+void store(const Pixel8& from, const Format& format, void* out, Target target) {
   switch (format.item_size) {
     case 1:
-      return store_as<uint8_t>(image, pixels, format, out, target);
+      return store_as<uint8_t>(from, format, out, target);
     case 2:
-      return store_as<uint16_t>(image, pixels, format, out, target);
+      return store_as<uint16_t>(from, format, out, target);
     default:
-      return store_as<uint32_t>(image, pixels, format, out, target);
+      return store_as<uint32_t>(from, format, out, target);
   }
 }
 

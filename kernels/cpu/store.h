@@ -15,7 +15,17 @@ struct Format {
   bool plain() const { return table == nullptr && channels_last; }  // the bytes as they are
 };
 
-// image: uint8 [pixels, 3], contiguous.
-void store(const uint8_t* image, int64_t pixels, const Format& format, void* out, Target target);
+using Lookup = uint8_t[3][256];
+
+// What is stored: uint8 [height, width, 3], contiguous. `first`, if any, is what each value becomes before the format's
+// table.
+struct Pixel8 {
+  const uint8_t* image;
+  int64_t pixels;  // that are stored
+  Kept kept{};
+  const Lookup* first = nullptr;
+};
+
+void store(const Pixel8& from, const Format& format, void* out, Target target);
 
 }  // namespace fl::cpu

@@ -3,8 +3,10 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
+from fastload import _native as native
 from fastload.errors import UsageError
 from fastload.measure import Sample
 
@@ -32,6 +34,17 @@ def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
     assert all(r["median"] > 0 and r["data"]["images"] == 40 for r in rows)
     assert [r["ratio"] is None for r in rows] == [True, False, False, False]
     assert [json.loads(line) for line in (tmp_path / "loader.jsonl").read_text().splitlines()] == rows
+
+
+def test_the_augment_benchmark_compares_like_with_like(folder):
+    pytest.importorskip("torchvision")
+    augment = pytest.importorskip("benchmarks.augment")
+    photos = augment.take(folder)
+    for name in augment.MAGNITUDES:
+        want = np.asarray(augment.theirs(name)(photos.images[0]))
+        np.testing.assert_array_equal(native.augment(photos.arrays[0], augment.programs(name)[0]), want, err_msg=name)
+    for step in dict(augment.cases(photos))["RandAugment(num_ops=1)"].values():
+        assert step() == len(photos.arrays)
 
 
 def test_more_workers_than_cores_are_refused(command, folder):

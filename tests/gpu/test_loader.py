@@ -18,6 +18,7 @@ OUTPUTS = {
     "float32": [T.ToTensor(), T.Normalize(MEAN, STD)],
     "float32 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)],
     "float16": [T.ToImage(), T.ToDtype(torch.float16, scale=True), T.Normalize(MEAN, STD)],
+    "augmented": [T.RandAugment(2), T.ToTensor(), T.ColOut(0.1, 0.2), T.ColOut(0.1, batch=False), T.Normalize(MEAN, STD)],
     "bfloat16 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.bfloat16, scale=True), T.Normalize(MEAN, STD)],
 }
 

@@ -33,6 +33,20 @@ def test_store_is_a_table_lookup(dtype, channels_last, target, height, width):
     np.testing.assert_array_equal(out, want)
 
 
+@pytest.mark.parametrize("target", ["scalar", "best"])
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [None, *DTYPES], ids=str)
+@pytest.mark.parametrize(("height", "width"), SIZES)
+def test_store_keeps_the_rows_and_columns_it_is_told(dtype, channels_last, target, height, width):
+    rng = np.random.default_rng([height, width])
+    rows, columns = (rng.integers(0, side, (1, max(1, side - 2)), np.int32) for side in (height, width))  # any order, repeats too
+    image, values = noise(height, width), None if dtype is None else table(dtype)
+    want = expected(image[rows[0]][:, columns[0]], values, channels_last)
+    out = np.zeros(want.shape, dtype or np.uint8)
+    native.store(image, values, out, channels_last, target, rows, columns)
+    np.testing.assert_array_equal(out, want)
+
+
 @pytest.mark.parametrize(
     ("values", "out", "text"),
     [

@@ -12,7 +12,7 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
 import fastload
-from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop, Resize
+from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop, Resize, ToImage, TrivialAugmentWide
 
 OPS = [RandomResizedCrop((16, 24)), RandomHorizontalFlip()]
 WORKERS = (0, 1, 4)
@@ -176,11 +176,14 @@ def test_samplers_and_batch_samplers_are_followed(folder):
 
 
 def test_stats_count_every_stage(folder):
-    loader = fastload.DataLoader(fastload.open(folder, OPS), 4, num_workers=2)
+    ops = [RandomResizedCrop(16), TrivialAugmentWide(), ToImage()]
+    loader = fastload.DataLoader(fastload.open(folder, ops), 4, num_workers=2)
     assert loader.stats() == {}
     list(loader)
     stats = loader.stats()
-    assert {stage: found["samples"] for stage, found in stats.items()} == dict.fromkeys(("read", "decode", "resize", "store"), 40)
+    assert {stage: found["samples"] for stage, found in stats.items()} == dict.fromkeys(
+        ("read", "decode", "resize", "augment", "store"), 40
+    )
     assert all(found["wall_s"] > 0 for found in stats.values())
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import fastload
-from fastload.errors import BackendError, FastloadError, SourceError, UsageError
+from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.profiler import EmulatedStep, profile
 
 RRC = fastload.transforms.RandomResizedCrop(64)
@@ -27,10 +27,10 @@ def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path):
     assert fast["setting"]["backend"] == "native"
 
 
-def test_what_is_not_native_runs_on_torch_and_says_so(run, photos):
+def test_the_torch_backends_stages_are_replayed(run, photos):
     done = run(
-        "profile", "--data", photos, "--recipe", "hot", "--assume", "h200", "--seconds", 4, "--workers", 0,
-        "--batch-size", 4, "--json", "-", "--fail-if", "cpu-bound",
+        "profile", "--data", photos, "--recipe", "hot", "--backend", "torch", "--assume", "h200", "--seconds", 4,
+        "--workers", 0, "--batch-size", 4, "--json", "-", "--fail-if", "cpu-bound",
     )  # fmt: skip
     assert done.exit_code == 1
     assert done.stderr == "fastload: profile: the verdict is CPU-BOUND, and --fail-if cpu-bound was given\n"
@@ -105,10 +105,8 @@ def test_without_a_gpu_the_step_must_be_assumed(run, photos):
     )
 
 
-def test_a_backend_that_cannot_run_the_recipe(run, photos):
-    done = run("profile", "--data", photos, "--recipe", "hot", "--backend", "native", "--assume", "h200")
-    assert isinstance(done.exception, BackendError)
-    assert str(done.exception) == (
-        "backend native cannot run this plan: op 3 (RandAugment) is not written natively\n"
-        "backend native cannot run this plan: op 5 (ColOut) is not written natively"
-    )
+def test_an_augmenting_recipe_runs_natively(run, photos, tmp_path):
+    file = tmp_path / "hot.json"
+    done = run("profile", "--data", photos, "--recipe", "hot", "--backend", "native", "--assume", "h200", "--seconds", 2, "--json", file)
+    assert done.exit_code == 0
+    assert [stage["name"] for stage in json.loads(file.read_text())["stages"]] == ["read", "decode", "resize", "augment", "store"]

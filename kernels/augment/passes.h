@@ -1,0 +1,51 @@
+// AUGMENT's passes over one image. Same signatures for the scalar and for the tuned version.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "augment/program.h"
+#include "body/augment_blur.h"
+#include "body/augment_geometry.h"
+#include "core/image.h"
+#include "core/scratch.h"
+
+namespace fl::augment {
+
+struct Lut {
+  uint8_t of[kChannels][256];
+};
+
+struct Counts {
+  uint32_t of[kChannels][256];
+};
+
+using Fill = std::array<uint8_t, 3>;
+
+struct Blur {
+  std::vector<float> across, down;  // weights; odd counts
+};
+
+// Images have kPadding bytes after the last row, which may be read and overwritten. `in` and `out` never overlap and
+// are of one size.
+struct Passes {
+  void (*lookup)(const Pixels& image, const Lut& lut);
+  void (*count)(const Image& image, Counts& counts);
+  int64_t (*luma_sum)(const Image& image);
+  void (*saturate)(const Pixels& image, float factor);
+  void (*sharpen)(const Image& in, float factor, const Pixels& out);
+  void (*hue)(const Pixels& image, int turn);
+  void (*flip_x)(const Image& in, const Pixels& out);
+  void (*fixed)(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out);
+  void (*affine)(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out);
+  void (*perspective)(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out);
+  // One of BoxBlur's passes, along rows or down columns; `row` is scratch.
+  void (*box)(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out);
+  void (*blur)(const Image& in, const Blur& how, Scratch& rows, const Pixels& out);
+};
+
+extern const Passes scalar_passes, tuned_passes;
+
+inline Texture texture(const Image& image) { return {image.data, image.height, image.width, image.stride}; }
+
+}  // namespace fl::augment

@@ -1,0 +1,114 @@
+#include "augment/program.h"
+
+#include <cmath>
+#include <span>
+
+#include "body/augment_blur.h"
+#include "core/error.h"
+
+namespace fl::augment {
+namespace {
+
+constexpr double kFar = 1e9;  // larger numbers are slips; with these nothing overflows
+
+struct Range {
+  const char* name;
+  double low, high;
+  bool whole = false;
+};
+
+constexpr Range kFactor[] = {{"factor", -1e6, 1e6}};
+constexpr Range kBits[] = {{"bits", 0, 8, true}};
+constexpr Range kThreshold[] = {{"threshold", -kFar, kFar}};
+constexpr Range kAdd[] = {{"addition", -255, 255, true}, {"threshold", -kFar, kFar}};
+constexpr Range kMap[] = {{"coefficient 0", -kFar, kFar}, {"coefficient 1", -kFar, kFar},
+                          {"coefficient 2", -kFar, kFar}, {"coefficient 3", -kFar, kFar},
+                          {"coefficient 4", -kFar, kFar}, {"coefficient 5", -kFar, kFar},
+                          {"coefficient 6", -kFar, kFar}, {"coefficient 7", -kFar, kFar}};
+constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
+                           {"taps down", 1, kMaxBlur, true},
+                           {"sigma across", 1e-6, 1e6},
+                           {"sigma down", 1e-6, 1e6}};
+constexpr Range kBoxes[] = {
+    {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius}, {"repetitions", 1, 16, true}};
+constexpr Range kTurn[] = {{"turn", 0, 255, true}};
+
+std::span<const Range> ranges(Code code) {
+  switch (code) {
+    case Code::kBrightness:
+    case Code::kContrast:
+    case Code::kColor:
+    case Code::kSharpness:
+      return kFactor;
+    case Code::kPosterize:
+      return kBits;
+    case Code::kSolarize:
+      return kThreshold;
+    case Code::kSolarizeAdd:
+      return kAdd;
+    case Code::kAffine:
+      return std::span(kMap).first(6);
+    case Code::kPerspective:
+      return kMap;
+    case Code::kGaussianBlur:
+      return kBlur;
+    case Code::kHue:
+      return kTurn;
+    case Code::kBoxBlur:
+      return kBoxes;
+    default:
+      return {};
+  }
+}
+
+std::string text(double value) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.9g", value);
+  return out;
+}
+
+double checked(const std::string& where, double value, const Range& range) {
+  const bool good = value >= range.low && value <= range.high && (!range.whole || value == std::floor(value));
+  if (!good)  // NaN too
+    refuse(where, range.name, text(value),
+           (range.whole ? "a whole number, " : "") + text(range.low) + ".." + text(range.high));
+  return value;
+}
+
+void check_blur(const std::string& where, const Instruction& it, int height, int width) {
+  for (int axis = 0; axis < 2; ++axis) {
+    const int taps = static_cast<int>(it.arguments[axis]), side = axis == 0 ? width : height;
+    const char* name = axis == 0 ? "taps across" : "taps down";
+    if (taps % 2 == 0) refuse(where, name, std::to_string(taps), "an odd number");
+    if (taps / 2 >= side)
+      refuse(where, name, std::to_string(taps), "at most " + std::to_string(2 * side - 1) + " on this image");
+  }
+}
+
+Instruction instruction(const std::string& where, const double* row, int height, int width) {
+  Instruction out;
+  out.code = static_cast<Code>(checked(where, row[0], {"code", 0, kCodes - 1, true}));
+  out.sampling = static_cast<Sampling>(checked(where, row[1], {"filter", 0, 2, true}));
+  for (int c = 0; c < 3; ++c) out.fill[c] = static_cast<uint8_t>(checked(where, row[2 + c], {"fill", 0, 255, true}));
+  const auto named = ranges(out.code);
+  for (size_t k = 0; k < named.size(); ++k) out.arguments[k] = checked(where, row[5 + k], named[k]);
+  if (out.code == Code::kGaussianBlur) check_blur(where, out, height, width);
+  return out;
+}
+
+}  // namespace
+
+Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width) {
+  Program out;
+  if (depth > kMaxDepth) refuse(where, "depth", std::to_string(depth), "at most " + std::to_string(kMaxDepth));
+  if (height > kMaxSide || width > kMaxSide)
+    refuse(where, "image", std::to_string(height) + "x" + std::to_string(width),
+           "at most " + std::to_string(kMaxSide) + " px a side");
+  for (int64_t k = 0; k < depth; ++k) {
+    const Instruction it = instruction(where + "[" + std::to_string(k) + "]", rows + k * kColumns, height, width);
+    if (it.code != Code::kIdentity) out.push_back(it);
+  }
+  return out;
+}
+
+}  // namespace fl::augment

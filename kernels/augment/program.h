@@ -1,0 +1,58 @@
+// AUGMENT's instructions: what a row float64 [13] says, and the check that makes it safe to run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace fl::augment {
+
+enum class Code : uint8_t {
+  kIdentity,
+  kBrightness,   // factor
+  kPosterize,    // bits kept
+  kSolarize,     // threshold
+  kSolarizeAdd,  // what is added, threshold
+  kInvert,
+  kContrast,   // factor
+  kColor,      // factor
+  kSharpness,  // factor
+  kAutoContrast,
+  kEqualize,
+  kAffine,       // six coefficients, output px to input px
+  kPerspective,  // eight
+  kGrayscale,
+  kFlipX,  // left-right
+  kFlipY,
+  kGaussianBlur,  // taps across, taps down, sigma across, sigma down (px)
+  kHue,           // turn, of 256
+  kBoxBlur,       // radius across, down (px), how often
+};
+constexpr const char* kCodeNames[] = {"Identity", "Brightness",   "Posterize",   "Solarize",  "SolarizeAdd",
+                                      "Invert",   "Contrast",     "Color",       "Sharpness", "AutoContrast",
+                                      "Equalize", "Affine",       "Perspective", "Grayscale", "FlipX",
+                                      "FlipY",    "GaussianBlur", "Hue",         "BoxBlur"};
+constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
+constexpr int kArguments = 8;
+constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments
+constexpr int kMaxDepth = 64;
+constexpr int kMaxSide = 32767;  // px: positions are 16.16
+
+enum class Sampling : uint8_t { kNearest, kBilinear, kBicubic };
+
+struct Instruction {
+  Code code = Code::kIdentity;
+  Sampling sampling = Sampling::kNearest;
+  std::array<uint8_t, 3> fill{};
+  std::array<double, kArguments> arguments{};
+};
+
+using Program = std::vector<Instruction>;
+
+// Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities are left out.
+// `where` names the program; height and width (px) are of the image it runs on.
+Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width);
+
+}  // namespace fl::augment

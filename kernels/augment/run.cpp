@@ -1,0 +1,197 @@
+#include "augment/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "augment/geometry.h"
+#include "body/augment_tables.h"
+
+namespace fl::augment {
+namespace {
+
+using Arguments = std::array<double, kArguments>;
+
+// One value through a lookup op.
+uint8_t point(Code code, const Arguments& a, int value) {
+  switch (code) {
+    case Code::kBrightness:
+      return blend(0, value, static_cast<float>(a[0]));
+    case Code::kPosterize:
+      return posterize(value, static_cast<int>(a[0]));
+    case Code::kSolarize:
+      return solarize(value, a[0]);
+    case Code::kSolarizeAdd:
+      return solarize_add(value, static_cast<int>(a[0]), a[1]);
+    default:
+      return static_cast<uint8_t>(255 - value);  // kInvert
+  }
+}
+
+// Whole pixels, not turned and not scaled: every filter has all its weight on one pixel.
+bool whole_shift(const Instruction& it) {
+  const Arguments& a = it.arguments;
+  return it.code == Code::kAffine && a[0] == 1 && a[1] == 0 && a[3] == 0 && a[4] == 1 && a[2] == std::floor(a[2]) &&
+         a[5] == std::floor(a[5]);
+}
+
+class Machine {
+ public:
+  Machine(const Pixels& image, Workspace& workspace, const Passes& passes)
+      : image_(image), work_(workspace), passes_(passes) {}
+
+  void step(const Instruction& it);
+
+  Result result() const { return {image_, pending_ ? &work_.lut : nullptr}; }
+
+ private:
+  Image view() const { return {image_.data, image_.height, image_.width, image_.stride, true}; }
+
+  // Every pixel through `table` of each channel, later: consecutive lookups become one.
+  template <class Table>
+  void look_up(const Table& table) {
+    if (!pending_)
+      for (auto& of : work_.lut.of) identity_table(of);
+    for (int c = 0; c < kChannels; ++c)
+      for (uint8_t& value : work_.lut.of[c]) value = table(c, value);
+    pending_ = true;
+  }
+
+  void flush() {
+    if (pending_) passes_.lookup(image_, work_.lut);
+    pending_ = false;
+  }
+
+  // The image that `make` writes takes this one's place.
+  template <class Make>
+  void replace(const Make& make) {
+    if (spare_ == nullptr) spare_ = work_.other.reserve(image_.stride * image_.height + kPadding);
+    const Pixels out{spare_, image_.height, image_.width, image_.stride};
+    make(view(), out);
+    spare_ = std::exchange(image_.data, spare_);
+  }
+
+  void by_histogram(Code code);
+  void contrast(float factor);
+  void warp(const Instruction& it);
+  void blur(const Arguments& a);
+  void box_blur(const Arguments& a);
+  void flip_y();
+
+  Pixels image_;
+  Workspace& work_;
+  const Passes& passes_;
+  uint8_t* spare_ = nullptr;
+  bool pending_ = false;
+};
+
+void Machine::by_histogram(Code code) {
+  Counts counts;
+  passes_.count(view(), counts);
+  uint8_t tables[kChannels][256];
+  for (int c = 0; c < kChannels; ++c) {
+    uint32_t seen[256] = {};  // the counts of what the pending lookups will make
+    for (int v = 0; v < 256; ++v) seen[pending_ ? work_.lut.of[c][v] : v] += counts.of[c][v];
+    code == Code::kEqualize ? equalize_table(seen, tables[c]) : autocontrast_table(seen, tables[c]);
+  }
+  look_up([&](int c, int value) { return tables[c][value]; });
+}
+
+void Machine::contrast(float factor) {
+  flush();
+  const int grey = mean_luma(passes_.luma_sum(view()), static_cast<int64_t>(image_.height) * image_.width);
+  look_up([&](int, int value) { return blend(grey, value, factor); });
+}
+
+void Machine::warp(const Instruction& it) {
+  const double* a = it.arguments.data();
+  const bool nearest = it.sampling == Sampling::kNearest || whole_shift(it);
+  flush();
+  replace([&](const Image& in, const Pixels& out) {
+    if (it.code == Code::kPerspective) {
+      const PerspectiveMap map{{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]}};
+      return passes_.perspective(in, map, it.sampling, it.fill, out);
+    }
+    if (nearest) return nearest_affine(in, a, it.fill, work_.columns, passes_, out);
+    passes_.affine(in, {{a[0], a[1], a[2], a[3], a[4], a[5]}}, it.sampling, it.fill, out);
+  });
+}
+
+void Machine::blur(const Arguments& a) {
+  Blur how;
+  how.across.resize(static_cast<size_t>(a[0]));
+  how.down.resize(static_cast<size_t>(a[1]));
+  gaussian(static_cast<int>(a[0]), a[2], how.across.data());
+  gaussian(static_cast<int>(a[1]), a[3], how.down.data());
+  flush();
+  replace([&](const Image& in, const Pixels& out) { passes_.blur(in, how, work_.rows, out); });
+}
+
+void Machine::box_blur(const Arguments& a) {
+  flush();
+  for (const bool down : {false, true}) {
+    const Box box(static_cast<float>(a[down ? 1 : 0]));
+    for (int k = 0; k < static_cast<int>(a[2]) && box.inner != 1 << 24; ++k)
+      replace([&](const Image& in, const Pixels& out) { passes_.box(in, box, down, work_.rows, out); });
+  }
+}
+
+void Machine::flip_y() {
+  for (int a = 0, b = image_.height - 1; a < b; ++a, --b)
+    std::swap_ranges(image_.row(a), image_.row(a) + image_.width * kChannels, image_.row(b));
+}
+
+void Machine::step(const Instruction& it) {
+  const auto factor = static_cast<float>(it.arguments[0]);
+  switch (it.code) {
+    case Code::kIdentity:
+      return;
+    case Code::kContrast:
+      return contrast(factor);
+    case Code::kAutoContrast:
+    case Code::kEqualize:
+      return by_histogram(it.code);
+    case Code::kColor:
+      flush();
+      return passes_.saturate(image_, factor);
+    case Code::kGrayscale:
+      flush();
+      return passes_.saturate(image_, 0.0f);
+    case Code::kSharpness:
+      flush();
+      return replace([&](const Image& in, const Pixels& out) { passes_.sharpen(in, factor, out); });
+    case Code::kAffine:
+    case Code::kPerspective:
+      return warp(it);
+    case Code::kFlipX:  // where a value stands does not matter to lookups: they stay pending
+      return replace([&](const Image& in, const Pixels& out) { passes_.flip_x(in, out); });
+    case Code::kFlipY:
+      return flip_y();
+    case Code::kGaussianBlur:
+      return blur(it.arguments);
+    case Code::kBoxBlur:
+      return box_blur(it.arguments);
+    case Code::kHue:
+      flush();
+      return passes_.hue(image_, static_cast<int>(it.arguments[0]));
+    default:
+      return look_up([&](int, int value) { return point(it.code, it.arguments, value); });
+  }
+}
+
+const Passes& passes(cpu::Target target) { return target == cpu::Target::kScalar ? scalar_passes : tuned_passes; }
+
+}  // namespace
+
+Result run(const Program& program, Pixels image, Workspace& workspace, cpu::Target target) {
+  Machine machine(image, workspace, passes(target));
+  for (const Instruction& it : program) machine.step(it);
+  return machine.result();
+}
+
+void apply(const Result& result, cpu::Target target) {
+  if (result.pending != nullptr) passes(target).lookup(result.image, *result.pending);
+}
+
+}  // namespace fl::augment

@@ -1,0 +1,34 @@
+// AUGMENT: a program on one image. Two versions with the same bits: scalar (plain loops over body/augment_*.h) and
+// tuned.
+#pragma once
+
+#include "augment/passes.h"
+#include "augment/program.h"
+#include "cpu/resize.h"
+
+namespace fl::augment {
+
+struct Workspace {
+  Scratch other;             // ops that cannot work in place write here, and back
+  Scratch rows;              // float rows of a blur
+  std::vector<int> columns;  // input column of each output column, of a scaling
+  Lut lut;
+
+  void trim(size_t keep) {
+    other.trim(keep);
+    rows.trim(keep);
+  }
+};
+
+struct Result {
+  Pixels image;        // the one given, or the workspace's
+  const Lut* pending;  // the last ops, where they are lookups: not applied yet; null: nothing left to do
+};
+
+// Needs a checked program for an image of this size. `image` is contiguous, with kPadding bytes after it that may be
+// overwritten.
+Result run(const Program& program, Pixels image, Workspace& workspace, cpu::Target target);
+
+void apply(const Result& result, cpu::Target target);  // the pending lookups
+
+}  // namespace fl::augment

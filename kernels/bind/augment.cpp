@@ -1,0 +1,62 @@
+// augment on one image; and the check of a batch's programs.
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+
+#include "augment/run.h"
+#include "bind/bind.h"
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+nb::object augment_image(const Input& image, const Input& program, const std::string& target) {
+  const uint8_t* from = checked<uint8_t>("augment: image", image, {kAny, kAny, kChannels});
+  const auto height = static_cast<int64_t>(image.shape(0)), width = static_cast<int64_t>(image.shape(1));
+  if (height < 1 || width < 1 || height > kMaxPixels / width)
+    refuse("augment: image", "size", std::to_string(height) + "x" + std::to_string(width),
+           "1.." + std::to_string(kMaxPixels) + " px");
+  const double* rows = checked<double>("augment: program", program, {kAny, augment::kColumns});
+  const auto depth = static_cast<int64_t>(program.shape(0));
+  const cpu::Target on = parse_target(target);
+  const auto steps = augment::parse("augment: program", rows, depth, static_cast<int>(height), static_cast<int>(width));
+  const size_t bytes = static_cast<size_t>(height * width) * kChannels;
+  auto* result = new uint8_t[bytes + kPadding];
+  const nb::capsule owner(result, [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
+  {
+    const nb::gil_scoped_release unlocked;
+    std::memcpy(result, from, bytes);
+    augment::Workspace workspace;
+    const Pixels pixels{result, static_cast<int>(height), static_cast<int>(width),
+                        static_cast<ptrdiff_t>(width) * kChannels};
+    const augment::Result done = augment::run(steps, pixels, workspace, on);
+    augment::apply(done, on);
+    if (done.image.data != result) std::memcpy(result, done.image.data, bytes);
+  }
+  const size_t shape[] = {static_cast<size_t>(height), static_cast<size_t>(width), kChannels};
+  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(result, 3, shape, owner));
+}
+
+}  // namespace
+
+std::vector<augment::Program> parse_programs(const std::string& where, const Input& programs, int64_t count, int height,
+                                             int width) {
+  const double* rows = checked<double>(where, programs, {count, kAny, augment::kColumns});
+  const auto depth = static_cast<int64_t>(programs.shape(1));
+  std::vector<augment::Program> out;
+  for (int64_t n = 0; n < count; ++n)
+    out.push_back(augment::parse(where + "[" + std::to_string(n) + "]", rows + n * depth * augment::kColumns, depth,
+                                 height, width));
+  return out;
+}
+
+void bind_augment(nb::module_& m) {
+  nb::list names;
+  for (const char* name : augment::kCodeNames) names.append(name);
+  m.attr("INSTRUCTIONS") = nb::tuple(names);
+  m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(), "target"_a = "best");
+}
+
+}  // namespace fl::bind

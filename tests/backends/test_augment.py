@@ -1,0 +1,59 @@
+"""Folding AUGMENT's records into instructions: what comes out does to an image what the reference does."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fastload import _native
+from fastload.backends import augment
+from fastload.plan import place
+from fastload.transforms import CenterCrop, RandAugment, TrivialAugmentWide, pil
+from fastload.transforms.policies import CODE
+
+POLICIES = [
+    *(RandAugment(1, magnitude, interpolation=how) for magnitude in (0, 1, 9, 15, 30) for how in ("nearest", "bilinear")),
+    RandAugment(3, 20),
+    *(TrivialAugmentWide(interpolation=how) for how in ("nearest", "bilinear")),
+    *(RandAugment.composer(severity, 1) for severity in (0.1, 3, 9, 10)),
+]
+SIZES = [(1, 1), (2, 9), (24, 24), (37, 53)]
+
+
+@pytest.mark.parametrize("op", POLICIES, ids=str)
+def test_policies_do_what_the_reference_does(op, make_image):
+    pytest.importorskip("torchvision")
+    seen = set()
+    for height, width in SIZES:
+        steps, _ = place((CenterCrop((height, width)), op))
+        u = np.random.default_rng([height, width]).uniform(size=(150, steps[1].draws))
+        sizes = np.full((len(u), 2), (height, width), np.int32)
+        records = op.params(u, sizes).records
+        image = make_image(height, width, 1)
+        for record, program in zip(records, augment.fold(steps[1:], [records], sizes), strict=True):
+            want = np.asarray(pil.apply(op, Image.fromarray(image), record))
+            np.testing.assert_array_equal(_native.augment(image, program), want, err_msg=f"{height}x{width} {record}")
+            seen.add(int(record[0][0]))
+    assert len(seen) >= 13  # Composer has no Identity
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "bilinear"])
+@pytest.mark.parametrize(("height", "width"), [(24, 24), (23, 23), (37, 53), (52, 30), (1, 1), (1, 8)])
+def test_turns_are_pillows_at_every_right_angle_and_beside_it(height, width, interpolation, make_image):
+    image = make_image(height, width, 2)
+    for degrees in (-450, -270, -180, -90, -1e-9, 0, 1e-9, 30, 45, 89.999, 90, 90.001, 135, 180, 270, 360, 400):
+        want = Image.fromarray(image).rotate(degrees, pil.RESAMPLING[interpolation])
+        found = augment.instructions(np.array([[[CODE["Rotate"], degrees]]]), interpolation, np.array([[height, width]], np.int32))
+        np.testing.assert_array_equal(_native.augment(image, found[0]), np.asarray(want), err_msg=str(degrees))
+
+
+def test_no_step_needs_no_programs():
+    assert augment.fold((), [], np.zeros((3, 2), np.int32)) is None
+
+
+def test_steps_stand_one_after_the_other():
+    steps, _ = place((CenterCrop((5, 7)), RandAugment(2), TrivialAugmentWide()))
+    sizes = np.full((4, 2), (5, 7), np.int32)
+    records = [step.op.params(np.full((4, step.draws), 0.99), sizes).records for step in steps[1:]]
+    got = augment.fold(steps[1:], records, sizes)
+    assert got.shape == (4, 3, 13)
+    assert got[..., 0].tolist() == [[_native.INSTRUCTIONS.index("Equalize")] * 3] * 4
