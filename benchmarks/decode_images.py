@@ -16,7 +16,7 @@ from fastload.spec import Ints, Work
 from fastload.transforms import Op, RandomHorizontalFlip, RandomResizedCrop, Resize
 
 MOST = 1000  # images; of a larger data set every nth
-SCALAR_EVERY = 50  # the scalar body is about 50 times slower: only every 50th image
+SCALAR_EVERY = 50  # the scalar body is for comparing bits: a few images tell its speed
 TINY, TINY_QUALITY = 64, 90  # short side, px; libjpeg's scale
 SEED = 0  # of the crops
 RANDOM, WHOLE, SMALL = "random crops", "whole-image crops", "tiny images"
