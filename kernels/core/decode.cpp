@@ -22,13 +22,15 @@ bool by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, Wo
 
 }  // namespace
 
-jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, Worker& worker) {
+jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker) {
+  if (scale != 1) worker.stats.count(Way::kScaled);
   const auto bytes = sample.encoded.bytes();
   if (jpeg::parse_frame(bytes, worker.frame).empty()) {
-    const jpeg::Frame& frame = worker.frame;
+    jpeg::Frame& frame = worker.frame;
     jpeg::Decoded out;
     // The first frame header may not be the one that counts: then the library has the last word.
     const bool same = frame.height == sample.height && frame.width == sample.width;
+    jpeg::shrink(frame, scale);
     if (same && by_index(sample, frame, region, worker, out)) return out;
     if (same) out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest);
     if (same && out.ok()) {
@@ -37,7 +39,7 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, Worker& worker) 
     }
   }
   worker.stats.count(Way::kLibrary);
-  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded);
+  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale);
 }
 
 }  // namespace fl
