@@ -20,6 +20,7 @@ from fastload.samplers import ShuffleSampler
 from fastload.spec import Work
 
 DEVICES = (None, "cpu", "cuda")
+DECODE_SCALES = ("exact", "fast")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
              raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
+    decode_scale: "exact"; "fast" decodes a JPEG at 1/2, 1/4 or 1/8 of its size where the crop's box is at least that much larger
+             than what it is resized to. Faster, and the pixels differ a little from torchvision's.
 
     Natively num_workers counts threads, and 0 runs in the caller's thread.
     Raises what torch raises, and PipelineError, BackendError and UsageError.
@@ -54,13 +57,17 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         backend: str = "auto",
         device: str | None = None,
         seed: int | None = None,
+        decode_scale: str = "exact",
         **kwargs: Any,
     ) -> None:
         _check(device, seed)
+        if decode_scale not in DECODE_SCALES:
+            raise UsageError(f"DataLoader: decode_scale is {decode_scale!r}, want 'exact' or 'fast'")
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
             sampler, shuffle = ShuffleSampler(len(dataset), seed), None
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
         self.backend, self.device, self.seed = backend, device, seed
+        self.decode_scale = decode_scale
         self._epoch = 0
         self._engine: NativeEngine | TorchEngine | None = None
         self._route = self._find_route()
@@ -96,12 +103,14 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         """Who runs this loader, and why what is not native is not: one line each."""
         route = self._route
         if route.backend is None:
-            return "\n".join(["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)])
+            lines = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
+            return "\n".join(lines + ["  decode_scale 'fast' changes nothing there"] * (self.decode_scale == "fast"))
         unit = "threads" if route.backend == "native" else "worker processes"
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
             lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
+            lines += backends.explain_scale(route.plan)
         return "\n".join([*lines, *(f"  {reason}" for reason in route.reasons)])
 
     def stats(self) -> dict[str, Any]:
@@ -115,7 +124,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def decodes(self) -> dict[str, int]:
         """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the crop), "whole" (from the
-        first tile on), "library" (libjpeg-turbo); "refused" counts seek indexes that did not fit their file."""
+        first tile on), "library" (libjpeg-turbo). Besides: "refused" counts seek indexes that did not fit their file, "scaled" images that
+        decode_scale="fast" decoded at less than their size."""
         return self._engine.pool.ways() if isinstance(self._engine, NativeEngine) else {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,7 +139,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline)
+            found = plan(pipeline, self.decode_scale)
             # A foreign data set that is not native is best left to the engine that its author knows.
             name = "native" if self.backend == "auto" and not ours else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")

@@ -38,9 +38,14 @@ def size(image: Any) -> tuple[int, int]:
     return int(image.height), int(image.width)
 
 
-def decode(data: bytes) -> Image.Image:
-    """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB. Raises DECODE_ERRORS."""
+def decode(data: bytes, scale: int = 1) -> Image.Image:
+    """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB. Raises DECODE_ERRORS.
+
+    scale: 2, 4 or 8 for a JPEG of at least as many px each way: decoded at 1/scale of its size, rounded up.
+    """
     with Image.open(io.BytesIO(data)) as image:
+        if scale > 1:
+            image.draft("RGB", (image.width // scale, image.height // scale))  # the size at which it picks this scale
         rgb: Image.Image = image.convert("RGB")
         return rgb
 

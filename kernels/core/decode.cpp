@@ -26,11 +26,11 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
   if (scale != 1) worker.stats.count(Way::kScaled);
   const auto bytes = sample.encoded.bytes();
   if (jpeg::parse_frame(bytes, worker.frame).empty()) {
-    jpeg::Frame& frame = worker.frame;
+    const jpeg::Frame& frame = worker.frame;
     jpeg::Decoded out;
     // The first frame header may not be the one that counts: then the library has the last word.
     const bool same = frame.height == sample.height && frame.width == sample.width;
-    jpeg::shrink(frame, scale);
+    jpeg::shrink(worker.frame, scale);
     if (same && by_index(sample, frame, region, worker, out)) return out;
     if (same) out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest);
     if (same && out.ok()) {
