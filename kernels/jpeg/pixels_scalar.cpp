@@ -27,10 +27,8 @@ bool idct_to(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
   for (int n = 0; n < blocks.count; ++n) {
     int16_t* block = blocks.first + n * blocks.step;
-    int16_t values[kBlockValues];
     good &= plausible_block(block, quant.zigzag);
-    for (int i = 0; i < kBlockValues; ++i) values[zigzag_to_natural(i)] = dequantise(block[i], quant.zigzag[i]);
-    idct_reduced<kSize>(values, out.first + n * out.step, out.stride);
+    idct_reduced<kSize>(block, quant.zigzag, out.first + n * out.step, out.stride);
     std::fill_n(block, kBlockValues, int16_t{0});
   }
   return good;
