@@ -44,7 +44,8 @@ struct Crop {
 };
 static_assert(sizeof(Crop) == 10 * sizeof(int32_t));
 
-constexpr int shrunk(int size, int scale) { return (size + scale - 1) / scale; }  // px of an image decoded at 1/scale
+// px of an image decoded at 1/scale
+constexpr int shrunk(int size, int scale) { return static_cast<int>((int64_t{size} + scale - 1) / scale); }
 
 enum class Filter { kNearest, kBox, kBilinear, kHamming, kBicubic, kLanczos };
 
