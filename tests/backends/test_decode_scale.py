@@ -2,6 +2,7 @@
 
 import io
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,9 +31,10 @@ PIPELINES = {
 
 
 def damaged(data: bytes) -> bytes:
-    """Coded bytes overwritten behind the middle: libjpeg warns, Pillow decodes."""
-    at = len(data) * 2 // 3
-    return data[:at] + b"\x55\xff\x00\x12" * 8 + data[at + 32 :]
+    """Coded bytes taken out behind the middle: libjpeg warns that there are too few or too many, Pillow decodes."""
+    coded = len(data) - data.index(b"\xff\xda")
+    at = len(data) - coded // 3
+    return data[:at] + data[at + coded // 8 :]
 
 
 def encode(kind: str, pixels: np.ndarray) -> bytes:
@@ -61,6 +63,17 @@ def large(tmp_path_factory):
 def load(root, ops, **options):
     loader = fastload.DataLoader(fastload.open(root, ops), 7, shuffle=True, seed=5, **options)
     return torch.cat([images for images, _ in loader]), loader
+
+
+def test_what_only_the_decoder_finds_damaged_is_pillows_at_that_scale(large):
+    data = [path.read_bytes() for path in sorted((Path(large) / "a").glob("damaged*"))]
+    assert [_native.probe(d)[0] for d in data] == [_native.OK] * len(SIZES)
+    for one in data:
+        with pytest.raises(ValueError, match="Corrupt JPEG data"):
+            _native.decode(one)
+    want, got = (load(large, PIPELINES["validation"], backend=backend, decode_scale="fast") for backend in ("torch", "native"))
+    torch.testing.assert_close(got[0], want[0], rtol=0, atol=0)
+    assert got[1].decodes()["scaled"] >= len(SIZES) - 1
 
 
 @pytest.mark.parametrize("name", PIPELINES)
