@@ -37,8 +37,11 @@ def probe(data: bytes) -> tuple[int, int, int, int, str]:
     For "jpeg" the format carries the sampling of the first component, e.g. "jpeg 4:2:0". Sizes are 0 where not known.
     """
 
-def decode(data: bytes) -> NDArray[np.uint8]:
-    """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns."""
+def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:
+    """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns.
+
+    scale: 1, 2, 4 or 8; decoded at 1/scale of its size, rounded up, as libjpeg-turbo's scale_num = 8 / scale gives it.
+    """
 
 def jpeg_coding(data: bytes) -> str:
     """How a JPEG is coded, by its header: "baseline", "restart-marked", "multi-scan", "progressive", "arithmetic" or "other".
@@ -58,10 +61,13 @@ def jpeg_index(data: bytes, step: int) -> bytes:
     Raises ValueError ("jpeg_index: …") where the own decoder does not cover the file.
     """
 
-def jpeg_region(data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str) -> tuple[NDArray[np.uint8] | None, str]:
+def jpeg_region(
+    data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str, scale: int = 1
+) -> tuple[NDArray[np.uint8] | None, str]:
     """A region (top, left, height, width; px) by the own decoder: uint8 [h, w, 3], or None and why not.
 
     index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the vector code).
+    scale: as in `decode`; the region is px of the scaled image.
     """
 
 def time_crop(
@@ -87,7 +93,8 @@ def crop_resize(
 ) -> None:
     """CROP on one uint8 [H, W, 3] image into out uint8 [h, w, 3].
 
-    crop: int32 [9], see `Job.run`. filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
+    crop: int32 [9] or [10], see `Job.run`; with a scale, `image` is the image at 1/scale of its size.
+    filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as Pillow up to 12; "pillow13":
     rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
@@ -207,7 +214,8 @@ class Pool:
 
     def ways(self) -> dict[str, int]:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the
-        "library" (libjpeg-turbo); "refused" counts indexes that did not fit, besides the way taken then."""
+        "library" (libjpeg-turbo). Besides the way taken: "refused" counts indexes that did not fit, "scaled" images that were
+        decoded at 1/2, 1/4 or 1/8 of their size."""
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
@@ -238,8 +246,11 @@ class Job:
     def payload(self, sample: int) -> bytes:
         """The encoded bytes of this sample."""
 
-    def set_pixels(self, sample: int, pixels: NDArray[np.uint8]) -> None:
-        """Use these decoded pixels, uint8 [H, W, 3], from now on; they are kept alive by the job."""
+    def set_pixels(self, sample: int, pixels: NDArray[np.uint8], scale: int = 1) -> None:
+        """Use these decoded pixels, uint8 [H, W, 3], from now on; they are kept alive by the job.
+
+        scale: 2, 4 or 8 where they are the image at 1/scale of the size in its header, for a crop with that scale.
+        """
 
     def run(
         self,
@@ -257,8 +268,9 @@ class Job:
     ) -> None:
         """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
 
-        crops: int32 [N, 9] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
-        it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1).
+        crops: int32 [N, 9] or [N, 10] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
+        it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1)
+        · scale (1, 2, 4 or 8; 1 where left out): the image is decoded at 1/scale, and resized from the box's place in that.
         table: [3, 256] of out's dtype, the value stored for each uint8 channel value; None stores the uint8 value.
         order: see `crop_resize`.
         programs: [N, depth, 13], run in order on each crop = code (place in INSTRUCTIONS) · filter (0 nearest, 1 bilinear,

@@ -30,12 +30,13 @@ class Plan:
     source: Source
     steps: tuple[Step, ...]
     out: Spec  # one image of a batch
+    decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
 
     def stage(self, stage: Stage) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.op.stage == stage)
 
 
-def plan(pipeline: Pipeline) -> Plan:
+def plan(pipeline: Pipeline, decode_scale: str = "exact") -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
     steps, spec = place(pipeline.ops)
     if not spec.tensor:  # images leave a loader as tensors, asked or not
@@ -43,7 +44,7 @@ def plan(pipeline: Pipeline) -> Plan:
     if spec.height is None or spec.width is None:
         problem = "image sizes still differ after the last op, so they cannot be stacked"
         raise PipelineError([f"pipeline: {problem}; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"])
-    return Plan(pipeline.source, steps, spec)
+    return Plan(pipeline.source, steps, spec, decode_scale)
 
 
 def place(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:

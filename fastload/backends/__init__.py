@@ -8,6 +8,7 @@ Each module has
 import importlib
 from types import ModuleType
 
+from fastload.backends import crop
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
@@ -18,6 +19,16 @@ def module(name: str) -> ModuleType:
     if name not in BACKENDS:
         raise BackendError(f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of them")
     return importlib.import_module(BACKENDS[name])
+
+
+def explain_scale(plan: Plan) -> list[str]:
+    """What decode_scale="fast" does with the plan, as DataLoader.explain says it; nothing for "exact"."""
+    if plan.decode_scale == "exact":
+        return []
+    why_not = crop.no_scaling(plan)
+    if why_not:
+        return [f"  decode_scale 'fast' changes nothing: {'; '.join(why_not)}"]
+    return ["  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than its target"]
 
 
 def choose(name: str, plan: Plan, device: str) -> tuple[str, list[str]]:

@@ -1,14 +1,16 @@
-"""The CROP stage as one record per sample: box, resize, window, flip. See `_native.Job.run` for the columns."""
+"""The CROP stage as one record per sample: box, resize, window, flip, scale. See `_native.Job.run` for the columns."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fastload.plan import Step
-from fastload.spec import Ints, Spec
+from fastload.plan import Plan, Step
+from fastload.spec import Ints, Spec, Stage
 from fastload.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
 
-BOX, RESIZED, WINDOW, FLIP = slice(0, 4), slice(4, 6), slice(6, 8), 8
+BOX, RESIZED, WINDOW, FLIP, SCALE = slice(0, 4), slice(4, 6), slice(6, 8), 8, 9
+SCALES = (2, 4, 8)  # a JPEG can be decoded at one over these
 
 
 def unsupported(steps: tuple[Step, ...]) -> list[str]:
@@ -36,8 +38,9 @@ def interpolation(steps: tuple[Step, ...]) -> str:
 
 
 def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> Ints:
-    """One record int32 [N, 9] per sample from the records of the CROP steps; sizes int32 [N, 2] of the decoded images, px."""
-    out = np.zeros((len(sizes), 9), np.int32)
+    """One record int32 [N, 10] per sample from the records of the CROP steps; sizes int32 [N, 2] of the decoded images, px."""
+    out = np.zeros((len(sizes), 10), np.int32)
+    out[:, SCALE] = 1
     out[:, 2:4] = out[:, RESIZED] = sizes
     window = sizes.copy()  # what a flip mirrors: the size so far
     for step, record in zip(steps, records, strict=True):
@@ -55,6 +58,21 @@ def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> Ints:
             out[:, WINDOW] = np.stack([record[:, 0], left], axis=1)
             window = record[:, 2:4]
     return out
+
+
+def no_scaling(plan: Plan) -> list[str]:
+    """Why no JPEG of this plan is decoded at less than its size; nothing if some may be."""
+    return unsupported(plan.stage(Stage.CROP)) if plan.decode_scale == "fast" else ["decode_scale is 'exact'"]
+
+
+def shrink(crops: Ints, jpegs: NDArray[np.bool_]) -> None:
+    """Set the scales: the largest at which no box, in the scaled image, is smaller than what it is resized to.
+
+    crops: records int32 [N, 10]; jpegs: bool [N], which images `_native.probe` finds OK. All others keep their size.
+    """
+    for scale in SCALES:
+        fits = (crops[:, BOX][:, 2:] // scale >= crops[:, RESIZED]).all(axis=1)
+        crops[fits & jpegs, SCALE] = scale
 
 
 def final_size(spec: Spec) -> tuple[int, int]:

@@ -81,12 +81,15 @@ class Runner:
     def draw(self, job: _native.Job, work: Work) -> Drawn:
         """Wait for the samples' sizes, then draw their records."""
         job.wait_fetched()
+        jpegs = job.status == _native.OK
         self._redo_foreign(job, work)
         sizes, steps = job.sizes, self.plan.steps
         of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
         for step, record in zip(steps, records(steps, work, sizes), strict=True):
             of[step.op.stage].append(record)
         crops = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+        if not crop.no_scaling(self.plan):
+            crop.shrink(crops, jpegs)
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         programs = augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         return Drawn(crops, programs, *store.kept(self.plan.stage(Stage.STORE), of[Stage.STORE]))
@@ -102,25 +105,29 @@ class Runner:
     def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:
         """Wait until `out` is whole; raises SampleError for the first sample that nobody can decode."""
         job.wait_done()
-        if self._redo_foreign(job, work):
+        if self._redo_foreign(job, work, drawn.crops):
             # Their records stand: a damaged JPEG's header has given the size that Pillow sees too.
             self.start(job, drawn, out)
             job.wait_done()
             for place in np.flatnonzero(job.status != _native.OK).tolist():
                 raise self._error(work, place, job.message(place))
 
-    def _redo_foreign(self, job: _native.Job, work: Work) -> bool:
-        """Give the job Pillow's pixels for what the native decoder does not take. True if there were any."""
+    def _redo_foreign(self, job: _native.Job, work: Work, crops: Any = None) -> bool:
+        """Give the job Pillow's pixels for what the native decoder does not take, at the scale of its crop if there is one.
+
+        True if there were any.
+        """
         status = job.status
         for place in np.flatnonzero(status == _native.FAILED).tolist():
             raise self._error(work, place, job.message(place))
         foreign = np.flatnonzero(status == _native.FOREIGN).tolist()
         for place in foreign:
+            scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
-                pixels = np.asarray(pil.decode(job.payload(place)))
+                pixels = np.asarray(pil.decode(job.payload(place), scale))
             except pil.DECODE_ERRORS as error:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
-            job.set_pixels(place, np.ascontiguousarray(pixels))
+            job.set_pixels(place, np.ascontiguousarray(pixels), scale)
         return bool(foreign)
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:

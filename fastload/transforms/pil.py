@@ -41,9 +41,14 @@ def channels(image: Any) -> int:
     return int(image.shape[-3]) if isinstance(image, torch.Tensor) else len(image.getbands())
 
 
-def decode(data: bytes) -> Image.Image:
-    """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB. Raises DECODE_ERRORS."""
+def decode(data: bytes, scale: int = 1) -> Image.Image:
+    """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB. Raises DECODE_ERRORS.
+
+    scale: 2, 4 or 8 for a JPEG of at least as many px each way: decoded at 1/scale of its size, rounded up.
+    """
     with Image.open(io.BytesIO(data)) as image:
+        if scale > 1:
+            image.draft("RGB", (image.width // scale, image.height // scale))  # the size at which it picks this scale
         rgb: Image.Image = image.convert("RGB")
         return rgb
 

@@ -2,6 +2,7 @@
 #include "bind/arrays.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/error.h"
 
@@ -30,6 +31,20 @@ bool fits(const Facts& got, std::initializer_list<int64_t> shape) {
   return true;
 }
 
+constexpr int64_t kCropColumns = sizeof(Crop) / sizeof(int32_t);
+
+Crop crop_of(const int32_t* row, int64_t columns) {
+  Crop out{};
+  out.scale = 1;
+  std::memcpy(&out, row, columns * sizeof(int32_t));
+  return out;
+}
+
+int64_t columns_of(const Input& rows) {
+  const bool scaled = rows.ndim() > 0 && static_cast<int64_t>(rows.shape(rows.ndim() - 1)) == kCropColumns;
+  return scaled ? kCropColumns : kCropColumns - 1;
+}
+
 }  // namespace
 
 std::string name(nb::dlpack::dtype type) {
@@ -53,6 +68,19 @@ void check(const std::string& where, const Facts& got, std::initializer_list<int
 void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape, nb::dlpack::dtype type) {
   if (got.type != type) refuse(where, "dtype", name(got.type), name(type));
   check(where, got, shape);
+}
+
+std::vector<Crop> crops(const std::string& where, const Input& rows, int64_t count) {
+  const int64_t columns = columns_of(rows);
+  const int32_t* values = checked<int32_t>(where, rows, {count, columns});
+  std::vector<Crop> out;
+  for (int64_t n = 0; n < count; ++n) out.push_back(crop_of(values + n * columns, columns));
+  return out;
+}
+
+Crop one_crop(const std::string& where, const Input& row) {
+  const int64_t columns = columns_of(row);
+  return crop_of(checked<int32_t>(where, row, {columns}), columns);
 }
 
 }  // namespace fl::bind

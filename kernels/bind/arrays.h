@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/image.h"
+
 namespace fl::bind {
 
 namespace nb = nanobind;
@@ -48,6 +50,10 @@ auto* checked(const std::string& where, const Array& array, std::initializer_lis
   else
     return static_cast<T*>(array.data());
 }
+
+// Rows of crops, see _native.pyi; each of 9 or, with its scale, 10 columns.
+std::vector<Crop> crops(const std::string& where, const Input& rows, int64_t count);
+Crop one_crop(const std::string& where, const Input& row);
 
 // A new array that Python owns.
 template <class T, size_t N>

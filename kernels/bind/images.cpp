@@ -46,36 +46,40 @@ std::tuple<int, int, int, int, std::string> probe_image(const nb::bytes& data) {
   return {header.status, header.height, header.width, header.components, header.format};
 }
 
-nb::object decode(const nb::bytes& data) {
+nb::object decode(const nb::bytes& data, int scale) {
+  cpu::check_scale(scale, "decode");
   const Header header = probe(view(data));
   if (header.status != kOk) throw std::invalid_argument("decode: " + header.why);
-  const size_t line = static_cast<size_t>(header.width) * kChannels;
+  const Region whole{0, 0, shrunk(header.height, scale), shrunk(header.width, scale)};
+  const size_t line = static_cast<size_t>(whole.width) * kChannels;
   uint8_t* pixels = nullptr;
   {
     const nb::gil_scoped_release unlocked;
     Scratch scratch;
-    const Region whole{0, 0, header.height, header.width};
-    const jpeg::Decoded decoded = jpeg::decode_region(view(data), header.height, header.width, whole, scratch);
+    const jpeg::Decoded decoded = jpeg::decode_region(view(data), header.height, header.width, whole, scratch, scale);
     if (!decoded.ok()) throw std::invalid_argument("decode: " + decoded.error);
-    pixels = new uint8_t[line * header.height];
-    for (int y = 0; y < header.height; ++y) std::copy_n(decoded.image.row(y), line, pixels + y * line);
+    pixels = new uint8_t[line * whole.height];
+    for (int y = 0; y < whole.height; ++y) std::copy_n(decoded.image.row(y), line, pixels + y * line);
   }
   const nb::capsule owner(pixels, [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
-  const size_t shape[] = {static_cast<size_t>(header.height), static_cast<size_t>(header.width), kChannels};
+  const size_t shape[] = {static_cast<size_t>(whole.height), static_cast<size_t>(whole.width), kChannels};
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(pixels, 3, shape, owner));
 }
+
+// The most px of an image that has `size` px at 1/scale.
+int grown(int size, int scale) { return static_cast<int>(std::min<int64_t>(int64_t{size} * scale, INT32_MAX)); }
 
 void crop_resize(const Input& image, const Input& crop, const Output& out, const std::string& filter,
                  const std::string& target, const std::string& order) {
   const uint8_t* from = checked<uint8_t>("crop_resize: image", image, {kAny, kAny, kChannels});
   uint8_t* to = checked<uint8_t>("crop_resize: out", out, {kAny, kAny, kChannels});
-  Crop how;
-  std::memcpy(&how, checked<int32_t>("crop_resize: crop", crop, {9}), sizeof how);
+  const Crop how = one_crop("crop_resize: crop", crop);
   const auto height = static_cast<int>(image.shape(0)), width = static_cast<int>(image.shape(1));
   const auto out_height = static_cast<int>(out.shape(0)), out_width = static_cast<int>(out.shape(1));
   const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
   const cpu::Target on = parse_target(target);
-  cpu::check_crop(how, height, width, out_height, out_width, "crop_resize");
+  cpu::check_scale(how.scale, "crop_resize");
+  cpu::check_crop(how, grown(height, how.scale), grown(width, how.scale), out_height, out_width, "crop_resize");
   const nb::gil_scoped_release unlocked;
   cpu::CropPlan plan;
   cpu::plan_crop(how, by, out_height, out_width, plan);
@@ -178,7 +182,7 @@ void bind_images(nb::module_& m) {
   m.def("versions", &versions);
   m.def("xxh3", &hash, "data"_a);
   m.def("probe", &probe_image, "data"_a);
-  m.def("decode", &decode, "data"_a);
+  m.def("decode", &decode, "data"_a, "scale"_a = 1);
   m.def("crop_resize", &crop_resize, "image"_a.noconvert(), "crop"_a.noconvert(), "out"_a.noconvert(), "filter"_a,
         "target"_a, "order"_a = "pillow13");
   m.def("store", &store, "image"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(), "channels_last"_a,

@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 
 #include <chrono>
-#include <cstring>
 
 #include "core/error.h"
 
@@ -64,17 +63,30 @@ nb::bytes payload(PyJob& self, int64_t n) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-void set_pixels(PyJob& self, int64_t n, const Input& pixels) {
+void check_pixels(const Sample& it, int64_t height, int64_t width, int scale) {
+  const char* where = "Job.set_pixels: pixels";
+  const auto by = [](int64_t h, int64_t w) { return std::to_string(h) + "x" + std::to_string(w); };
+  if (height < 1 || width < 1 || height > kMaxPixels / width)
+    refuse(where, "size", by(height, width), "1.." + std::to_string(kMaxPixels) + " px");
+  cpu::check_scale(scale, "Job.set_pixels");
+  if (scale != 1 && (height != shrunk(it.height, scale) || width != shrunk(it.width, scale)))
+    refuse(where, "size", by(height, width),
+           by(shrunk(it.height, scale), shrunk(it.width, scale)) + ", 1/" + std::to_string(scale) + " of the image");
+}
+
+void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   Sample& it = sample(self, n, "Job.set_pixels");
   const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
-  if (height < 1 || width < 1 || height > kMaxPixels / width)
-    refuse("Job.set_pixels: pixels", "size", std::to_string(height) + "x" + std::to_string(width),
-           "1.." + std::to_string(kMaxPixels) + " px");
+  check_pixels(it, height, width, scale);
   self.pixels.push_back(pixels);
-  it.height = static_cast<int>(height);
-  it.width = static_cast<int>(width);
-  it.pixels = {data, it.height, it.width, static_cast<ptrdiff_t>(width) * kChannels, false};
+  it.pixels = {data, static_cast<int>(height), static_cast<int>(width), static_cast<ptrdiff_t>(width) * kChannels,
+               false};
+  it.pixels_scale = scale;
+  if (scale == 1) {
+    it.height = it.pixels.height;
+    it.width = it.pixels.width;
+  }
   it.status = kOk;
   it.message.clear();
 }
@@ -83,7 +95,11 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
   for (int64_t n = 0; n < job.size(); ++n) {
     const Sample& it = job.sample(n);
     if (it.status != kOk || it.stored) continue;
-    cpu::check_crop(crops[n], it.height, it.width, height, width, "Job.run: crops[" + std::to_string(n) + "]");
+    const std::string where = "Job.run: crops[" + std::to_string(n) + "]";
+    cpu::check_crop(crops[n], it.height, it.width, height, width, where);
+    if (it.pixels.data != nullptr && crops[n].scale != it.pixels_scale)
+      refuse(where, "scale", std::to_string(crops[n].scale),
+             std::to_string(it.pixels_scale) + ", that of the pixels given for it");
   }
 }
 
@@ -99,12 +115,10 @@ void run(PyJob& self, const Input& crops, const std::string& filter, const std::
   const KeptLists kept = parse_kept("Job.run", rows, columns, count, height, width);
   plans.rows = kept.rows;
   plans.columns = kept.columns;
-  const int32_t* boxes = checked<int32_t>("Job.run: crops", crops, {count, 9});
   const cpu::Format format =
       channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
                     : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
-  plans.crops.resize(count);
-  for (int64_t n = 0; n < count; ++n) std::memcpy(&plans.crops[n], boxes + 9 * n, sizeof(Crop));
+  plans.crops = bind::crops("Job.run: crops", crops, count);
   const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
   check_crops(job, plans.crops, height, width);
   if (programs.has_value()) plans.programs = parse_programs("Job.run: programs", *programs, count, height, width);
@@ -133,7 +147,7 @@ void bind_job(nb::module_& m) {
       .def(
           "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; }, "sample"_a)
       .def("payload", &payload, "sample"_a)
-      .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert())
+      .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
       .def("run", &run, "crops"_a.noconvert(), "filter"_a, "table"_a.noconvert().none(), "out"_a.noconvert(),
            "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13", "programs"_a.noconvert() = nb::none(),
            "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none());

@@ -41,10 +41,11 @@ std::tuple<nb::object, std::string> jpeg_transcode(const nb::bytes& data) {
   return {nb::bytes(done.bytes.data(), done.bytes.size()), ""};
 }
 
-jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optional<jpeg::Bytes>& packed,
+jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optional<jpeg::Bytes>& packed, int scale,
                      jpeg::Workspace& workspace, cpu::Target target) {
   jpeg::Frame frame;
   if (std::string why = jpeg::parse_frame(bytes, frame); !why.empty()) return {{}, std::move(why)};
+  jpeg::shrink(frame, scale);
   jpeg::SeekIndex index;
   if (!packed.has_value()) return jpeg::decode_region(bytes, frame, nullptr, region, workspace, target);
   if (std::string why = index.open(*packed, bytes, frame); !why.empty()) return {{}, "index refused: " + why};
@@ -52,7 +53,9 @@ jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optiona
 }
 
 std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box& box,
-                                                const std::optional<nb::bytes>& index, const std::string& target) {
+                                                const std::optional<nb::bytes>& index, const std::string& target,
+                                                int scale) {
+  cpu::check_scale(scale, "jpeg_region");
   if (target != "scalar" && target != "best")
     refuse("jpeg_region: target", "unknown", '"' + target + '"', "scalar or best");
   const cpu::Target on = target == "scalar" ? cpu::Target::kScalar : cpu::Target::kBest;
@@ -63,7 +66,7 @@ std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box
   jpeg::Decoded decoded;
   {
     const nb::gil_scoped_release unlocked;
-    decoded = decode(view(data), {top, left, height, width}, packed, workspace, on);
+    decoded = decode(view(data), {top, left, height, width}, packed, scale, workspace, on);
   }
   if (!decoded.ok()) return {nb::none(), decoded.error};
   std::vector<uint8_t> pixels;
@@ -80,7 +83,7 @@ void bind_jpeg(nb::module_& m) {
   m.def("jpeg_coding", &jpeg_coding, "data"_a);
   m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
   m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a);
-  m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a);
+  m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a, "scale"_a = 1);
 }
 
 }  // namespace fl::bind

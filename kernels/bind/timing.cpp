@@ -4,7 +4,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <chrono>
-#include <cstring>
 
 #include "bind/bind.h"
 #include "core/error.h"
@@ -35,6 +34,7 @@ Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.dat
 
 struct Work {
   Bytes bytes, index;
+  int scale;
   Route route;
   cpu::Target target;
 };
@@ -67,6 +67,7 @@ jpeg::Decoded decode_own(const Work& work, const Region& region, Worker& worker)
   jpeg::SeekIndex index;
   const bool indexed = work.route != Route::kScan;
   if (why.empty() && indexed) why = index.open(work.index, work.bytes, worker.frame);
+  jpeg::shrink(worker.frame, work.scale);
   if (why.empty() && work.route < Route::kIndex) why = decode_part(work, index, region, worker);
   if (!why.empty() || work.route < Route::kIndex) return {{}, std::move(why)};
   return jpeg::decode_region(work.bytes, worker.frame, indexed ? &index : nullptr, region, worker.jpeg, work.target);
@@ -75,10 +76,10 @@ jpeg::Decoded decode_own(const Work& work, const Region& region, Worker& worker)
 jpeg::Decoded decode(const Work& work, const Region& region, Worker& worker) {
   if (work.route <= Route::kScan) return decode_own(work, region, worker);
   const Header header = probe(work.bytes);
-  if (work.route == Route::kTurbo)
-    return jpeg::decode_region(work.bytes, header.height, header.width, region, worker.decoded);
-  const Region whole{0, 0, header.height, header.width};
-  jpeg::Decoded out = jpeg::decode_region(work.bytes, header.height, header.width, whole, worker.decoded);
+  const Region whole{0, 0, shrunk(header.height, work.scale), shrunk(header.width, work.scale)};
+  const Region& wanted = work.route == Route::kTurbo ? region : whole;
+  jpeg::Decoded out = jpeg::decode_region(work.bytes, header.height, header.width, wanted, worker.decoded, work.scale);
+  if (work.route == Route::kTurbo) return out;
   if (out.ok()) out.image = out.image.part(region);
   return out;
 }
@@ -90,10 +91,9 @@ int64_t between(Clock::time_point from, Clock::time_point to) {
 // Nanoseconds of decoding, and of planning and making the resize.
 std::tuple<int64_t, int64_t> time_crop(const nb::bytes& data, const std::optional<nb::bytes>& index, const Input& crop,
                                        const Output& out, const std::string& route, const std::string& target) {
-  const Work work{view(data), index ? view(*index) : Bytes{}, parse_route(route), parse_target(target)};
   uint8_t* to = checked<uint8_t>("time_crop: out", out, {kAny, kAny, kChannels});
-  Crop how;
-  std::memcpy(&how, checked<int32_t>("time_crop: crop", crop, {9}), sizeof how);
+  const Crop how = one_crop("time_crop: crop", crop);
+  const Work work{view(data), index ? view(*index) : Bytes{}, how.scale, parse_route(route), parse_target(target)};
   const Pixels pixels{to, static_cast<int>(out.shape(0)), static_cast<int>(out.shape(1)),
                       static_cast<ptrdiff_t>(out.shape(1)) * kChannels};
   const Header header = probe(work.bytes);

@@ -13,9 +13,11 @@ namespace fl {
 // How a component reaches full size. libjpeg smooths these three ratios; every other one repeats samples.
 enum class Upsampling { kNone, kH2V1, kH1V2, kH2V2, kRepeat };
 
-// horizontal, vertical: output pixels per sample. samples: the component's true width.
-FL_HD Upsampling choose_upsampling(int horizontal, int vertical, int samples) {
+// horizontal, vertical: output pixels per sample. samples: the component's true width. smooth: false where blocks
+// shrink to one pixel (libjpeg then repeats samples).
+FL_HD Upsampling choose_upsampling(int horizontal, int vertical, int samples, bool smooth = true) {
   if (horizontal == 1 && vertical == 1) return Upsampling::kNone;
+  if (!smooth) return Upsampling::kRepeat;
   if (horizontal == 1 && vertical == 2) return Upsampling::kH1V2;
   if (horizontal != 2 || vertical > 2 || samples <= 2) return Upsampling::kRepeat;  // libjpeg smooths 3 samples or more
   return vertical == 1 ? Upsampling::kH2V1 : Upsampling::kH2V2;

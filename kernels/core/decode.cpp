@@ -58,12 +58,14 @@ jpeg::Decoded in_order(Sample& sample, const Region& region, Worker& worker, boo
 
 }  // namespace
 
-jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, Worker& worker) {
+jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker) {
+  if (scale != 1) worker.stats.count(Way::kScaled);
   const auto bytes = sample.encoded.bytes();
   const jpeg::Frame& frame = worker.frame;
   // The first frame header may not be the one that counts: then the library has the last word.
   if (jpeg::parse_frame(bytes, worker.frame).empty() && frame.height == sample.height && frame.width == sample.width) {
     jpeg::Decoded out;
+    jpeg::shrink(worker.frame, scale);
     const Index found = by_index(sample, frame, region, worker, out);
     if (found == Index::kUsed) return out;
     out = in_order(sample, region, worker, wanted(sample, found));
@@ -75,7 +77,7 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, Worker& worker) 
     sample.collector->add(sample.row, bytes.size(), {});
   }
   worker.stats.count(Way::kLibrary);
-  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded);
+  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale);
 }
 
 }  // namespace fl

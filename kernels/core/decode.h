@@ -8,6 +8,7 @@
 namespace fl {
 
 // Needs a sample that `fetch` found OK. All ways give the same pixels; the error is libjpeg-turbo's.
-jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, Worker& worker);
+// At 1/scale of its size, of which the region is px.
+jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker);
 
 }  // namespace fl

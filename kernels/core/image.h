@@ -40,8 +40,12 @@ struct Crop {
   int32_t resized_height, resized_width;  // px
   int32_t window_top, window_left;        // px of the resized box; may be negative
   int32_t flip;                           // 0 or 1: mirror the window left-right
+  int32_t scale;                          // 1, 2, 4 or 8: the image is decoded at 1/scale of its size
 };
-static_assert(sizeof(Crop) == 9 * sizeof(int32_t));
+static_assert(sizeof(Crop) == 10 * sizeof(int32_t));
+
+// px of an image decoded at 1/scale
+constexpr int shrunk(int size, int scale) { return static_cast<int>((int64_t{size} + scale - 1) / scale); }
 
 enum class Filter { kNearest, kBox, kBilinear, kHamming, kBicubic, kLanczos };
 

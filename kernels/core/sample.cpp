@@ -55,14 +55,14 @@ void look(Sample& sample, bool check) {
 }
 
 // The plan's source pixels: cut from what the caller gave, or decoded. False: the sample is not OK any more.
-bool source(Sample& sample, Worker& worker, Image& image) {
+bool source(Sample& sample, int scale, Worker& worker, Image& image) {
   const Region& region = worker.plan.source;
   if (region.empty()) return true;
   if (sample.pixels.data != nullptr) {
     image = sample.pixels.part(region);
     return true;
   }
-  jpeg::Decoded decoded = decode_jpeg(sample, region, worker);
+  jpeg::Decoded decoded = decode_jpeg(sample, region, scale, worker);
   image = decoded.image;
   if (!decoded.ok()) end(sample, kForeign, "jpeg: " + decoded.error);
   return decoded.ok();
@@ -84,7 +84,7 @@ void make(Sample& sample, const Steps& steps, const Output& output, Worker& work
   Stopwatch watch(worker.stats);
   cpu::plan_crop(steps.crop, output.resampling, output.height, output.width, worker.plan);
   Image image;
-  if (!source(sample, worker, image)) return;
+  if (!source(sample, steps.crop.scale, worker, image)) return;
   watch.lap(Stage::kDecode);
   const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
   // Whether the crop is the result.

@@ -30,6 +30,7 @@ struct Sample {
   std::optional<uint64_t> hash;    // XXH3 of the bytes, once someone has asked for it
   Collector* collector = nullptr;  // of the origin; null: new indexes are not wanted
   Image pixels;                    // given by the caller; then the bytes are not decoded
+  int pixels_scale = 1;            // they are the image at 1/pixels_scale of its size
   Status status = kFailed;
   int height = 0, width = 0;  // px; 0 where not known
   bool stored = false;

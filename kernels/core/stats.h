@@ -13,10 +13,10 @@ constexpr int kStages = 5;
 constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "augment", "store"};
 
 // How a JPEG's region was decoded: by its seek index; by the own decoder from the scan's start; by libjpeg-turbo.
-// Refused: an index that lied, besides the way taken then.
-enum class Way { kIndexed, kWhole, kLibrary, kRefused };
-constexpr int kWays = 4;
-constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused"};
+// Besides the way taken: refused, an index that lied; scaled, decoded at a half, a quarter or an eighth of the size.
+enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled };
+constexpr int kWays = 5;
+constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused", "scaled"};
 
 struct alignas(64) StageStats {  // one cache line per thread, so that counting does not slow the neighbours
   struct Row {

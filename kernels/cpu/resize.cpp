@@ -85,10 +85,22 @@ Image down(const Image& source, const Axis& axis, Scratch& scratch, Target targe
   return {memory, axis.count, source.width, static_cast<ptrdiff_t>(stride), true};
 }
 
+// One direction of a box in an image at 1/scale: the px that it touches, and where among them it lies. Exact in double.
+struct Touched {
+  int first, size;       // px
+  double begin, length;  // of the box, from `first` on
+
+  Touched(int at, int pixels, int scale)
+      : first(at / scale),
+        size(shrunk(at + pixels, scale) - first),
+        begin(static_cast<double>(at % scale) / scale),
+        length(static_cast<double>(pixels) / scale) {}
+};
+
 // Pillow 13 (pull request 9549) makes the rows first where that saves work; the roundings then differ.
-bool is_mostly_shorter(const Crop& crop) {
-  const int64_t shorter = int64_t{crop.height} - crop.resized_height,
-                narrower = int64_t{crop.width} - crop.resized_width;
+bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& crop) {
+  const int64_t shorter = int64_t{rows.size} - crop.resized_height,
+                narrower = int64_t{columns.size} - crop.resized_width;
   return shorter > 0 && shorter > 2 * narrower;
 }
 
@@ -112,15 +124,26 @@ void check_crop(const Crop& crop, int height, int width, int out_height, int out
     refuse(where, "too many pixels between the passes", by(crop.height, shown),
            "at most " + std::to_string(kMaxPixels));
   if (crop.flip != 0 && crop.flip != 1) refuse(where, "flip", std::to_string(crop.flip), "0 or 1");
+  check_scale(crop.scale, where);
+}
+
+void check_scale(int scale, const std::string& where) {
+  if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
+    refuse(where, "scale", std::to_string(scale), "1, 2, 4 or 8");
 }
 
 void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width, CropPlan& plan) {
-  plan_axis(how.filter, {crop.height, crop.resized_height, crop.window_top, out_height, false}, plan.rows);
-  plan_axis(how.filter, {crop.width, crop.resized_width, crop.window_left, out_width, crop.flip == 1}, plan.columns);
-  plan.rows_first = how.order == Order::kPillow13 && is_mostly_shorter(crop);
+  const Touched rows(crop.top, crop.height, crop.scale), columns(crop.left, crop.width, crop.scale);
+  plan_axis(how.filter, {rows.size, crop.resized_height, crop.window_top, out_height, false, rows.begin, rows.length},
+            plan.rows);
+  plan_axis(
+      how.filter,
+      {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1, columns.begin, columns.length},
+      plan.columns);
+  plan.rows_first = how.order == Order::kPillow13 && is_mostly_shorter(rows, columns, crop);
   plan.source = {};
   if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
-  plan.source = {crop.top + plan.rows.begin, crop.left + plan.columns.begin, plan.rows.end - plan.rows.begin,
+  plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin, plan.rows.end - plan.rows.begin,
                  plan.columns.end - plan.columns.begin};
 }
 

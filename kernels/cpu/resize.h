@@ -29,12 +29,13 @@ struct CropScratch {
 
 struct CropPlan {
   bool rows_first = false;
-  Region source;  // px of the image that are needed; empty where the window shows nothing
+  Region source;  // px of the image (at 1/scale) that are needed; empty where the window shows nothing
   Axis rows, columns;
 };
 
 // Throws ValueError if the box leaves the image or a size is absurd. `where` names the crop in the text.
 void check_crop(const Crop& crop, int height, int width, int out_height, int out_width, const std::string& where);
+void check_scale(int scale, const std::string& where);
 
 // Needs a checked crop. Reuses the memory of `plan`.
 void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width, CropPlan& plan);

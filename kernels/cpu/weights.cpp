@@ -46,8 +46,8 @@ void nearest(const Span& span, const Shown& out, Axis& axis) {
   axis.first.assign(out.count(), Axis::kOutside);
   axis.begin = span.size;
   axis.end = 0;
-  const double scale = static_cast<double>(span.size) / span.resized;
-  double position = scale * 0.5;
+  const double scale = span.length / span.resized;
+  double position = span.begin + scale * 0.5;
   for (int i = 0; i < out.high; ++i, position += scale) {
     const int source = static_cast<int>(position);
     if (i < out.low || source >= span.size) continue;
@@ -67,9 +67,10 @@ struct Bounds {
 struct Geometry {
   double scale, support;  // source px per output px; source px on each side
   double shrink;          // of distances, for the filter
+  double origin;          // where the first output begins
   int size;
 
-  double centre(int output) const { return (output + 0.5) * scale; }
+  double centre(int output) const { return origin + (output + 0.5) * scale; }
   Bounds around(double centre) const {
     const int begin = static_cast<int>(centre - support + 0.5), end = static_cast<int>(centre + support + 0.5);
     return {std::max(begin, 0), std::min(end, size)};
@@ -112,8 +113,8 @@ void weigh_one(const Weight& weight, const Bounds& bounds, double centre, double
 
 // What the outputs need, before any weight is known.
 Geometry cover(const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
-  const double scale = static_cast<double>(span.size) / span.resized, stretch = std::max(scale, 1.0);
-  const Geometry geometry{scale, how.support * stretch, 1.0 / stretch, span.size};
+  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0);
+  const Geometry geometry{scale, how.support * stretch, 1.0 / stretch, span.begin, span.size};
   axis.kind = Axis::Kind::kWeigh;
   axis.begin = span.size;
   axis.end = 0;
@@ -162,7 +163,7 @@ void plan_axis(Filter filter, const Span& span, Axis& axis) {
   axis.begin = axis.end = axis.taps = 0;
   if (axis.count == 0) return;
   axis.offset = span.mirrored ? span.window + span.out - out.high : out.low - span.window;
-  if (span.size == span.resized) {
+  if (span.whole() && span.size == span.resized) {
     span.mirrored ? mirror(out, axis) : copy(out, axis);
   } else {
     filter == Filter::kNearest ? nearest(span, out, axis) : weighted(filter, span, out, axis);

@@ -16,7 +16,7 @@ struct Axis {
   Kind kind = Kind::kCopy;
   int offset = 0;          // first row/column of the window that shows the image
   int count = 0;           // how many do; 0: none
-  int begin = 0, end = 0;  // source rows/columns needed, px of the box
+  int begin = 0, end = 0;  // source rows/columns needed, px of the span
   int taps = 0;            // weights per output, padded with zeros to the longest, even
 
   std::vector<int32_t> first;    // [count]: first source - begin, or kOutside
@@ -27,11 +27,15 @@ struct Axis {
 };
 
 struct Span {
-  int size;       // px of the box in this direction
+  int size;       // px of the source in this direction: the box, and what is left of the px at its ends
   int resized;    // px it becomes
   int window;     // first resized px that the output shows
   int out;        // px of the output
   bool mirrored;  // the output shows them in reverse order
+  double begin;   // of the box, px of the source: 0 <= begin < 1
+  double length;  // of the box, px of the source: size - 1 < begin + length <= size
+
+  bool whole() const { return begin == 0.0 && length == size; }
 };
 
 // Fills `axis`, reusing its memory.

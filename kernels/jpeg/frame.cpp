@@ -28,6 +28,25 @@ enum Marker : uint32_t {
   kCom = 0xFE,
 };
 
+int ceil_div(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
+
+// What a component is in `frame`, given its h, v and block. full: the frame before it was shrunk.
+void place(Component& part, const Frame& frame, const Frame& full, bool smooth) {
+  const int across = part.h * part.block, down = part.v * part.block;  // samples in an MCU
+  part.across = frame.mcu_width / across;
+  part.down = frame.mcu_height / down;
+  part.height = ceil_div(int64_t{full.height} * down, full.mcu_height);
+  part.width = ceil_div(int64_t{full.width} * across, full.mcu_width);
+  part.upsampling = choose_upsampling(part.across, part.down, part.width, smooth);
+}
+
+// libjpeg lets a component's blocks shrink less, where that spares upsampling in both directions alike.
+int block_of(const Component& part, int mcu_height, int mcu_width, int least) {
+  int size = least;
+  while (size < kBlockSize && mcu_width % (part.h * size * 2) == 0 && mcu_height % (part.v * size * 2) == 0) size *= 2;
+  return size;
+}
+
 class Parser {
  public:
   Parser(Bytes bytes, Frame& frame) : in_(bytes, true), frame_(frame) {}
@@ -168,14 +187,11 @@ class Parser {
     if (frame_.mcu_blocks > kMaxMcuBlocks) return damaged(at, "too many blocks in an MCU");
     frame_.mcu_height = v * kBlockSize;
     frame_.mcu_width = h * kBlockSize;
-    frame_.mcu_rows = (frame_.height + frame_.mcu_height - 1) / frame_.mcu_height;
-    frame_.mcu_columns = (frame_.width + frame_.mcu_width - 1) / frame_.mcu_width;
+    frame_.mcu_rows = ceil_div(frame_.height, frame_.mcu_height);
+    frame_.mcu_columns = ceil_div(frame_.width, frame_.mcu_width);
     for (Component& part : parts) {
       if (h % part.h != 0 || v % part.v != 0) return not_covered("fractional sampling");
-      part.across = h / part.h;
-      part.down = v / part.v;
-      part.height = (frame_.height + part.down - 1) / part.down;
-      part.width = (frame_.width + part.across - 1) / part.across;
+      place(part, frame_, frame_, true);
     }
     return {};
   }
@@ -230,5 +246,18 @@ class Parser {
 }  // namespace
 
 std::string parse_frame(Bytes bytes, Frame& frame) { return Parser(bytes, frame).parse(); }
+
+void shrink(Frame& frame, int scale) {
+  if (scale == 1) return;
+  const Frame full = frame;
+  frame.height = ceil_div(full.height, scale);
+  frame.width = ceil_div(full.width, scale);
+  frame.mcu_height = full.mcu_height / scale;
+  frame.mcu_width = full.mcu_width / scale;
+  for (Component& part : std::span(frame.component).first(frame.components)) {
+    part.block = block_of(part, frame.mcu_height, frame.mcu_width, kBlockSize / scale);
+    place(part, frame, full, scale != kBlockSize);
+  }
+}
 
 }  // namespace fl::jpeg

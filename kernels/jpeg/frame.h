@@ -7,6 +7,7 @@
 #include <string>
 
 #include "body/idct.h"
+#include "body/upsample.h"
 
 namespace fl::jpeg {
 
@@ -26,6 +27,8 @@ struct Codes {
 struct Component {
   int h = 1, v = 1;               // blocks across and down in one MCU
   int across = 1, down = 1;       // pixels per sample
+  int block = kBlockSize;         // samples across and down that a block becomes; fewer in a scaled frame
+  Upsampling upsampling{};        // to pixels
   int height = 0, width = 0;      // samples that belong to the image
   int quant = 0, dc = 0, ac = 0;  // numbers of its tables
 
@@ -52,5 +55,8 @@ constexpr const char* kSeveralScans = "not covered: components in scans of their
 // Empty, or why not: "not covered: …" (a library may decode it) or "damaged at byte N: …". Takes no memory that the
 // bytes ask for. What it takes, libjpeg-turbo takes without a warning.
 std::string parse_frame(Bytes bytes, Frame& frame);
+
+// The frame of the same image at 1/scale: all px and samples shrink, MCUs and tables stay. scale: 1, 2, 4 or 8.
+void shrink(Frame& frame, int scale);
 
 }  // namespace fl::jpeg

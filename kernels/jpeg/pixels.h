@@ -1,5 +1,6 @@
 // From coefficients to RGB rows: IDCT, upsampling, colour. Same signatures for the scalar and for the tuned version,
-// the same bits for every input; bodies in body/idct.h, body/upsample.h, body/ycc.h.
+// the same bits for every input; bodies in body/idct.h, body/idct_reduced.h,
+// body/upsample.h, body/ycc.h.
 //
 // Nothing is read or written beyond what is named here: no padding is needed. Outputs must not overlap inputs.
 #pragma once
@@ -8,6 +9,7 @@
 #include <cstdint>
 
 #include "body/idct.h"
+#include "body/idct_reduced.h"
 #include "body/upsample.h"
 #include "cpu/resize.h"
 
@@ -26,7 +28,7 @@ struct alignas(64) Quantiser {
   int16_t zigzag[kBlockValues];
 };
 
-// Where tiles of 8x8 samples go.
+// Where tiles go: 8x8 samples, or fewer where the transform is a reduced one.
 struct Tiles {
   uint8_t* first;
   ptrdiff_t stride;             // bytes from row to row
@@ -46,7 +48,12 @@ struct PixelOps {
   void (*prepare)(const uint16_t* quant, Quantiser& out);
   // Dequantise, transform, clip; then set the blocks to zero, as the entropy decoder needs them. False: some block is
   // not plausible.
-  bool (*idct_blocks)(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
+  using Transform = bool (*)(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
+  Transform idct_blocks;
+  Transform idct_4x4, idct_2x2, idct_1x1;  // blocks to fewer samples
+  Transform transform(int size) const {    // of tiles: 8, 4, 2 or 1
+    return size == kBlockSize ? idct_blocks : size == 4 ? idct_4x4 : size == 2 ? idct_2x2 : idct_1x1;
+  }
 
   // out: end - begin values. near: the row of samples that the output row lies in; far: near's neighbour, far_row(y)
   // away, or near itself at the top and the bottom of the image (last true row of samples).

@@ -8,7 +8,7 @@ namespace fl::jpeg {
 namespace {
 
 void prepare(const uint16_t* quant, Quantiser& out) {
-  for (int n = 0; n < kBlockValues; ++n) out.values[n] = static_cast<int16_t>(quant[n]);
+  for (int n = 0; n < kBlockValues; ++n) out.values[n] = out.zigzag[n] = static_cast<int16_t>(quant[n]);
 }
 
 bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
@@ -17,6 +17,30 @@ bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out)
     int16_t* block = blocks.first + n * blocks.step;
     good &= plausible_block(block, quant.values);
     idct_block(block, quant.values, out.first + n * out.step, out.stride);
+    std::fill_n(block, kBlockValues, int16_t{0});
+  }
+  return good;
+}
+
+template <int kSize>
+bool idct_to(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+  bool good = true;
+  for (int n = 0; n < blocks.count; ++n) {
+    int16_t* block = blocks.first + n * blocks.step;
+    good &= plausible_block(block, quant.zigzag);
+    idct_reduced<kSize>(block, quant.zigzag, out.first + n * out.step, out.stride);
+    std::fill_n(block, kBlockValues, int16_t{0});
+  }
+  return good;
+}
+
+bool idct_1x1(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
+  bool good = true;
+  for (int n = 0; n < blocks.count; ++n) {
+    int16_t* block = blocks.first + n * blocks.step;
+    const int32_t dc = block[0] * static_cast<uint16_t>(quant.zigzag[0]);
+    good &= plausible_mean(dc);
+    out.first[n * out.step] = idct_mean(dc);
     std::fill_n(block, kBlockValues, int16_t{0});
   }
   return good;
@@ -60,8 +84,8 @@ void grey_row(const uint8_t* y, uint8_t* out, int width) { interleave_row(y, y, 
 
 }  // namespace
 
-const PixelOps kScalarPixels = {prepare,       idct_blocks, upsample_h2v1,  upsample_h2v2,
-                                upsample_h1v2, rgb_row,     interleave_row, grey_row};
+const PixelOps kScalarPixels = {prepare,       idct_blocks,   idct_to<4>, idct_to<2>,     idct_1x1, upsample_h2v1,
+                                upsample_h2v2, upsample_h1v2, rgb_row,    interleave_row, grey_row};
 
 void repeat_samples(const uint8_t* in, int times, int begin, int end, uint8_t* out) {
   const int first = begin / times;

@@ -51,14 +51,16 @@ struct alignas(64) Block {
 };
 
 // blocks int16 [N, step, 64]: of each row the first block is used (the others stand for other components).
-// out uint8 [rows, bytes]: tile n at row 0, column n * tile_step.
-void idct(const Output& blocks, const Input& quant, const Output& out, int tile_step, const std::string& target) {
+// out uint8 [size, bytes]: tile n, of size (8, 4, 2 or 1) rows, at column n * tile_step. Returns the verdict.
+bool idct(const Output& blocks, const Input& quant, const Output& out, int tile_step, const std::string& target) {
+  const auto rows = static_cast<int>(out.ndim() == 2 ? out.shape(0) : 0);
+  if (rows != 8 && rows != 4 && rows != 2 && rows != 1) throw std::invalid_argument("idct: size of a tile");
   int16_t* values = checked<int16_t>("idct: blocks", blocks, {kAny, kAny, kBlockValues});
   const uint16_t* table = checked<uint16_t>("idct: quant", quant, {kBlockValues});
-  uint8_t* tiles = checked<uint8_t>("idct: out", out, {kBlockSize, kAny});
+  uint8_t* tiles = checked<uint8_t>("idct: out", out, {rows, kAny});
   const auto count = static_cast<int>(blocks.shape(0)), step = static_cast<int>(blocks.shape(1));
   const auto stride = static_cast<ptrdiff_t>(out.shape(1));
-  if (tile_step < kBlockSize || (count - 1) * tile_step + kBlockSize > stride)
+  if (tile_step < rows || (count - 1) * tile_step + rows > stride)
     throw std::invalid_argument("idct: out is too narrow");
   const auto aligned = std::make_unique<Block[]>(static_cast<size_t>(count) * step);
   const size_t size = static_cast<size_t>(count) * step * kBlockValues;
@@ -66,8 +68,11 @@ void idct(const Output& blocks, const Input& quant, const Output& out, int tile_
   const Ops ops(target);
   Quantiser prepared;
   ops->prepare(table, prepared);
-  ops->idct_blocks({aligned[0].values, step * ptrdiff_t{kBlockValues}, count}, prepared, {tiles, stride, tile_step});
+  const auto transform = ops->transform(rows);
+  const bool good =
+      transform({aligned[0].values, step * ptrdiff_t{kBlockValues}, count}, prepared, {tiles, stride, tile_step});
   std::copy_n(aligned[0].values, size, values);
+  return good;
 }
 
 Columns check_columns(int begin, const Input& in, const Output& out) {

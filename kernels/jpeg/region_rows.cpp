@@ -29,7 +29,7 @@ const uint8_t* Rows::component_line(int component, int y) const {
   const int beside = std::clamp(own + far_row(y), 0, part.height - 1);
   const uint8_t* near = planes_.line(component, own) + from;
   uint8_t* out = lines_ + component * step_;
-  switch (choose_upsampling(part.across, part.down, part.width)) {
+  switch (part.upsampling) {
     case Upsampling::kNone:
       return near;
     case Upsampling::kH2V1:

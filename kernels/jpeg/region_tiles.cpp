@@ -5,16 +5,12 @@
 namespace fl::jpeg {
 namespace {
 
-Upsampling upsampling_of(const Component& part) { return choose_upsampling(part.across, part.down, part.width); }
-
 bool looks_down(const Component& part) {
-  const Upsampling how = upsampling_of(part);
-  return how == Upsampling::kH2V2 || how == Upsampling::kH1V2;
+  return part.upsampling == Upsampling::kH2V2 || part.upsampling == Upsampling::kH1V2;
 }
 
 bool looks_across(const Component& part) {
-  const Upsampling how = upsampling_of(part);
-  return how == Upsampling::kH2V2 || how == Upsampling::kH2V1;
+  return part.upsampling == Upsampling::kH2V2 || part.upsampling == Upsampling::kH2V1;
 }
 
 // Samples that pixels begin..end-1 need, in MCUs of `size` samples; grows first..last-1.
@@ -37,9 +33,9 @@ Tiles2d tiles_of(const Frame& frame, const Region& region) {
   Tiles2d out{frame.mcu_rows, 0, frame.mcu_columns, 0};
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
-    cover(region.top, region.top + region.height, part.down, looks_down(part), part.height, part.v * kBlockSize,
+    cover(region.top, region.top + region.height, part.down, looks_down(part), part.height, part.v * part.block,
           out.top, out.bottom);
-    cover(region.left, region.left + region.width, part.across, looks_across(part), part.width, part.h * kBlockSize,
+    cover(region.left, region.left + region.width, part.across, looks_across(part), part.width, part.h * part.block,
           out.left, out.right);
   }
   return out;
@@ -49,7 +45,7 @@ size_t Planes::row_bytes(const Frame& frame, const Tiles2d& tiles) {
   size_t sum = 0;
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
-    sum += aligned(size_t(tiles.right - tiles.left) * part.h * kBlockSize) * part.v * kBlockSize;
+    sum += aligned(size_t(tiles.right - tiles.left) * part.h * part.block) * part.v * part.block;
   }
   return sum;
 }
@@ -60,8 +56,8 @@ Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memo
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
     Plane& plane = planes_[c];
-    plane.samples_per_mcu = part.h * kBlockSize;
-    plane.rows_per_mcu = part.v * kBlockSize;
+    plane.samples_per_mcu = part.h * part.block;
+    plane.rows_per_mcu = part.v * part.block;
     plane.left = tiles.left * plane.samples_per_mcu;
     plane.data = at;
     plane.stride = static_cast<ptrdiff_t>(aligned(size_t(tiles.right - tiles.left) * plane.samples_per_mcu));
@@ -104,10 +100,11 @@ bool Planes::transform(int component, int row, int column, int count, int16_t* b
   const int step = frame_.mcu_blocks * kBlockStep;
   for (int v = 0; v < part.v; ++v) {
     for (int h = 0; h < part.h; ++h, blocks += kBlockStep) {
-      uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu + v * kBlockSize) +
-                    (column - tiles_.left) * plane.samples_per_mcu + h * kBlockSize;
+      uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu + v * part.block) +
+                    (column - tiles_.left) * plane.samples_per_mcu + h * part.block;
       const Tiles tiles{to, plane.stride, plane.samples_per_mcu};
-      if (!ops_.idct_blocks({blocks, step, count}, quantisers_[component], tiles)) return false;
+      const Blocks row_of_blocks{blocks, step, count};
+      if (!ops_.transform(part.block)(row_of_blocks, quantisers_[component], tiles)) return false;
     }
   }
   return true;

@@ -3,6 +3,7 @@ nanobind_add_module(_test_pixels STABLE_ABI NB_STATIC NOMINSIZE
   kernels/bind/arrays.cpp
   kernels/cpu/targets.cpp
   kernels/jpeg/pixels_idct.cpp
+  kernels/jpeg/pixels_reduced.cpp
   kernels/jpeg/pixels_scalar.cpp
   kernels/jpeg/pixels_test_bind.cpp
   kernels/jpeg/pixels_tuned.cpp

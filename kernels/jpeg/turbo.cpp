@@ -23,6 +23,7 @@ struct Session {
 
   std::span<const uint8_t> bytes;
   int height, width;  // px, as the caller expects
+  int scale;
   Region region;
   Region rows;  // what the library gives: the region and the margins that it needs
   uint8_t* out;
@@ -64,7 +65,13 @@ void create(Session& s) {
 
 // Columns and rows to ask for. Upsampling looks at neighbours and treats the first and last column apart, so one iMCU
 // (the least that can be decoded) more on each side; rows are skipped in whole iMCU rows only.
+//
+// A scaled image is read from its first row on and in full width: there is little to save.
 void set_margins(Session& s) {
+  if (s.scale != 1) {
+    s.rows = {0, 0, s.region.top + s.region.height, static_cast<int>(s.info.output_width)};
+    return;
+  }
   const int mcu_width = s.info.max_h_samp_factor * DCTSIZE, mcu_height = s.info.max_v_samp_factor * DCTSIZE;
   const int left = std::max(s.region.left - mcu_width, 0);
   const int right = std::min(s.region.left + s.region.width + mcu_width, s.width);
@@ -81,9 +88,11 @@ void start(Session& s) {
   s.info.out_color_space = JCS_RGB;
   s.info.dct_method = JDCT_ISLOW;
   s.info.do_fancy_upsampling = TRUE;
+  s.info.scale_num = static_cast<unsigned>(DCTSIZE / s.scale);
+  s.info.scale_denom = DCTSIZE;
   jpeg_start_decompress(&s.info);
   set_margins(s);
-  if (s.rows.width == s.width) return;
+  if (s.rows.width == static_cast<int>(s.info.output_width)) return;
   JDIMENSION left = s.rows.left, width = s.rows.width;
   jpeg_crop_scanline(&s.info, &left, &width);  // moves left down to an iMCU
   s.rows.left = static_cast<int>(left);
@@ -115,11 +124,13 @@ struct Destroy {
 
 }  // namespace
 
-Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch) {
+Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch,
+                      int scale) {
   Session s{};
   s.bytes = bytes;
   s.height = height;
   s.width = width;
+  s.scale = scale;
   s.region = region;
   if (!guarded(s, create)) return {{}, s.message};
   const Destroy destroy{s};

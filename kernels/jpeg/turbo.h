@@ -16,8 +16,10 @@ struct Decoded {
   bool ok() const { return error.empty(); }
 };
 
-// height and width: what the caller found in the header; a stream that disagrees is an error.
-Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch);
+// height and width: what the caller found in the header; a stream that disagrees is an error. scale: 1, 2, 4 or 8;
+// above 1 the image is decoded at 1/scale of its size, rounded up, and the region is px of that.
+Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch,
+                      int scale = 1);
 
 std::string turbo_version();
 
