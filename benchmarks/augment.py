@@ -20,14 +20,14 @@ from benchmarks import facts, loader
 from benchmarks.row import Row, measured
 from fastload import _native
 from fastload import transforms as T
-from fastload.backends import augment
+from fastload.backends import augment, instructions
 from fastload.conversion import job
 from fastload.measure import Sample, interleaved, rate
 from fastload.plan import place, records
 from fastload.sources import read
 from fastload.spec import Work
 from fastload.transforms import pil
-from fastload.transforms.policies import CODE, ENHANCE
+from fastload.transforms.programs import CODE, ENHANCE, rows
 
 SIDE, PATH_SIDE = 224, 176  # px
 IMAGES = 32  # per turn
@@ -135,7 +135,7 @@ def programs(name: str) -> Any:
     """Instructions of one op for IMAGES images."""
     argument = MAGNITUDES[name] + (1.0 if name in ENHANCE else 0.0)
     sizes = np.full((IMAGES, 2), SIDE, np.int32)
-    return augment.instructions(np.tile(np.array([CODE[name], argument]), (IMAGES, 1, 1)), "nearest", sizes)
+    return instructions.of_program(T.RandAugment(), rows(np.full((IMAGES, 1), CODE[name]), argument), sizes)
 
 
 def one_policy(photos: Photos, op: T.Op) -> Callable[[], int]:

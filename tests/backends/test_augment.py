@@ -5,10 +5,10 @@ import pytest
 from PIL import Image
 
 from fastload import _native
-from fastload.backends import augment
+from fastload.backends import augment, instructions
 from fastload.plan import place
 from fastload.transforms import CenterCrop, RandAugment, TrivialAugmentWide, pil
-from fastload.transforms.policies import CODE
+from fastload.transforms.programs import CODE, filter_number, rows
 
 POLICIES = [
     *(RandAugment(1, magnitude, interpolation=how) for magnitude in (0, 1, 9, 15, 30) for how in ("nearest", "bilinear")),
@@ -41,8 +41,9 @@ def test_policies_do_what_the_reference_does(op, make_image):
 def test_turns_are_pillows_at_every_right_angle_and_beside_it(height, width, interpolation, make_image):
     image = make_image(height, width, 2)
     for degrees in (-450, -270, -180, -90, -1e-9, 0, 1e-9, 30, 45, 89.999, 90, 90.001, 135, 180, 270, 360, 400):
-        want = Image.fromarray(image).rotate(degrees, pil.RESAMPLING[interpolation])
-        found = augment.instructions(np.array([[[CODE["Rotate"], degrees]]]), interpolation, np.array([[height, width]], np.int32))
+        want = Image.fromarray(image).rotate(degrees, filter_number(interpolation))
+        program = rows([[CODE["Rotate"]]], degrees, filter_number(interpolation))
+        found = instructions.of_program(RandAugment(), program, np.array([[height, width]], np.int32))
         np.testing.assert_array_equal(_native.augment(image, found[0]), np.asarray(want), err_msg=str(degrees))
 
 
