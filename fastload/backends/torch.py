@@ -1,4 +1,4 @@
-"""The reference and the fallback: the same plan and the same parameter records through PIL, torch and torchvision.
+"""The reference and the fallback: the same plan and the same parameter records through PIL, NumPy and torch.
 
 Slow and plain on purpose; uses whichever of Pillow and Pillow-SIMD is installed.
 """

@@ -15,9 +15,10 @@ from PIL import Image
 
 from fastload.transforms.base import Op
 from fastload.transforms.reference import augment, crop, store
+from fastload.transforms.reference.crop import RESAMPLING
 from fastload.transforms.reference.store import to_tensor
 
-__all__ = ["APPLY", "DECODE_ERRORS", "PASS_ORDER", "apply", "apply_any", "channels", "decode", "size", "to_tensor"]
+__all__ = ["APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "decode", "size", "to_tensor"]
 
 # What Pillow's readers raise on damaged or hostile files.
 DECODE_ERRORS = (

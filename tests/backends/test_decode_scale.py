@@ -131,10 +131,8 @@ def test_what_is_no_record_is_not_scaled(large):
 
 def test_explain_says_it(large):
     ours = fastload.DataLoader(fastload.open(large, PIPELINES["crop"]), decode_scale="fast")
-    assert (
-        ours.explain().splitlines()[-1]
-        == "  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than its target"
-    )
+    line = "  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than its target"
+    assert line in ours.explain().splitlines()
     theirs = fastload.DataLoader([1, 2, 3], decode_scale="fast")
     assert theirs.explain().splitlines()[-1] == "  decode_scale 'fast' changes nothing there"
 

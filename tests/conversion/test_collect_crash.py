@@ -79,7 +79,7 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
         file.truncate(os.fstat(file.fileno()).st_size - 9)
     loader = make(data)
     assert pixels(loader) == pixels(make(data, "off"))
-    assert loader.decodes() == {"indexed": kept - 1, "whole": 25 - kept, "library": 0, "refused": 0}
+    assert loader.decodes() == {"indexed": kept - 1, "whole": 25 - kept, "library": 0, "refused": 0, "scaled": 0}
     assert stored(data) == kept - 1
     del loader
     assert epochs(data, 1)[1:] == (24, 0)
@@ -210,7 +210,7 @@ def test_a_full_disk(tools, data, tiny, monkeypatch):
         found = [pixels(auto) for _ in range(3)]
     assert found == [pixels(off) for _ in range(3)]
     assert len(said) == 1
-    assert auto.decodes() == {"indexed": 48, "whole": 24, "library": 0, "refused": 0}
+    assert auto.decodes() == {"indexed": 48, "whole": 24, "library": 0, "refused": 0, "scaled": 0}
     del auto
     (tiny / "other").unlink()
     assert epochs(data, 1)[2] == 0
