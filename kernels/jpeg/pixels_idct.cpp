@@ -118,17 +118,17 @@ HWY_INLINE void store_pairs(const Pairs& pairs, Quantiser& out, int part) {
 // ---- one pass: line by line in the lanes
 
 // `start` and four products; `by` has the constants of a's and b's pairs, alternately.
-HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, V32 start) {
-  V32 rest = hn::Zero(kD32);
-  const V32 sum = add_products(a, constants(by[0], by[1]), start, rest);
+HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, int32_t start) {
+  V32 rest;
+  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by[0], by[1]), first, rest);
   return hn::RearrangeToOddPlusEven(add_products(b, constants(by[2], by[3]), sum, rest), rest);
 }
 
 template <int kShift>
 HWY_INLINE void run_pass(const Pairs& in, int32_t round, V32* out) {
   for (int j = 0; j < 4; ++j) {
-    const V32 even = dot(in.p02, in.p46, kFactors.even[j], hn::Set(kD32, round));
-    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j], hn::Zero(kD32));
+    const V32 even = dot(in.p02, in.p46, kFactors.even[j], round);
+    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j], 0);
     out[j] = hn::ShiftRight<kShift>(hn::Add(even, odd));
     out[7 - j] = hn::ShiftRight<kShift>(hn::Sub(even, odd));
   }
