@@ -1,5 +1,6 @@
 // Are the tuned kernels bit-equal to the scalar ones on the instruction set that this program is built for? It needs
-// neither Python nor files, so that it runs under an emulator. Prints what it compared; exits 1 at the first difference.
+// neither Python nor files, so that it runs under an emulator. Prints what it compared; exits 1 at the first
+// difference.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ void Check::equal(const std::string& what, const void* scalar, const void* tuned
   const auto *want = static_cast<const uint8_t*>(scalar), *got = static_cast<const uint8_t*>(tuned);
   for (size_t i = 0; i < bytes; ++i) {
     if (want[i] != got[i]) {
-      std::printf("%s: %s: byte %zu of %zu (got %d, want %d)\n", name_.c_str(), what.c_str(), i, bytes, got[i], want[i]);
+      std::printf("%s: %s: byte %zu of %zu (got %d, want %d)\n", name_.c_str(), what.c_str(), i, bytes, got[i],
+                  want[i]);
       std::fflush(stdout);
       std::_Exit(1);
     }
