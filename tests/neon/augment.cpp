@@ -1,4 +1,5 @@
 // AUGMENT: every instruction by itself on small images, then programs of several.
+#include <algorithm>
 #include <cstring>
 
 #include "augment/run.h"
@@ -12,7 +13,7 @@ using augment::Code, augment::Instruction;
 
 // Uneven in every direction and channel, and the cases that ops treat apart.
 void paint(Random& random, uint8_t* image, int64_t pixels) {
-  const int kind = random.between(0, 4);
+  const int kind = random.between(0, 5);
   fill(random, image, pixels * kChannels);
   for (int64_t i = 0; i < pixels; ++i) {
     uint8_t* px = image + i * kChannels;
@@ -20,6 +21,7 @@ void paint(Random& random, uint8_t* image, int64_t pixels) {
     if (kind == 2) px[1] = px[2] = px[0];              // grey
     if (kind == 3)                                     // low contrast
       for (int c = 0; c < kChannels; ++c) px[c] = static_cast<uint8_t>(100 + px[c] % 40);
+    if (kind == 4) std::memset(px, 127 + i % 2, kChannels);  // every blur of it is near a tie
   }
 }
 
