@@ -146,6 +146,8 @@ struct Bicubic {
   VI first[4], second[4];  // of four rows: two px and the next two
   VD right, down;
 
+  HWY_INLINE Bicubic() {}  // spelled out: GCC does not give a generated one the target's attributes
+
   static HWY_INLINE VD cubic(VD a, VD b, VD c, VD d, VD share) {
     const VD minus_a = hn::Neg(a), difference = hn::Sub(a, b);
     const VD p2 = hn::Add(minus_a, c), p3 = hn::Sub(hn::Add(hn::Add(difference, difference), c), d),

@@ -40,6 +40,18 @@ HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum, V32& odd) {
 #endif
 }
 
+// What add_products() begins with, so that RearrangeToOddPlusEven() gives `start` more. On Arm each of its lanes is two
+// that follow each other, in `sum` or in `odd`.
+HWY_INLINE V32 begin_sum(int32_t start, V32& odd) {
+#if HWY_ARCH_ARM
+  odd = hn::BitCast(kD32, hn::Set(hn::ScalableTag<uint64_t>(), static_cast<uint32_t>(start)));
+  return odd;
+#else
+  odd = hn::Zero(kD32);
+  return hn::Set(kD32, start);
+#endif
+}
+
 #endif
 }  // namespace fl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

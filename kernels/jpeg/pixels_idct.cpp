@@ -25,8 +25,8 @@ bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) 
 template <int kShift>
 HWY_INLINE void run_pass(const Pairs& in, int32_t round, V32* out) {
   for (int j = 0; j < 4; ++j) {
-    const V32 even = dot(in.p02, in.p46, kFactors.even[j], hn::Set(kD32, round));
-    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j], hn::Zero(kD32));
+    const V32 even = dot(in.p02, in.p46, kFactors.even[j], round);
+    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j], 0);
     out[j] = hn::ShiftRight<kShift>(hn::Add(even, odd));
     out[7 - j] = hn::ShiftRight<kShift>(hn::Sub(even, odd));
   }

@@ -109,9 +109,9 @@ HWY_INLINE void store_pairs(const Pairs& pairs, Quantiser& out, int part) {
 // ---- one pass: line by line in the lanes
 
 // `start` and four products; `by` has the constants of a's and b's pairs, alternately.
-HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, V32 start) {
-  V32 rest = hn::Zero(kD32);
-  const V32 sum = add_products(a, constants(by[0], by[1]), start, rest);
+HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, int32_t start) {
+  V32 rest;
+  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by[0], by[1]), first, rest);
   return hn::RearrangeToOddPlusEven(add_products(b, constants(by[2], by[3]), sum, rest), rest);
 }
 

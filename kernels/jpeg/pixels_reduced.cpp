@@ -37,14 +37,14 @@ HWY_INLINE void run_line(V32 even, V32 odd, V32& plus, V32& minus) {
 
 template <int kSize, int kShift>
 HWY_INLINE void run_reduced(const Pairs& in, int32_t round, V32* out) {
-  const V32 start = hn::Set(kD32, round), zero = hn::Zero(kD32);
   if constexpr (kSize == 4) {
     for (int j = 0; j < 2; ++j)
-      run_line<kShift>(dot(in.p02, in.p46, kFour.even[j], start), dot(in.p13, in.p57, kFour.odd[j], zero), out[j],
+      run_line<kShift>(dot(in.p02, in.p46, kFour.even[j], round), dot(in.p13, in.p57, kFour.odd[j], 0), out[j],
                        out[3 - j]);
   } else {  // half of the even factor, which needs 17 bits
-    const V32 half = dot(in.p02, in.p46, kTwo.even[0], zero);
-    run_line<kShift>(hn::Add(hn::Add(half, half), start), dot(in.p13, in.p57, kTwo.odd[0], zero), out[0], out[1]);
+    const V32 half = dot(in.p02, in.p46, kTwo.even[0], 0);
+    run_line<kShift>(hn::Add(hn::Add(half, half), hn::Set(kD32, round)), dot(in.p13, in.p57, kTwo.odd[0], 0), out[0],
+                     out[1]);
     out[2] = out[0];
     out[3] = out[1];
   }

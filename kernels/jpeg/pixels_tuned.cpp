@@ -131,8 +131,8 @@ struct Colours {
 
 // Two products, rounded; `by` are constants() for a and b.
 HWY_INLINE V32 dot(V16 pairs, V16 by) {
-  V32 rest = hn::Zero(kD32);
-  const V32 sum = add_products(pairs, by, hn::Set(kD32, ycc::kHalf), rest);
+  V32 rest;
+  const V32 first = begin_sum(ycc::kHalf, rest), sum = add_products(pairs, by, first, rest);
   return hn::ShiftRight<ycc::kBits>(hn::RearrangeToOddPlusEven(sum, rest));
 }
 
