@@ -9,7 +9,8 @@
 namespace fl::augment {
 namespace {
 
-constexpr double kFar = 1e9;  // larger numbers are slips; with these nothing overflows
+constexpr double kFar = 1e9;      // larger numbers are slips; with these nothing overflows
+constexpr double kFarMap = 1e15;  // such maps show the fill, but for a px
 
 struct Range {
   const char* name;
@@ -21,10 +22,10 @@ constexpr Range kFactor[] = {{"factor", -1e6, 1e6}};
 constexpr Range kBits[] = {{"bits", 0, 8, true}};
 constexpr Range kThreshold[] = {{"threshold", -kFar, kFar}};
 constexpr Range kAdd[] = {{"addition", -255, 255, true}, {"threshold", -kFar, kFar}};
-constexpr Range kMap[] = {{"coefficient 0", -kFar, kFar}, {"coefficient 1", -kFar, kFar},
-                          {"coefficient 2", -kFar, kFar}, {"coefficient 3", -kFar, kFar},
-                          {"coefficient 4", -kFar, kFar}, {"coefficient 5", -kFar, kFar},
-                          {"coefficient 6", -kFar, kFar}, {"coefficient 7", -kFar, kFar}};
+constexpr Range kMap[] = {{"coefficient 0", -kFarMap, kFarMap}, {"coefficient 1", -kFarMap, kFarMap},
+                          {"coefficient 2", -kFarMap, kFarMap}, {"coefficient 3", -kFarMap, kFarMap},
+                          {"coefficient 4", -kFarMap, kFarMap}, {"coefficient 5", -kFarMap, kFarMap},
+                          {"coefficient 6", -kFarMap, kFarMap}, {"coefficient 7", -kFarMap, kFarMap}};
 constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
                            {"taps down", 1, kMaxBlur, true},
                            {"sigma across", 1e-6, 1e6},
@@ -32,6 +33,7 @@ constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
 constexpr Range kBoxes[] = {
     {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius}, {"repetitions", 1, 16, true}};
 constexpr Range kTurn[] = {{"turn", 0, 255, true}};
+constexpr Range kWeight[] = {{"weight", -1e6, 1e6}};
 
 std::span<const Range> ranges(Code code) {
   switch (code) {
@@ -54,6 +56,10 @@ std::span<const Range> ranges(Code code) {
       return kBlur;
     case Code::kHue:
       return kTurn;
+    case Code::kAdd:
+    case Code::kMix:
+    case Code::kBlend:
+      return kWeight;
     case Code::kBoxBlur:
       return kBoxes;
     default:
@@ -100,12 +106,17 @@ Instruction instruction(const std::string& where, const double* row, int height,
 
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width) {
   Program out;
+  bool started = false;
   if (depth > kMaxDepth) refuse(where, "depth", std::to_string(depth), "at most " + std::to_string(kMaxDepth));
   if (height > kMaxSide || width > kMaxSide)
     refuse(where, "image", std::to_string(height) + "x" + std::to_string(width),
            "at most " + std::to_string(kMaxSide) + " px a side");
   for (int64_t k = 0; k < depth; ++k) {
     const Instruction it = instruction(where + "[" + std::to_string(k) + "]", rows + k * kColumns, height, width);
+    if (it.code == Code::kStart) started = true;
+    if (it.code > Code::kStart && !started)
+      refuse(where + "[" + std::to_string(k) + "]", "instruction", kCodeNames[static_cast<int>(it.code)],
+             "a Start before it");
     if (it.code != Code::kIdentity) out.push_back(it);
   }
   return out;
