@@ -18,7 +18,7 @@ from fastload.transforms import pil
 exact = True
 
 
-def unsupported(plan: Plan) -> list[str]:
+def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every op has a reference, so nothing is missing."""
     missing = [step for step in plan.steps if type(step.op) not in pil.APPLY]
     return [f"{step.label} has no reference" for step in missing]
