@@ -73,25 +73,33 @@ std::string text(double value) {
   return out;
 }
 
-double checked(const std::string& where, double value, const Range& range) {
+// A row of a program; its name is made only for an error.
+struct Where {
+  const std::string& program;
+  int64_t row;
+
+  std::string text() const { return program + "[" + std::to_string(row) + "]"; }
+};
+
+double checked(const Where& where, double value, const Range& range) {
   const bool good = value >= range.low && value <= range.high && (!range.whole || value == std::floor(value));
   if (!good)  // NaN too
-    refuse(where, range.name, text(value),
+    refuse(where.text(), range.name, text(value),
            (range.whole ? "a whole number, " : "") + text(range.low) + ".." + text(range.high));
   return value;
 }
 
-void check_blur(const std::string& where, const Instruction& it, int height, int width) {
+void check_blur(const Where& where, const Instruction& it, int height, int width) {
   for (int axis = 0; axis < 2; ++axis) {
     const int taps = static_cast<int>(it.arguments[axis]), side = axis == 0 ? width : height;
     const char* name = axis == 0 ? "taps across" : "taps down";
-    if (taps % 2 == 0) refuse(where, name, std::to_string(taps), "an odd number");
+    if (taps % 2 == 0) refuse(where.text(), name, std::to_string(taps), "an odd number");
     if (taps / 2 >= side)
-      refuse(where, name, std::to_string(taps), "at most " + std::to_string(2 * side - 1) + " on this image");
+      refuse(where.text(), name, std::to_string(taps), "at most " + std::to_string(2 * side - 1) + " on this image");
   }
 }
 
-Instruction instruction(const std::string& where, const double* row, int height, int width) {
+Instruction instruction(const Where& where, const double* row, int height, int width) {
   Instruction out;
   out.code = static_cast<Code>(checked(where, row[0], {"code", 0, kCodes - 1, true}));
   out.sampling = static_cast<Sampling>(checked(where, row[1], {"filter", 0, 2, true}));
@@ -112,11 +120,11 @@ Program parse(const std::string& where, const double* rows, int64_t depth, int h
     refuse(where, "image", std::to_string(height) + "x" + std::to_string(width),
            "at most " + std::to_string(kMaxSide) + " px a side");
   for (int64_t k = 0; k < depth; ++k) {
-    const Instruction it = instruction(where + "[" + std::to_string(k) + "]", rows + k * kColumns, height, width);
+    const Where row{where, k};
+    const Instruction it = instruction(row, rows + k * kColumns, height, width);
     if (it.code == Code::kStart) started = true;
     if (it.code > Code::kStart && !started)
-      refuse(where + "[" + std::to_string(k) + "]", "instruction", kCodeNames[static_cast<int>(it.code)],
-             "a Start before it");
+      refuse(row.text(), "instruction", kCodeNames[static_cast<int>(it.code)], "a Start before it");
     if (it.code != Code::kIdentity) out.push_back(it);
   }
   return out;
