@@ -146,7 +146,7 @@ def one_policy(photos: Photos, op: T.Op) -> Callable[[], int]:
 
     def step() -> int:
         found = records(steps[1:], Work(samples, zeros, 1, next(batch), 0), sizes)
-        return apply(photos, augment.fold(steps[1:], found, sizes))
+        return apply(photos, instructions.joined(augment.fold(steps[1:], found, sizes)))
 
     return step
 

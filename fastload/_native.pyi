@@ -113,6 +113,8 @@ def store(
 
 INSTRUCTIONS: Final[tuple[str, ...]]
 """What programs can do: an instruction's code is its place here."""
+MAX_DEPTH: Final[int]
+"""Instructions of one program."""
 
 def augment(image: NDArray[np.uint8], program: NDArray[np.float64], target: str = "best") -> NDArray[np.uint8]:
     """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], see `Job.run`.
@@ -265,6 +267,8 @@ class Job:
         programs: NDArray[np.float64] | None = None,
         rows: NDArray[np.int32] | None = None,
         columns: NDArray[np.int32] | None = None,
+        boxes: NDArray[np.int32] | None = None,
+        fills: NDArray[Any] | None = None,
     ) -> None:
         """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
 
@@ -277,8 +281,12 @@ class Job:
         2 bicubic) · fill r, g, b · 8 arguments: Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize:
         bits kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output
         to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 ·
-        BoxBlur: radius across, down (px, as float32), how often.
+        BoxBlur: radius across, down (px, as float32), how often · Start: remembers the image, and sets a sum to 0, for: Add: its
+        weight in the sum (the image is the start again) · Sum: the image is the sum · Mix: the sum's weight, against the start ·
+        Blend: the image's weight, against the start.
         rows, columns: numbers of those of the crop that are stored, [1 or N, kept]; None stores all.
+        boxes: int32 [N, K, 4], top, left, height, width (px) of what is then filled, of the image as it is stored; fills: [K, 3]
+        of out's dtype. None fills nothing.
         out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
         float32, or uint16 (bfloat16 bits).
         """

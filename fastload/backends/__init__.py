@@ -1,7 +1,7 @@
 """Backends: a table of names and modules, imported on use.
 
 Each module has
-    unsupported(plan) -> list[str]          every reason why it cannot run the plan, none if it can
+    unsupported(plan, device) -> list[str]  every reason why it cannot run the plan, none if it can
     compile(plan, device) -> Runner         how it runs it
 """
 
@@ -41,7 +41,7 @@ def choose(name: str, plan: Plan, device: str) -> tuple[str, list[str]]:
     names = list(BACKENDS) if name == "auto" else [name]
     reasons: list[str] = []
     for candidate in names:
-        found = module(candidate).unsupported(plan)
+        found = module(candidate).unsupported(plan, device)
         if not found:
             return candidate, reasons
         reasons += [f"backend {candidate} cannot run this plan: {reason}" for reason in found]

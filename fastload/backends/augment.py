@@ -11,7 +11,7 @@ from fastload.transforms import AugMix, Grayscale
 from fastload.transforms.programs import Program
 from fastload.transforms.reference import augment as reference
 
-OPS = frozenset(reference.APPLY) - {AugMix}
+OPS = frozenset(reference.APPLY)
 
 
 def unsupported(steps: tuple[Step, ...]) -> list[str]:
@@ -30,11 +30,15 @@ def _parts(op: Any) -> list[tuple[Program, Any]]:
     return parts
 
 
-def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> Floats | None:
-    """Instructions float64 [N, depth, 13] of N images of `sizes` int32 [N, 2], px; None where there is no AUGMENT step."""
-    parts = [
+def depth(steps: tuple[Step, ...]) -> int:
+    """Instructions of one program, at most."""
+    return sum(op.rows() + isinstance(op, AugMix) for step in steps for op, _ in _parts(step.op))
+
+
+def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> list[Floats]:
+    """Instructions float64 [N, rows, 13] of each op, for N images of `sizes` int32 [N, 2], px."""
+    return [
         instructions.of_program(op, rows, sizes)
         for step, record in zip(steps, records, strict=True)
         for op, rows in step.op.parts(record)  # type: ignore[attr-defined]
     ]
-    return np.concatenate(parts, axis=1) if parts else None

@@ -26,6 +26,7 @@ MOST = 1e6  # of a factor: from here on, every difference of two values leaves 0
 def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:
     """Instructions float64 [N, rows, 13] of programs [N, rows, 3] of `op`, which is not made of ops; sizes int32 [N, 2], px."""
     codes = program[..., 0].astype(np.int64)
+    mixes = (codes >= CODE["Add"]).any(axis=1)
     out = np.zeros((*codes.shape, WIDTH))
     out[..., NUMBER], out[..., FILL], out[..., ARGUMENTS] = NUMBERS[codes], op.colour(), program[..., 1]
     for code in np.flatnonzero(np.bincount(codes.ravel(), minlength=len(CODES))).tolist():
@@ -35,7 +36,7 @@ def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:
             rows[:, FILTER] = SAMPLING[program[at][:, 2].astype(np.int64)]
             make(op, program[at][:, 1], sizes[at[0]].astype(np.float64), rows)
             out[at] = rows
-    return out
+    return joined([switched("Start", mixes)[:, None], out]) if mixes.any() else out
 
 
 def of_matrices(name: str, matrices: Floats, interpolation: str, fill: tuple[int, ...]) -> Floats:
@@ -51,6 +52,11 @@ def switched(name: str, on: Any) -> Floats:
     out = np.zeros((len(on), WIDTH))
     out[:, NUMBER] = np.where(on, INSTRUCTION[name], INSTRUCTION["Identity"])
     return out
+
+
+def joined(parts: list[Floats]) -> Any:
+    """Programs [N, depth, 13] from parts [N, rows, 13] that run one after the other; None where there is none."""
+    return np.concatenate(parts, axis=1) if parts else None
 
 
 # Each completes the rows [K, 13] of one code; arguments [K] and sizes [K, 2] are theirs.

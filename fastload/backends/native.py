@@ -9,30 +9,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.backends import augment, crop, store
+from fastload.backends import augment, crop, instructions, store
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
 from fastload.sources.collect import View
 from fastload.spec import Stage, Work
-from fastload.transforms import ColOut, pil
-from fastload.transforms.output import Normalize, ToDtype, ToImage
+from fastload.transforms import pil
 
 exact = True
-STORE_OPS = (ColOut, Normalize, ToDtype, ToImage)
 
 
-def unsupported(plan: Plan) -> list[str]:
+def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
-    reasons = crop.unsupported(plan.stage(Stage.CROP)) + augment.unsupported(plan.stage(Stage.AUGMENT))
-    return reasons + [f"{s.label} is not written natively" for s in plan.stage(Stage.STORE) if not isinstance(s.op, STORE_OPS)]
+    crops, augmenting = plan.stage(Stage.CROP), plan.stage(Stage.AUGMENT)
+    reasons = crop.unsupported(crops) + augment.unsupported(augmenting)
+    depth = len(crops) + augment.depth(augmenting)
+    if not reasons and depth > _native.MAX_DEPTH:
+        reasons.append(f"CROP and AUGMENT make {depth} steps, want up to {_native.MAX_DEPTH}")
+    return reasons + store.unsupported(plan.stage(Stage.STORE), device)
 
 
 def compile(plan: Plan, device: str) -> "Runner":
     """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
-    table = store.table(last, plan.out.dtype)
-    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, table, on_device=device == "cuda")
+    table, fills = store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype)
+    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, table, fills, on_device=device == "cuda")
 
 
 class Drawn(NamedTuple):
@@ -42,6 +44,7 @@ class Drawn(NamedTuple):
     programs: Any
     rows: Any
     columns: Any
+    boxes: Any
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Runner:
     height: int  # of the crop, px; ColOut stores less
     width: int
     table: Any  # [3, 256] of the output type, or None for uint8
+    fills: Any  # [boxes, 3] of the output type, or None: what RandomErasing writes
     on_device: bool
 
     @property
@@ -87,19 +91,20 @@ class Runner:
         of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
         for step, record in zip(steps, records(steps, work, sizes), strict=True):
             of[step.op.stage].append(record)
-        crops = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+        crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
         if not crop.no_scaling(self.plan):
             crop.shrink(crops, jpegs)
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
-        programs = augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
-        return Drawn(crops, programs, *store.kept(self.plan.stage(Stage.STORE), of[Stage.STORE]))
+        parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
+        last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
+        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
         job.run(
             drawn.crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
-            drawn.programs, drawn.rows, drawn.columns,
+            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
         )  # fmt: skip
 
     def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:

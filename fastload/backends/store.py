@@ -1,5 +1,5 @@
 """The STORE stage: a table of what each uint8 value of each channel becomes (exact, since the reference itself fills it),
-and the rows and columns that are kept.
+the rows and columns that are kept, and the boxes that are erased.
 """
 
 from typing import Any
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from fastload.plan import Step
 from fastload.spec import Ints
-from fastload.transforms import ColOut, pil
+from fastload.transforms import ColOut, Normalize, RandomErasing, ToDtype, ToImage, pil
+from fastload.transforms.erasing import KINDS
 
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
 
@@ -21,7 +22,7 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
         return None
     ramp = torch.arange(256, dtype=torch.uint8).expand(3, 1, 256)
     for step in steps:
-        if isinstance(step.op, ColOut):
+        if isinstance(step.op, (ColOut, RandomErasing)):
             continue
         ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
     values = ramp.reshape(3, 256).contiguous()
@@ -39,6 +40,46 @@ def kept(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints | None, Ints
         record = record[:1] if step.op.per_batch else record
         rows, columns = _of(rows, record[:, :count]), _of(columns, record[:, count:])
     return rows, columns
+
+
+def unsupported(steps: tuple[Step, ...], device: str) -> list[str]:
+    """Why these STORE steps are no table, lists and boxes."""
+    reasons: list[str] = []
+    erasing: Step | None = None
+    for step in steps:
+        if not isinstance(step.op, (ColOut, Normalize, RandomErasing, ToDtype, ToImage)):
+            reasons.append(f"{step.label} is not written natively")
+        elif isinstance(step.op, ColOut) and erasing:
+            reasons.append(f"{step.label} drops rows and columns after {erasing.label}; natively it comes before")
+        elif isinstance(step.op, RandomErasing):
+            erasing = step
+            if step.op.value in KINDS:
+                reasons.append(f"{step.label} fills with noise; natively value is one number, or one per channel")
+            elif device == "cuda":
+                reasons.append(f"{step.label} runs on the host only (got device {device!r}, want 'cpu')")
+    return reasons
+
+
+def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
+    """[K, 3] of `dtype`, what each box of RandomErasing becomes by the steps after it; None where nothing is erased."""
+    found = []
+    for place, step in enumerate(steps):
+        if not isinstance(step.op, RandomErasing):
+            continue
+        one = pil.apply(step.op, torch.zeros((3, 1, 1), dtype=getattr(torch, step.spec.dtype)), np.array([[0, 0, 1, 1, 0]]))
+        for later in steps[place + 1 :]:
+            one = one if isinstance(later.op, RandomErasing) else pil.apply(later.op, one, ONE_BY_ONE)
+        found += [one.reshape(3)] * step.op.max_count
+    if not found:
+        return None
+    values = torch.stack(found)
+    return values.view(torch.uint16).numpy() if dtype == "bfloat16" else values.numpy()
+
+
+def boxes(steps: tuple[Step, ...], records: list[Any]) -> Ints | None:
+    """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `fills`."""
+    found = [record[..., :4] for step, record in zip(steps, records, strict=True) if isinstance(step.op, RandomErasing)]
+    return np.ascontiguousarray(np.concatenate(found, axis=1)) if found else None
 
 
 def _of(before: Ints | None, chosen: Ints) -> Ints:

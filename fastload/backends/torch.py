@@ -21,7 +21,7 @@ from fastload.transforms import pil
 exact = True
 
 
-def unsupported(plan: Plan) -> list[str]:
+def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every op has a reference, so nothing is missing."""
     missing = [step for step in plan.steps if type(step.op) not in pil.APPLY]
     return [f"{step.label} has no reference" for step in missing]
@@ -61,7 +61,7 @@ class Runner:
         )
         drawn = records(self.plan.steps, work, sizes)
         stages = self.plan.stage(Stage.CROP)
-        crops = crop.fold(stages, drawn[: len(stages)], sizes)
+        crops, _ = crop.fold(stages, drawn[: len(stages)], sizes)
         crop.shrink(crops, jpegs)
         done = []
         for place, (sample, image) in enumerate(zip(samples, others, strict=True)):

@@ -42,6 +42,11 @@ struct Passes {
   // One of BoxBlur's passes, along rows or down columns; `row` is scratch.
   void (*box)(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out);
   void (*blur)(const Image& in, const Blur& how, Scratch& rows, const Pixels& out);
+  // Sums of whole images: contiguous, and so is `sum`, whose kPadding bytes after the last value may be overwritten.
+  void (*add)(const Image& image, float weight, bool first, float* sum);  // first: what was in `sum` does not count
+  void (*cut)(const float* sum, const Pixels& out);
+  void (*mix)(const Image& start, const float* sum, float weight, const Pixels& out);
+  void (*blend)(const Image& start, float factor, const Pixels& image);  // from `start` (0) to `image` (1)
 };
 
 extern const Passes scalar_passes, tuned_passes;

@@ -9,7 +9,8 @@
 namespace fl::augment {
 namespace {
 
-constexpr double kFar = 1e9;  // larger numbers are slips; with these nothing overflows
+constexpr double kFar = 1e9;      // larger numbers are slips; with these nothing overflows
+constexpr double kFarMap = 1e15;  // such maps show the fill, but for a px
 
 struct Range {
   const char* name;
@@ -21,10 +22,10 @@ constexpr Range kFactor[] = {{"factor", -1e6, 1e6}};
 constexpr Range kBits[] = {{"bits", 0, 8, true}};
 constexpr Range kThreshold[] = {{"threshold", -kFar, kFar}};
 constexpr Range kAdd[] = {{"addition", -255, 255, true}, {"threshold", -kFar, kFar}};
-constexpr Range kMap[] = {{"coefficient 0", -kFar, kFar}, {"coefficient 1", -kFar, kFar},
-                          {"coefficient 2", -kFar, kFar}, {"coefficient 3", -kFar, kFar},
-                          {"coefficient 4", -kFar, kFar}, {"coefficient 5", -kFar, kFar},
-                          {"coefficient 6", -kFar, kFar}, {"coefficient 7", -kFar, kFar}};
+constexpr Range kMap[] = {{"coefficient 0", -kFarMap, kFarMap}, {"coefficient 1", -kFarMap, kFarMap},
+                          {"coefficient 2", -kFarMap, kFarMap}, {"coefficient 3", -kFarMap, kFarMap},
+                          {"coefficient 4", -kFarMap, kFarMap}, {"coefficient 5", -kFarMap, kFarMap},
+                          {"coefficient 6", -kFarMap, kFarMap}, {"coefficient 7", -kFarMap, kFarMap}};
 constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
                            {"taps down", 1, kMaxBlur, true},
                            {"sigma across", 1e-6, 1e6},
@@ -32,6 +33,7 @@ constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
 constexpr Range kBoxes[] = {
     {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius}, {"repetitions", 1, 16, true}};
 constexpr Range kTurn[] = {{"turn", 0, 255, true}};
+constexpr Range kWeight[] = {{"weight", -1e6, 1e6}};
 
 std::span<const Range> ranges(Code code) {
   switch (code) {
@@ -54,6 +56,10 @@ std::span<const Range> ranges(Code code) {
       return kBlur;
     case Code::kHue:
       return kTurn;
+    case Code::kAdd:
+    case Code::kMix:
+    case Code::kBlend:
+      return kWeight;
     case Code::kBoxBlur:
       return kBoxes;
     default:
@@ -67,25 +73,33 @@ std::string text(double value) {
   return out;
 }
 
-double checked(const std::string& where, double value, const Range& range) {
+// A row of a program; its name is made only for an error.
+struct Where {
+  const std::string& program;
+  int64_t row;
+
+  std::string text() const { return program + "[" + std::to_string(row) + "]"; }
+};
+
+double checked(const Where& where, double value, const Range& range) {
   const bool good = value >= range.low && value <= range.high && (!range.whole || value == std::floor(value));
   if (!good)  // NaN too
-    refuse(where, range.name, text(value),
+    refuse(where.text(), range.name, text(value),
            (range.whole ? "a whole number, " : "") + text(range.low) + ".." + text(range.high));
   return value;
 }
 
-void check_blur(const std::string& where, const Instruction& it, int height, int width) {
+void check_blur(const Where& where, const Instruction& it, int height, int width) {
   for (int axis = 0; axis < 2; ++axis) {
     const int taps = static_cast<int>(it.arguments[axis]), side = axis == 0 ? width : height;
     const char* name = axis == 0 ? "taps across" : "taps down";
-    if (taps % 2 == 0) refuse(where, name, std::to_string(taps), "an odd number");
+    if (taps % 2 == 0) refuse(where.text(), name, std::to_string(taps), "an odd number");
     if (taps / 2 >= side)
-      refuse(where, name, std::to_string(taps), "at most " + std::to_string(2 * side - 1) + " on this image");
+      refuse(where.text(), name, std::to_string(taps), "at most " + std::to_string(2 * side - 1) + " on this image");
   }
 }
 
-Instruction instruction(const std::string& where, const double* row, int height, int width) {
+Instruction instruction(const Where& where, const double* row, int height, int width) {
   Instruction out;
   out.code = static_cast<Code>(checked(where, row[0], {"code", 0, kCodes - 1, true}));
   out.sampling = static_cast<Sampling>(checked(where, row[1], {"filter", 0, 2, true}));
@@ -100,12 +114,17 @@ Instruction instruction(const std::string& where, const double* row, int height,
 
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width) {
   Program out;
+  bool started = false;
   if (depth > kMaxDepth) refuse(where, "depth", std::to_string(depth), "at most " + std::to_string(kMaxDepth));
   if (height > kMaxSide || width > kMaxSide)
     refuse(where, "image", std::to_string(height) + "x" + std::to_string(width),
            "at most " + std::to_string(kMaxSide) + " px a side");
   for (int64_t k = 0; k < depth; ++k) {
-    const Instruction it = instruction(where + "[" + std::to_string(k) + "]", rows + k * kColumns, height, width);
+    const Where row{where, k};
+    const Instruction it = instruction(row, rows + k * kColumns, height, width);
+    if (it.code == Code::kStart) started = true;
+    if (it.code > Code::kStart && !started)
+      refuse(row.text(), "instruction", kCodeNames[static_cast<int>(it.code)], "a Start before it");
     if (it.code != Code::kIdentity) out.push_back(it);
   }
   return out;

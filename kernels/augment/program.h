@@ -29,15 +29,20 @@ enum class Code : uint8_t {
   kGaussianBlur,  // taps across, taps down, sigma across, sigma down (px)
   kHue,           // turn, of 256
   kBoxBlur,       // radius across, down (px), how often
+  kStart,         // what the next four start from: this image, and a sum of 0
+  kAdd,           // weight: of the image in the sum; the image is the start again
+  kSum,           // the image is the sum, cut to uint8
+  kMix,           // weight: of the sum, against the start
+  kBlend,         // weight: of the image, against the start
 };
-constexpr const char* kCodeNames[] = {"Identity", "Brightness",   "Posterize",   "Solarize",  "SolarizeAdd",
-                                      "Invert",   "Contrast",     "Color",       "Sharpness", "AutoContrast",
-                                      "Equalize", "Affine",       "Perspective", "Grayscale", "FlipX",
-                                      "FlipY",    "GaussianBlur", "Hue",         "BoxBlur"};
+constexpr const char* kCodeNames[] = {
+    "Identity",     "Brightness",   "Posterize", "Solarize", "SolarizeAdd", "Invert",    "Contrast", "Color",
+    "Sharpness",    "AutoContrast", "Equalize",  "Affine",   "Perspective", "Grayscale", "FlipX",    "FlipY",
+    "GaussianBlur", "Hue",          "BoxBlur",   "Start",    "Add",         "Sum",       "Mix",      "Blend"};
 constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
 constexpr int kArguments = 8;
 constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 256;
 constexpr int kMaxSide = 32767;  // px: positions are 16.16
 
 enum class Sampling : uint8_t { kNearest, kBilinear, kBicubic };

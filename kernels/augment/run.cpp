@@ -79,11 +79,19 @@ class Machine {
   void box_blur(const Arguments& a);
   void flip_y();
 
+  void start();
+  void add(float weight);
+  void end_sum(const Instruction& it);
+  size_t bytes() const { return static_cast<size_t>(image_.height) * image_.width * kChannels; }
+
   Pixels image_;
   Workspace& work_;
   const Passes& passes_;
   uint8_t* spare_ = nullptr;
   bool pending_ = false;
+  Image start_;           // of a mixture
+  float* sum_ = nullptr;  // [height, width, 3]
+  bool summed_ = false;   // false: the sum is 0, and not written yet
 };
 
 void Machine::by_histogram(Code code) {
@@ -142,6 +150,30 @@ void Machine::flip_y() {
     std::swap_ranges(image_.row(a), image_.row(a) + image_.width * kChannels, image_.row(b));
 }
 
+void Machine::start() {
+  flush();
+  uint8_t* copy = work_.start.reserve(bytes() + kPadding);
+  std::memcpy(copy, image_.data, bytes());
+  start_ = {copy, image_.height, image_.width, image_.stride, true};
+  sum_ = reinterpret_cast<float*>(work_.sum.reserve(bytes() * sizeof(float) + kPadding));
+  summed_ = false;
+}
+
+void Machine::add(float weight) {
+  flush();
+  passes_.add(view(), weight, !summed_, sum_);
+  std::memcpy(image_.data, start_.data, bytes());
+  summed_ = true;
+}
+
+void Machine::end_sum(const Instruction& it) {
+  pending_ = false;  // the image is written anew
+  if (!summed_) std::fill_n(sum_, bytes(), 0.0f);
+  summed_ = true;
+  if (it.code == Code::kSum) return passes_.cut(sum_, image_);
+  passes_.mix(start_, sum_, static_cast<float>(it.arguments[0]), image_);
+}
+
 void Machine::step(const Instruction& it) {
   const auto factor = static_cast<float>(it.arguments[0]);
   switch (it.code) {
@@ -172,6 +204,16 @@ void Machine::step(const Instruction& it) {
       return blur(it.arguments);
     case Code::kBoxBlur:
       return box_blur(it.arguments);
+    case Code::kStart:
+      return start();
+    case Code::kAdd:
+      return add(factor);
+    case Code::kSum:
+    case Code::kMix:
+      return end_sum(it);
+    case Code::kBlend:
+      flush();
+      return passes_.blend(start_, factor, image_);
     case Code::kHue:
       flush();
       return passes_.hue(image_, static_cast<int>(it.arguments[0]));

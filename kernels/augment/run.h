@@ -11,12 +11,15 @@ namespace fl::augment {
 struct Workspace {
   Scratch other;             // ops that cannot work in place write here, and back
   Scratch rows;              // float rows of a blur
+  Scratch start, sum;        // of a mixture: the image it starts from, and float32 sums
   std::vector<int> columns;  // input column of each output column, of a scaling
   Lut lut;
 
   void trim(size_t keep) {
     other.trim(keep);
     rows.trim(keep);
+    start.trim(keep);
+    sum.trim(keep);
   }
 };
 

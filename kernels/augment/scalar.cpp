@@ -5,6 +5,7 @@
 #include "augment/passes.h"
 #include "body/augment_blur.h"
 #include "body/augment_hue.h"
+#include "body/augment_mix.h"
 
 namespace fl::augment {
 namespace {
@@ -146,9 +147,33 @@ void blur(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
   }
 }
 
+// The values of an image, in order.
+int64_t values(const Image& image) { return static_cast<int64_t>(image.height) * image.width * kChannels; }
+int64_t values(const Pixels& image) { return static_cast<int64_t>(image.height) * image.width * kChannels; }
+
+void add(const Image& image, float weight, bool first, float* sum) {
+  for (int64_t i = 0; i < values(image); ++i) {
+    const float part = weighed(image.data[i], weight);
+    sum[i] = first ? part : sum[i] + part;
+  }
+}
+
+void cut(const float* sum, const Pixels& out) {
+  for (int64_t i = 0; i < values(out); ++i) out.data[i] = cut_to_byte(sum[i]);
+}
+
+void mix(const Image& start, const float* sum, float weight, const Pixels& out) {
+  for (int64_t i = 0; i < values(out); ++i) out.data[i] = cut_to_byte(mixed(start.data[i], sum[i], weight));
+}
+
+void blend_images(const Image& start, float factor, const Pixels& image) {
+  for (int64_t i = 0; i < values(image); ++i) image.data[i] = blend(start.data[i], image.data[i], factor);
+}
+
 }  // namespace
 
 const Passes scalar_passes = {
-    lookup, count, luma_sum, saturate, sharpen, hue, flip_x, fixed, warp<AffineMap>, warp<PerspectiveMap>, box, blur};
+    lookup, count, luma_sum, saturate, sharpen, hue,         flip_x, fixed, warp<AffineMap>, warp<PerspectiveMap>,
+    box,    blur,  add,      cut,      mix,     blend_images};
 
 }  // namespace fl::augment

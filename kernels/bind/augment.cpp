@@ -56,6 +56,7 @@ void bind_augment(nb::module_& m) {
   nb::list names;
   for (const char* name : augment::kCodeNames) names.append(name);
   m.attr("INSTRUCTIONS") = nb::tuple(names);
+  m.attr("MAX_DEPTH") = augment::kMaxDepth;
   m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(), "target"_a = "best");
 }
 

@@ -1,4 +1,5 @@
-// The specification of STORE: every uint8 value through its channel's table, into the batch's layout.
+// The specification of STORE: every uint8 value through its channel's table, into the batch's layout; then boxes are
+// filled (RandomErasing).
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,24 @@ struct Store {
     for (int channel = 0; channel < 3; ++channel) {
       const int64_t at = channels_last ? pixel * 3 + channel : channel * pixels + pixel;
       out[at] = value(image[from + channel], channel);
+    }
+  }
+};
+
+template <class T>
+struct Erase {
+  T* out;                 // [3, height, width] or, channels_last, [height, width, 3]
+  int64_t height, width;  // px
+  bool channels_last;
+
+  // Fills a box, which lies inside: top, left, height, width (px), with one value per channel.
+  FL_HD void operator()(const int32_t* box, const T* values) const {
+    for (int64_t y = box[0]; y < box[0] + box[2]; ++y) {
+      for (int channel = 0; channel < 3; ++channel) {
+        T* to =
+            channels_last ? out + (y * width + box[1]) * 3 + channel : out + (channel * height + y) * width + box[1];
+        for (int64_t x = 0; x < box[3]; ++x) to[channels_last ? x * 3 : x] = values[channel];
+      }
     }
   }
 };

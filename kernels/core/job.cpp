@@ -58,7 +58,7 @@ void Job::run(int64_t task, Worker& worker) noexcept {
   if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
   const int64_t n = to_store_[task];
   const augment::Program* program = plans_.programs.empty() ? nullptr : &plans_.programs[n];
-  fl::run(samples_[n], {plans_.crops[n], program, kept(n), output_.slot(n)}, output_, worker);
+  fl::run(samples_[n], {plans_.crops[n], program, kept(n), erased(n), output_.slot(n)}, output_, worker);
 }
 
 Kept Job::kept(int64_t n) const {
@@ -68,6 +68,10 @@ Kept Job::kept(int64_t n) const {
   };
   return {of(plans_.rows, output_.kept_height), of(plans_.columns, output_.kept_width), output_.kept_width,
           output_.width};
+}
+
+cpu::Erased Job::erased(int64_t n) const {
+  return {plans_.boxes.data() + n * plans_.erased * 4, plans_.fills.data(), plans_.erased};
 }
 
 // Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.

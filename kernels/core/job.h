@@ -18,6 +18,9 @@ struct Plans {
   std::vector<uint8_t> table;              // what the output's format looks values up in; empty: nothing
   std::vector<augment::Program> programs;  // one each, or none at all
   std::vector<int32_t> rows, columns;      // that are kept: one list for all or one each; empty: everything
+  std::vector<int32_t> boxes;              // that are erased: [samples, K, 4]
+  std::vector<uint8_t> fills;              // [K, 3] of the output's type
+  int erased = 0;                          // K
 };
 
 class Job final : public Work {
@@ -44,6 +47,7 @@ class Job final : public Work {
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
   Kept kept(int64_t n) const;
+  cpu::Erased erased(int64_t n) const;
   void finished(int64_t tasks, bool cancelled) noexcept override;
 
   const std::shared_ptr<Pool> pool_;

@@ -94,6 +94,7 @@ void make(Sample& sample, const Steps& steps, const Output& output, Worker& work
   cpu::crop_resize(image, worker.plan, crop, worker.passes, cpu::Target::kBest);
   watch.lap(Stage::kResize);
   if (!plain) finish(crop, steps, output, worker, watch);
+  cpu::erase(steps.erased, output.format, output.kept_height, output.kept_width, steps.slot);
   watch.lap(Stage::kStore);
   sample.stored = true;
 }

@@ -54,6 +54,7 @@ struct Steps {
   const Crop& crop;
   const augment::Program* program;  // null or empty: none
   Kept kept;
+  cpu::Erased erased;
   void* slot;
 };
 

@@ -105,7 +105,24 @@ void store_as(const Pixel8& from, const Format& format, void* out, Target target
   for (int64_t i = 0; i < from.pixels; ++i) how(i);
 }
 
+template <class T>
+void erase_as(const Erased& what, const Format& format, int height, int width, void* out) {
+  const Erase<T> fill{static_cast<T*>(out), height, width, format.channels_last};
+  for (int k = 0; k < what.count; ++k) fill(what.boxes + 4 * k, static_cast<const T*>(what.fills) + 3 * k);
+}
+
 }  // namespace
+
+void erase(const Erased& what, const Format& format, int height, int width, void* out) {
+  switch (format.item_size) {
+    case 1:
+      return erase_as<uint8_t>(what, format, height, width, out);
+    case 2:
+      return erase_as<uint16_t>(what, format, height, width, out);
+    default:
+      return erase_as<uint32_t>(what, format, height, width, out);
+  }
+}
 
 void store(const Pixel8& from, const Format& format, void* out, Target target) {
   switch (format.item_size) {

@@ -28,4 +28,13 @@ struct Pixel8 {
 
 void store(const Pixel8& from, const Format& format, void* out, Target target);
 
+// Boxes of an image that is stored already, filled in order.
+struct Erased {
+  const int32_t* boxes = nullptr;  // [count, 4]: top, left, height, width; px, inside the image
+  const void* fills = nullptr;     // [count, 3] of the format's type
+  int count = 0;
+};
+
+void erase(const Erased& what, const Format& format, int height, int width, void* out);
+
 }  // namespace fl::cpu

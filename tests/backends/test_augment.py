@@ -29,7 +29,7 @@ def test_policies_do_what_the_reference_does(op, make_image):
         sizes = np.full((len(u), 2), (height, width), np.int32)
         records = op.params(u, sizes).records
         image = make_image(height, width, 1)
-        for record, program in zip(records, augment.fold(steps[1:], [records], sizes), strict=True):
+        for record, program in zip(records, augment.fold(steps[1:], [records], sizes)[0], strict=True):
             want = np.asarray(pil.apply(op, Image.fromarray(image), record))
             np.testing.assert_array_equal(_native.augment(image, program), want, err_msg=f"{height}x{width} {record}")
             seen.add(int(record[0][0]))
@@ -48,13 +48,13 @@ def test_turns_are_pillows_at_every_right_angle_and_beside_it(height, width, int
 
 
 def test_no_step_needs_no_programs():
-    assert augment.fold((), [], np.zeros((3, 2), np.int32)) is None
+    assert instructions.joined(augment.fold((), [], np.zeros((3, 2), np.int32))) is None
 
 
 def test_steps_stand_one_after_the_other():
     steps, _ = place((CenterCrop((5, 7)), RandAugment(2), TrivialAugmentWide()))
     sizes = np.full((4, 2), (5, 7), np.int32)
     records = [step.op.params(np.full((4, step.draws), 0.99), sizes).records for step in steps[1:]]
-    got = augment.fold(steps[1:], records, sizes)
+    got = instructions.joined(augment.fold(steps[1:], records, sizes))
     assert got.shape == (4, 3, 13)
     assert got[..., 0].tolist() == [[_native.INSTRUCTIONS.index("Equalize")] * 3] * 4

@@ -1,4 +1,4 @@
-"""Every op runs in a loader today, on the torch backend, and the native one says why it does not."""
+"""Every op runs in a loader, on the torch backend where the native one says why it cannot."""
 
 import pytest
 import torch
@@ -7,6 +7,8 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload import transforms as T
+from fastload.backends import native
+from fastload.plan import plan
 
 CROP = [
     T.RandomCrop(40, 5, pad_if_needed=True),
@@ -39,15 +41,63 @@ def test_grey_images_leave_with_one_channel(folder):
     assert {tuple(images.shape) for images in batches(folder, ops)} == {(9, 1, 24, 30), (4, 1, 24, 30)}
 
 
-def test_the_native_engine_names_every_op_that_it_lacks(folder):
-    ops = [T.RandomResizedCrop(24), T.RandomVerticalFlip(), T.AugMix(), T.ToTensor(), T.RandomErasing()]
-    text = "\n".join(
-        f"backend native cannot run this plan: op {number} ({name}) is not written natively"
-        for number, name in ((2, "RandomVerticalFlip"), (3, "AugMix"), (5, "RandomErasing"))
-    )
+REASONS = {
+    "op 2 (Pad) pads with (0, 1, 0); the native engine pads with black": [T.Resize((30, 40)), T.Pad(3, (0, 1, 0))],
+    "op 2 (RandomCrop) has padding_mode 'reflect'; the native engine pads with black": [
+        T.Resize(50), T.RandomCrop(40, padding=3, padding_mode="reflect"),
+    ],
+    "op 3 (RandomCrop) may reach beyond op 2 (CenterCrop); one window is what a record holds": [
+        T.Resize(50), T.CenterCrop(40), T.RandomCrop(40, padding=3),
+    ],
+    "op 3 (CenterCrop) cuts after op 2 (RandomRotation); the native engine warps what has its last size": [
+        T.Resize((50, 60)), T.RandomRotation(5), T.CenterCrop(40),
+    ],
+    "op 3 (Resize) resizes after op 2 (RandomVerticalFlip); one resize, first of all, is what a record holds": [
+        T.RandomHorizontalFlip(), T.RandomVerticalFlip(), T.Resize((20, 30)),
+    ],
+    "op 2 (Resize) resizes after op 1 (RandomAffine); one resize, first of all, is what a record holds": [
+        T.RandomAffine(5), T.Resize((20, 30)),
+    ],
+    "op 2 (RandomAffine) has shear (-89.5, 3); the native engine shears by up to 89 degrees": [
+        T.Resize((20, 30)), T.RandomAffine(5, shear=(-89.5, 3)),
+    ],
+    "op 2 (RandomAffine) has scale (0.0001, 1); the native engine scales by 0.001 or more": [
+        T.Resize((20, 30)), T.RandomAffine(5, scale=(0.0001, 1)),
+    ],
+    "op 2 (Grayscale) leaves one channel; the native engine stores three": [T.RandomResizedCrop(24), T.Grayscale()],
+    "CROP and AUGMENT make 301 steps, want up to 256": [T.RandomResizedCrop(24), *[T.RandAugment(15)] * 20],
+    "op 3 (RandomErasing) fills with noise; natively value is one number, or one per channel": [
+        T.RandomResizedCrop(24), T.ToTensor(), T.RandomErasing(value="random"),
+    ],
+    "op 4 (ColOut) drops rows and columns after op 3 (RandomErasing); natively it comes before": [
+        T.RandomResizedCrop(24), T.ToTensor(), T.RandomErasing(), T.ColOut(),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=str)
+def test_the_native_engine_says_what_it_lacks(folder, reason):
+    with pytest.raises(fastload.BackendError) as caught:
+        fastload.DataLoader(fastload.open(folder, REASONS[reason]), 4, backend="native")
+    assert str(caught.value) == f"backend native cannot run this plan: {reason}"
+
+
+def test_the_native_engine_says_all_that_it_lacks(folder):
+    ops = [T.RandomResizedCrop(24), T.RandomRotation(9, expand=True), T.CenterCrop(20), T.RandomChoice([T.AugMix(), T.Grayscale(3)])]
+    ops += [T.ToTensor(), T.RandomErasing(value="random_colour")]
     with pytest.raises(fastload.BackendError) as caught:
         fastload.DataLoader(fastload.open(folder, ops), 4, backend="native")
-    assert str(caught.value) == text
+    assert [line.removeprefix("backend native cannot run this plan: ") for line in str(caught.value).splitlines()] == [
+        "op 2 (RandomRotation) has expand=True; the native engine keeps the size",
+        "op 3 (CenterCrop) cuts after op 2 (RandomRotation); the native engine warps what has its last size",
+        "op 6 (RandomErasing) fills with noise; natively value is one number, or one per channel",
+    ]
+
+
+def test_erasing_is_the_hosts(folder):
+    found = plan(fastload.open(folder, [T.RandomResizedCrop(24), T.ToTensor(), T.RandomErasing()]).pipeline)
+    assert native.unsupported(found, "cpu") == []
+    assert native.unsupported(found, "cuda") == ["op 3 (RandomErasing) runs on the host only (got device 'cuda', want 'cpu')"]
 
 
 def test_a_small_image_without_padding_ends_the_epoch_with_its_size(folder):
@@ -57,7 +107,7 @@ def test_a_small_image_without_padding_ends_the_epoch_with_its_size(folder):
 
 
 def test_torchvisions_own_transforms_still_run_as_in_torch(folder):
-    chain = v1.Compose([v1.RandomResizedCrop(24), v1.ColorJitter(0.4), v1.ToTensor(), v1.RandomErasing()])
+    chain = v1.Compose([v1.RandomResizedCrop(24), v1.ColorJitter(0.4), v1.ToTensor(), v1.RandomErasing(value="random")])
     loader = fastload.DataLoader(ImageFolder(folder, chain), 4)
-    assert "op 4 (RandomErasing) is not written natively" in loader.explain()
+    assert "op 4 (RandomErasing) fills with noise" in loader.explain()
     assert next(iter(loader))[0].shape == (4, 3, 24, 24)

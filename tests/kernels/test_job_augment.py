@@ -66,6 +66,25 @@ def test_every_way_to_store(source, programs, kept, dtype, channels_last):
     np.testing.assert_array_equal(out, expected(source, programs, rows, columns, table, channels_last))
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float16, np.float32], ids=str)
+@pytest.mark.parametrize("kept", [0, 3])
+def test_boxes_are_filled_in_order_where_they_lie_in_what_is_stored(source, dtype, channels_last, kept):
+    table = np.tile(np.arange(256), (3, 1)).astype(dtype)
+    rows, columns = lists(3) if kept else (None, None)
+    height, width = (19, 22) if kept else (HEIGHT, WIDTH)
+    boxes = np.array([[[0, 0, 0, 0], [2, 3, 5, 7], [4, 1, 6, 4]], [[height - 1, width - 2, 1, 2], [0, 0, 0, 5], [3, 2, 4, 0]],
+                      [[0, 0, height, width], [1, 1, 1, 1], [height, width, 0, 0]]], np.int32)  # fmt: skip
+    fills = (np.arange(9).reshape(3, 3) + 7).astype(dtype)
+    shape = (3, height, width, 3) if channels_last else (3, 3, height, width)
+    want = run(source, table, np.zeros(shape, dtype), channels_last, rows=rows, columns=columns)
+    got = run(source, table, np.zeros(shape, dtype), channels_last, rows=rows, columns=columns, boxes=boxes, fills=fills)
+    for image, of in zip(want if channels_last else want.transpose(0, 2, 3, 1), boxes, strict=True):
+        for (top, left, tall, wide), fill in zip(of, fills, strict=True):
+            image[top : top + tall, left : left + wide] = fill
+    np.testing.assert_array_equal(got, want)
+
+
 def test_augmenting_is_counted(source):
     pool, job = started(source)
     out = np.zeros((3, 3, HEIGHT, WIDTH), np.uint8)
@@ -75,11 +94,20 @@ def test_augmenting_is_counted(source):
 
 
 ROWS, COLUMNS = np.array([[0, 2]], np.int32), np.array([[1, 30]], np.int32)
+BOXES, FILLS = np.tile(np.array([1, 2, 23, 29], np.int32), (3, 2, 1)), np.array([[1, 2, 3], [4, 5, 6]], np.uint8)
+
+
+def moved(column, by):
+    boxes = BOXES.copy()
+    boxes[..., column] += by
+    return boxes
+
+
 BAD = [
     ({"programs": np.zeros((2, 1, 13))}, "programs: shape (got [2, 1, 13], want [3, any, 13])"),
     ({"programs": np.zeros((3, 1, 12))}, "programs: shape (got [3, 1, 12], want [3, any, 13])"),
     ({"programs": np.zeros((3, 1, 13), np.float32)}, "programs: dtype (got float32, want float64)"),
-    ({"programs": np.full((3, 1, 13), 77.0)}, "programs[0][0]: code (got 77, want a whole number, 0..18)"),
+    ({"programs": np.full((3, 1, 13), 77.0)}, "programs[0][0]: code (got 77, want a whole number, 0..23)"),
     ({"programs": np.tile(instruction("GaussianBlur", 1, 49, 1, 1), (3, 1, 1))},
      "programs[0][0]: taps down (got 49, want at most 47 on this image)"),
     ({"rows": ROWS}, "rows and columns (got rows only, want both or neither)"),
@@ -90,6 +118,15 @@ BAD = [
     ({"rows": ROWS[:, :0], "columns": COLUMNS}, "rows: length (got 0, want 1 or more)"),
     ({"rows": np.tile(ROWS, (2, 1)), "columns": COLUMNS}, "rows: lists (got 2, want 1 or 3, one per sample)"),
     ({"rows": ROWS.astype(np.int64), "columns": COLUMNS}, "rows: dtype (got int64, want int32)"),
+    ({"boxes": BOXES}, "boxes and fills (got boxes only, want both or neither)"),
+    ({"fills": FILLS}, "boxes and fills (got fills only, want both or neither)"),
+    ({"boxes": BOXES[:2], "fills": FILLS}, "boxes: shape (got [2, 2, 4], want [3, any, 4])"),
+    ({"boxes": BOXES, "fills": FILLS[:1]}, "fills: shape (got [1, 3], want [2, 3])"),
+    ({"boxes": BOXES, "fills": FILLS.astype(np.float32)}, "fills: dtype (got float32, want uint8)"),
+    ({"boxes": moved(3, 1), "fills": FILLS}, "boxes[0][0]: top, left, height, width (got 1, 2, 23, 30, want a box inside 24x31)"),
+    ({"boxes": moved(0, -2), "fills": FILLS}, "boxes[0][0]: top, left, height, width (got -1, 2, 23, 29, want a box inside 24x31)"),
+    ({"boxes": moved(0, 2**31 - 2), "fills": FILLS},
+     "boxes[0][0]: top, left, height, width (got 2147483647, 2, 23, 29, want a box inside 24x31)"),
     ({"rows": ROWS, "columns": COLUMNS}, "out: shape (got [3, 3, 24, 31], want [3, 3, 2, 2])"),
 ]  # fmt: skip
 

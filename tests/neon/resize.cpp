@@ -18,7 +18,8 @@ constexpr std::initializer_list<Filter> kFilters = {Filter::kNearest, Filter::kB
 cpu::Span any_span(Random& random) {
   const int size = random.between(1, 150);
   int resized = random.pick({random.between(1, 150), size * 2, (size + 1) / 2, size + 1});
-  return {size, resized, random.between(-3, resized), random.between(1, resized + 3), random.one_in(3)};
+  return {size, resized,   random.between(-3, resized), random.between(1, resized + 3), random.one_in(3),
+          0.0,  1.0 * size};
 }
 
 std::string text(const cpu::Span& span, const Axis& axis) {
@@ -53,6 +54,7 @@ void vertical(Check& check, Random& random, const Axis& axis, const std::string&
 
 Crop any_crop(Random& random, int height, int width, int out_height, int out_width) {
   Crop crop{};
+  crop.scale = 1;
   crop.top = random.between(0, height - 1);
   crop.left = random.between(0, width - 1);
   crop.height = random.between(1, height - crop.top);
