@@ -100,7 +100,7 @@ def draw(ops: Sequence[Op], sizes: Ints) -> Ints:
     steps, _ = place(tuple(ops))
     samples = np.arange(len(sizes), dtype=np.int64)
     work = Work(samples, np.zeros_like(samples), seed=SEED, epoch=0, step=0)
-    return crop.fold(steps, records(steps, work, sizes), sizes)
+    return crop.fold(steps, records(steps, work, sizes), sizes)[0]
 
 
 def shrunk(jpeg: bytes) -> bytes:
