@@ -79,6 +79,11 @@ void arguments(Random& random, Instruction& it, int height, int width) {
       for (int n = 0; n < 2; ++n) a[n] = random.one_in(8) ? kMaxBoxRadius : random.real(0, 9);
       a[2] = random.between(1, 3);
       return;
+    case Code::kAdd:
+    case Code::kMix:
+    case Code::kBlend:
+      a[0] = random.real(0, 1);
+      return;
     default:
       a[0] = factor(random);
   }
@@ -129,14 +134,17 @@ void check_augment() {
     Check check(augment::kCodeNames[code]);
     const auto one = static_cast<Code>(code);
     const bool map = one == Code::kAffine || one == Code::kPerspective;
-    for (int n = 0; n < (map ? 1200 : 200); ++n) one_program(check, random, {one});
+    const bool mixes = one >= Code::kStart;  // these work on what a Start has kept
+    for (int n = 0; n < (map ? 1200 : 200); ++n)
+      mixes ? one_program(check, random, {Code::kStart, Code::kContrast, Code::kAdd, Code::kColor, one})
+            : one_program(check, random, {one});
   }
 }
 
 void check_programs() {
   Check check("programs of three");
   Random random(10);
-  const auto any = [&] { return static_cast<Code>(random.between(1, augment::kCodes - 1)); };
+  const auto any = [&] { return static_cast<Code>(random.between(1, static_cast<int>(Code::kStart) - 1)); };
   for (int n = 0; n < 600; ++n) {
     const Code first = any(), second = any(), third = any();  // apart: arguments have no order
     one_program(check, random, {first, second, third});
