@@ -49,7 +49,7 @@ class Workload:
 
     name: str
     images: Images
-    crops: Ints  # int32 [N, 9], see `_native.Job.run`
+    crops: Ints  # int32 [N, 10], see `_native.Job.run`
     size: int  # px
 
 
@@ -96,7 +96,7 @@ def workloads(images: Images, size: int) -> list[Workload]:
 
 
 def draw(ops: Sequence[Op], sizes: Ints) -> Ints:
-    """Crop records int32 [N, 9] of images of `sizes` int32 [N, 2], px; the same ones for the same number of images."""
+    """Crop records int32 [N, 10] of images of `sizes` int32 [N, 2], px; the same ones for the same number of images."""
     steps, _ = place(tuple(ops))
     samples = np.arange(len(sizes), dtype=np.int64)
     work = Work(samples, np.zeros_like(samples), seed=SEED, epoch=0, step=0)

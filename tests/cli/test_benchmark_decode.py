@@ -19,8 +19,8 @@ decode_images = pytest.importorskip("benchmarks.decode_images")
 decode_passes = pytest.importorskip("benchmarks.decode_passes")
 
 SIZES = np.array([[37, 53], [500, 375], [64, 300]], np.int32)  # height, width; px
-KNOWN_CROPS = [[7, 20, 29, 24, 24, 24, 0, 0, 0], [47, 27, 334, 327, 24, 24, 0, 0, 1], [4, 35, 57, 68, 24, 24, 0, 0, 1]]
-FLIP = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1], np.int32)
+KNOWN_CROPS = [[7, 20, 29, 24, 24, 24, 0, 0, 0, 1], [47, 27, 334, 327, 24, 24, 0, 0, 1, 1], [4, 35, 57, 68, 24, 24, 0, 0, 1, 1]]
+FLIP = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 0], np.int32)
 
 
 @pytest.fixture
