@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from fastload.plan import Step
 from fastload.spec import Ints
 from fastload.transforms import ColOut, pil
+from fastload.transforms.batch_resize import BatchResize
 
+GATHERS = (ColOut, BatchResize)  # ops that only choose rows and columns
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
 
 
@@ -21,7 +23,7 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
         return None
     ramp = torch.arange(256, dtype=torch.uint8).expand(3, 1, 256)
     for step in steps:
-        if isinstance(step.op, ColOut):
+        if isinstance(step.op, GATHERS):
             continue
         ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
     values = ramp.reshape(3, 256).contiguous()
@@ -29,11 +31,11 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
 
 
 def kept(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints | None, Ints | None]:
-    """Numbers of the rows and of the columns that ColOut keeps: int32 [1 or N, kept] each, or None, None for all."""
+    """Numbers of the rows and of the columns that the gathers keep: int32 [1 or N, kept] each, or None, None for all."""
     rows: Ints | None = None
     columns: Ints | None = None
     for step, record in zip(steps, records, strict=True):
-        if not isinstance(step.op, ColOut):
+        if not isinstance(step.op, GATHERS):
             continue
         count, _ = step.op.kept(step.spec.height or 0, step.spec.width or 0)
         record = record[:1] if step.op.per_batch else record
