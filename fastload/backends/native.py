@@ -3,7 +3,7 @@
 Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one by one, and join their batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,11 @@ from fastload.errors import SampleError
 from fastload.plan import Plan, records
 from fastload.sources.collect import View
 from fastload.spec import Stage, Work
-from fastload.transforms import ColOut, pil
+from fastload.transforms import pil
 from fastload.transforms.output import Normalize, ToDtype, ToImage
 
 exact = True
-STORE_OPS = (ColOut, Normalize, ToDtype, ToImage)
+STORE_OPS = (*store.GATHERS, Normalize, ToDtype, ToImage)
 
 
 def unsupported(plan: Plan) -> list[str]:
@@ -54,6 +54,14 @@ class Runner:
     width: int
     table: Any  # [3, 256] of the output type, or None for uint8
     on_device: bool
+
+    def at(self, size: int | None) -> "Runner":
+        """The runner of batches whose work has this size."""
+        if size is None:
+            return self
+        plan = self.plan.at(size)
+        height, width = crop.final_size(plan.cropped)
+        return replace(self, plan=plan, height=height, width=width)
 
     @property
     def host_dtype(self) -> np.dtype[Any]:
