@@ -41,7 +41,7 @@ class NativeEngine:
 
     def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Collection | Fixed, *, pinned: bool) -> None:
         self.runner, self.depth, self.seek = runner, depth, seek
-        self.runners: dict[int | None, native.Runner] = {None: runner}  # by size
+        self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
         self.pool = _native.Pool(threads)
         self.upload = Uploader(runner) if runner.on_device else None
         self.ring = Ring(depth + 2, pinned=pinned)
@@ -53,9 +53,9 @@ class NativeEngine:
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
-        runner = self.runners.get(work.size)
-        if runner is None:
-            runner = self.runners[work.size] = self.runner.at(work.size)
+        if work.size is not None and work.size not in self.runners:
+            self.runners[work.size] = self.runner.at(work.size)
+        runner = self.runners[work.size]
         crops = runner.draw(job, work)
         out = self.ring.take(runner.host_shape(len(work)), runner.host_dtype)
         runner.start(job, crops, out)

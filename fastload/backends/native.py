@@ -55,10 +55,8 @@ class Runner:
     table: Any  # [3, 256] of the output type, or None for uint8
     on_device: bool
 
-    def at(self, size: int | None) -> "Runner":
-        """The runner of batches whose work has this size."""
-        if size is None:
-            return self
+    def at(self, size: int) -> "Runner":
+        """The runner of batches whose work has this size, px."""
         plan = self.plan.at(size)
         height, width = crop.final_size(plan.cropped)
         return replace(self, plan=plan, height=height, width=width)
