@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastload import transforms
+    from fastload import progressive, transforms
     from fastload.dataset import Dataset
     from fastload.errors import (
         BackendError,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fastload.loader import DataLoader, accelerate
     from fastload.lowering import open
     from fastload.profiler import profile
+    from fastload.progressive import ProgressiveResize
     from fastload.samplers import ShuffleSampler
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "Dataset",
     "FastloadError",
     "PipelineError",
+    "ProgressiveResize",
     "SampleError",
     "ShuffleSampler",
     "SourceError",
@@ -39,12 +41,14 @@ __all__ = [
     "accelerate",
     "open",
     "profile",
+    "progressive",
     "transforms",
 ]
 
 _HOMES = {
     "DataLoader": "loader",
     "Dataset": "dataset",
+    "ProgressiveResize": "progressive",
     "ShuffleSampler": "samplers",
     "accelerate": "loader",
     "open": "lowering",
@@ -53,8 +57,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "transforms":
-        return importlib.import_module("fastload.transforms")
+    if name in ("progressive", "transforms"):
+        return importlib.import_module(f"fastload.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"fastload.{_HOMES.get(name, 'errors')}"), name)

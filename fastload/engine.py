@@ -29,6 +29,7 @@ FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 class Started(NamedTuple):
     """A batch whose samples the pool is decoding."""
 
+    runner: native.Runner  # of the work's size
     work: Work
     job: _native.Job
     crops: Any
@@ -40,6 +41,7 @@ class NativeEngine:
 
     def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Collection | Fixed, *, pinned: bool) -> None:
         self.runner, self.depth, self.seek = runner, depth, seek
+        self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
         self.pool = _native.Pool(threads)
         self.upload = Uploader(runner) if runner.on_device else None
         self.ring = Ring(depth + 2, pinned=pinned)
@@ -51,14 +53,17 @@ class NativeEngine:
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
-        crops = self.runner.draw(job, work)
-        out = self.ring.take(self.runner.host_shape(len(work)), self.runner.host_dtype)
-        self.runner.start(job, crops, out)
-        return Started(work, job, crops, out)
+        if work.size is not None and work.size not in self.runners:
+            self.runners[work.size] = self.runner.at(work.size)
+        runner = self.runners[work.size]
+        crops = runner.draw(job, work)
+        out = self.ring.take(runner.host_shape(len(work)), runner.host_dtype)
+        runner.start(job, crops, out)
+        return Started(runner, work, job, crops, out)
 
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
-        self.runner.finish(started.job, started.work, started.crops, started.out)
+        started.runner.finish(started.job, started.work, started.crops, started.out)
         self.seek.warn()
         images = torch.from_numpy(started.out)
         labels = torch.from_numpy(self.runner.plan.source.labels[started.work.samples])

@@ -11,7 +11,7 @@ import torch.utils.data
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
 
-from fastload import _native, backends, lowering, rng
+from fastload import _native, backends, lowering, progressive, rng
 from fastload.dataset import Dataset, place
 from fastload.engine import NativeEngine, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
@@ -45,6 +45,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
              folder's, in the user's cache; "use" only uses what is there; "off" decodes from each image's first tile.
     decode_scale: "exact"; "fast" decodes a JPEG at 1/2, 1/4 or 1/8 of its size where the crop's box is at least that much larger
              than what it is resized to. Faster, and the pixels differ a little from torchvision's.
+    size_schedule: images of another size, batch by batch: ProgressiveResize, progressive.Ramp, a list of sizes per epoch (the last
+             stays) or a function of the epoch; px. Epochs count from 0, as in set_epoch.
 
     Natively num_workers counts threads, and 0 runs in the caller's thread.
     Raises what torch raises, and PipelineError, BackendError and UsageError.
@@ -62,6 +64,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         seed: int | None = None,
         seek_index: str = "auto",
         decode_scale: str = "exact",
+        size_schedule: Any = None,
         **kwargs: Any,
     ) -> None:
         _check(device, seed, seek_index, decode_scale)
@@ -69,15 +72,17 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             sampler, shuffle = ShuffleSampler(len(dataset), seed), None
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
         self.backend, self.device, self.seed, self.seek_index = backend, device, seed, seek_index
-        self.decode_scale = decode_scale
+        self.decode_scale, self.size_schedule = decode_scale, progressive.schedule(size_schedule)
         self._epoch = 0
+        self._sizes: set[int] = set()  # found possible
+        self._steps = self._count_steps()
         self._engine: NativeEngine | TorchEngine | None = None
         self._route = self._find_route()
         self.check_worker_number_rationality()
 
     def __iter__(self) -> Any:
         if lowering.fingerprint(self.dataset) != self._route.fingerprint:
-            self._route, self._engine = self._find_route(), None
+            self._route, self._engine, self._sizes = self._find_route(), None, set()
         epoch, self._epoch = self._epoch, self._epoch + 1
         if self._route.backend is None:
             return super().__iter__()
@@ -85,7 +90,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         seed = rng.draw_seed(self.generator) if self.seed is None else self.seed
         if self._engine is None:
             self._engine = self._make_engine(self._route)
-        return self._engine.epoch(self._works(seed, epoch))
+        return self._engine.epoch(self._works(self._route.plan, seed, epoch))
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
@@ -112,7 +117,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
             lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
-            lines += backends.explain_scale(route.plan)
+            lines += backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
         if route.plan and route.backend == "native":
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None
@@ -145,21 +150,49 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale)
+            found = plan(pipeline, self.decode_scale, self.size_schedule)
             # A foreign data set that is not native is best left to the engine that its author knows.
             name = "native" if self.backend == "auto" and not ours else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
         except (PipelineError, BackendError) as error:
-            if ours or self.backend != "auto" or self.device == "cuda":
+            if ours or self._insists():
                 raise
             return self._own_engine(str(error).splitlines(), mark)
         return _Route(backend, found, tuple(why_not), mark)
 
     def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
-        if self.backend != "auto" or self.device == "cuda":
-            what = f"backend={self.backend!r}" if self.backend != "auto" else "device='cuda'"
+        if what := self._insists():
             raise BackendError("\n".join(f"loader: {what} cannot run this data set: {reason}" for reason in reasons))
         return _Route(None, None, tuple(reasons), mark)
+
+    def _insists(self) -> str:
+        """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
+        if self.backend != "auto":
+            return f"backend={self.backend!r}"
+        return "device='cuda'" if self.device == "cuda" else "size_schedule" if self.size_schedule else ""
+
+    def _count_steps(self) -> int:
+        """Batches in an epoch, where the size schedule must know; else 0."""
+        try:
+            return len(self) if self.size_schedule and self.size_schedule.counts_steps else 0
+        except TypeError:
+            raise UsageError("size_schedule: total_steps needs a sampler with a length; add __len__, or give total_epochs") from None
+
+    def _explain_sizes(self, plan: Plan) -> list[str]:
+        if self.size_schedule is None:
+            return []
+        first = self._size(plan, self._epoch, 0) or plan.full
+        return [f"  sizes   {self.size_schedule}: {first} px at the start of epoch {self._epoch}, {plan.full} px in the pipeline"]
+
+    def _size(self, plan: Plan, epoch: int, step: int) -> int | None:
+        """Of a batch, px; None for the pipeline's own."""
+        if self.size_schedule is None:
+            return None
+        size = progressive.checked_size(self.size_schedule, plan.full, epoch, step, self._steps)
+        if size is not None and size not in self._sizes:
+            plan.at(size)  # raises here, in the user's thread, what a function's size makes impossible
+            self._sizes.add(size)
+        return size
 
     def _loader_reasons(self) -> list[str]:
         """Arguments that only PyTorch's own engine honours."""
@@ -183,13 +216,13 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         # Threads share every batch, so a few batches under way keep all of them busy.
         return NativeEngine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
-    def _works(self, seed: int, epoch: int) -> Iterator[Work]:
+    def _works(self, plan: Any, seed: int, epoch: int) -> Iterator[Work]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
         length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
         seen = None if _unique(self.sampler, length) and type(self.batch_sampler) is BatchSampler else np.zeros(length, np.int64)
         for step, indices in enumerate(self._index_sampler):
             samples = np.array([place(index, length) for index in indices], np.int64)
-            yield Work(samples, _occurrences(samples, seen), seed, epoch, step)
+            yield Work(samples, _occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
 
 
 def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: str) -> None:

@@ -1,11 +1,12 @@
 """From a pipeline to a checked plan: every problem at once, before a byte is read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fastload import rng
+from fastload import progressive, rng
 from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
+from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.spec import Ints, Spec, Stage, Work
 from fastload.transforms import Op, ToImage
@@ -31,20 +32,69 @@ class Plan:
     steps: tuple[Step, ...]
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
+    size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
+
+    @property
+    def full(self) -> int:
+        """The side that a size schedule changes, px: after CROP, or the width of the finished images."""
+        return (self.cropped if self.size_mode == "decode" else self.out).width or 0
+
+    @property
+    def cropped(self) -> Spec:
+        """One image after CROP."""
+        return next((step.spec for step in self.steps if step.op.stage > Stage.CROP), self.out)
+
+    def at(self, size: int) -> "Plan":
+        """The plan of batches with this side, px, in place of `full`. Raises PipelineError."""
+        steps, out = _placed(progressive.at_size(self.ops, self.size_mode, size, self.full))
+        return replace(self, steps=steps, out=out)
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        return tuple(step.op for step in self.steps)
 
     def stage(self, stage: Stage) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.op.stage == stage)
 
 
-def plan(pipeline: Pipeline, decode_scale: str = "exact") -> Plan:
+def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None) -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
-    steps, spec = place(pipeline.ops)
+    try:
+        steps, spec = _placed(pipeline.ops)
+    except PipelineError as error:
+        own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
+        raise PipelineError([*error.problems, *own]) from None
+    found = Plan(pipeline.source, steps, spec, decode_scale, schedule.mode if schedule else "decode")
+    if schedule and (problems := _schedule_problems(found, schedule)):
+        raise PipelineError(problems)
+    return found
+
+
+def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
+    """Why batches cannot have the sizes of the schedule, as far as these are known."""
+    found = progressive.schedule_problems(schedule, plan.full)
+    if plan.size_mode == "decode":
+        found += progressive.decode_problems(plan.ops, plan.cropped.height or 0, plan.cropped.width or 0)
+    if found:
+        return found
+    for size in schedule.known(plan.full):
+        try:
+            if size != plan.full:
+                plan.at(size)
+        except PipelineError as error:
+            found += [f"{progressive.WHERE}: at {size} px, {problem}" for problem in error.problems]
+    return found
+
+
+def _placed(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
+    """`place`, and the images leave as tensors of one size. Raises PipelineError with every problem."""
+    steps, spec = place(ops)
     if not spec.tensor:  # images leave a loader as tensors, asked or not
         spec = ToImage().out_spec(spec)
     if spec.height is None or spec.width is None:
         problem = "image sizes still differ after the last op, so they cannot be stacked"
         raise PipelineError([f"pipeline: {problem}; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"])
-    return Plan(pipeline.source, steps, spec, decode_scale)
+    return steps, spec
 
 
 def place(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:

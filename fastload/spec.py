@@ -51,6 +51,7 @@ class Work:
     epoch: int
     step: int  # batch number in the epoch
     rank: int = 0
+    size: int | None = None  # of the size schedule, px; None: what the pipeline gives
 
     def __len__(self) -> int:
         return len(self.samples)

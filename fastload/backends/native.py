@@ -3,7 +3,7 @@
 Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one by one, and join their batch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     depth = len(crops) + augment.depth(augmenting)
     if not reasons and depth > _native.MAX_DEPTH:
         reasons.append(f"CROP and AUGMENT make {depth} steps, want up to {_native.MAX_DEPTH}")
+    if plan.size_mode != "decode":  # which adds a gather behind all ops
+        reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
     return reasons + store.unsupported(plan.stage(Stage.STORE), device)
 
 
@@ -58,6 +60,12 @@ class Runner:
     table: Any  # [3, 256] of the output type, or None for uint8
     fills: Any  # [boxes, 3] of the output type, or None: what RandomErasing writes
     on_device: bool
+
+    def at(self, size: int) -> "Runner":
+        """The runner of batches whose work has this size, px."""
+        plan = self.plan.at(size)
+        height, width = crop.final_size(plan.cropped)
+        return replace(self, plan=plan, height=height, width=width)
 
     @property
     def host_dtype(self) -> np.dtype[Any]:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from fastload.plan import Step
 from fastload.spec import Ints
 from fastload.transforms import ColOut, Normalize, RandomErasing, ToDtype, ToImage, pil
+from fastload.transforms.batch_resize import BatchResize
 from fastload.transforms.erasing import KINDS
 
+GATHERS = (ColOut, BatchResize)  # ops that only choose rows and columns
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
 
 
@@ -22,7 +24,7 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
         return None
     ramp = torch.arange(256, dtype=torch.uint8).expand(3, 1, 256)
     for step in steps:
-        if isinstance(step.op, (ColOut, RandomErasing)):
+        if isinstance(step.op, (*GATHERS, RandomErasing)):
             continue
         ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
     values = ramp.reshape(3, 256).contiguous()
@@ -30,11 +32,11 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
 
 
 def kept(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints | None, Ints | None]:
-    """Numbers of the rows and of the columns that ColOut keeps: int32 [1 or N, kept] each, or None, None for all."""
+    """Numbers of the rows and of the columns that the gathers keep: int32 [1 or N, kept] each, or None, None for all."""
     rows: Ints | None = None
     columns: Ints | None = None
     for step, record in zip(steps, records, strict=True):
-        if not isinstance(step.op, ColOut):
+        if not isinstance(step.op, GATHERS):
             continue
         count, _ = step.op.kept(step.spec.height or 0, step.spec.width or 0)
         record = record[:1] if step.op.per_batch else record
@@ -47,9 +49,9 @@ def unsupported(steps: tuple[Step, ...], device: str) -> list[str]:
     reasons: list[str] = []
     erasing: Step | None = None
     for step in steps:
-        if not isinstance(step.op, (ColOut, Normalize, RandomErasing, ToDtype, ToImage)):
+        if not isinstance(step.op, (*GATHERS, Normalize, RandomErasing, ToDtype, ToImage)):
             reasons.append(f"{step.label} is not written natively")
-        elif isinstance(step.op, ColOut) and erasing:
+        elif isinstance(step.op, GATHERS) and erasing:
             reasons.append(f"{step.label} drops rows and columns after {erasing.label}; natively it comes before")
         elif isinstance(step.op, RandomErasing):
             erasing = step
@@ -58,6 +60,14 @@ def unsupported(steps: tuple[Step, ...], device: str) -> list[str]:
             elif device == "cuda":
                 reasons.append(f"{step.label} runs on the host only (got device {device!r}, want 'cpu')")
     return reasons
+
+
+def erased_first(steps: tuple[Step, ...], mode: str) -> list[str]:
+    """Why a size schedule that shrinks finished batches is not for these STORE steps: kernels erase last."""
+    return [
+        f"{step.label} comes before size_schedule's mode {mode!r} shrinks the batch; natively only mode 'decode' goes with it"
+        for step in steps if isinstance(step.op, RandomErasing)
+    ]  # fmt: skip
 
 
 def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:

@@ -3,7 +3,7 @@
 Slow and plain on purpose; uses whichever of Pillow and Pillow-SIMD is installed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,15 @@ class Runner:
 
     def __call__(self, work: Work) -> tuple[torch.Tensor, torch.Tensor]:
         """images [N, C, H, W] and labels int64 [N] of one batch. Raises SampleError."""
+        if work.size is not None:
+            return self._at(work.size)(replace(work, size=None))
         batch = torch.stack(self._exact(work) if crop.no_scaling(self.plan) else self._fast(work))
         if self.plan.out.channels_last:
             batch = batch.contiguous(memory_format=torch.channels_last)
         return batch, torch.from_numpy(self.plan.source.labels[work.samples])
+
+    def _at(self, size: int) -> "Runner":
+        return Runner(self.plan.at(size))
 
     def _exact(self, work: Work) -> list[torch.Tensor]:
         images = [self._decode(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from fastload.plan import place
+from fastload.progressive import ProgressiveResize
 from fastload.spec import Spec
 from fastload.transforms import Op
 
@@ -108,11 +109,13 @@ class ProgressiveResizing:
 
     def size(self, side: int, elapsed: float) -> int:
         """Side in px at `elapsed` (0..1) of the run, for images of `side` px: what Composer's floor of side * factor gives."""
-        ramp = 1 - self.finetune_fraction - self.delay_fraction
-        done = 0.0 if elapsed < self.delay_fraction else 1.0 if ramp <= 0 else min((elapsed - self.delay_fraction) / ramp, 1.0)
-        scale = self.initial_scale + (1 - self.initial_scale) * done
-        pinned = round(side * scale / self.size_increment) * self.size_increment
+        pinned = self.schedule(1).at(side, elapsed)
         return side if pinned >= side else int(side * (pinned / side))  # as Composer: 100 / 167 * 167 falls to 99
+
+    def schedule(self, total_epochs: int) -> ProgressiveResize:
+        """For `DataLoader(size_schedule=...)`."""
+        shares = (self.initial_scale, self.delay_fraction, self.finetune_fraction)
+        return ProgressiveResize(total_epochs, None, *shares, self.size_increment, self.mode)
 
 
 @dataclass(frozen=True)

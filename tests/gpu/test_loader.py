@@ -51,6 +51,15 @@ def test_batches_are_those_of_the_cpu(folder, output, workers):
     assert_equal(list(make_loader(folder, output, "cuda", workers)), list(make_loader(folder, output)))
 
 
+@pytest.mark.parametrize("how", [[24, 40], fastload.ProgressiveResize(3, mode="resize"), fastload.ProgressiveResize(3, mode="crop")])
+@pytest.mark.parametrize("output", ["uint8 NHWC", "augmented"])
+def test_batches_of_changing_size_are_those_of_the_cpu(folder, output, how):
+    data = fastload.open(folder, [T.RandomResizedCrop(32), *OUTPUTS[output]])
+    device, host = (fastload.DataLoader(data, 7, num_workers=2, device=on, seed=5, size_schedule=how) for on in ("cuda", "cpu"))
+    for _ in range(3):
+        assert_equal(list(device), list(host))
+
+
 @pytest.mark.parametrize("own_stream", [False, True])
 def test_the_callers_stream_waits_for_the_copy(folder, own_stream):
     want, loader, found = list(make_loader(folder)), make_loader(folder, device="cuda"), []

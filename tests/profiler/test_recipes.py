@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fastload import recipes, transforms
+from fastload import ProgressiveResize, recipes, transforms
 from fastload.errors import PipelineError, UsageError
 from fastload.plan import place
 from fastload.recipes import rates
@@ -79,6 +79,12 @@ def test_the_training_steps(name, smoothing, decay, alpha, interval):
 def test_progressive_sizes_are_composers(resizing, side, sizes):
     # Composer 0.7.1, algorithms/progressive_resizing, at these shares of a run
     assert tuple(resizing.size(side, elapsed) for elapsed in (0, 0.3, 0.5, 0.6, 0.7, 0.8)) == sizes
+
+
+def test_a_loader_can_follow_a_recipes_sizes():
+    found = HOT.schedule(90)
+    assert found == ProgressiveResize(90, scale=0.6, delay=0.2, finetune=0.2, increment=4, mode="resize")
+    assert found.problems() == []
 
 
 def test_hot_goes_through_18_sizes():

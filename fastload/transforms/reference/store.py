@@ -1,4 +1,4 @@
-"""STORE on tensors [C, H, W], and the gather of ColOut also on PIL images."""
+"""STORE on tensors [C, H, W], and the gather of ColOut and the batch resizes also on PIL images."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,7 @@ from PIL import Image
 
 from fastload import rng
 from fastload.transforms.base import Op
+from fastload.transforms.batch_resize import BatchCrop, BatchResize
 from fastload.transforms.colout import ColOut
 from fastload.transforms.erasing import KINDS, RandomErasing
 from fastload.transforms.output import ConvertImageDtype, Normalize, PILToTensor, ToDtype, ToImage, ToTensor
@@ -48,7 +49,7 @@ def _normalize(op: Normalize, image: torch.Tensor, record: Any) -> torch.Tensor:
     return image.sub(mean).div_(std)
 
 
-def _colout(op: ColOut, image: Any, record: Any) -> Any:
+def _gather(op: ColOut | BatchResize, image: Any, record: Any) -> Any:
     size = image.shape[-2:] if isinstance(image, torch.Tensor) else (image.height, image.width)
     rows, columns = op.kept(int(size[0]), int(size[1]))
     rows_at, columns_at = record[:rows].astype(np.int64), record[rows : rows + columns].astype(np.int64)
@@ -82,6 +83,8 @@ APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
     ToDtype: _to_dtype,
     ConvertImageDtype: _convert_dtype,
     Normalize: _normalize,
-    ColOut: _colout,
+    ColOut: _gather,
+    BatchResize: _gather,
+    BatchCrop: _gather,
     RandomErasing: _erase,
 }
