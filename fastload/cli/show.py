@@ -51,6 +51,7 @@ def show(
     refuse(found, out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.show import batch, files
+    from fastload.show.layout import clean
 
     made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
     work = made.step(step)
@@ -59,7 +60,7 @@ def show(
     files.save(_sheet(made, step, len(work), shown), out)
     few = f"{len(shown)} of the {len(work)}" if len(shown) < len(work) else f"the {len(work)}"
     said = f"{out}: {few} images of batch {step}, epoch {epoch}, by the {made.backend} backend"
-    output.emit({**facts, "output": out, "samples": [one.as_dict() for one in shown]}, json_to, Text(said))
+    output.emit({**facts, "output": out, "samples": [one.as_dict() for one in shown]}, json_to, Text(clean(said)))
 
 
 def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) -> list[str]:
