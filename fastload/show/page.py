@@ -15,6 +15,7 @@ main { display: flex; flex-wrap: wrap; gap: 12px; align-items: stretch; margin-t
 article { background: #fff; border: 1px solid #d2d6dc; padding: 10px; max-width: 460px; overflow-wrap: anywhere; }
 h2 { font-size: 13px; margin: 0; } p { margin: 0; } .sub { color: #5a626e; font-size: 12px; }
 figure { display: flex; gap: 10px; align-items: flex-start; margin: 8px 0; }
+img { outline: 1px solid #d2d6dc; }
 ul { margin: 0; padding: 0; list-style: none; font-size: 12px; }
 """
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

@@ -56,11 +56,13 @@ def _texts(card: Card, width: int) -> Iterable[_Text]:
 
 
 def _card(out: Image.Image, card: Card, text: list[_Text], box: tuple[int, int, int, int]) -> None:
-    ImageDraw.Draw(out).rectangle(box, fill=CARD, outline=EDGE)
+    pen = ImageDraw.Draw(out)
+    pen.rectangle(box, fill=CARD, outline=EDGE)
     left, top = box[0] + PAD, box[1] + PAD
     _write(out, text[:2], left, top)
     top += sum(map(_leading, text[:2])) + PAD // 2
     for picture in card.pictures:
+        pen.rectangle((left - 1, top - 1, left + picture.width, top + picture.height), outline=EDGE)  # white ones show too
         out.paste(picture, (left, top))
         left += picture.width + PAD
     _write(out, text[2:], box[0] + PAD, top + _pictures_height(card) + PAD // 2)
