@@ -7,14 +7,14 @@ import typer
 
 from fastload.errors import FastloadError
 
-VERBS = ("demo", "convert", "index", "inspect", "verify", "profile", "recipes", "doctor")
+VERBS = ("demo", "convert", "index", "inspect", "verify", "profile", "recipes", "show", "replay", "doctor")
 
 
 def build() -> typer.Typer:
     """The application: each module of VERBS has a function `register(app)`."""
     app = typer.Typer(
         name="fastload",
-        help="Feed vision training: load, convert, profile.",
+        help="Feed vision training: load, convert, profile, show.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

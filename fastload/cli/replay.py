@@ -1,0 +1,64 @@
+"""`fastload replay`: one sample of an epoch again, stage by stage."""
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from fastload.cli import output
+from fastload.cli.show import BATCH_SIZE, Backend, BatchSize, EpochNumber, Path, RecipeName, Seed, head, problems, refuse, where
+
+if TYPE_CHECKING:
+    from fastload.show.batch import Epoch, Shown
+    from fastload.show.layout import Sheet
+    from fastload.spec import Work
+
+LARGEST = 320  # px, longer side of a picture on the sheet
+
+
+def register(app: typer.Typer) -> None:
+    app.command("replay")(replay)
+
+
+def replay(
+    path: Path,
+    sample: Annotated[int, typer.Option(metavar="I", help="Sample number in the data set, from 0.")],
+    recipe: RecipeName = "hot",
+    epoch: EpochNumber = 0,
+    seed: Seed = 0,
+    batch_size: BatchSize = BATCH_SIZE,
+    backend: Backend = "auto",
+    out: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Pictures too: sheet.png or sheet.html.")] = None,
+    json_to: output.JsonTo = None,
+) -> None:
+    """Draw one sample of an epoch again: what was drawn for it, and with -o its picture after every stage."""
+    refuse(problems("replay", epoch, seed, batch_size, backend), out)
+    from fastload import recipes  # imports torch, which usage errors need not wait for
+    from fastload.show import batch, files
+    from fastload.show.layout import clean
+
+    made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
+    work = made.sample(sample)
+    (shown,) = made.show(work)
+    if out is not None:
+        files.save(_sheet(made, work, shown), out)
+    result: dict[str, Any] = {**head(made), "step": work.step, "rank": work.rank, "output": out, **shown.as_dict()}
+    title = f"{shown.name}: sample {sample}, class {shown.class_name}, {shown.size[0]}x{shown.size[1]} px"
+    output.emit(result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *map(str, shown.log)]))))
+
+
+def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
+    from fastload.show.layout import Card, Sheet, fitted
+    from fastload.show.stages import stages
+
+    image = made.original(shown.sample)
+    drawn = [record[0] for record in made.records(work, [shown.size])]
+    sizes = f"{shown.size[0]}x{shown.size[1]} px"
+    cards = [Card("original", sizes, (shown.original,), ())]
+    for title, words, picture in stages(made.plan, image, drawn):
+        cards.append(Card(title, f"{picture.height}x{picture.width} px", (fitted(picture, LARGEST),), (words,)))
+    last = f"{shown.image.height}x{shown.image.width} px"
+    cards.append(Card("result", last, (fitted(shown.image, LARGEST),), ("what the model gets, de-normalised",)))
+    name = f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample {shown.sample}"
+    return Sheet("fastload replay", (name, where(made, work.step)), tuple(cards))

@@ -1,0 +1,106 @@
+"""`fastload show`: the exact batch that the loader would give, as a sheet of pictures."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from fastload.cli import output
+from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.show.batch import Epoch, Shown
+    from fastload.show.layout import Sheet
+
+BACKENDS = ("auto", "native", "torch")
+MOST_IMAGES = 256  # of a sheet
+BATCH_SIZE = 16
+LARGEST = 256  # px, longer side of an image on the sheet
+
+Path = Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, or fastload shards.")]
+RecipeName = Annotated[str, typer.Option("--recipe", metavar="NAME|FILE", help="See fastload recipes list.")]
+EpochNumber = Annotated[int, typer.Option("--epoch", metavar="E", help="From 0.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The loader's seed=.")]
+BatchSize = Annotated[int, typer.Option("--batch-size", metavar="N", help="The loader's; it decides which images share a batch.")]
+Backend = Annotated[str, typer.Option("--backend", metavar="|".join(BACKENDS), help="Who makes the batch.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("show")(show)
+
+
+def show(
+    path: Path,
+    out: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html.")],
+    recipe: RecipeName = "hot",
+    epoch: EpochNumber = 0,
+    step: Annotated[int, typer.Option(metavar="B", help="Batch number in the epoch, from 0.")] = 0,
+    rank: Annotated[int, typer.Option(metavar="R", help="0: batches of several ranks are not written yet.")] = 0,
+    seed: Seed = 0,
+    batch_size: BatchSize = BATCH_SIZE,
+    images: Annotated[int, typer.Option(metavar="N", help=f"At most so many of the batch, up to {MOST_IMAGES}.")] = 64,
+    backend: Backend = "auto",
+    json_to: output.JsonTo = None,
+) -> None:
+    """Draw what the model will see: a batch, each image beside its original, with everything that was drawn for it."""
+    found = problems("show", epoch, seed, batch_size, backend)
+    found += [f"show: --step is {step}, want 0 or more"] * (step < 0)
+    found += [f"show: --rank is {rank}, want 0; batches of other ranks are not written yet"] * (rank != 0)
+    found += [f"show: --images is {images}, want 1 to {MOST_IMAGES}"] * (not 1 <= images <= MOST_IMAGES)
+    refuse(found, out)
+    from fastload import recipes  # imports torch, which usage errors need not wait for
+    from fastload.show import batch, files
+    from fastload.show.layout import clean
+
+    made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
+    work = made.step(step)
+    shown = made.show(batch.cut(work, slice(0, images)))
+    facts = {**head(made), "step": step, "rank": rank, "images": len(work)}
+    files.save(_sheet(made, step, len(work), shown), out)
+    few = f"{len(shown)} of the {len(work)}" if len(shown) < len(work) else f"the {len(work)}"
+    said = f"{out}: {few} images of batch {step}, epoch {epoch}, by the {made.backend} backend"
+    output.emit({**facts, "output": out, "samples": [one.as_dict() for one in shown]}, json_to, Text(clean(said)))
+
+
+def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) -> list[str]:
+    """What is wrong with the options that show and replay share."""
+    found = [f"{verb}: --epoch is {epoch}, want 0 to 2**32 - 1"] * (not 0 <= epoch < 1 << 32)
+    found += [f"{verb}: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
+    found += [f"{verb}: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
+    return found + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (backend not in BACKENDS)
+
+
+def refuse(found: list[str], out: str | None) -> None:
+    """Raises UsageError with all problems, those of the output file last."""
+    from fastload.show import files
+
+    found = found + (files.problems(out) if out is not None else [])
+    if found:
+        raise UsageError("\n".join(found))
+
+
+def head(made: "Epoch") -> dict[str, object]:
+    """What a batch depends on, for --json."""
+    run = made.run
+    facts = {"data": run.data, "recipe": run.recipe.name, "seed": run.seed, "epoch": run.epoch}
+    return {**facts, "batch_size": run.batch_size, "backend": made.backend}
+
+
+def where(made: "Epoch", step: int) -> str:
+    run = made.run
+    return f"recipe {run.recipe.name}, epoch {run.epoch}, batch {step} of {run.batch_size} images, seed {run.seed}, backend {made.backend}"
+
+
+def _sheet(made: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet":
+    from fastload.show.layout import Card, Sheet, fitted
+
+    cards = []
+    for one in shown:
+        height, width = one.size
+        about = f"{one.class_name} (label {one.label}), sample {one.sample}, {height}x{width} px"
+        pictures = (one.original, fitted(one.image, LARGEST))
+        cards.append(Card(os.path.basename(one.name), about, pictures, tuple(map(str, one.log))))
+    few = f"; the first {len(shown)} of {count} images" if len(shown) < count else ""
+    notes = (where(made, step), f"Left the original, right what the model gets, de-normalised{few}.")
+    return Sheet(f"fastload show {made.run.data}", notes, tuple(cards))

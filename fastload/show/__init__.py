@@ -1,0 +1,1 @@
+"""What the model will see: the loader's own batches as pictures, with every draw in words."""

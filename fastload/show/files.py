@@ -1,0 +1,53 @@
+"""Writing a sheet: whole or not at all."""
+
+import contextlib
+import io
+import os
+import secrets
+
+from fastload.errors import UsageError
+from fastload.show import page, sheet
+from fastload.show.layout import Sheet
+
+SUFFIXES = (".png", ".html")
+
+
+def problems(where: str) -> list[str]:
+    """Why a sheet cannot be written there, as far as can be seen before it is made."""
+    found, folder = [], os.path.dirname(where) or "."
+    suffix = os.path.splitext(where)[1]
+    if suffix.lower() not in SUFFIXES:
+        found.append(f"{where}: ends in {suffix!r}, want {' or '.join(SUFFIXES)}; give another name to --output")
+    if not os.path.isdir(folder):
+        found.append(f"{where}: folder {folder} does not exist; make it, or give another name to --output")
+    elif os.path.isdir(where):
+        found.append(f"{where}: is a folder; give the name of a file to --output")
+    return found
+
+
+def save(made: Sheet, where: str) -> None:
+    """Write the sheet under a temporary name beside `where`, then rename it. Raises UsageError."""
+    if where.lower().endswith(".png"):
+        data = io.BytesIO()
+        sheet.draw(made).save(data, "PNG")
+        content = data.getvalue()
+    else:
+        content = page.write(made).encode()
+    try:
+        _replace(where, content)
+    except OSError as error:
+        raise UsageError(f"{where}: cannot be written ({error.strerror}); give another file to --output") from error
+
+
+def _replace(where: str, content: bytes) -> None:
+    temporary = os.path.join(os.path.dirname(where), f".fastload-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, where)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,123 @@
+"""Drawn records in words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastload.plan import Step
+from fastload.spec import Stage
+from fastload.transforms import ColOut, RandomErasing, RandomPerspective, RandomResizedCrop, Resize
+from fastload.transforms.geometry import RandomHorizontalFlip, RandomVerticalFlip
+from fastload.transforms.programs import CODES
+from fastload.transforms.warp import IDENTITY, Warp
+
+SHOWN = 12  # dropped rows, dropped columns; the record holds all
+UNITS = {  # of CODES' arguments
+    "ShearX": "{:.3g}", "ShearY": "{:.3g}", "TranslateX": "{:.1f} px", "TranslateY": "{:.1f} px", "Rotate": "{:.1f}°",
+    "Brightness": "{:.2f}", "Color": "{:.2f}", "Contrast": "{:.2f}", "Sharpness": "{:.2f}",
+    "Posterize": "{:.0f} bits", "Solarize": "from {:g}", "SolarizeAdd": "{:.0f}", "Hue": "{:.3f} turns",
+    "GaussianBlur": "{:.2f} px", "GaussianBlurPIL": "{:.2f} px", "Add": "{:.3f}", "Mix": "{:.3f}", "Blend": "{:.3f}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one op did to one sample."""
+
+    number: int  # of the op, from 1
+    op: str
+    stage: str
+    words: str
+    record: Any  # array: the op's parameter record
+
+    def __str__(self) -> str:
+        return f"{self.op}: {self.words}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"number": self.number, "op": self.op, "stage": self.stage, "words": self.words, "record": np.asarray(self.record).tolist()}
+
+
+def lines(steps: tuple[Step, ...], records: list[Any]) -> tuple[Line, ...]:
+    """One line per op that draws or moves pixels, for one sample's records; types and scales are the same for all and left out."""
+    out = []
+    for step, record in zip(steps, records, strict=True):
+        said = words(step, record)
+        if said:
+            out.append(Line(step.number, step.op.name, step.op.stage.name, said, record))
+    return tuple(out)
+
+
+def words(step: Step, record: Any) -> str:
+    """What one record means; empty for ops that have none."""
+    if step.op.stage == Stage.AUGMENT:
+        return ", then ".join(said for said in map(row, np.asarray(record).tolist()) if said) or "nothing"
+    for kind, say in _SAY.items():
+        if isinstance(step.op, kind):
+            return say(step, record)
+    return _window(step, record) if step.op.stage == Stage.CROP else ""
+
+
+def row(values: list[float]) -> str:
+    """One row of a program: op code, argument, filter. Empty for Identity."""
+    name = CODES[int(values[0])]
+    if name == "Identity":
+        return ""
+    if (name, values[1]) == ("Posterize", 1.0):
+        return "Posterize 1 bit"
+    return f"{name} {UNITS[name].format(values[1])}" if name in UNITS else name
+
+
+def _window(step: Step, record: Any) -> str:
+    top, left, height, width = (int(v) for v in record)
+    return f"{height}x{width} px from row {top}, column {left}"
+
+
+def _resized_crop(step: Step, record: Any) -> str:
+    height, width = step.op.size  # type: ignore[attr-defined]  # RandomResizedCrop's
+    return f"{_window(step, record)}, resized to {height}x{width}"
+
+
+def _resize(step: Step, record: Any) -> str:
+    return f"to {int(record[0])}x{int(record[1])} px"
+
+
+def _flip(step: Step, record: Any) -> str:
+    return "mirrored" if int(record[0]) else "not mirrored"
+
+
+def _warp(step: Step, record: Any) -> str:
+    height, width = (int(v) for v in record[8:])
+    if tuple(record[:8]) == IDENTITY:
+        return f"unchanged, {height}x{width} px"
+    count = 8 if isinstance(step.op, RandomPerspective) else 6
+    return f"matrix {' '.join(f'{v:.4g}' for v in record[:count])}, to {height}x{width} px"
+
+
+def _colout(step: Step, record: Any) -> str:
+    height, width = step.spec.height or 0, step.spec.width or 0
+    rows, columns = step.op.kept(height, width)  # type: ignore[attr-defined]  # ColOut's
+    return f"{_kept('rows', height, record[:rows])}; {_kept('columns', width, record[rows : rows + columns])}"
+
+
+def _kept(what: str, side: int, kept: Any) -> str:
+    dropped = np.setdiff1d(np.arange(side), kept)
+    shown = ", ".join(map(str, dropped[:SHOWN])) + f" and {len(dropped) - SHOWN} more" * (len(dropped) > SHOWN)
+    return f"{len(kept)} of {side} {what} kept" + f" (without {shown})" * bool(len(dropped))
+
+
+def _erasing(step: Step, record: Any) -> str:
+    boxes = [_window(step, box[:4]) for box in np.asarray(record).tolist() if box[2] and box[3]]
+    return ", ".join(boxes) or "nothing"
+
+
+_SAY: dict[type, Callable[[Step, Any], str]] = {
+    RandomResizedCrop: _resized_crop,
+    Resize: _resize,
+    RandomHorizontalFlip: _flip,
+    RandomVerticalFlip: _flip,
+    Warp: _warp,
+    ColOut: _colout,
+    RandomErasing: _erasing,
+}

@@ -1,0 +1,217 @@
+"""show and replay: the loader's own pixels, every draw in words, and files that are whole or not there."""
+
+import errno
+import html
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+import fastload
+from fastload import recipes
+from fastload import transforms as T
+from fastload.cli import replay, show
+from fastload.show.batch import Epoch, Run, cut
+from fastload.show.stages import stages
+
+NUMBERS = (T.ToDtype, T.Normalize)  # without them a recipe gives uint8
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """run("show", PATH, …); an error of fastload's is in `.exception`."""
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    show.register(app)
+    replay.register(app)
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def unnormalised(folder: str, recipe: str, epoch: int, seed: int, batch_size: int) -> list[list[np.ndarray]]:
+    """The epoch's batches as pixels [H, W, 3] of each image, from a loader that does not normalise."""
+    ops = [op for op in recipes.load(recipe).ops() if not isinstance(op, NUMBERS)]
+    loader = fastload.DataLoader(fastload.open(folder, ops), batch_size, shuffle=True, seed=seed)
+    loader.set_epoch(epoch)
+    return [list(images.permute(0, 2, 3, 1).numpy()) for images, _ in loader]
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+@pytest.mark.parametrize(("recipe", "epoch", "seed"), [("hot", 0, 0), ("hot", 3, 7), ("mild", 1, 2**64 - 1)])
+def test_a_batch_is_the_loaders_own_pixel_by_pixel(folder, recipe, epoch, seed, backend):
+    wanted = unnormalised(folder, recipe, epoch, seed, 9)
+    made = Epoch(Run(folder, recipes.load(recipe), seed, epoch, 9, backend))
+    assert made.backend == backend
+    for step in (4, 0, 2):  # in any order; the last has 4 images
+        shown = made.show(made.step(step))
+        assert len(shown) == len(wanted[step]) == (4 if step == 4 else 9)
+        for one, pixels in zip(shown, wanted[step], strict=True):
+            np.testing.assert_array_equal(np.asarray(one.image), pixels)
+
+
+def test_samples_are_named_as_the_loader_orders_them(folder):
+    data = fastload.open(folder, list(recipes.load("hot").ops()))
+    made = Epoch(Run(folder, recipes.load("hot"), seed=5, epoch=2, batch_size=16))
+    loader = fastload.DataLoader(data, 16, shuffle=True, seed=5)
+    loader.set_epoch(2)
+    for step, (_, labels) in enumerate(loader):
+        shown = made.show(made.step(step))
+        assert [one.label for one in shown] == labels.tolist()
+        assert [(one.name, one.label) for one in shown] == [data.samples[one.sample] for one in shown]
+        assert [one.class_name for one in shown] == [Path(one.name).parent.name for one in shown]
+
+
+def test_originals_are_small_and_show_the_box(encode, tmp_path):
+    (tmp_path / "data" / "a").mkdir(parents=True)
+    (tmp_path / "data" / "a" / "grey.png").write_bytes(encode(np.full((300, 400, 3), 128, np.uint8), "PNG"))
+    made = Epoch(Run(str(tmp_path / "data"), recipes.load("hot")))
+    (shown,) = made.show(made.step(0))
+    assert (shown.size, shown.original.size) == ((300, 400), (176, 132))  # Pillow's sizes are width, height
+    top, left, height, width = shown.log[0].record * 0.44  # 176 / 400
+    coloured = np.argwhere((np.asarray(shown.original) != 128).any(-1))
+    np.testing.assert_allclose(coloured.min(0), (top, left), atol=1)
+    np.testing.assert_allclose(coloured.max(0) + 1, (top + height, left + width), atol=1.5)
+
+
+@pytest.mark.parametrize("recipe", ["baseline", "mild", "medium", "hot"])
+def test_a_replay_ends_in_what_the_loader_gives(folder, recipe):
+    batches = unnormalised(folder, recipe, 1, 3, 9)
+    made = Epoch(Run(folder, recipes.load(recipe), seed=3, epoch=1, batch_size=9))
+    for step in (0, 4):
+        for number, sample in enumerate(made.step(step).samples.tolist()):
+            work = made.sample(sample)
+            assert (work.step, work.samples.tolist()) == (step, [sample])
+            (shown,) = made.show(work)
+            records = [record[0] for record in made.records(work, [shown.size])]
+            *_, (_, _, last) = stages(made.plan, made.original(sample), records)
+            np.testing.assert_array_equal(np.asarray(shown.image), batches[step][number])
+            np.testing.assert_array_equal(np.asarray(last), batches[step][number])
+
+
+def test_part_of_a_batch_has_the_batchs_draws(folder):
+    made = Epoch(Run(folder, recipes.load("hot")))
+    whole, few = made.show(made.step(1)), made.show(cut(made.step(1), slice(0, 3)))
+    assert [str(line) for one in few for line in one.log] == [str(line) for one in whole[:3] for line in one.log]
+
+
+def test_mixing_programs_are_replayed_from_their_start(folder):
+    """AugMix's rows look back to the image before the program."""
+    ops = (T.RandomResizedCrop((24, 31)), T.RandomApply([T.AugMix(), T.ColorJitter(0.4, hue=0.2)], p=1.0), T.ToImage())
+    made = Epoch(Run(folder, replace(recipes.load("hot"), train=ops), batch_size=3))
+    for sample in range(3):
+        (shown,) = made.show(work := made.sample(sample))
+        records = [record[0] for record in made.records(work, [shown.size])]
+        *_, (_, _, last) = stages(made.plan, made.original(sample), records)
+        np.testing.assert_array_equal(np.asarray(last), np.asarray(shown.image))
+
+
+def test_show_writes_a_picture_of_every_image(run, folder, tmp_path):
+    done = run("show", folder, "-o", str(tmp_path / "sheet.png"), "--epoch", "2", "--step", "2", "--json", str(tmp_path / "facts"))
+    assert done.exception is None
+    assert done.stdout == f"{tmp_path}/sheet.png: the 8 images of batch 2, epoch 2, by the native backend\n"
+    facts = json.loads((tmp_path / "facts").read_text())
+    assert (facts["epoch"], facts["step"], facts["batch_size"], facts["images"], len(facts["samples"])) == (2, 2, 16, 8, 8)
+    assert [line["op"] for line in facts["samples"][0]["log"]] == ["RandomResizedCrop", "RandomHorizontalFlip", "RandAugment", "ColOut"]
+    made = Epoch(Run(folder, recipes.load("hot"), epoch=2))
+    with Image.open(tmp_path / "sheet.png") as drawn:
+        pixels = np.asarray(drawn.convert("RGB"))
+    for one in made.show(made.step(2)):
+        assert holds(pixels, np.asarray(one.image))
+    assert sorted(os.listdir(tmp_path)) == ["facts", "sheet.png"]
+
+
+def holds(sheet_pixels: np.ndarray, part: np.ndarray) -> bool:
+    """Whether `part` lies somewhere in the sheet, pixel by pixel."""
+    height, width = part.shape[:2]
+    corner = (sheet_pixels[: -height + 1, : -width + 1] == part[0, 0]).all(-1) & (
+        sheet_pixels[height - 1 :, width - 1 :] == part[-1, -1]
+    ).all(-1)
+    return any((sheet_pixels[y : y + height, x : x + width] == part).all() for y, x in np.argwhere(corner))
+
+
+def test_html_stands_alone_and_escapes_names(run, make_image, encode, tmp_path):
+    name = "<script>alert('&') .jpg"
+    (tmp_path / "data" / "<b>").mkdir(parents=True)
+    (tmp_path / "data" / "<b>" / name).write_bytes(encode(make_image(40, 60, 1)))
+    done = run("show", str(tmp_path / "data"), "-o", str(tmp_path / "sheet.HTML"))
+    assert done.exception is None
+    text = (tmp_path / "sheet.HTML").read_text()
+    assert text.count('src="data:image/png;base64,') == text.count("<img ") == 2
+    assert [found for found in ("<script", "<b>", "http://", "https://", "<link") if found in text] == []
+    assert html.escape(name) in text
+
+
+def test_replay_says_and_draws_every_stage(run, folder, tmp_path):
+    out = str(tmp_path / "one.html")
+    done = run("replay", folder, "--sample", "17", "--epoch", "3", "-o", out, "--json", "-")
+    assert done.exception is None
+    facts = json.loads(done.stdout)
+    assert (facts["sample"], facts["class"], facts["epoch"], facts["output"]) == (17, "class1", 3, out)
+    text = Path(out).read_text()
+    titles = [part.split("</h2>")[0] for part in text.split("<h2>")[1:]]
+    assert titles == ["original", "RandomResizedCrop", "RandomHorizontalFlip", "RandAugment", "ColOut", "result"]
+    assert all(html.escape(line["words"]) in text for line in facts["log"])
+    plain = run("replay", folder, "--sample", "17", "--epoch", "3")
+    assert plain.stdout.splitlines()[2:] == [f"{line['op']}: {line['words']}" for line in facts["log"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["show", "DATA", "-o", "OUT/a.png", "--recipe", "spicy"],
+         "recipe: 'spicy' is unknown (want baseline, mild, medium, hot or a .toml file); see fastload recipes list"),
+        (["show", "OUT", "-o", "OUT/a.png"], "OUT: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
+        (["show", "DATA", "-o", "OUT/a.jpg"], "OUT/a.jpg: ends in '.jpg', want .png or .html; give another name to --output"),
+        (["show", "DATA", "-o", "OUT/no/a.png"], "OUT/no/a.png: folder OUT/no does not exist; make it, or give another name to --output"),
+        (["show", "DATA", "-o", "OUT/a.png", "--step", "3"], "show: --step is 3, want 0 to 2 (40 images in batches of 16)"),
+        (["show", "DATA", "-o", "OUT/a.png", "--epoch", "4294967296"], "show: --epoch is 4294967296, want 0 to 2**32 - 1"),
+        (["show", "DATA", "-o", "OUT/a", "--epoch", "-1", "--rank", "1", "--step", "-2", "--images", "0", "--batch-size", "0",
+          "--seed", "-1", "--backend", "dali"],
+         ("show: --epoch is -1, want 0 to 2**32 - 1\nshow: --seed is -1, want 0 to 2**64 - 1\nshow: --batch-size is 0, want 1 or more\n"
+         "show: --backend is 'dali', want auto or native or torch\nshow: --step is -2, want 0 or more\n"
+         "show: --rank is 1, want 0; batches of other ranks are not written yet\nshow: --images is 0, want 1 to 256\n"
+         "OUT/a: ends in '', want .png or .html; give another name to --output")),
+        (["replay", "DATA", "--sample", "40"], "replay: --sample is 40, want 0 to 39 (DATA has 40 images)"),
+        (["replay", "DATA", "--sample", "-1"], "replay: --sample is -1, want 0 to 39 (DATA has 40 images)"),
+        (["replay", "DATA", "--sample", "0", "--epoch", "-1"], "replay: --epoch is -1, want 0 to 2**32 - 1"),
+        (["replay", "DATA", "--sample", "0", "-o", "OUT/a.gif"],
+         "OUT/a.gif: ends in '.gif', want .png or .html; give another name to --output"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_one_line_each_and_nothing_written(run, folder, tmp_path, arguments, text):
+    (tmp_path / "out").mkdir()
+
+    def filled(words: str) -> str:
+        return words.replace("DATA", folder).replace("OUT", str(tmp_path / "out"))
+
+    done = run(*map(filled, arguments))
+    assert isinstance(done.exception, fastload.FastloadError)
+    assert str(done.exception) == filled(text)
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_a_bad_image_is_named(run, bad_folder, tmp_path):
+    data = bad_folder({"torn.jpg": b"\xff\xd8\xff"})
+    done = run("show", data, "-o", str(tmp_path / "a.png"))
+    assert isinstance(done.exception, fastload.FastloadError)
+    assert str(done.exception).startswith(f"{data}/a/torn.jpg, sample 1: ")
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_a_write_that_fails_leaves_the_old_sheet(run, folder, tmp_path, monkeypatch):
+    out = tmp_path / "out" / "a.png"
+    out.parent.mkdir()
+    out.write_bytes(b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = run("show", folder, "-o", str(out), "--images", "1")
+    assert str(done.exception) == f"{out}: cannot be written (No space left on device); give another file to --output"
+    assert {path.name: path.read_bytes() for path in out.parent.iterdir()} == {"a.png": b"old"}
