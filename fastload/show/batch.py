@@ -68,7 +68,7 @@ class Epoch:
 
     def works(self) -> Iterator[Work]:
         self.loader.set_epoch(self.run.epoch)
-        return self.loader._works(self.run.seed, self.run.epoch)
+        return self.loader._works(self.plan, self.run.seed, self.run.epoch)
 
     def step(self, step: int) -> Work:
         """Batch number `step`. Raises UsageError."""
