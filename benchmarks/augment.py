@@ -173,7 +173,8 @@ def paths(data: str, cores: list[int], repetitions: int, common: dict[str, Any],
         job.run(job.prepare(data, shards, job.Options()))
         settings = loader.Settings(workers=(1,), outputs=PATHS, size=PATH_SIDE, repetitions=repetitions)
         specs = list(loader.specs(settings, data, shards, cores))
-        runs = {loader.key(spec): stack.enter_context(loader.child(spec)) for spec in specs}
+        caches = {loader.key(spec): os.path.join(scratch, f"cache of {loader.key(spec)}") for spec in specs}
+        runs = {loader.key(spec): stack.enter_context(loader.child(spec, caches[loader.key(spec)])) for spec in specs}
         for epoch in runs.values():
             epoch()  # dropped
             on_done()

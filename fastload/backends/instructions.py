@@ -21,21 +21,36 @@ INSTRUCTION = {name: number for number, name in enumerate(_native.INSTRUCTIONS)}
 SAMPLING = np.zeros(max(FILTERS.values()) + 1)  # from PIL's numbers to the kernels'
 SAMPLING[[FILTERS["nearest"], FILTERS["bilinear"], FILTERS["bicubic"]]] = 0, 1, 2
 MOST = 1e6  # of a factor: from here on, every difference of two values leaves 0..255
+AFFINE = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
+
+# By op code (programs.CODES): the instruction; whether its argument is cut to a whole number, and how large it may be; and what
+# arguments are made of it: FIXED + argument * TIMES. PIL's affine coefficients take an output px to an input px.
+NUMBERS = np.array([INSTRUCTION["Affine" if name in AFFINE else "BoxBlur" if name == "GaussianBlurPIL" else name] for name in CODES])
+WHOLE = np.isin(CODES, ("Posterize", "SolarizeAdd"))
+LIMIT = np.where(np.isin(CODES, ENHANCE), MOST, np.inf)
+FIXED, TIMES = np.zeros((len(CODES), WIDTH - ARGUMENTS)), np.zeros((len(CODES), WIDTH - ARGUMENTS))
+TIMES[:, 0] = 1.0
+for _name, _place, _times in (("ShearX", 1, 1.0), ("ShearY", 3, 1.0), ("TranslateX", 2, -1.0), ("TranslateY", 5, -1.0)):
+    FIXED[CODE[_name], [0, 4]] = 1.0
+    TIMES[CODE[_name], [0, _place]] = 0.0, _times
+FIXED[CODE["SolarizeAdd"], 1] = HALF
 
 
 def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:
     """Instructions float64 [N, rows, 13] of programs [N, rows, 3] of `op`, which is not made of ops; sizes int32 [N, 2], px."""
-    codes = program[..., 0].astype(np.int64)
-    mixes = (codes >= CODE["Add"]).any(axis=1)
-    out = np.zeros((*codes.shape, WIDTH))
-    out[..., NUMBER], out[..., FILL], out[..., ARGUMENTS] = NUMBERS[codes], op.colour(), program[..., 1]
-    for code in np.flatnonzero(np.bincount(codes.ravel(), minlength=len(CODES))).tolist():
-        if make := MAKERS.get(CODES[code]):
-            at = np.nonzero(codes == code)
+    codes, argument = program[..., 0].astype(np.int64), program[..., 1]
+    argument = np.where(WHOLE[codes], np.trunc(argument), np.clip(argument, -LIMIT[codes], LIMIT[codes]))
+    out = np.empty((*codes.shape, WIDTH))
+    out[..., NUMBER], out[..., FILL] = NUMBERS[codes], op.colour()
+    out[..., FILTER] = SAMPLING[program[..., 2].astype(np.int64)]
+    out[..., ARGUMENTS:] = FIXED[codes] + argument[..., None] * TIMES[codes]
+    for code, make in MAKERS.items():
+        at = np.nonzero(codes == code)
+        if len(at[0]):
             rows = out[at]
-            rows[:, FILTER] = SAMPLING[program[at][:, 2].astype(np.int64)]
-            make(op, program[at][:, 1], sizes[at[0]].astype(np.float64), rows)
+            make(op, argument[at], sizes[at[0]].astype(np.float64), rows)
             out[at] = rows
+    mixes = (codes >= CODE["Add"]).any(axis=1)
     return joined([switched("Start", mixes)[:, None], out]) if mixes.any() else out
 
 
@@ -60,24 +75,8 @@ def joined(parts: list[Floats]) -> Any:
 
 
 # Each completes the rows [K, 13] of one code; arguments [K] and sizes [K, 2] are theirs.
-def _shear_x(op: Program, factor: Floats, sizes: Floats, rows: Floats) -> None:
-    _affine(rows, 1.0, factor, 0.0, 0.0, 1.0, 0.0)
-
-
-def _shear_y(op: Program, factor: Floats, sizes: Floats, rows: Floats) -> None:
-    _affine(rows, 1.0, 0.0, 0.0, factor, 1.0, 0.0)
-
-
-def _translate_x(op: Program, px: Floats, sizes: Floats, rows: Floats) -> None:
-    _affine(rows, 1.0, 0.0, -px, 0.0, 1.0, 0.0)
-
-
-def _translate_y(op: Program, px: Floats, sizes: Floats, rows: Floats) -> None:
-    _affine(rows, 1.0, 0.0, 0.0, 0.0, 1.0, -px)
-
-
-def _affine(rows: Floats, *coefficients: Any) -> None:
-    for place, value in enumerate(coefficients):
+def _arguments(rows: Floats, *values: Any) -> None:
+    for place, value in enumerate(values):
         rows[:, ARGUMENTS + place] = value
 
 
@@ -91,7 +90,7 @@ def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
         np.array([round(function(angle), 15) for angle in turned]) for function in (math.cos, math.sin, lambda angle: -math.sin(angle))
     )
     x, y = width / 2, height / 2
-    _affine(rows, cos, sin, cos * -x + sin * -y + 0.0 + x, minus_sin, cos, minus_sin * -x + cos * -y + 0.0 + y)
+    _arguments(rows, cos, sin, cos * -x + sin * -y + 0.0 + x, minus_sin, cos, minus_sin * -x + cos * -y + 0.0 + y)
     square = height == width
     for angle, possible, exact in (
         (0.0, True, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), (180.0, True, (-1.0, 0.0, width, 0.0, -1.0, height)),
@@ -100,22 +99,10 @@ def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
         at = (degrees == angle) & possible
         if at.any():
             turns = np.zeros_like(rows)
-            _affine(turns, *exact)
+            _arguments(turns, *exact)
             turns[:, :ARGUMENTS] = rows[:, :ARGUMENTS]
             turns[:, FILTER] = 0  # pixels only change places
             rows[at] = turns[at]
-
-
-def _enhance(op: Program, factor: Floats, sizes: Floats, rows: Floats) -> None:
-    rows[:, ARGUMENTS] = np.clip(factor, -MOST, MOST)
-
-
-def _posterize(op: Program, bits: Floats, sizes: Floats, rows: Floats) -> None:
-    rows[:, ARGUMENTS] = np.trunc(bits)
-
-
-def _solarize_add(op: Program, add: Floats, sizes: Floats, rows: Floats) -> None:
-    rows[:, ARGUMENTS], rows[:, ARGUMENTS + 1] = np.trunc(add), HALF
 
 
 def _hue(op: Program, turns: Floats, sizes: Floats, rows: Floats) -> None:
@@ -125,7 +112,7 @@ def _hue(op: Program, turns: Floats, sizes: Floats, rows: Floats) -> None:
 def _gaussian_blur(op: Program, sigma: Floats, sizes: Floats, rows: Floats) -> None:
     width, height = getattr(op, "kernel_size", (1, 1))
     sigma = np.clip(sigma, 1e-6, MOST)  # no other weights beyond
-    _affine(rows, width, height, sigma, sigma)
+    _arguments(rows, width, height, sigma, sigma)
 
 
 def _gaussian_blur_pil(op: Program, sigma: Floats, sizes: Floats, rows: Floats) -> None:
@@ -133,14 +120,12 @@ def _gaussian_blur_pil(op: Program, sigma: Floats, sizes: Floats, rows: Floats) 
     variance = sigma.astype(np.float32) * sigma.astype(np.float32) / np.float32(3)
     whole = np.floor((np.sqrt(12.0 * variance.astype(np.float64) + 1.0).astype(np.float32) - 1.0) / 2.0).astype(np.float32)
     part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance) / (6 * (variance - (whole + 1) * (whole + 1)))
-    _affine(rows, whole + part, whole + part, 3.0)
+    _arguments(rows, whole + part, whole + part, 3.0)
 
 
-MAKERS: dict[str, Callable[[Program, Floats, Floats, Floats], None]] = {
-    "ShearX": _shear_x, "ShearY": _shear_y, "TranslateX": _translate_x, "TranslateY": _translate_y, "Rotate": _rotate,
-    **dict.fromkeys(ENHANCE, _enhance), "Posterize": _posterize, "SolarizeAdd": _solarize_add, "Hue": _hue,
-    "GaussianBlur": _gaussian_blur, "GaussianBlurPIL": _gaussian_blur_pil,
-}  # fmt: skip
-AFFINE = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
-RENAMED = dict.fromkeys(AFFINE, "Affine") | {"GaussianBlurPIL": "BoxBlur"}
-NUMBERS = np.array([INSTRUCTION.get(RENAMED.get(name, name), 0) for name in CODE])
+MAKERS: dict[int, Callable[[Program, Floats, Floats, Floats], None]] = {
+    CODE["Rotate"]: _rotate,
+    CODE["Hue"]: _hue,
+    CODE["GaussianBlur"]: _gaussian_blur,
+    CODE["GaussianBlurPIL"]: _gaussian_blur_pil,
+}

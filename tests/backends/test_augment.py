@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFilter
 
 from fastload import _native
 from fastload.backends import augment, instructions
@@ -58,3 +58,15 @@ def test_steps_stand_one_after_the_other():
     got = instructions.joined(augment.fold(steps[1:], records, sizes))
     assert got.shape == (4, 3, 13)
     assert got[..., 0].tolist() == [[_native.INSTRUCTIONS.index("Equalize")] * 3] * 4
+
+
+def test_blurs_by_boxes_are_pillows(make_image):
+    """Up to where the boxes grow by a whole pixel, and beside it: sqrt(12 * sigma^2 / 3 + 1) is odd at sqrt(2), sqrt(6), …"""
+    image = make_image(19, 31, 3)
+    edges = [(k * (k + 1)) ** 0.5 for k in range(1, 6)]
+    sigmas = [0.0, 0.1, 0.5, 1.0, 2.0, 7.7, 40.0, *(edge * (1 + step) for edge in edges for step in (-1e-7, 0.0, 1e-7, 1e-3))]
+    program = rows([[CODE["GaussianBlurPIL"]]], np.array(sigmas)[:, None])
+    found = instructions.of_program(RandAugment(), program, np.full((len(sigmas), 2), (19, 31), np.int32))
+    for sigma, steps in zip(sigmas, found, strict=True):
+        want = Image.fromarray(image).filter(ImageFilter.GaussianBlur(sigma))
+        np.testing.assert_array_equal(_native.augment(image, steps), np.asarray(want), err_msg=str(sigma))
