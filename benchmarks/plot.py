@@ -11,6 +11,7 @@ from fastload.errors import UsageError
 
 COLOURS = ("#9aa0a6", "#1f77b4", "#2ca02c", "#d62728")  # the reference is grey
 MOST_COLUMNS = 4  # standing bars of a panel: more names do not fit below
+MOST_PANELS = 6  # side by side
 
 
 def draw(rows: Sequence[Row], where: Path) -> list[Path]:
@@ -28,7 +29,8 @@ def draw(rows: Sequence[Row], where: Path) -> list[Path]:
     panels: dict[str, list[Row]] = {}
     for r in rows:
         panels.setdefault("\n".join(f"{name} {r.settings.get(name)}" for name in names), []).append(r)
-    figure = (_columns if max(map(len, panels.values())) <= MOST_COLUMNS else _lines)(plt, panels)
+    standing = max(map(len, panels.values())) <= MOST_COLUMNS and len(panels) <= MOST_PANELS
+    figure = (_columns if standing else _lines)(plt, panels)
     figure.text(0.01, 0.01, footnote(rows), fontsize=5, wrap=True)
     paths = [where.with_suffix(end) for end in (".png", ".svg")]
     for path in paths:
