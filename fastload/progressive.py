@@ -1,5 +1,6 @@
 """Progressive resizing: the image size as a function of (epoch, step), and a pipeline's ops at another size."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,7 @@ WHERE = "size_schedule"
 
 
 @dataclass(frozen=True)
-class SizeSchedule:
+class SizeSchedule(ABC):
     """What the side of an image is, batch by batch. Stateless, so that it needs no resuming."""
 
     mode = "decode"  # the images are decoded to the size; see ProgressiveResize for the others
@@ -27,12 +28,12 @@ class SizeSchedule:
         """Everything that is wrong with the arguments: "what (got, want)"."""
         return []
 
+    @abstractmethod
     def size(self, full: int, epoch: int, step: int = 0, steps: int = 0) -> Any:
         """Side in px of batch `step` of `epoch`, both from 0.
 
         full: the side that the pipeline gives, px; steps: batches in an epoch.
         """
-        raise NotImplementedError
 
     def known(self, full: int) -> tuple[Any, ...]:
         """Sizes that will come: all of them or at least the smallest and the largest, where they are known."""

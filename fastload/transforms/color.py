@@ -1,5 +1,6 @@
 """AUGMENT: colour, lookup and blur ops, each a program of one row or a few. Names, defaults and arithmetic are torchvision v2's."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +70,7 @@ class ColorJitter(Program):
 
 
 @dataclass(frozen=True)
-class _Maybe(Program):
+class _Maybe(Program, ABC):
     """One row with probability p."""
 
     def problems(self, spec: Spec) -> list[str]:
@@ -87,8 +88,9 @@ class _Maybe(Program):
         name, argument = self._row()
         return Params(where(u < self._p, rows(CODE[name], np.full((len(sizes), 1), argument))), sizes)
 
+    @abstractmethod
     def _row(self) -> tuple[str, float]:
-        raise NotImplementedError
+        """Op and argument."""
 
 
 @dataclass(frozen=True)
