@@ -39,15 +39,6 @@ struct Work {
   cpu::Target target;
 };
 
-struct Discard final : jpeg::BlockSink {
-  explicit Discard(int mcu_blocks) : mcu_blocks(mcu_blocks) {}
-  bool take(int, int, int count, int16_t* blocks) override {
-    jpeg::clear_blocks(blocks, count * mcu_blocks);
-    return true;
-  }
-  int mcu_blocks;
-};
-
 // As decode_region begins; no pixels.
 std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Region& region, Worker& worker) {
   const jpeg::Frame& frame = worker.frame;
@@ -55,7 +46,7 @@ std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Re
   if (work.route == Route::kHeaders) return {};
   const jpeg::Tiles2d tiles = jpeg::tiles_of(frame, region);
   jpeg::Scan scan(work.bytes, frame, &index, tiles, worker.jpeg, work.target);
-  Discard discard(frame.mcu_blocks);
+  jpeg::Discard discard(frame.mcu_blocks);
   if (work.route == Route::kEntropy) return scan.decode(tiles.top, tiles.bottom, discard);
   jpeg::Planes planes(frame, tiles, tiles.bottom - tiles.top, worker.jpeg.planes, work.target);
   planes.begin_strip(tiles.top);

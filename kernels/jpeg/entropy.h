@@ -41,6 +41,19 @@ inline void clear_blocks(int16_t* blocks, int count) {
   for (int b = 0; b < count; ++b) std::fill_n(blocks + b * kBlockStep, kBlockValues, int16_t{0});
 }
 
+// For who wants the places, not the pixels.
+class Discard final : public BlockSink {
+ public:
+  explicit Discard(int mcu_blocks) : mcu_blocks_(mcu_blocks) {}
+  bool take(int, int, int count, int16_t* blocks) override {
+    clear_blocks(blocks, count * mcu_blocks_);
+    return true;
+  }
+
+ private:
+  const int mcu_blocks_;
+};
+
 enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
 
 // The blocks that are being decoded.

@@ -11,18 +11,6 @@ namespace {
 
 using Checkpoint = SeekNotes::Checkpoint;
 
-class Discard final : public BlockSink {
- public:
-  explicit Discard(int mcu_blocks) : mcu_blocks_(mcu_blocks) {}
-  bool take(int, int, int count, int16_t* blocks) override {
-    clear_blocks(blocks, count * mcu_blocks_);
-    return true;
-  }
-
- private:
-  int mcu_blocks_;
-};
-
 // What lengths count from, and how wide the packed numbers are.
 struct Ranges {
   uint64_t least_length = 0;
