@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastload import progressive, transforms
+    from fastload.batches import PixelBatchSampler
     from fastload.dataset import Dataset
     from fastload.errors import (
         BackendError,
@@ -33,6 +34,7 @@ __all__ = [
     "Dataset",
     "FastloadError",
     "PipelineError",
+    "PixelBatchSampler",
     "ProgressiveResize",
     "SampleError",
     "ShuffleSampler",
@@ -48,6 +50,7 @@ __all__ = [
 _HOMES = {
     "DataLoader": "loader",
     "Dataset": "dataset",
+    "PixelBatchSampler": "batches",
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "samplers",
     "accelerate": "loader",

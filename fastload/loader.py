@@ -12,6 +12,7 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
 
 from fastload import _native, backends, lowering, progressive, rng
+from fastload.batches import PixelBatchSampler
 from fastload.dataset import Dataset, place
 from fastload.engine import NativeEngine, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
@@ -219,7 +220,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     def _works(self, plan: Any, seed: int, epoch: int) -> Iterator[Work]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
         length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
-        seen = None if _unique(self.sampler, length) and type(self.batch_sampler) is BatchSampler else np.zeros(length, np.int64)
+        seen = None if _unique(self.batch_sampler, length) else np.zeros(length, np.int64)
         for step, indices in enumerate(self._index_sampler):
             samples = np.array([place(index, length) for index in indices], np.int64)
             yield Work(samples, _occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
@@ -243,7 +244,9 @@ def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: 
 
 
 def _unique(sampler: Any, length: int) -> bool:
-    """Whether the sampler is known to give each sample at most once."""
+    """Whether the sampler, or batch sampler, is known to give each sample at most once."""
+    if type(sampler) in (BatchSampler, PixelBatchSampler):
+        return _unique(sampler.sampler, length)
     if type(sampler) is RandomSampler:
         return not sampler.replacement and sampler.num_samples <= length
     return type(sampler) in (SequentialSampler, ShuffleSampler, DistributedSampler)

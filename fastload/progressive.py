@@ -134,9 +134,10 @@ class Ramp(SizeSchedule):
 
 @dataclass(frozen=True)
 class PerEpoch(SizeSchedule):
-    """One size per epoch, px; the last stays."""
+    """One size per epoch, px; the last stays. mode: as ProgressiveResize has it."""
 
     sizes: tuple[int, ...]
+    mode: str = "decode"
 
     def problems(self) -> list[str]:
         if not self.sizes:

@@ -1,5 +1,6 @@
 """Batches of any loader as an endless stream, and how many images are in one."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -7,6 +8,7 @@ import torch
 import torch.utils.data
 
 from fastload.errors import UsageError
+from fastload.measure import rate
 
 
 class Feed:
@@ -30,6 +32,21 @@ class Feed:
         """Throw away what was made while nobody took it, so that the next batch has its true cost."""
         for _ in range(self.depth + 1):
             self.take()
+
+
+def alone(feed: Feed, seconds: float) -> float:
+    """Images/s of a loader that takes turns with others, over `seconds`."""
+    feed.drain()
+    images = 0
+
+    def take() -> int:
+        nonlocal images
+        images = images_in(feed.take())
+        return images
+
+    found = rate(take, seconds)
+    time.sleep(feed.depth * images / found)  # while it fills up again, the next in turn would lack the cores
+    return found
 
 
 def depth(loader: Any) -> int:

@@ -14,19 +14,21 @@ from fastload.loader import DataLoader
 from fastload.machine import usable_cores
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
-from fastload.profiler import machine, remedies, stages
+from fastload.profiler import machine, remedies, sizes, stages
 from fastload.profiler.batches import Endless
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import Alternative
 from fastload.profiler.report import Report, Setting, StepFacts
 from fastload.profiler.steps import EmulatedStep, ResNetStep
 from fastload.profiler.verdict import GPU, decide
+from fastload.progressive import PerEpoch
 from fastload.recipes import Recipe
 
 REPLAY = 0.06  # share of the budget for replaying stages
 GPU_BATCH = 256  # per GPU, as the recipes train
 # With an emulated step a batch costs the same per image whatever its size; small ones let short runs hold many.
 SMALL_BATCH = {"native": 64, "torch": 16}  # at most; the torch backend is the slower one
+SIZE_STEP_S = 0.5  # of a real step at another size
 STEP_S = 0.05  # s, about the longest emulated step
 
 
@@ -74,12 +76,12 @@ def _batch(job: Job, backend: str) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _loader(job: Job, pipeline: Pipeline, backend: str) -> DataLoader:
+def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | None = None) -> DataLoader:
     dataset = Dataset(pipeline)
     device = job.device if job.device == "cuda" else None
     return DataLoader(
         dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0, drop_last=True,
-        backend=backend, device=device, pin_memory=job.rate is None, seek_index="use",
+        backend=backend, device=device, pin_memory=job.rate is None, seek_index="use", size_schedule=schedule,
     )  # fmt: skip
 
 
@@ -92,6 +94,7 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
     found = plan(pipeline)
     if not costs:
         costs, how = stages.replay(found, REPLAY * job.seconds), stages.REPLAYED
+    by_size = _by_size(job, pipeline, backend, step, budget, on_done)
     setting = Setting(
         job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job, backend),
         found.out.height, found.out.width, job.device,
@@ -99,8 +102,25 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
     facts = StepFacts(step.kind, job.rate, job.rate_note)
     return Report(
         decide(rungs, costs), rungs, facts, setting, machine.facts(), 0.0, costs, how,
-        not_included=left_out(job.recipe), not_measured=not_measured(step.kind),
+        not_included=left_out(job.recipe), not_measured=not_measured(step.kind), sizes=by_size,
     )  # fmt: skip
+
+
+def _by_size(
+    job: Job, pipeline: Pipeline, backend: str, step: EmulatedStep | ResNetStep, budget: Budget, on_done: Callable[[], None]
+) -> tuple[sizes.AtSize, ...]:
+    """Step and loader at the sizes that the recipe's training goes through; empty where there is only one."""
+    resizing, epochs = job.recipe.training.progressive_resizing, job.recipe.size_per_epoch()
+    if resizing is None or len(set(epochs)) < 2:
+        return ()
+
+    def make(size: int) -> DataLoader:
+        return _loader(job, pipeline, backend, PerEpoch((size,), resizing.mode))
+
+    def step_rate(size: int, batch: Any) -> float:
+        return step.rate_at(size / epochs[-1], batch, SIZE_STEP_S)
+
+    return sizes.measure(sizes.chosen(epochs), make, step_rate, budget, on_done)
 
 
 def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
@@ -116,9 +136,8 @@ def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, b
 
 def left_out(recipe: Recipe) -> tuple[str, ...]:
     """Parts of the recipe that a profile does not run, in words."""
-    training, sizes = recipe.training, recipe.sizes()
+    training = recipe.training
     parts = {
-        f"progressive resizing (measured at {sizes[-1]} px only; training goes through {sizes[0]} to {sizes[-1]} px)": len(sizes) > 1,
         f"MixUp (alpha {training.mixup.alpha:g})" if training.mixup else "": training.mixup,
         f"SAM (two gradients every {training.sam.interval} steps)" if training.sam else "": training.sam,
         "EMA": training.ema,

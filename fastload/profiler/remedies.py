@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from fastload import backends
 from fastload.errors import FastloadError
-from fastload.measure import Interval, Sample, interleaved, rate, ratio
+from fastload.measure import Interval, Sample, interleaved, ratio
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
-from fastload.profiler.batches import Feed, images_in
+from fastload.profiler.batches import Feed, alone
 from fastload.profiler.ladder import Budget
 from fastload.spec import Stage
 from fastload.transforms import ColOut, Op
@@ -98,10 +99,6 @@ def price(
 
 
 def _price(candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]) -> Priced:
-    found = interleaved({"loader": lambda: _rate(other, seconds), "now": lambda: _rate(now, seconds)}, REPLICATES, on_done)
-    return Priced(candidate, **found)
-
-
-def _rate(feed: Feed, seconds: float) -> float:
-    feed.drain()
-    return rate(lambda: images_in(feed.take()), seconds)
+    return Priced(
+        candidate, **interleaved({"loader": partial(alone, other, seconds), "now": partial(alone, now, seconds)}, REPLICATES, on_done)
+    )

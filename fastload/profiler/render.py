@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fastload.profiler import verdict as v
+from fastload.profiler.sizes import stall
 
 if TYPE_CHECKING:
     from fastload.profiler.remedies import Priced
@@ -22,7 +23,7 @@ NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is
 
 def lines(report: Report) -> list[str]:
     """The report's lines, without styles."""
-    parts = [_verdict(report), _rates(report), _stages(report), _remedies(report), _fine_print(report)]
+    parts = [_verdict(report), _rates(report), _stages(report), _sizes(report), _remedies(report), _fine_print(report)]
     out: list[str] = []
     for part in filter(None, parts):
         out += ([""] if out else []) + part
@@ -110,6 +111,18 @@ def _stage_row(report: Report, stage: v.StageCost, total: float) -> tuple[str, .
         stage.name, f"{1e3 * stage.cpu_s:.3f}", f"{100 * share:.0f} %", f"{1e3 * stage.blocked_s:.3f}",
         f"{float(f'{limit:.3g}'):,.0f}", "█" * round(BAR * share),
     )  # fmt: skip
+
+
+def _sizes(report: Report) -> list[str]:
+    if not report.sizes:
+        return []
+    rows = []
+    for at in report.sizes:
+        rates = (f"{images:,.0f}" for images in (at.step, at.loader.median, at.training))
+        rows.append((f"{at.size} px", f"{100 * at.share:.0f} %", *rates, f"{100 * at.stall:.0f} %"))
+    out = _columns(("size", "of the epochs", "step images/s", "loader images/s", "training at best", "GPU waits"), rows)
+    how = " (step: computed from its rate at full size, the same cost per pixel)" if report.step.kind == "emulated" else ""
+    return [*out, f"Over all epochs the GPU waits {100 * stall(report.sizes):.0f} % of the time, at best{how}."]
 
 
 def _remedies(report: Report) -> list[str]:

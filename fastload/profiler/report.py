@@ -6,6 +6,7 @@ from typing import Any
 from fastload.measure import Interval
 from fastload.profiler import render
 from fastload.profiler.remedies import Priced
+from fastload.profiler.sizes import AtSize
 from fastload.profiler.verdict import Rungs, StageCost, Verdict, overlap
 
 SCHEMA = "fastload.profile/1"
@@ -49,6 +50,7 @@ class Report:
     remedies: tuple[Priced, ...] = ()
     not_included: tuple[str, ...] = ()  # parts of the recipe that were not run
     not_measured: tuple[str, ...] = ()
+    sizes: tuple[AtSize, ...] = ()  # of a size schedule, ascending; the rungs are of the full size
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))
@@ -76,6 +78,7 @@ class Report:
             },
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
+            "sizes": [_size(at) for at in self.sizes] or None,
             "remedies": [_remedy(priced, self.rungs.step.median) for priced in self.remedies] or None,
             "not_included": list(self.not_included),
             "not_measured": list(self.not_measured),
@@ -109,6 +112,17 @@ def _stage(stage: StageCost) -> dict[str, Any]:
         "wall_us_per_img": stage.wall_s * 1e6,
         "cpu_us_per_img": stage.cpu_s * 1e6,
         "blocked_us_per_img": stage.blocked_s * 1e6,
+    }
+
+
+def _size(at: AtSize) -> dict[str, Any]:
+    return {
+        "size_px": at.size,
+        "epochs_share": at.share,
+        "loader_img_per_s": list(at.loader.values),
+        "step_img_per_s": at.step,
+        "training_at_best_img_per_s": at.training,
+        "stall_at_best_share": at.stall,
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from fastload.errors import BackendError
+from fastload.measure import rate
 from fastload.profiler.batches import images_in
 
 LEAD = 0.05  # s that the host may run ahead of the emulated GPU: about one real batch of 256, whatever the batch here
@@ -28,6 +29,10 @@ class EmulatedStep:
 
     def to_device(self, batch: Any) -> Any:
         return batch
+
+    def rate_at(self, scale: float, batch: Any, seconds: float) -> float:
+        """Images/s for sides `scale` times as long: a step is taken to cost as much per pixel at every size."""
+        return self.rate / scale**2
 
     def settle(self) -> float:
         """When the GPU will have done everything: exact without waiting, however late the host wakes up."""
@@ -73,6 +78,17 @@ class ResNetStep:
         images, labels = batch
         images = images.to(self.device, non_blocking=True).contiguous(memory_format=torch.channels_last)
         return images, labels.to(self.device, non_blocking=True)
+
+    def rate_at(self, scale: float, batch: Any, seconds: float) -> float:
+        """Images/s, measured over `seconds` with `batch`, whose sides are `scale` times as long as at full size."""
+        resident = self.to_device(batch)
+
+        def once() -> int:
+            self(resident)
+            return images_in(batch)
+
+        once(), once()  # the first steps choose kernels and take memory
+        return rate(once, seconds, self.settle)
 
     def settle(self) -> float:
         return synchronise()

@@ -160,8 +160,10 @@ class Recipe:
         return place(self.ops(train))[1]
 
     def sizes(self) -> tuple[int, ...]:
-        """Sides in px that training goes through, epoch by epoch without repeats; one where the size is fixed."""
+        """Sides in px that training goes through, ascending; one where the size is fixed."""
+        return tuple(sorted(set(self.size_per_epoch())))
+
+    def size_per_epoch(self) -> tuple[int, ...]:
+        """Side of the images in px, for each epoch."""
         side, resizing, epochs = self.spec().width or 0, self.training.progressive_resizing, self.training.epochs
-        if resizing is None:
-            return (side,)
-        return tuple(sorted({resizing.size(side, epoch / epochs) for epoch in range(epochs)}))
+        return tuple(resizing.size(side, epoch / epochs) if resizing else side for epoch in range(epochs))

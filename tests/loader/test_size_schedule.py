@@ -228,3 +228,15 @@ def test_erasing_before_the_batch_shrinks_is_not_native(folder):
         in loader.explain()
     )
     assert next(iter(loader))[0].shape == (8, 3, 16, 16)
+
+
+def test_smaller_images_come_in_larger_batches(folder):
+    sizes = [20, 40]
+    batches = fastload.PixelBatchSampler(fastload.ShuffleSampler(40, seed=5), sizes, 40, 7, multiple=1)
+    found = fastload.DataLoader(fastload.open(folder, EVAL), batch_sampler=batches, num_workers=2, seed=5, size_schedule=sizes)
+    first, second = epochs(found, 2)
+    assert [tuple(images.shape) for images, _ in first] == [(28, 3, 20, 20), (12, 3, 20, 20)]
+    assert [tuple(images.shape) for images, _ in second] == [(7, 3, 40, 40)] * 5 + [(5, 3, 40, 40)]
+    order = list(fastload.ShuffleSampler(40, seed=5))
+    labels = found.dataset.pipeline.source.labels
+    assert torch.cat([of_batch for _, of_batch in first]).tolist() == labels[order].tolist()

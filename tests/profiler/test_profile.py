@@ -38,7 +38,13 @@ def test_the_torch_backends_stages_are_replayed(run, photos):
     assert found["setting"]["backend"] == "torch"
     assert [stage["name"] for stage in found["stages"]] == ["read", "decode", "draw", "crop", "augment", "store"]
     assert found["step"]["note"].startswith("ESTIMATE for one H200")
-    assert found["not_included"][0] == "progressive resizing (measured at 167 px only; training goes through 99 to 167 px)"
+    assert found["not_included"][0] == "MixUp (alpha 0.25)"
+    assert [at["size_px"] for at in found["sizes"]] == [99, 124, 144, 167]
+    assert sum(at["epochs_share"] for at in found["sizes"]) == pytest.approx(1)
+    assert [len(at["loader_img_per_s"]) for at in found["sizes"]] == [3] * 4
+    full = found["sizes"][-1]
+    assert full["step_img_per_s"] == found["step"]["assumed_img_per_s"]  # and smaller images cost the GPU less
+    assert found["sizes"][0]["step_img_per_s"] == pytest.approx(full["step_img_per_s"] * (167 / 99) ** 2)
 
 
 def test_all_backends_are_measured_even_if_nothing_limits(run, photos):

@@ -6,6 +6,7 @@ from fastload.measure import Sample
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.render import MAX_LINES
 from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.sizes import AtSize
 from fastload.profiler.verdict import Rungs, StageCost, decide
 
 STAGES = (StageCost("read", 0.0004, 0.0001), StageCost("decode", 0.0021, 0.002), StageCost("store", 0.0009, 0.0009))
@@ -23,6 +24,7 @@ def priced(name: str, rate: float) -> Priced:
 REPORT = Report(
     decide(SLOW, STAGES), SLOW, StepFacts("emulated", 3000.0, "ESTIMATE for one X"), SETTING, MACHINE, 12.4, STAGES, "made up",
     (priced("backend native", 1500.0), priced("backend other", 300.0)), ("MixUp (alpha 0.25)", "EMA"), ("cold page cache",),
+    (AtSize(96, 0.25, Sample((700.0,) * 3), 9000.0), AtSize(167, 0.75, Sample((600.0,) * 3), 3000.0)),
 )  # fmt: skip
 
 TEXT = """\
@@ -43,6 +45,11 @@ decode          2.000    67 %        0.100            1,000   ██████
 store           0.900    30 %        0.000            2,220   ██████
 Stages: made up.
 At 3 ms of CPU per image, 3,000 images/s take 9.0 such cores (computed).
+
+size     of the epochs   step images/s   loader images/s   training at best   GPU waits
+96 px             25 %           9,000               700                700        92 %
+167 px            75 %           3,000               600                600        80 %
+Over all epochs the GPU waits 83 % of the time, at best (step: computed from its rate at full size, the same cost per pixel).
 
 WHAT WOULD HELP (measured)           loader images/s   training at best   cost
 backend native               1,500 (2.5x [2.5, 2.5])              1,500   none: the same ops
@@ -86,6 +93,12 @@ stages.wall_us_per_img
 stages.cpu_us_per_img
 stages.blocked_us_per_img
 stages_how
+sizes.size_px
+sizes.epochs_share
+sizes.loader_img_per_s
+sizes.step_img_per_s
+sizes.training_at_best_img_per_s
+sizes.stall_at_best_share
 remedies.name
 remedies.backend
 remedies.cost
@@ -141,7 +154,7 @@ def test_the_json_has_these_keys_and_no_others():
 
 
 def test_what_was_not_measured_is_null():
-    document = replace(REPORT, stages=(), stages_how="", remedies=(), setting=Setting()).to_json()
-    assert (document["stages"], document["stages_how"], document["remedies"]) == (None, None, None)
+    document = replace(REPORT, stages=(), stages_how="", remedies=(), sizes=(), setting=Setting()).to_json()
+    assert [document[key] for key in ("stages", "stages_how", "remedies", "sizes")] == [None] * 4
     assert document["setting"]["workers"] is None
     assert REPORT.to_json()["remedies"][0]["verified_training_img_per_s"] is None
