@@ -202,6 +202,7 @@ class Pool:
         checksum: NDArray[np.uint64] | None,
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         collect: tuple[Collector, NDArray[np.int64], NDArray[np.int64]] | None = None,
+        raw: NDArray[np.int32] | None = None,
     ) -> Job:
         """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is XXH3 of the bytes.
 
@@ -209,6 +210,8 @@ class Pool:
         What cannot be read or does not fit its sample is passed over: an index only saves time.
         collect: where new indexes go, of samples that have none or one that was refused, and [N] their rows there (-1: not
         wanted) and the bytes of the file that is known to have none (0: nothing is known).
+        raw: [N, 2], height and width in px of the samples that are uint8 [height, width, 3] as they lie there, 0 and 0 for the
+        others. Of these only the rows under the crop are read, in `run`.
         """
 
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:

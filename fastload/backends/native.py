@@ -88,7 +88,8 @@ class Runner:
     def begin(self, pool: _native.Pool, work: Work, seek: View) -> _native.Job:
         """Start reading. seek: the epoch's seek indexes."""
         source, samples = self.plan.source, work.samples
-        return pool.fetch(source.files, *source.locate(samples)[:4], seek.locate(samples), seek.collect(samples))
+        place = source.locate(samples)
+        return pool.fetch(source.files, *place[:4], seek.locate(samples), seek.collect(samples), place.raw)
 
     def draw(self, job: _native.Job, work: Work) -> Drawn:
         """Wait for the samples' sizes, then draw their records."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from fastload.cli import beton
 from fastload.cli.output import JsonTo, emit, log, meter, table
 from fastload.errors import UsageError
 
@@ -25,8 +26,8 @@ def register(app: typer.Typer) -> None:
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), or converted shards.")],
-    target: Annotated[str, typer.Argument(metavar="DST", help="New or empty folder for the shards.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file.")],
+    target: Annotated[str, typer.Argument(metavar="DST", help="New or empty folder for the shards, or NAME.beton.")],
     workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
     shard_size: Annotated[str, typer.Option(metavar="BYTES", help="Largest shard, like 256M or 1G.")] = "256M",
     shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Shuffle the samples once; good for sequential readers.")] = None,
@@ -36,10 +37,19 @@ def convert(
     no_seek: Annotated[bool, typer.Option("--no-seek", help="Build no seek index: smaller, but crops decode more.")] = False,
     transcode: Annotated[bool, typer.Option("--transcode", help=TRANSCODE)] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the data set in DST.")] = False,
+    mode: Annotated[str, typer.Option(metavar="keep|raw", help="For DST.beton: keep JPEGs' bytes, or store all as pixels.")] = "keep",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")] = False,
     json_to: JsonTo = None,
 ) -> None:
-    """Convert a data set to WebDataset tar shards with an index. Image bytes are kept as they are, unless --transcode is given."""
+    """Convert a data set to WebDataset tar shards with an index, or to one file for FFCV if DST ends with .beton.
+
+    Image bytes are kept as they are, unless --transcode is given.
+    """
+    if target.lower().endswith(".beton"):
+        beton.refuse(**{"--shard-size": shard_size != "256M", "--shuffle": shuffle is not None, "--transcode": transcode})
+        how: dict[str, Any] = {"workers": workers, "on_error": on_error, "check": check, "overwrite": overwrite}
+        beton.convert(source, target, mode=mode, dry_run=dry_run, json_to=json_to, **how)
+        return
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
 
     options = _options(

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def index(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), or converted shards.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file.")],
     seek_step: SeekStep = 8,
     workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
     json_to: JsonTo = None,

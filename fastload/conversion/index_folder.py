@@ -4,13 +4,13 @@ import contextlib
 import mmap
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fastload import _native
 from fastload.conversion import seek_writer, target, workers
-from fastload.conversion.readers import FolderReader
+from fastload.conversion.readers import Reader
 from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
 from fastload.sources import arrow, seek, seek_merge
@@ -21,12 +21,12 @@ TASK = 64  # files that one worker indexes at once
 ROUND = 256  # tasks between two writes: their indexes are held in memory, to be written in the order of the files
 
 
-def write(reader: FolderReader, folder: str, step: int, count: int, advance: Advance) -> Totals:
-    """Index all samples into `folder`; on any error the files there stay as they were. Raises OSError."""
+def write(reader: Reader, names: Sequence[str], folder: str, step: int, count: int, advance: Advance) -> Totals:
+    """Index all samples, which are known by `names`, into `folder`; on any error the files there stay as they were. Raises OSError."""
     try:
         size, reasons = _write_data(reader, _temporary(folder, seek.DATA), step, count, advance)
         total = seek.HEADER.size + int(size.sum())
-        index = _index(reader, size, total, _file_hash(_temporary(folder, seek.DATA)))
+        index = _index(reader, names, size, total, _file_hash(_temporary(folder, seek.DATA)))
         target.write(_temporary(folder, seek.SUM), arrow.sum_line(_native.xxh3(index)))
         target.write(_temporary(folder, seek.INDEX), index)
         _commit(folder)
@@ -42,7 +42,7 @@ def _temporary(folder: str, name: str) -> str:
     return os.path.join(folder, seek_merge.temporary(name))
 
 
-def _write_data(reader: FolderReader, path: str, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
+def _write_data(reader: Reader, path: str, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
     """All indexes, one after another: their sizes [N], bytes, and why there is none."""
     sizes: list[int] = []
     reasons: Counter[str] = Counter()
@@ -57,7 +57,7 @@ def _write_data(reader: FolderReader, path: str, step: int, count: int, advance:
     return np.array(sizes, np.int64), reasons
 
 
-def _built(reader: FolderReader, step: int, count: int, advance: Advance) -> Iterator[Builder]:
+def _built(reader: Reader, step: int, count: int, advance: Advance) -> Iterator[Builder]:
     """The indexes of TASK files at a time, in their order."""
     total = len(reader.sizes)
 
@@ -78,9 +78,9 @@ def _file_hash(path: str) -> int:
         return _native.xxh3(data)
 
 
-def _index(reader: FolderReader, size: Longs, total: int, checksum: int) -> memoryview:
+def _index(reader: Reader, known: Sequence[str], size: Longs, total: int, checksum: int) -> memoryview:
     """Content of the file that says whose the indexes are. total, checksum: of the file with the indexes."""
-    names = [os.fsencode(name) for name in seek.names(reader.source.paths, reader.source.where)]
+    names = [os.fsencode(name) for name in known]
     offset = np.where(size > 0, seek.HEADER.size + np.cumsum(size) - size, 0)
     rows = Rows(names, np.maximum(reader.sizes, 0), offset, size, np.full(len(names), seek_merge.DATA))
     return seek_merge.encode(rows, total, checksum, {})

@@ -8,16 +8,18 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion import index_folder, index_writer, seek_writer, shards_writer, target, workers
-from fastload.conversion.readers import FolderReader, ShardsReader, file_sizes
+from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
 from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.machine import usable_cores
-from fastload.sources import FileSource, open_source, seek
+from fastload.sources import FileSource, beton, open_source, seek
 from fastload.sources.arrow import import_arrow
+from fastload.sources.beton import BetonSource
 from fastload.sources.shards import Shard, ShardSource
 
+Readable = FolderReader | ShardsReader | BetonReader
 PATIENCE = 10.0  # s to wait for a loader that adds to the same cache
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -26,14 +28,14 @@ READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 class Summary:
     """What was indexed."""
 
-    kind: str  # "shards" or "folder"
+    kind: str  # "shards", "folder" or "file" (FFCV's)
     where: str  # the folder that holds the indexes
     samples: int
     bytes: int  # of the images
     seek: seek_writer.Totals
 
 
-def prepare(where: str) -> FolderReader | ShardsReader:
+def prepare(where: str) -> Readable:
     """What is to be indexed. Raises SourceError, ConversionError."""
     import_arrow(where, ConversionError, "a seek index needs")
     source = open_source(where)
@@ -41,11 +43,16 @@ def prepare(where: str) -> FolderReader | ShardsReader:
         return ShardsReader(source, (), source.index.columns["size"].all())
     if isinstance(source, FileSource):
         return FolderReader(source, (), file_sizes(source.paths))
-    raise SourceError(f"{where}: cannot be indexed (got {type(source).__name__}); give a folder of classes or shards")
+    if isinstance(source, BetonSource):
+        return BetonReader(source, (), source.locate(np.arange(len(source), dtype=np.int64)).size, pngs=False)
+    raise SourceError(f"{where}: cannot be indexed (got {type(source).__name__}); give a folder of classes, shards or an FFCV file")
 
 
 def run(
-    reader: FolderReader | ShardsReader, step: int = seek_writer.STEP, count: int | None = None, advance: Advance = workers.ignore
+    reader: Readable,
+    step: int = seek_writer.STEP,
+    count: int | None = None,
+    advance: Advance = workers.ignore,
 ) -> Summary:
     """Build every index anew and put them in place at once. step: MCUs per entry, 0: rows only. Raises ConversionError."""
     seek_writer.check_step(step)
@@ -53,8 +60,9 @@ def run(
     if isinstance(reader, ShardsReader):
         return _shards(reader, step, count, advance)
     root = os.path.expanduser(reader.source.where)
+    beside = beton.seek_folder(root) if isinstance(reader, BetonReader) else root
     try:
-        return _folder(reader, root, step, count, advance)
+        return _folder(reader, beside, step, count, advance)
     except ConversionError as error:
         if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in READ_ONLY:
             raise
@@ -62,16 +70,21 @@ def run(
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        text = f"{folder}: cannot be made ({error.strerror}), and {root} cannot be written; set XDG_CACHE_HOME to a folder that can"
+        text = f"{folder}: cannot be made ({error.strerror}), and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can"
         raise ConversionError(text) from error
     return _folder(reader, folder, step, count, advance)
 
 
-def _folder(reader: FolderReader, folder: str, step: int, count: int, advance: Advance) -> Summary:
-    needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(path) for path in reader.source.paths)
-    with target.translated(folder, needed), target.locked(folder, PATIENCE):
-        totals = index_folder.write(reader, folder, step, count, advance)
-    return Summary("folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
+def _folder(reader: FolderReader | BetonReader, folder: str, step: int, count: int, advance: Advance) -> Summary:
+    one_file, source = isinstance(reader, BetonReader), reader.source
+    names = beton.sample_names(len(source)) if isinstance(source, BetonSource) else seek.names(source.paths, source.where)
+    needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(name) for name in names)
+    with target.translated(folder, needed):
+        if one_file:
+            os.makedirs(folder, exist_ok=True)
+        with target.locked(folder, PATIENCE):
+            totals = index_folder.write(reader, names, folder, step, count, advance)
+    return Summary("file" if one_file else "folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
 
 
 def _shards(reader: ShardsReader, step: int, count: int, advance: Advance) -> Summary:

@@ -97,7 +97,7 @@ def _seek_of_shards(source: ShardSource) -> dict[str, Any]:
 
 
 def _seek_of_folder(source: FileSource, sizes: Longs) -> dict[str, Any]:
-    found = seek.find(source.paths, source.where)
+    found = seek.find_beside(source.paths, source.where)
     if found.seek is None:
         return {"warnings": list(map(str, found.problems))}
     fits = (found.seek.size > 0) & (found.seek.file_size == sizes)

@@ -1,6 +1,7 @@
 """What a conversion reads: any source, with a key and a size for each sample."""
 
 import errno
+import io
 import os
 import re
 import stat
@@ -9,18 +10,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from PIL import Image
 
 from fastload import _native
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
-from fastload.sources import FileSource, Source, open_source
+from fastload.sources import FileSource, Source, open_source, read
+from fastload.sources.beton import BetonSource
 from fastload.sources.shards import ShardSource
-from fastload.spec import Longs
+from fastload.spec import Longs, Pixels
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")  # how Python shows bytes of a file name that are not UTF-8
 SKIPPED = re.compile(r"__[^/]*__/")  # WebDataset takes such members for metadata and skips them
 LARGEST = 1 << 30  # bytes of one encoded image; more is a mistake, and would have to be held in memory
+PNG_MORE = 4096  # bytes that a PNG may be larger than its pixels and 1/64 of them
 SPECIAL = -1  # the size of a pipe or a device
 FATAL = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # not the sample's fault: the machine has run out of something
 
@@ -95,6 +99,50 @@ class ShardsReader:
         return data
 
 
+@dataclass(frozen=True, eq=False)
+class BetonReader:
+    """Images of an FFCV file: JPEGs as they are, raw ones as PNG, which keeps their pixels. sizes: of those at most.
+
+    pngs: False where only JPEGs are of interest; raw images are then without a byte.
+    """
+
+    source: BetonSource
+    keys: Sequence[str]
+    sizes: Longs
+    pngs: bool = True
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def read(self, sample: int) -> bytes:
+        try:
+            pixels = self.source.pixels(sample)
+            data = read(self.source, sample) if pixels is None else _png(pixels) if self.pngs else b""
+        except OSError as error:
+            if error.errno in FATAL:
+                raise
+            raise BadSampleError(f"cannot be read ({error}); restore the file") from error
+        return data
+
+
+def beton_reader(source: BetonSource) -> BetonReader:
+    """Raises SourceError where the labels are no class numbers."""
+    if not source.classes:
+        low, high = int(source.labels.min()), int(source.labels.max())
+        raise SourceError(f"{source.where}: field {source.fields[1]!r} holds no class numbers (got {low} to {high}); give another field")
+    everything = np.arange(len(source), dtype=np.int64)
+    place = source.locate(everything)
+    raw = place.raw[:, 0] > 0 if place.raw is not None else np.zeros(len(source), np.bool_)
+    keys = [f"{label:04d}/{sample:08d}" for sample, label in enumerate(source.labels.tolist())]
+    return BetonReader(source, keys, place.size + np.where(raw, place.size // 64 + PNG_MORE, 0))
+
+
+def _png(pixels: Pixels) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "png", compress_level=1)
+    return out.getvalue()
+
+
 def open_reader(path: str) -> Reader:
     """What lies at `path`, ready to be converted. Raises SourceError."""
     source = open_source(path)
@@ -105,7 +153,9 @@ def open_reader(path: str) -> Reader:
     if isinstance(source, ShardSource):
         keys = [key for batch in source.index.batches for key in batch.column("key").to_pylist()]
         return ShardsReader(source, keys, source.index.columns["size"].all())
-    raise SourceError(f"{path}: cannot be converted (got {type(source).__name__}, want a folder of classes or shards); give one of these")
+    if isinstance(source, BetonSource):
+        return beton_reader(source)
+    raise SourceError(f"{path}: cannot be converted (got {type(source).__name__}, want a folder of classes, shards or FFCV's); give these")
 
 
 def file_sizes(paths: Sequence[str]) -> Longs:

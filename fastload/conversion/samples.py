@@ -39,7 +39,7 @@ def examine(data: bytes, *, check: bool) -> Facts:
         return facts
     if facts.format == "unknown":
         raise BadSampleError("is no image that Pillow knows; mend or remove the file")
-    if not _decodes_natively(data, facts.format):
+    if not (facts.format.startswith("jpeg") and decodes_natively(data)):
         try:
             pil.decode(data)
         except PILLOW_ERRORS as error:
@@ -59,9 +59,8 @@ def headers(data: bytes) -> Facts:
         return Facts(height, width, format)
 
 
-def _decodes_natively(data: bytes, format: str) -> bool:
-    if not format.startswith("jpeg"):
-        return False
+def decodes_natively(data: bytes) -> bool:
+    """Whether libjpeg-turbo decodes this JPEG to RGB without a complaint."""
     try:
         _native.decode(data)
     except (ValueError, RuntimeError, MemoryError):

@@ -100,7 +100,7 @@ def verify_folder(reader: FolderReader, count: int, advance: Advance) -> Report:
 
 def seek_damages(reader: FolderReader) -> list[Damage]:
     """What is wrong with the seek indexes that lie beside a folder or in the cache."""
-    found = seek.find(reader.source.paths, reader.source.where)
+    found = seek.find_beside(reader.source.paths, reader.source.where)
     problems = [Damage(problem.path, 0, 0, None, problem.what) for problem in found.problems]
     if found.seek is None:
         return problems

@@ -34,6 +34,7 @@ class Location(NamedTuple):
     size: Longs  # bytes; -1 reads to the end of the file
     checksum: NDArray[np.uint64] | None  # XXH3 of the bytes, where known
     seek: Seek | None = None
+    raw: NDArray[np.int32] | None = None  # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
 
 
 class Source(Protocol):

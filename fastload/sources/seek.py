@@ -73,19 +73,25 @@ class Found(NamedTuple):
 
 def attach(paths: Sequence[str], root: str) -> FolderSeek | None:
     """The seek indexes of the images `paths` below `root`, or None. Never raises for what lies on the disk."""
-    return find(paths, root).seek
+    return find_beside(paths, root).seek
 
 
-def find(paths: Sequence[str], root: str) -> Found:
+def find_beside(paths: Sequence[str], root: str) -> Found:
     """`attach`, with the reasons why something was left aside: the folder's own first, then the user's cache."""
-    root, problems = os.path.expanduser(root), list[Problem]()
-    for folder in (root, cache_folder(root)):
+    root = os.path.expanduser(root)
+    return find(names(paths, root), (root, cache_folder(root)))
+
+
+def find(relative: Sequence[str], folders: Sequence[str]) -> Found:
+    """The seek indexes of samples with these names, from the first folder that has them."""
+    problems = list[Problem]()
+    for folder in folders:
         path = os.path.join(folder, INDEX)
         if not os.path.lexists(path):
             continue
         try:
             stored = read(folder)
-            fitting = stored.fit(names(paths, root))
+            fitting = stored.fit(relative)
         except SourceError as error:
             problems.append(_problem(folder, str(error)))
         else:

@@ -67,9 +67,28 @@ std::shared_ptr<Collector> place_new(const nb::tuple& collect, std::vector<Sampl
   return collector;
 }
 
+// int32 [N, 2]: height and width of the samples that are raw pixels; 0, 0 for the others.
+void place_raw(const Input& raw, bool checked_bytes, std::vector<Sample>& samples) {
+  const auto count = static_cast<int64_t>(samples.size());
+  const int32_t* sizes = checked<int32_t>("Pool.fetch: raw", raw, {count, 2});
+  for (int64_t n = 0; n < count; ++n) {
+    const int64_t height = sizes[2 * n], width = sizes[2 * n + 1];
+    if (height == 0 && width == 0) continue;
+    const std::string where = item("Pool.fetch", "raw", n), got = std::to_string(height) + "x" + std::to_string(width);
+    if (checked_bytes) refuse(where, "checksum", "one", "none: raw pixels are read in part");
+    if (height < 1 || width < 1 || height > kMaxPixels / width)
+      refuse(where, "size", got, "1.." + std::to_string(kMaxPixels) + " px");
+    if (samples[n].place.size != height * width * kChannels)
+      refuse(where, "bytes", std::to_string(samples[n].place.size) + " for " + got + " px",
+             std::to_string(height * width * kChannels));
+    samples[n].raw_height = static_cast<int>(height);
+    samples[n].raw_width = static_cast<int>(width);
+  }
+}
+
 PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size,
             const std::optional<Input>& checksum, const std::optional<nb::tuple>& seek,
-            const std::optional<nb::tuple>& collect) {
+            const std::optional<nb::tuple>& collect, const std::optional<Input>& raw) {
   const std::vector<Place> where = places("Pool.fetch", files, file, offset, size);
   const auto count = static_cast<int64_t>(where.size());
   const uint64_t* sums = checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
@@ -80,6 +99,7 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
   }
   Origin origin{files.files, nullptr, sums != nullptr, nullptr};
   if (seek) origin.seek = place_seek(*seek, samples);
+  if (raw) place_raw(*raw, sums != nullptr, samples);
   if (collect) origin.collector = place_new(*collect, samples);
   return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}};
 }
@@ -126,7 +146,8 @@ void bind_pool(nb::module_& m) {
           "threads"_a)
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
-           "checksum"_a.noconvert().none(), "seek"_a = nb::none(), "collect"_a = nb::none())
+           "checksum"_a.noconvert().none(), "seek"_a = nb::none(), "collect"_a = nb::none(),
+           "raw"_a.noconvert() = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
       .def("stats", &stats)
       .def("ways", &ways);

@@ -54,12 +54,34 @@ void look(Sample& sample, bool check) {
   end(sample, header.status, std::move(header.why));
 }
 
+// Nothing is read yet: only the rows under the crop will be.
+void look_raw(Sample& sample, const Origin& origin) {
+  sample.rows = origin.files.get();
+  sample.height = sample.raw_height;
+  sample.width = sample.raw_width;
+  end(sample, kOk, {});
+}
+
+// The region of an image of raw rows: whole rows are read, since they lie together.
+Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
+  const int64_t line = int64_t{sample.width} * kChannels;
+  const Place rows{sample.place.file, sample.place.offset + region.top * line, region.height * line};
+  uint8_t* data = nullptr;
+  sample.rows->read(rows, [&](int64_t size) { return data = scratch.reserve(size + kPadding); });
+  const Image all{data, region.height, sample.width, line, true};
+  return all.part({0, region.left, region.height, region.width});
+}
+
 // The plan's source pixels: cut from what the caller gave, or decoded. False: the sample is not OK any more.
 bool source(Sample& sample, int scale, Worker& worker, Image& image) {
   const Region& region = worker.plan.source;
   if (region.empty()) return true;
   if (sample.pixels.data != nullptr) {
     image = sample.pixels.part(region);
+    return true;
+  }
+  if (sample.rows != nullptr) {
+    image = raw_rows(sample, region, worker.decoded);
     return true;
   }
   jpeg::Decoded decoded = decode_jpeg(sample, region, scale, worker);
@@ -103,6 +125,7 @@ void make(Sample& sample, const Steps& steps, const Output& output, Worker& work
 
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
   try {
+    if (sample.raw_height > 0) return look_raw(sample, origin);
     Stopwatch watch(worker.stats);
     sample.encoded = read(*origin.files, sample.place, buffers);
     look(sample, origin.check);
@@ -120,6 +143,8 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
 void run(Sample& sample, const Steps& steps, const Output& output, Worker& worker) noexcept {
   try {
     make(sample, steps, output, worker);
+  } catch (const FileError& error) {
+    end(sample, kFailed, "cannot be read (" + error.why + ")");  // raw rows
   } catch (const std::bad_alloc&) {
     end(sample, kFailed, "out of memory");
   } catch (const std::exception& error) {

@@ -22,6 +22,7 @@ struct Sample {
   Place place;
   uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
   Place seek_place;       // of its seek index; size 0: it has none
+  int raw_height = 0, raw_width = 0;  // px; the bytes are uint8 [height, width, 3], not encoded. 0: they are encoded
   int64_t row = -1;       // of the collector of new indexes
   int64_t no_index = 0;   // bytes of the file that is known to have none; 0: nothing is known
 
@@ -29,6 +30,7 @@ struct Sample {
   Buffer seek;
   std::optional<uint64_t> hash;    // XXH3 of the bytes, once someone has asked for it
   Collector* collector = nullptr;  // of the origin; null: new indexes are not wanted
+  const Files* rows = nullptr;     // where raw rows are read from, when they are needed
   Image pixels;                    // given by the caller; then the bytes are not decoded
   int pixels_scale = 1;            // they are the image at 1/pixels_scale of its size
   Status status = kFailed;

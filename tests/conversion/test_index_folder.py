@@ -42,7 +42,7 @@ def want(paths, step=8):
 
 
 def problems(folder):
-    return [str(problem) for problem in seek.find(open_source(folder).paths, str(folder)).problems]
+    return [str(problem) for problem in seek.find_beside(open_source(folder).paths, str(folder)).problems]
 
 
 @pytest.mark.parametrize("step", [0, 8])
@@ -187,7 +187,7 @@ def test_signed_mutations_never_crash(small):
                 changed[at : at + 8] = draw.choice((0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1)).to_bytes(8, "little")
         path.write_bytes(changed)
         (small / "fastload.seek.arrow.xxh3").write_bytes(arrow.sum_line(_native.xxh3(bytes(changed))))
-        found = seek.find(paths, str(small))
+        found = seek.find_beside(paths, str(small))
         if found.seek is not None:
             opened += 1
             blobs(found.seek, 7)

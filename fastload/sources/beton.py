@@ -1,0 +1,106 @@
+"""FFCV files as a source: one field with images, one with integer labels."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fastload import _native
+from fastload.errors import SourceError
+from fastload.sources import beton_file, seek
+from fastload.sources.base import Location, SeekFile
+from fastload.sources.beton_file import RAW, BetonFile
+from fastload.spec import Longs, Pixels
+
+MOST_CLASSES = 1 << 20  # numbers above are no class numbers
+Fields = tuple[str, str]  # names of the image's and the label's field
+
+
+@dataclass(frozen=True, eq=False)
+class BetonSource:
+    """A `Source`; pickling keeps the path only, and the other process opens it again."""
+
+    where: str
+    file: BetonFile
+    image: int  # number of the field
+    label: int
+    sum: int  # XXH3 of the rows
+    seek: SeekFile | None = None
+
+    def __len__(self) -> int:
+        return len(self.file)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return reopen, (self.where, self.fields, self.sum)
+
+    @property
+    def fields(self) -> Fields:
+        return self.file.names[self.image], self.file.names[self.label]
+
+    @cached_property
+    def labels(self) -> Longs:
+        return np.ascontiguousarray(self.file.column(self.label), np.int64)
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """FFCV keeps no names: numbers as text; empty where the labels are no class numbers."""
+        low, high = int(self.labels.min()), int(self.labels.max())
+        return tuple(map(str, range(high + 1))) if low >= 0 and high < MOST_CLASSES else ()
+
+    @cached_property
+    def files(self) -> _native.Files:
+        return _native.Files([self.where], keep_open=True)
+
+    def locate(self, samples: Longs) -> Location:
+        cells = self.file.column(self.image)[samples]
+        size = self.file.size_at(cells["data_ptr"])
+        raw = np.where(cells["mode"] == RAW, (cells["height"], cells["width"]), 0).T.astype(np.int32)
+        indexes = self.seek.locate(samples) if self.seek else None
+        return Location(np.zeros_like(samples), cells["data_ptr"].astype(np.int64), size, None, indexes, np.ascontiguousarray(raw))
+
+    def pixels(self, sample: int) -> Pixels | None:
+        """uint8 [H, W, 3] of an image that is stored raw; None for a JPEG."""
+        raw = self.file.column(self.image)[sample]["mode"] == RAW
+        return self.file.value(self.fields[0], sample) if raw else None
+
+    def name(self, sample: int) -> str:
+        return f"{self.where}[{sample}]"
+
+
+def load(where: str, fields: Fields | None = None) -> BetonSource:
+    """The file at `where`. fields: None takes the first field of images and the first of integers. Raises SourceError."""
+    file = beton_file.read(where)
+    image, label = (_find(file, kind, place, fields) for place, kind in enumerate(("image", "int")))
+    folders = [folder for folder in (seek_folder(where), seek.cache_folder(where)) if os.path.isdir(folder)]
+    found = seek.find(sample_names(len(file)), folders).seek if folders else None
+    return BetonSource(where, file, image, label, _native.xxh3(file.rows.tobytes()), found)
+
+
+def reopen(where: str, fields: Fields, checksum: int) -> BetonSource:
+    """`load` in another process; raises SourceError if the file was replaced meanwhile."""
+    source = load(where, fields)
+    if source.sum != checksum:
+        raise SourceError(f"{where}: was replaced while in use (rows {source.sum:016x}, want {checksum:016x}); open it again")
+    return source
+
+
+def seek_folder(where: str) -> str:
+    """Where the seek indexes of a file lie: beside it."""
+    return os.fspath(where) + ".seek"
+
+
+def sample_names(count: int) -> list[str]:
+    """What seek indexes know the samples by: their numbers."""
+    return [str(sample) for sample in range(count)]
+
+
+def _find(file: BetonFile, kind: str, place: int, fields: Fields | None) -> int:
+    """The number of the field to take."""
+    wanted = fields[place] if fields else None
+    for number, field in enumerate(file.fields):
+        if field.kind == kind and wanted in (None, field.name):
+            return number
+    has = ", ".join(f"{field.name!r} ({field.kind})" for field in file.fields)
+    what = f"no {kind} field" + (f" {wanted!r}" if wanted else "")
+    raise SourceError(f"{file.where}: has {what} (has {has}); name the fields with images and labels: fields=(IMAGE, LABEL)")
