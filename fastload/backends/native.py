@@ -43,6 +43,7 @@ class Drawn(NamedTuple):
     """The records of a batch, as `_native.Job.run` takes them."""
 
     crops: Any
+    filters: Any  # one for all, or one each
     programs: Any
     rows: Any
     columns: Any
@@ -105,13 +106,15 @@ class Runner:
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
-        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
+        filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
+        drawn = self.filter if filters is None else filters
+        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
         job.run(
-            drawn.crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
+            drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
             drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
         )  # fmt: skip
 

@@ -128,7 +128,7 @@ class Epoch:
         """Mark the box that RandomResizedCrop keeps, where it comes first."""
         if not self.plan.steps or not isinstance(self.plan.steps[0].op, RandomResizedCrop):
             return
-        top, left, height, width = (int(v) for v in mine[0])
+        top, left, height, width = (int(v) for v in mine[0][:4])
         y, x = small.height / size[0], small.width / size[1]
         corners = (left * x, top * y, max(left * x, (left + width) * x - 1), max(top * y, (top + height) * y - 1))
         ImageDraw.Draw(small).rectangle(corners, outline=BOX, width=2)
