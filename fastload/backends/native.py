@@ -12,7 +12,8 @@ from fastload import _native
 from fastload.backends import augment, crop, instructions, store
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
-from fastload.sources.collect import View
+from fastload.sources import raw_pixels
+from fastload.sources.seek_views import View
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
 
@@ -140,7 +141,8 @@ class Runner:
         for place in foreign:
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
-                pixels = np.asarray(pil.decode(job.payload(place), scale))
+                pixels = raw_pixels(self.plan.source, int(work.samples[place]))
+                pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
             except pil.DECODE_ERRORS as error:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)

@@ -14,7 +14,7 @@ from fastload import _native
 from fastload.backends import crop
 from fastload.errors import SampleError
 from fastload.plan import Plan, Step, records
-from fastload.sources import read
+from fastload.sources import raw_pixels, read
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
 
@@ -97,7 +97,8 @@ class Runner:
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source
         try:
-            return pil.decode(data, scale)
+            pixels = raw_pixels(source, sample)
+            return pil.decode(data, scale) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 

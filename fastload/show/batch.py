@@ -15,7 +15,7 @@ from fastload.plan import Plan, records
 from fastload.recipes import Recipe
 from fastload.show import log
 from fastload.show.pixels import denormalised, picture
-from fastload.sources import read
+from fastload.sources import raw_pixels, read
 from fastload.spec import Work
 from fastload.transforms import RandomResizedCrop, pil
 
@@ -120,7 +120,8 @@ class Epoch:
         """The decoded image. Raises SampleError."""
         source = self.plan.source
         try:
-            return pil.decode(read(source, sample))
+            pixels = raw_pixels(source, sample)
+            return pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 

@@ -4,9 +4,11 @@ import os
 
 from fastload.errors import SourceError
 from fastload.sources import folder, shards
-from fastload.sources.base import FileSource, Location, Seek, Source, read
+from fastload.sources.arrays import ArraySource
+from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
+from fastload.sources.views import Concat, Subset
 
-__all__ = ["FileSource", "Location", "Seek", "Source", "open_source", "read"]
+__all__ = ["ArraySource", "Concat", "FileSource", "Location", "Seek", "Source", "Subset", "open_source", "raw_pixels", "read"]
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
