@@ -1,4 +1,7 @@
-"""`python -m benchmarks NAME`: loader, decode, augment, gpu, plot, table, ops. Rows go to results/NAME.jsonl, a table or JSON to stdout."""
+"""`python -m benchmarks NAME`: loader, decode, augment, gpu, plot, table, ops, pipelines.
+
+Rows go to results/NAME.jsonl, a table or JSON to stdout.
+"""
 
 import argparse
 import sys
@@ -47,6 +50,8 @@ def parser() -> argparse.ArgumentParser:
     listed.set_defaults(run=run_table)
     page = verbs.add_parser("ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's")
     page.set_defaults(run=run_ops)
+    listed = verbs.add_parser("pipelines", help="print docs/pipelines.md: which public pipelines run natively, and why the others do not")
+    listed.set_defaults(run=run_pipelines)
     for verb in verbs.choices.values():
         verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
     return out
@@ -119,6 +124,12 @@ def run_ops(given: argparse.Namespace) -> None:
     from benchmarks import ops  # needs torchvision
 
     print(ops.page(), end="")
+
+
+def run_pipelines(given: argparse.Namespace) -> None:
+    from benchmarks import pipelines  # needs torchvision and timm
+
+    print(pipelines.page(), end="")
 
 
 def make_images(folder: Path) -> str:

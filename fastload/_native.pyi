@@ -260,7 +260,7 @@ class Job:
     def run(
         self,
         crops: NDArray[np.int32],
-        filter: str,
+        filter: str | NDArray[np.int32],
         table: NDArray[Any] | None,
         out: NDArray[Any],
         height: int,
@@ -278,6 +278,7 @@ class Job:
         crops: int32 [N, 9] or [N, 10] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
         it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1)
         · scale (1, 2, 4 or 8; 1 where left out): the image is decoded at 1/scale, and resized from the box's place in that.
+        filter: of the resizes, as in `crop_resize`; or [N], one for each sample, by Pillow's numbers (Image.Resampling).
         table: [3, 256] of out's dtype, the value stored for each uint8 channel value; None stores the uint8 value.
         order: see `crop_resize`.
         programs: [N, depth, 13], run in order on each crop = code (place in INSTRUCTIONS) · filter (0 nearest, 1 bilinear,

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch.utils.data
+from PIL import Image
 
 from fastload.errors import SampleError
 from fastload.pipeline import Pipeline
-from fastload.sources import read
+from fastload.sources import raw_pixels, read
 from fastload.transforms import pil
 
 
@@ -42,7 +43,8 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
         sample = place(index, len(self))
         source = self.pipeline.source
         try:
-            image: Any = pil.decode(read(source, sample))
+            pixels = raw_pixels(source, sample)
+            image: Any = pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
         for op in self.pipeline.ops:

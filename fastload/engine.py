@@ -19,7 +19,8 @@ from fastload.backends import native
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
 from fastload.slots import Ring, Uploader
-from fastload.sources.collect import Collection, Fixed, View
+from fastload.sources.collect import Indexes
+from fastload.sources.seek_views import View
 from fastload.spec import Work
 
 Batch = list[torch.Tensor]  # [images, labels], as torch's default_collate returns pairs
@@ -39,7 +40,7 @@ class Started(NamedTuple):
 class NativeEngine:
     """Threads, slots and counters of one loader; lives as long as it, over all epochs."""
 
-    def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Collection | Fixed, *, pinned: bool) -> None:
+    def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Indexes, *, pinned: bool) -> None:
         self.runner, self.depth, self.seek = runner, depth, seek
         self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
         self.pool = _native.Pool(threads)

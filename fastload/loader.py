@@ -16,6 +16,8 @@ from fastload.batches import PixelBatchSampler
 from fastload.dataset import Dataset, place
 from fastload.engine import NativeEngine, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
+from fastload.lowering import loaders
+from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
@@ -147,7 +149,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         mark = lowering.fingerprint(self.dataset)
         pipeline, reasons = lowering.lower(self.dataset)
         ours = type(self.dataset) is Dataset
-        reasons = [*reasons, *self._loader_reasons()]
+        reasons = [*reasons, *self._loader_reasons(pipeline)]
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
@@ -195,14 +197,14 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             self._sizes.add(size)
         return size
 
-    def _loader_reasons(self) -> list[str]:
+    def _loader_reasons(self, pipeline: Pipeline | None) -> list[str]:
         """Arguments that only PyTorch's own engine honours."""
         reasons = []
         if not self._auto_collation:
             reasons.append("batch_size=None: there are no batches to make")
-        elif self.collate_fn is not torch.utils.data.default_collate:
+        elif not loaders.stacks(self.collate_fn, pipeline):
             reasons.append(f"collate_fn is {self.collate_fn!r}")
-        if self.worker_init_fn is not None:
+        if self.worker_init_fn is not None and not loaders.only_seeds(self.worker_init_fn):
             reasons.append(f"worker_init_fn is {self.worker_init_fn!r}, and there are no worker processes")
         if self.timeout:
             reasons.append(f"timeout is {self.timeout} s")
@@ -262,8 +264,13 @@ def _occurrences(samples: Any, seen: Any) -> Any:
     return out
 
 
-def accelerate(loader: torch.utils.data.DataLoader[Any], **options: Any) -> DataLoader:
-    """A DataLoader with the same data set, samplers and arguments as `loader`; `options` are DataLoader's own keywords."""
+def accelerate(loader: Any, **options: Any) -> Any:
+    """A DataLoader with the same data set, samplers and arguments as `loader`; `options` are DataLoader's own keywords.
+
+    Of timm's PrefetchLoader: the same with such a DataLoader inside.
+    """
+    if loaders.is_around(loader):
+        return loaders.around(loader, accelerate(loader.loader, **options))
     if not isinstance(loader, torch.utils.data.DataLoader):
         raise UsageError(f"accelerate: got {type(loader).__name__}, want a torch.utils.data.DataLoader")
     names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers", "pin_memory_device"]

@@ -91,9 +91,17 @@ def _warp_problems(step: Step) -> list[str]:
 
 
 def interpolation(steps: tuple[Step, ...]) -> str:
-    """The filter of the one resize; "bilinear" where nothing is resized."""
+    """The filter of the one resize, which may be "random"; "bilinear" where nothing is resized."""
     found = [step.op.interpolation for step in steps if isinstance(step.op, (RandomResizedCrop, Resize))]
     return found[0] if found else "bilinear"
+
+
+def filters(steps: tuple[Step, ...], records: list[Any]) -> Ints | None:
+    """PIL's numbers int32 [N] of the filters, where the one resize draws them; None where all samples have the same."""
+    for step, record in zip(steps, records, strict=True):
+        if isinstance(step.op, RandomResizedCrop) and step.op.interpolation == "random":
+            return np.ascontiguousarray(record[:, 4])
+    return None
 
 
 def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> tuple[Ints, list[Floats]]:
@@ -119,7 +127,7 @@ def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> tuple[Ints
         elif isinstance(op, (RandomAffine, RandomPerspective, RandomRotation)):
             rows.append(_warp(op, record))
         elif isinstance(op, RandomResizedCrop):
-            out[:, BOX] = record
+            out[:, BOX] = record[:, :4]
             out[:, 1] = np.where(flips[:, 1], sizes[:, 1] - record[:, 1] - record[:, 3], record[:, 1])
             window = out[:, RESIZED] = np.broadcast_to(np.array(op.size, np.int32), sizes.shape)
         elif isinstance(op, Resize):

@@ -12,7 +12,8 @@ from fastload import _native
 from fastload.backends import augment, crop, instructions, store
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
-from fastload.sources.collect import View
+from fastload.sources import raw_pixels
+from fastload.sources.seek_views import View
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
 
@@ -43,6 +44,7 @@ class Drawn(NamedTuple):
     """The records of a batch, as `_native.Job.run` takes them."""
 
     crops: Any
+    filters: Any  # one for all, or one each
     programs: Any
     rows: Any
     columns: Any
@@ -106,13 +108,15 @@ class Runner:
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
-        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
+        filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
+        drawn = self.filter if filters is None else filters
+        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
         job.run(
-            drawn.crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
+            drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
             drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
         )  # fmt: skip
 
@@ -138,7 +142,8 @@ class Runner:
         for place in foreign:
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
-                pixels = np.asarray(pil.decode(job.payload(place), scale))
+                pixels = raw_pixels(self.plan.source, int(work.samples[place]))
+                pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
             except pil.DECODE_ERRORS as error:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)

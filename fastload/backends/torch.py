@@ -14,7 +14,7 @@ from fastload import _native
 from fastload.backends import crop
 from fastload.errors import SampleError
 from fastload.plan import Plan, Step, records
-from fastload.sources import read
+from fastload.sources import raw_pixels, read
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
 
@@ -68,22 +68,26 @@ class Runner:
         stages = self.plan.stage(Stage.CROP)
         crops, _ = crop.fold(stages, drawn[: len(stages)], sizes)
         crop.shrink(crops, jpegs)
+        filters = crop.filters(stages, drawn[: len(stages)])
         done = []
         for place, (sample, image) in enumerate(zip(samples, others, strict=True)):
             scale, first = int(crops[place, crop.SCALE]), 0
             image = image or self._decode(*sample, scale)
             if scale > 1:
-                image, first = self._crop(image, crops[place]), len(stages)
+                image, first = self._crop(image, crops[place], None if filters is None else int(filters[place])), len(stages)
             done.append(self._apply(image, self.plan.steps[first:], [r[place] for r in drawn[first:]]))
         return done
 
-    def _crop(self, image: Image.Image, record: Any) -> Image.Image:
-        """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized from the box's place in them."""
+    def _crop(self, image: Image.Image, record: Any, drawn: int | None) -> Image.Image:
+        """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized from the box's place in them.
+
+        drawn: PIL's number of the filter, where each sample has its own.
+        """
         top, left, height, width, resized_height, resized_width, window_top, window_left, flip, scale = (int(v) for v in record)
         x, y, right, bottom = left // scale, top // scale, -(-(left + width) // scale), -(-(top + height) // scale)
         box = (left / scale - x, top / scale - y, (left + width) / scale - x, (top + height) / scale - y)
         steps = self.plan.stage(Stage.CROP)
-        resampling = pil.RESAMPLING[crop.interpolation(steps)]
+        resampling = pil.RESAMPLING[crop.interpolation(steps)] if drawn is None else Image.Resampling(drawn)
         resized = image.crop((x, y, right, bottom)).resize((resized_width, resized_height), resampling, box)
         after = self.plan.steps[len(steps)].spec if len(self.plan.steps) > len(steps) else self.plan.out
         out_height, out_width = crop.final_size(after)
@@ -93,7 +97,8 @@ class Runner:
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source
         try:
-            return pil.decode(data, scale)
+            pixels = raw_pixels(source, sample)
+            return pil.decode(data, scale) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 

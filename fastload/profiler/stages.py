@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 
 from fastload import lowering
 from fastload.errors import FastloadError, SampleError
 from fastload.plan import Plan, plan, records
 from fastload.profiler.verdict import StageCost
-from fastload.sources import read
+from fastload.sources import raw_pixels, read
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
 
@@ -105,7 +106,8 @@ def _chunk(work: Plan, number: int, clock: _Clock) -> None:
 
 def _decode(source: Any, sample: int, encoded: bytes) -> Any:
     try:
-        return pil.decode(encoded)
+        pixels = raw_pixels(source, sample)
+        return pil.decode(encoded) if pixels is None else Image.fromarray(pixels)
     except pil.DECODE_ERRORS as error:
         raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 

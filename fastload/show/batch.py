@@ -15,7 +15,7 @@ from fastload.plan import Plan, records
 from fastload.recipes import Recipe
 from fastload.show import log
 from fastload.show.pixels import denormalised, picture
-from fastload.sources import read
+from fastload.sources import raw_pixels, read
 from fastload.spec import Work
 from fastload.transforms import RandomResizedCrop, pil
 
@@ -120,7 +120,8 @@ class Epoch:
         """The decoded image. Raises SampleError."""
         source = self.plan.source
         try:
-            return pil.decode(read(source, sample))
+            pixels = raw_pixels(source, sample)
+            return pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 
@@ -128,7 +129,7 @@ class Epoch:
         """Mark the box that RandomResizedCrop keeps, where it comes first."""
         if not self.plan.steps or not isinstance(self.plan.steps[0].op, RandomResizedCrop):
             return
-        top, left, height, width = (int(v) for v in mine[0])
+        top, left, height, width = (int(v) for v in mine[0][:4])
         y, x = small.height / size[0], small.width / size[1]
         corners = (left * x, top * y, max(left * x, (left + width) * x - 1), max(top * y, (top + height) * y - 1))
         ImageDraw.Draw(small).rectangle(corners, outline=BOX, width=2)

@@ -9,6 +9,7 @@ import numpy as np
 from fastload.plan import Step
 from fastload.spec import Stage
 from fastload.transforms import ColOut, RandomErasing, RandomPerspective, RandomResizedCrop, Resize
+from fastload.transforms.base import filter_name
 from fastload.transforms.geometry import RandomHorizontalFlip, RandomVerticalFlip
 from fastload.transforms.programs import CODES
 from fastload.transforms.warp import IDENTITY, Warp
@@ -76,7 +77,8 @@ def _window(step: Step, record: Any) -> str:
 
 def _resized_crop(step: Step, record: Any) -> str:
     height, width = step.op.size  # type: ignore[attr-defined]  # RandomResizedCrop's
-    return f"{_window(step, record)}, resized to {height}x{width}"
+    by = f", {filter_name(int(record[4]))}" if len(record) > 4 else ""
+    return f"{_window(step, record[:4])}, resized to {height}x{width}{by}"
 
 
 def _resize(step: Step, record: Any) -> str:

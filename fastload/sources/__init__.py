@@ -4,18 +4,23 @@ import os
 
 from fastload.errors import SourceError
 from fastload.sources import beton, beton_file, folder, shards
-from fastload.sources.base import FileSource, Location, Seek, Source, read
+from fastload.sources.arrays import ArraySource
+from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
+from fastload.sources.views import Concat, Subset
 
-__all__ = ["FileSource", "Location", "Seek", "Source", "open_source", "read"]
+__all__ = ["ArraySource", "Concat", "FileSource", "Location", "Seek", "Source", "Subset", "open_source", "raw_pixels", "read"]
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
-    """The data set at `path`: converted shards, a folder of classes, or an FFCV file (.beton). Raises SourceError."""
+def open_source(path: str | os.PathLike[str], fields: tuple[str, str] | None = None) -> Source:
+    """The data set at `path`: converted shards, a folder of classes, or an FFCV file (.beton). Raises SourceError.
+
+    fields: of an FFCV file, the names of the fields with images and with labels.
+    """
     where = os.fspath(path)
     if not os.path.exists(where):
         raise SourceError(f"{where}: does not exist; check the path")
     if beton_file.looks_like_one(where) and os.path.isfile(where):
-        return beton.load(where)
+        return beton.load(where, fields)
     if not os.path.isdir(where):
         raise SourceError(f"{where}: is a file, want a folder of classes or of fastload shards, or a .beton file; give one of these")
     if os.path.exists(os.path.join(where, shards.INDEX)):

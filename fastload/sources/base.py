@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.spec import Longs
+from fastload.spec import Longs, Pixels
 
 
 class Seek(NamedTuple):
@@ -57,6 +57,13 @@ def read(source: Source, sample: int) -> bytes:
     """One sample's encoded bytes. Raises OSError."""
     place = source.locate(np.array([sample], np.int64))
     return source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
+
+
+def raw_pixels(source: Source, sample: int) -> Pixels | None:
+    """uint8 [H, W, 3] of a sample that is not encoded but pixels; None where there are encoded bytes."""
+    find = getattr(source, "pixels", None)
+    pixels: Pixels | None = find(sample) if find else None
+    return pixels
 
 
 @dataclass(frozen=True)

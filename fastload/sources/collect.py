@@ -9,7 +9,7 @@ import os
 import threading
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,41 +19,14 @@ from fastload.errors import SourceError
 from fastload.sources import arrow, seek, seek_merge
 from fastload.sources.base import FileSource, Seek, Source
 from fastload.sources.seek import FolderSeek, Stored
+from fastload.sources.seek_views import Found, New, Off, Picked, View
+from fastload.sources.views import Subset
 from fastload.spec import Longs
 
 MODES = ("auto", "use", "off")
 MEMORY = 1 << 30  # bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
 WAIT = 10.0  # s that an epoch may wait for another process that merges
 WORTH = 64  # INDEX is written again for at least 1/64 new rows
-
-New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
-
-
-class View(Protocol):
-    """The seek indexes of one epoch."""
-
-    def locate(self, samples: Longs) -> Seek | None: ...
-    def collect(self, samples: Longs) -> New | None: ...
-
-
-class Off:
-    """None is used and none is made."""
-
-    def locate(self, samples: Longs) -> Seek | None:
-        return None
-
-    def collect(self, samples: Longs) -> New | None:
-        return None
-
-
-@dataclass(frozen=True)
-class Found(Off):
-    """Those that came with the source."""
-
-    source: Source
-
-    def locate(self, samples: Longs) -> Seek | None:
-        return self.source.locate(samples).seek
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,24 +202,45 @@ class Collection:
         return Collected(files, self.collector, file, offset, size, no_index)
 
 
-def make(mode: str, source: Source) -> "Collection | Fixed":
+class PickedCollection:
+    """The collection of a whole folder, for a loader of some of its images."""
+
+    def __init__(self, source: FileSource, indices: Longs) -> None:
+        self.whole, self.indices = Collection(source), indices
+
+    def epoch(self) -> Picked:
+        return Picked(self.whole.epoch(), self.indices)
+
+    def warn(self) -> None:
+        self.whole.warn()
+
+
+Indexes: TypeAlias = Collection | PickedCollection | Fixed
+
+
+def make(mode: str, source: Source) -> Indexes:
     """Where a loader's seek indexes come from. Only those of a folder are collected."""
     if mode == "auto" and isinstance(source, FileSource):
         return Collection(source)
+    if mode == "auto" and isinstance(source, Subset) and isinstance(source.base, FileSource):
+        return PickedCollection(source.base, source.indices)
     return Fixed(Off() if mode == "off" else Found(source))
 
 
-def describe(mode: str, source: Source, made: "Collection | Fixed | None") -> str:
+def describe(mode: str, source: Source, made: Indexes | None) -> str:
     """One line: which images have an index, and what becomes of the others."""
     if mode == "off":
         return "seek index: off"
     count = len(source)
-    collection = made if isinstance(made, Collection) else None
-    view = (collection.view if collection else None) or Found(source)
+    collection = made.whole if isinstance(made, PickedCollection) else made if isinstance(made, Collection) else None
+    view: View = (collection.view if collection else None) or Found(source)
+    if isinstance(made, PickedCollection) and made.whole.view:
+        view = Picked(made.whole.view, made.indices)
     place = view.locate(np.arange(count))
     indexed = 0 if place is None else int(np.count_nonzero(place.size))
     text = f"seek index: {indexed} of {count} images"
-    if mode != "auto" or indexed == count or not isinstance(source, FileSource):
+    base = source.base if isinstance(source, Subset) else source
+    if mode != "auto" or indexed == count or not isinstance(base, FileSource):
         return text
     folder = seek.cache_folder(os.path.expanduser(source.where))
     problem = unusable(folder) or (collection and (collection.problem or collection.collector.problem))

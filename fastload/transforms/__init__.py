@@ -2,7 +2,7 @@
 
 from fastload.transforms.augmix import AugMix
 from fastload.transforms.base import Op, Params
-from fastload.transforms.choose import RandomApply, RandomChoice
+from fastload.transforms.choose import RandomApply, RandomChoice, RandomOrder
 from fastload.transforms.color import (
     ColorJitter,
     GaussianBlur,
@@ -49,6 +49,7 @@ __all__ = [
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomOrder",
     "RandomPerspective",
     "RandomPosterize",
     "RandomResizedCrop",

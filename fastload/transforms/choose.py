@@ -8,6 +8,7 @@ import numpy as np
 from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import Params, is_number, probability_problems
 from fastload.transforms.programs import MAX_ROWS, Program, where
+from fastload.transforms.sampling import order
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class _Group(Program):
             start += op.rows()
         return out
 
-    def _programs(self, u: Floats, sizes: Ints) -> list[Floats]:
-        """Programs of each inner op, as if it always ran."""
-        out, start = [], 1
+    def _programs(self, u: Floats, sizes: Ints, start: int = 1) -> list[Floats]:
+        """Programs of each inner op, as if it always ran. start: of its uniforms, among u."""
+        out = []
         for op in self.transforms:
             # Uniforms by op need no spec: AUGMENT ops draw alike for every image.
             count = op.draws(Spec())
@@ -93,3 +94,24 @@ class RandomChoice(_Group):
         chosen = np.searchsorted(shares / shares[-1], u[:, 0], side="right")
         programs = [where(chosen[:, None] == place, program) for place, program in enumerate(self._programs(u, sizes))]
         return Params(np.concatenate(programs, axis=1), sizes)
+
+
+@dataclass(frozen=True)
+class RandomOrder(_Group):
+    """All of `transforms`, in a random order. Its programs have a place for each op at each turn."""
+
+    def rows(self) -> int:
+        return len(self.transforms) * super().rows()
+
+    def draws(self, spec: Spec) -> int:
+        return len(self.transforms) - 1 + super().draws(spec)
+
+    def parts(self, program: Any) -> list[tuple[Program, Any]]:
+        turns, turn = len(self.transforms), super().rows()
+        return [part for at in range(turns) for part in super(RandomOrder, self).parts(program[..., at * turn : (at + 1) * turn, :])]
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        count = len(self.transforms)
+        places, programs = order(u[:, :count]), self._programs(u, sizes, count)
+        out = [where((places[:, at] == number)[:, None], program) for at in range(count) for number, program in enumerate(programs)]
+        return Params(np.concatenate(out, axis=1), sizes)

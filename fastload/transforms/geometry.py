@@ -19,6 +19,7 @@ from fastload.transforms.base import (
 )
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
+RANDOM = ("bilinear", "bicubic")  # timm 1.0.31: one of them per image, half the time each, where the interpolation is "random"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class RandomResizedCrop(Op):
     size: Any  # output height and width, or one number for both, px; kept as a pair
     scale: tuple[float, float] = (0.08, 1.0)  # share of the image's area to keep
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
-    interpolation: str = "bilinear"
+    interpolation: str = "bilinear"  # timm's "random" draws bilinear or bicubic for each image
     antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
 
     stage = Stage.CROP
@@ -40,21 +41,24 @@ class RandomResizedCrop(Op):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(self.size) + filter_problems(self.interpolation, FILTERS)
+        found = size_problems(self.size) + filter_problems(self.interpolation, (*FILTERS, "random"))
         for name, pair_, low, high in (("scale", self.scale, 0, 1), ("ratio", self.ratio, 0, float("inf"))):
             if len(pair_) != 2 or not low < pair_[0] <= pair_[1] <= high:
                 found.append(f"{name} is {pair_}, want two rising numbers above {low}" + (" and up to 1" if high == 1 else ""))
         return found
 
     def draws(self, spec: Spec) -> int:
-        return 4 * TRIES  # area, ratio, top, left of each try
+        return 4 * TRIES + (self.interpolation == "random")  # area, ratio, top, left of each try; filter
 
     def out_spec(self, spec: Spec) -> Spec:
         return spec.resized(*self.size)
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, 4] top, left, height, width of the box, px."""
-        boxes = crop_boxes(u, sizes, self.scale, self.ratio)
+        """records: int32 [N, 4] top, left, height, width of the box, px; [N, 5] with PIL's number of the filter where that is drawn."""
+        boxes = crop_boxes(u[:, : 4 * TRIES], sizes, self.scale, self.ratio)
+        if self.interpolation == "random":
+            drawn = np.array([FILTERS[name] for name in RANDOM], np.int32)[(u[:, -1:] * len(RANDOM)).astype(np.int64)]
+            boxes = np.concatenate([boxes, drawn], axis=1)
         return Params(boxes, everywhere(self.size, sizes))
 
 

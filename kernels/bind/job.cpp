@@ -3,9 +3,11 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <chrono>
+#include <variant>
 
 #include "core/error.h"
 
@@ -130,10 +132,26 @@ void parse_erased(const std::optional<Input>& boxes, const std::optional<Input>&
   plans.fills.assign(bytes, bytes + kinds * kChannels * (out.dtype().bits / 8));
 }
 
-void run(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
-         const Output& out, int height, int width, bool channels_last, const std::string& order,
-         const std::optional<Input>& programs, const std::optional<Input>& rows, const std::optional<Input>& columns,
-         const std::optional<Input>& boxes, const std::optional<Input>& fills) {
+// One name for all, or int32 [count] of Pillow's numbers (Image.Resampling), one for each.
+std::vector<Filter> parse_filters(const std::variant<std::string, Input>& given, int64_t count) {
+  if (const auto* name = std::get_if<std::string>(&given)) return {cpu::parse_filter(*name)};
+  constexpr Filter kByNumber[] = {Filter::kNearest, Filter::kLanczos, Filter::kBilinear,
+                                  Filter::kBicubic, Filter::kBox,     Filter::kHamming};
+  const int32_t* numbers = checked<int32_t>("Job.run: filter", std::get<Input>(given), {count});
+  std::vector<Filter> out{Filter::kBilinear};
+  if (count > 0) out.clear();
+  for (int64_t n = 0; n < count; ++n) {
+    if (numbers[n] < 0 || numbers[n] > 5)
+      refuse("Job.run: filter[" + std::to_string(n) + "]", "number", std::to_string(numbers[n]), "0 to 5");
+    out.push_back(kByNumber[numbers[n]]);
+  }
+  return out;
+}
+
+void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>& filter,
+         const std::optional<Input>& table, const Output& out, int height, int width, bool channels_last,
+         const std::string& order, const std::optional<Input>& programs, const std::optional<Input>& rows,
+         const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills) {
   Job& job = *self.job;
   job.check_idle("Job.run");
   const int64_t count = job.size();
@@ -148,7 +166,8 @@ void run(PyJob& self, const Input& crops, const std::string& filter, const std::
                     : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
   parse_erased(boxes, fills, out, count, kept.height, kept.width, plans);
   plans.crops = bind::crops("Job.run: crops", crops, count);
-  const cpu::Resampling by{cpu::parse_filter(filter), cpu::parse_order(order)};
+  plans.filters = parse_filters(filter, count);
+  plans.order = cpu::parse_order(order);
   check_crops(job, plans.crops, height, width);
   if (programs.has_value()) plans.programs = parse_programs("Job.run: programs", *programs, count, height, width);
   if (format.table != nullptr) {
@@ -156,7 +175,7 @@ void run(PyJob& self, const Input& crops, const std::string& filter, const std::
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
   self.out = out;
-  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format, by});
+  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format});
 }
 
 }  // namespace
@@ -177,9 +196,10 @@ void bind_job(nb::module_& m) {
           "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; }, "sample"_a)
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
-      .def("run", &run, "crops"_a.noconvert(), "filter"_a, "table"_a.noconvert().none(), "out"_a.noconvert(),
-           "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13", "programs"_a.noconvert() = nb::none(),
-           "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
+      .def("run", &run, "crops"_a.noconvert(), "filter"_a.noconvert(), "table"_a.noconvert().none(),
+           "out"_a.noconvert(), "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13",
+           "programs"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
+           "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
            "fills"_a.noconvert() = nb::none());
 }
 

@@ -58,7 +58,8 @@ void Job::run(int64_t task, Worker& worker) noexcept {
   if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
   const int64_t n = to_store_[task];
   const augment::Program* program = plans_.programs.empty() ? nullptr : &plans_.programs[n];
-  fl::run(samples_[n], {plans_.crops[n], program, kept(n), erased(n), output_.slot(n)}, output_, worker);
+  const cpu::Resampling by{plans_.filters.size() > 1 ? plans_.filters[n] : plans_.filters.front(), plans_.order};
+  fl::run(samples_[n], {plans_.crops[n], by, program, kept(n), erased(n), output_.slot(n)}, output_, worker);
 }
 
 Kept Job::kept(int64_t n) const {

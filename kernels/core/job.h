@@ -14,7 +14,9 @@ namespace fl {
 
 // What one run does, for all samples of a batch.
 struct Plans {
-  std::vector<Crop> crops;                 // one each
+  std::vector<Crop> crops;      // one each
+  std::vector<Filter> filters;  // one each, or one for all
+  cpu::Order order = cpu::Order::kPillow13;
   std::vector<uint8_t> table;              // what the output's format looks values up in; empty: nothing
   std::vector<augment::Program> programs;  // one each, or none at all
   std::vector<int32_t> rows, columns;      // that are kept: one list for all or one each; empty: everything

@@ -104,7 +104,7 @@ void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker
 
 void make(Sample& sample, const Steps& steps, const Output& output, Worker& worker) {
   Stopwatch watch(worker.stats);
-  cpu::plan_crop(steps.crop, output.resampling, output.height, output.width, worker.plan);
+  cpu::plan_crop(steps.crop, steps.resampling, output.height, output.width, worker.plan);
   Image image;
   if (!source(sample, steps.crop.scale, worker, image)) return;
   watch.lap(Stage::kDecode);

@@ -45,7 +45,6 @@ struct Output {
   int height = 0, width = 0;            // of the crop, px
   int kept_height = 0, kept_width = 0;  // of what is stored of it, px
   cpu::Format format{};
-  cpu::Resampling resampling{};
 
   int64_t pixels() const { return static_cast<int64_t>(kept_height) * kept_width; }
   uint8_t* slot(int64_t n) const { return out + n * pixels() * kChannels * format.item_size; }
@@ -54,6 +53,7 @@ struct Output {
 // What becomes of one sample.
 struct Steps {
   const Crop& crop;
+  cpu::Resampling resampling;
   const augment::Program* program;  // null or empty: none
   Kept kept;
   cpu::Erased erased;

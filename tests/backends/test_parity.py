@@ -28,6 +28,7 @@ PIPELINES = {
     "bicubic": [RandomResizedCrop((20, 31), interpolation="bicubic"), RandomHorizontalFlip()],
     "nearest": [RandomResizedCrop((20, 31), interpolation="nearest")],
     "lanczos": [RandomResizedCrop((20, 31), interpolation="lanczos")],
+    "a filter for each image": [RandomResizedCrop((20, 31), interpolation="random"), RandomHorizontalFlip(), ToTensor()],
     "eval": [Resize(36), CenterCrop((32, 30)), ToTensor(), Normalize(MEAN, STD)],
     "eval larger than the image": [Resize(20), CenterCrop((32, 30))],
     "crop only": [CenterCrop((25, 60))],

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from fastload import _native as native
 
@@ -48,6 +49,23 @@ def test_the_pixels_are_crop_resize_and_store_of_the_decoded_image(batch):
         crop = np.array([0, 0, *image.shape[:2], HEIGHT, WIDTH, 0, 0, 0], np.int32)
         native.crop_resize(np.ascontiguousarray(image), crop, pixels, "bilinear", "scalar")
         np.testing.assert_array_equal(out[n], table()[np.arange(3), pixels].transpose(2, 0, 1))
+
+
+def test_each_sample_may_have_its_own_filter(batch):
+    pool, numbers = native.Pool(2), np.arange(12, dtype=np.int32) % 6
+    job = fetch(pool, batch)
+    job.wait_fetched()
+    give_foreign(job)
+    out = np.zeros((12, HEIGHT, WIDTH, 3), np.uint8)
+    job.run(whole(job.sizes, HEIGHT, WIDTH), numbers, None, out, HEIGHT, WIDTH, True)
+    job.wait_done()
+    for n in np.flatnonzero(job.status == native.OK):
+        image = noise(33, 44, int(n)) if n == 3 else pillow(job.payload(int(n)))
+        want = Image.fromarray(image).resize((WIDTH, HEIGHT), Image.Resampling(int(numbers[n])))
+        np.testing.assert_array_equal(out[n], np.asarray(want))
+    for wrong, text in ((np.full(12, 6, np.int32), r"Job\.run: filter\[0\]: number .*6.*0 to 5"), (numbers[:3], r"Job\.run: filter: .*3")):
+        with pytest.raises(ValueError, match=text):
+            job.run(whole(job.sizes, HEIGHT, WIDTH), np.ascontiguousarray(wrong), None, out, HEIGHT, WIDTH, True)
 
 
 def test_foreign_samples_wait_for_pixels_and_the_rest_is_not_done_again(batch):

@@ -41,7 +41,8 @@ def test_other_data_sets_run_as_in_torch():
     assert isinstance(loader, torch.utils.data.DataLoader)
     assert [batch[0].tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert loader.explain() == own(
-        "data set torch.utils.data.dataset.TensorDataset is not one that fastload reads (want torchvision's ImageFolder or fastload.open)"
+        "data set torch.utils.data.dataset.TensorDataset is not one that fastload reads "
+        "(want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open)"
     )
 
 
@@ -101,6 +102,14 @@ def test_a_transform_swapped_later_is_noticed(folder):
     assert next(iter(loader))[0].shape == (4, 3, 8, 8)
     data.transform = v1.Compose([v1.Resize((5, 6)), v1.ToTensor()])
     assert next(iter(loader))[0].shape == (4, 3, 5, 6)
+
+
+def test_an_argument_changed_later_is_noticed(folder):
+    data = ImageFolder(folder, chain(v1.ToTensor()))
+    loader = fastload.DataLoader(data, 4)
+    data.transform.transforms[0].size = (5, 6)
+    assert next(iter(loader))[0].shape == (4, 3, 5, 6)
+    assert "RandomResizedCrop(size=(5, 6)" in loader.explain()
 
 
 def test_accelerate_keeps_every_argument(folder):

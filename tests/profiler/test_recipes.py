@@ -130,8 +130,8 @@ NAMES = (
     "AugMix, AugMix.composer, AugMix.timm, AutoAugment, AutoAugment.timm, CenterCrop, ColOut, ColorJitter, ConvertImageDtype, "
     "GaussianBlur, Grayscale, Normalize, PILToTensor, Pad, RandAugment, RandAugment.composer, RandAugment.timm, "
     "RandomAdjustSharpness, RandomAffine, RandomApply, RandomAutocontrast, RandomChoice, RandomCrop, RandomEqualize, RandomErasing, "
-    "RandomErasing.timm, RandomGrayscale, RandomHorizontalFlip, RandomInvert, RandomPerspective, RandomPosterize, RandomResizedCrop, "
-    "RandomRotation, RandomSolarize, RandomVerticalFlip, Resize, ToDtype, ToImage, ToTensor, TrivialAugmentWide, "
+    "RandomErasing.timm, RandomGrayscale, RandomHorizontalFlip, RandomInvert, RandomOrder, RandomPerspective, RandomPosterize, "
+    "RandomResizedCrop, RandomRotation, RandomSolarize, RandomVerticalFlip, Resize, ToDtype, ToImage, ToTensor, TrivialAugmentWide, "
     "TrivialAugmentWide.official"
 )
 PROBLEMS = [

@@ -1,5 +1,7 @@
 """Colour, lookup and blur ops, and ops made of ops: draws, orders, one image, error texts."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from fastload.errors import PipelineError
 from fastload.spec import Spec
 from fastload.transforms import pil
 from fastload.transforms.programs import CODE
+from fastload.transforms.programs import rows as program_rows
 
 SIZE = np.array([[37, 53]], np.int32)
 COUNT = 100_000
@@ -122,6 +125,22 @@ def test_choice_runs_one(p, shares, p_value):
     assert p_value(ran.sum(axis=0), np.array(shares)) > 1e-3
 
 
+def test_order_runs_all_of_them_in_every_order(make_image, p_value):
+    inner = [T.RandomInvert(1.0), T.RandomApply([T.RandomEqualize(1.0), T.RandomSolarize(9, 1.0)], 1.0), T.RandomAutocontrast(1.0)]
+    op = T.RandomOrder(inner)
+    programs = drawn(op, 6000)
+    names = [tuple(int(code) for code in program[:, 0] if code) for program in programs]
+    turns = [(CODE["Invert"],), (CODE["Equalize"], CODE["Solarize"]), (CODE["AutoContrast"],)]
+    orders = [sum((turns[place] for place in places), ()) for places in itertools.permutations(range(3))]
+    assert set(names) == set(orders)
+    assert p_value(np.array([names.count(order) for order in orders]), np.full(6, 1 / 6)) > 1e-3
+    image = Image.fromarray(make_image(37, 53, 3))
+    want = image
+    for code in names[0]:
+        want = pil.apply(T.RandomApply([inner[0]], 1.0), want, program_rows([code], [9 if code == CODE["Solarize"] else 0]))
+    np.testing.assert_array_equal(np.asarray(pil.apply(op, image, programs[0])), np.asarray(want))
+
+
 WRONG = [
     (T.ColorJitter(-1, (2, 1), "a", 0.6), [
         "brightness is -1, want None, a number, or two rising numbers (0 or more)",
@@ -170,6 +189,7 @@ def test_ops_work_on_one_image(mode, make_image):
         T.RandAugment.timm("rand-m9-inc1", fill=7), T.AugMix.timm(fill=7), T.AugMix.composer(), T.RandomAffine(20, (0.1, 0.2), (0.5, 2), 9),
         T.RandomRotation(30, expand=True), T.RandomPerspective(), T.RandomCrop((20, 30), 3), T.Pad(2), T.RandomVerticalFlip(),
         *(kind(*given) for kind, given, _, _ in MAYBE), T.RandomApply([T.RandomInvert()], 0.8), T.RandomChoice([T.RandomInvert()]),
+        T.RandomOrder([T.RandomInvert(), T.ColorJitter(0.3)]),
     ]  # fmt: skip
     for op in ops:
         for seed in range(3):

@@ -102,3 +102,13 @@ def test_torchvisions_arguments_are_taken():
     assert RandomResizedCrop([160, 96]).size == (160, 96)
     assert Resize([256]).size == 256
     assert CenterCrop([224]).size == (224, 224)
+
+
+def test_timms_random_filter_is_drawn_beside_the_box(p_value):
+    op, fixed = RandomResizedCrop((20, 31), interpolation="random"), RandomResizedCrop((20, 31))
+    u = np.random.default_rng(0).random((4000, op.draws(Spec())))
+    sizes = np.tile(np.array([[50, 70]], np.int32), (4000, 1))
+    records = op.params(u, sizes).records
+    np.testing.assert_array_equal(records[:, :4], fixed.params(u[:, :-1], sizes).records)
+    assert p_value(np.bincount(records[:, 4], minlength=4)[[2, 3]], np.array([0.5, 0.5])) > 0.001
+    assert set(records[:, 4].tolist()) == {2, 3}  # PIL's bilinear and bicubic

@@ -9,7 +9,7 @@ from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 from fastload.spec import Floats
 from fastload.transforms.augmix import AugMix
 from fastload.transforms.base import Op
-from fastload.transforms.choose import RandomApply, RandomChoice
+from fastload.transforms.choose import RandomApply, RandomChoice, RandomOrder
 from fastload.transforms.color import (
     ColorJitter,
     GaussianBlur,
@@ -147,6 +147,6 @@ def _grayscale(op: Grayscale, image: Image.Image, record: Any) -> Image.Image:
 
 PROGRAMS: tuple[type[Program], ...] = (
     AugMix, AutoAugment, ColorJitter, GaussianBlur, RandAugment, RandomAdjustSharpness, RandomApply, RandomAutocontrast,
-    RandomChoice, RandomEqualize, RandomGrayscale, RandomInvert, RandomPosterize, RandomSolarize, TrivialAugmentWide,
+    RandomChoice, RandomEqualize, RandomGrayscale, RandomInvert, RandomOrder, RandomPosterize, RandomSolarize, TrivialAugmentWide,
 )  # fmt: skip
 APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {**dict.fromkeys(PROGRAMS, _program), Grayscale: _grayscale}

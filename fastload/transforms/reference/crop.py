@@ -15,10 +15,11 @@ RESAMPLING = {name: Image.Resampling(number) for name, number in FILTERS.items()
 
 
 def _random_resized_crop(op: RandomResizedCrop, image: Image.Image, record: Any) -> Image.Image:
-    top, left, height, width = (int(v) for v in record)
+    top, left, height, width = (int(v) for v in record[:4])
     out_height, out_width = op.size
     box = image.crop((left, top, left + width, top + height))
-    return box.resize((out_width, out_height), RESAMPLING[op.interpolation])
+    drawn = Image.Resampling(int(record[4])) if op.interpolation == "random" else RESAMPLING[op.interpolation]
+    return box.resize((out_width, out_height), drawn)
 
 
 def _resize(op: Resize, image: Image.Image, record: Any) -> Image.Image:

@@ -1,6 +1,7 @@
 """torchvision's and timm's transforms become ops with the same arguments, or a reason is told."""
 
 import pytest
+import torch
 from timm.data import auto_augment, random_erasing
 from timm.data import transforms as timm_transforms
 from torchvision import transforms as v1
@@ -65,9 +66,70 @@ class MyJitter(v1.ColorJitter):
     pass
 
 
+class TwoViews:
+    def __init__(self, transform):
+        self.transforms = [transform, transform]
+
+    def __call__(self, image):
+        return [view(image) for view in self.transforms]
+
+
+def test_several_views_are_pointed_to_their_op():
+    text = f"{__name__}.TwoViews is not one that fastload knows"
+    hint = "; if it makes several views of an image, fastload.transforms.Views does so natively"
+    assert lower_transform([TwoViews(v2.Compose([v2.ToImage()]))])[1] == [text + hint]
+    assert lower_transform(TwoViews(len))[1] == [text]
+
+
+@pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
+def test_chains_of_every_kind(api):
+    parts = [api.CenterCrop(9), api.RandomInvert()]
+    want = (T.CenterCrop(9), T.RandomInvert(), T.PILToTensor())
+    inner = [api.Compose(parts), torch.nn.Sequential(*parts), torch.nn.ModuleList(parts), parts, tuple(parts)]
+    assert [lower_transform([chain, torch.nn.Identity(), api.PILToTensor()]) for chain in inner] == [(want, [])] * 5
+
+
+@pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
+def test_what_was_changed_on_an_instance_or_a_class_is_not_taken(api, monkeypatch):
+    resize = api.Resize(9)
+    resize.forward = lambda image: image
+    name = f"{type(resize).__module__}.Resize"
+    assert lower_transform([resize]) == ((), [f"{name} has its own forward"])
+    hooked = api.Resize(9)
+    hooked.register_forward_pre_hook(lambda *_: None)
+    assert lower_transform([hooked]) == ((), [f"{name} has its own _forward_pre_hooks"])
+    chain = api.Compose([api.Resize(9)])
+    monkeypatch.setattr(api.Compose, "__call__", lambda *_: None)
+    assert lower_transform(chain)[1] == [f"{type(chain).__module__}.Compose has its own __call__"]
+    monkeypatch.setattr(api.Resize, "forward", lambda *_: None)
+    assert lower_transform(api.Resize(9))[1] == [f"{name} has its own forward"]
+
+
+def test_what_does_nothing_to_an_rgb_image():
+    assert lower_transform([v2.RGB(), v2.Identity(), v2.CenterCrop(9), v2.ToImage(), v2.ToPureTensor()]) == (
+        (T.CenterCrop(9), T.ToImage()),
+        [],
+    )
+    assert lower_transform([v2.CenterCrop(9), v2.Grayscale(), v2.RGB()]) == ((T.CenterCrop(9), T.Grayscale(3)), [])
+    assert lower_transform([v2.Grayscale(), v2.RandomInvert(), v2.RGB()])[1] == ["RGB comes after ops on an image of one channel"]
+
+
+@pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
+def test_groups_of_more_than_single_ops(api):
+    assert lower_transform(api.RandomApply([api.RandomHorizontalFlip(0.5)], 0.4)) == ((T.RandomHorizontalFlip(0.2),), [])
+    order = api.RandomOrder([api.RandomInvert(0.1), api.Compose([api.RandomEqualize(0.2), api.RandomInvert(0.3)])])
+    want = T.RandomOrder([T.RandomInvert(0.1), T.RandomApply([T.RandomEqualize(0.2), T.RandomInvert(0.3)], 1.0)])
+    assert lower_transform(order) == ((want,), [])
+    (op,), _ = lower_transform(api.RandomChoice([torch.nn.Identity(), api.RandomInvert(1.0)]))
+    assert op.transforms == (T.RandomApply([T.RandomInvert()], 0.0), T.RandomInvert(1.0))
+
+
 def test_what_is_not_taken_says_why():
     assert "MyJitter is not one that fastload knows" in lower_transform(MyJitter())[1][0]
-    assert "RandomOrder is not one that fastload knows" in lower_transform(v2.RandomOrder([v2.RandomInvert()]))[1][0]
+    assert "ElasticTransform is not one that fastload knows" in lower_transform(v2.ElasticTransform())[1][0]
+    assert lower_transform(v1.Lambda(len))[1] == [
+        "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see into"
+    ]
     why = "(padding and pad_if_needed mirror the image twice, one after the other)"
     assert lower_transform(v1.RandomCrop(9, 2, pad_if_needed=True, padding_mode="reflect"))[1] == [
         f"torchvision.transforms.transforms.RandomCrop has an argument that fastload does not take {why}"
@@ -113,8 +175,28 @@ def test_timms_augmix_and_others():
     crop = timm_transforms.RandomResizedCropAndInterpolation(24, interpolation="bicubic")
     assert lower_transform(crop) == ((T.RandomResizedCrop(24, interpolation="bicubic"),), [])
     drawn = timm_transforms.RandomResizedCropAndInterpolation(24, interpolation="random")
-    assert "(a filter drawn per image)" in lower_transform(drawn)[1][0]
-    assert lower_transform(timm_transforms.MaybeToTensor()) == ((T.ToTensor(),), [])
+    assert lower_transform(drawn) == ((T.RandomResizedCrop(24, interpolation="random"),), [])
+    drawn.interpolation = (InterpolationMode.NEAREST, InterpolationMode.BICUBIC)
+    assert "(filters nearest, bicubic)" in lower_transform(drawn)[1][0]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (timm_transforms.MaybeToTensor(), (T.ToTensor(),)),
+        (timm_transforms.MaybePILToTensor(), (T.PILToTensor(),)),
+        (timm_transforms.ToNumpy(), (T.PILToTensor(),)),
+        (timm_transforms.ToTensor(), (T.PILToTensor(), T.ToDtype("float32"))),
+        (timm_transforms.CenterCropOrPad((9, 7)), (T.CenterCrop((9, 7)),)),
+    ],
+)
+def test_timms_small_ones(theirs, ours):
+    assert lower_transform(theirs) == (ours, [])
+
+
+def test_timms_other_paddings_are_not_taken():
+    text = "timm.data.transforms.CenterCropOrPad has an argument that fastload does not take (padding_mode 'reflect', fill 0)"
+    assert lower_transform(timm_transforms.CenterCropOrPad(9, padding_mode="reflect"))[1] == [text]
 
 
 def test_timms_training_transform_is_lowered_whole():

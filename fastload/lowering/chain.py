@@ -1,0 +1,85 @@
+"""From what people give as `transform` to ops; or the reasons why not."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from torch.nn import Identity, ModuleList, Sequential
+
+from fastload.lowering import timm_ops, torchvision_ops
+from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
+from fastload.transforms import Grayscale, Op
+
+VIEWS = "if it makes several views of an image, fastload.transforms.Views does so natively"
+
+
+def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
+    """Ops of an op, of a transform of torchvision or timm, or of a list, Compose or Sequential of them; and what has none."""
+    ops, reasons = list[Op](), Reasons()
+    for leaf in _leaves(transform):
+        found, why = _leaf(leaf)
+        if not why and type(leaf) in classes("RGB"):
+            why = _to_rgb(ops)
+        ops += found
+        reasons += why
+    return tuple(ops), reasons
+
+
+def _leaves(transform: Any) -> Iterator[Any]:
+    """What a transform runs, one after the other."""
+    if transform is None:
+        return
+    if isinstance(transform, (list, tuple)) or (_is_chain(transform) and not altered(transform)):
+        for part in transform.transforms if type(transform) in classes("Compose") else transform:
+            yield from _leaves(part)
+    else:
+        yield transform
+
+
+def _is_chain(transform: Any) -> bool:
+    return type(transform) in (Sequential, ModuleList, *classes("Compose"))
+
+
+def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
+    if isinstance(transform, Op):
+        return (transform,), []
+    try:
+        found = _known(transform)
+    except (TypeError, ValueError, AttributeError) as error:
+        return (), [f"{type_name(transform)} has an argument that fastload does not take ({error})"]
+    if found is None:
+        return (), (altered(transform) if _is_chain(transform) else [_unknown(transform)])
+    return ((), changed) if (changed := altered(transform)) else found
+
+
+def _known(transform: Any) -> tuple[tuple[Op, ...], Reasons] | None:
+    """None for a class that is neither torchvision's nor timm's, or that has no op."""
+    if type(transform) is Identity or type(transform) in [*classes("Identity"), *classes("ToPureTensor"), *classes("RGB")]:
+        return (), []
+    ops = timm_ops.ops(transform)
+    return torchvision_ops.ops(transform, lower_transform) if ops is None else (ops, [])
+
+
+def _to_rgb(ops: list[Op]) -> Reasons:
+    """torchvision's RGB: images have three channels anyway, unless Grayscale has left one."""
+    grey = [place for place, op in enumerate(ops) if isinstance(op, Grayscale) and op.num_output_channels == 1]
+    if grey and grey[-1] != len(ops) - 1:
+        return ["RGB comes after ops on an image of one channel"]
+    if grey:
+        ops[-1] = replace(ops[-1], num_output_channels=3)  # type: ignore[call-arg]  # Grayscale's
+    return []
+
+
+def _unknown(transform: Any) -> str:
+    name = type_name(transform)
+    if type(transform) in classes("Lambda"):
+        return f"{name} calls {type_name(transform.lambd)}, which fastload cannot see into"
+    theirs = name.split(".")[0] in LIBRARIES
+    return f"{name} is not one that fastload knows" + (f"; {VIEWS}" if not theirs and _holds_transforms(transform) else "")
+
+
+def _holds_transforms(value: Any) -> bool:
+    """Whether a user's own class has transforms of torchvision or timm inside, as those for SimCLR's and DINO's views do."""
+    held = list(getattr(value, "__dict__", {}).values())
+    held += [inner for item in held if isinstance(item, (list, tuple)) for inner in item]
+    return any(type(item) is Sequential or type(item).__module__.split(".")[0] in ("torchvision", "timm") for item in held)

@@ -1,0 +1,176 @@
+"""From a data set of torchvision, timm or torch to a pipeline; or the reasons why not."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch.utils.data import ConcatDataset, Subset
+
+from fastload import sources
+from fastload.dataset import Dataset
+from fastload.lowering import arrays
+from fastload.lowering.chain import lower_transform
+from fastload.lowering.names import Reasons, altered, is_a, type_name
+from fastload.pipeline import Pipeline
+from fastload.sources import FileSource, Source, seek
+from fastload.transforms import Op, ToImage
+
+Lowered = tuple[Pipeline | None, Reasons]
+WANTED = "want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open"
+
+
+class Files(NamedTuple):
+    """Image files that torchvision's or timm's default loader would read."""
+
+    root: str
+    paths: Iterable[Any]
+    labels: Any
+    classes: Iterable[Any]
+
+
+def _samples(name: str = "samples") -> Callable[[Any], Files]:
+    """Of data sets that keep pairs (path, label) as `name`."""
+
+    def find(dataset: Any) -> Files:
+        pairs = getattr(dataset, name)
+        paths, labels = zip(*pairs, strict=True) if pairs else ((), ())
+        return Files(str(dataset.root), paths, labels, getattr(dataset, "classes", ()))
+
+    return find
+
+
+def _two_lists(dataset: Any) -> Files:
+    return Files(str(dataset.root), dataset._image_files, dataset._labels, getattr(dataset, "classes", ()))
+
+
+def _imagenet(dataset: Any) -> Files:
+    return _samples()(dataset)._replace(root=str(dataset.split_folder))
+
+
+def _pets(dataset: Any) -> Files:
+    kinds = {"category": dataset._labels, "binary-category": getattr(dataset, "_bin_labels", None)}
+    if len(dataset._target_types) != 1 or dataset._target_types[0] not in kinds:
+        raise ValueError(f"has target_types {dataset._target_types}, which are no class numbers")
+    return Files(str(dataset.root), dataset._images, kinds[dataset._target_types[0]], dataset.classes)
+
+
+def _timm(dataset: Any) -> Files:
+    reader = dataset.reader
+    if not is_a(reader, "timm.data.readers.reader_image_folder", "ReaderImageFolder") or altered(reader):
+        raise ValueError(f"has reader {type_name(reader)}, want timm's ReaderImageFolder")
+    for name, want in (("load_bytes", False), ("input_img_mode", "RGB"), ("additional_features", None)):
+        if getattr(dataset, name, want) != want:
+            raise ValueError(f"has {name} {getattr(dataset, name)!r}, want {want!r}")
+    paths, labels = zip(*reader.samples, strict=True)
+    return Files(reader.root, paths, labels, sorted(reader.class_to_idx, key=reader.class_to_idx.get))
+
+
+# Class → what its __getitem__ reads, where that is a file by torchvision's default loader and one class number.
+FILES: dict[str, dict[str, Callable[[Any], Files]]] = {
+    "torchvision.datasets": {
+        **dict.fromkeys(("ImageFolder", "DatasetFolder", "EuroSAT", "Country211"), _samples()),
+        **dict.fromkeys(("GTSRB", "Imagenette", "RenderedSST2", "StanfordCars"), _samples("_samples")),
+        **dict.fromkeys(("DTD", "FGVCAircraft", "Flowers102", "Food101", "SUN397"), _two_lists),
+        "ImageNet": _imagenet,
+        "OxfordIIITPet": _pets,
+        "Places365": _samples("imgs"),
+    },
+    "timm.data.dataset": {"ImageDataset": _timm},
+}
+JOINT = ("OxfordIIITPet", "Places365")  # transform image and target by `transforms`
+
+
+def lower(dataset: Any) -> Lowered:
+    """The pipeline that `dataset` describes, or every reason why it is not known to be one."""
+    if type(dataset) is Dataset:
+        return dataset.pipeline, []
+    if type(dataset) is Subset:
+        return _subset(dataset)
+    if type(dataset) is ConcatDataset:
+        return _concat(dataset)
+    for module, finders in FILES.items():
+        for name, find in finders.items():
+            if is_a(dataset, module, name):
+                return _lowered(dataset, partial(_source, dataset, find), grey=False)
+    if arrays.knows(dataset):
+        return _lowered(dataset, partial(arrays.source, dataset), grey=arrays.is_grey(dataset))
+    if is_a(dataset, "datasets.arrow_dataset", "Dataset"):
+        return None, ["data set datasets.arrow_dataset.Dataset makes rows of any kind; give its images by fastload.from_huggingface"]
+    return None, [f"data set {type_name(dataset)} is not one that fastload reads ({WANTED})"]
+
+
+def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered:
+    """make: gives the source, and raises ValueError for what is none. grey: its images have one channel."""
+    kind, reasons = type(dataset).__name__, altered(dataset)
+    try:
+        transform, target_transform = _transforms(dataset)
+        if target_transform is not None:
+            reasons.append(f"{kind} has a target_transform")
+        ops, why = _ops(kind, transform, grey=grey)
+        reasons += why
+        source = make()
+    except (ValueError, TypeError) as error:
+        return None, [*reasons, f"{kind} {error}"]
+    return (None, reasons) if reasons else (Pipeline(source, ops), [])
+
+
+def _transforms(dataset: Any) -> tuple[Any, Any]:
+    """Of images and of targets. Raises ValueError if both are transformed as one."""
+    if type(dataset).__name__ not in JOINT:
+        return dataset.transform, dataset.target_transform
+    joint = dataset.transforms
+    if joint is None:
+        return None, None
+    if not is_a(joint, "torchvision.datasets.vision", "StandardTransform"):
+        raise ValueError(f"has transforms of image and target ({type_name(joint)})")
+    return joint.transform, joint.target_transform
+
+
+def _ops(kind: str, transform: Any, *, grey: bool) -> tuple[tuple[Op, ...], Reasons]:
+    if transform is None:
+        return (), [f"{kind} has no transform, so its images are no tensors"]
+    ops, unknown = lower_transform(transform)
+    if unknown:
+        return (), [f"transform {reason}" for reason in unknown]
+    if not any(isinstance(op, ToImage) for op in ops):
+        return (), ["its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"]
+    return arrays.with_three_channels(kind, transform, ops) if grey else (ops, [])
+
+
+def _subset(dataset: Any) -> Lowered:
+    pipeline, reasons = lower(dataset.dataset)
+    reasons = [*altered(dataset), *reasons]
+    indices, length = np.asarray(dataset.indices), len(pipeline.source) if pipeline else 0
+    if pipeline and not (indices.ndim == 1 and (indices.dtype.kind in "iu" or not indices.size)):
+        reasons.append("Subset has indices that are no whole numbers")
+    elif pipeline and indices.size and not (-length <= indices.min() and indices.max() < length):
+        reasons.append(f"Subset has indices from {indices.min()} to {indices.max()}, but its data set has {length} samples")
+    if reasons or pipeline is None:
+        return None, reasons
+    return Pipeline(sources.Subset(pipeline.source, indices.astype(np.int64) % max(length, 1)), pipeline.ops), []
+
+
+def _concat(dataset: Any) -> Lowered:
+    found = [lower(part) for part in dataset.datasets]
+    reasons = [*altered(dataset), *dict.fromkeys(reason for _, why in found for reason in why)]
+    pipelines = [pipeline for pipeline, _ in found if pipeline]
+    if not reasons and any(pipeline.ops != pipelines[0].ops for pipeline in pipelines):
+        reasons.append("ConcatDataset has parts with different transforms")
+    if reasons:
+        return None, reasons
+    return Pipeline(sources.Concat(tuple(pipeline.source for pipeline in pipelines)), pipelines[0].ops), []
+
+
+def _source(dataset: Any, find: Callable[[Any], Files]) -> FileSource:
+    loader = getattr(dataset, "loader", None)  # none: the class opens its files with PIL itself
+    if loader is not None and loader is not sys.modules["torchvision.datasets.folder"].default_loader:
+        raise ValueError(f"has its own loader ({type_name(loader)})")
+    if loader is not None and sys.modules["torchvision"].get_image_backend() != "PIL":
+        raise ValueError("reads by torchvision's image backend, which is not PIL")
+    found = find(dataset)
+    paths = tuple(os.fspath(path) for path in found.paths)
+    classes = tuple(map(str, found.classes))
+    return FileSource(found.root, paths, arrays.class_numbers(found.labels), classes, seek.attach(paths, found.root))

@@ -1,0 +1,121 @@
+"""From one transform of timm to ops. Checked against timm 1.0.31."""
+
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from fastload import transforms
+from fastload.lowering.names import type_name
+from fastload.transforms import Op
+from fastload.transforms.base import filter_name
+from fastload.transforms.definitions import subpolicies, timm
+
+Arguments = dict[str, Any]
+
+
+def ops(transform: Any) -> tuple[Op, ...] | None:
+    """The ops that a transform is; None for a class that has none. Raises ValueError, TypeError, AttributeError for its arguments."""
+    for module, makers in MAKERS.items():
+        for name, make in makers.items():
+            if type(transform) is getattr(sys.modules.get(module), name, ()):
+                made = make(transform)
+                return made if isinstance(made, tuple) else (made,)
+    return None
+
+
+def _same(values: Iterable[Any], what: str) -> Any:
+    """The one value of all ops. Raises ValueError if they differ."""
+    found = set(values)
+    if len(found) != 1:
+        raise ValueError(f"its ops differ in {what}")
+    return found.pop()
+
+
+def _levels(calls: list[Any]) -> tuple[timm.Levels, Arguments]:
+    """What timm's AugmentOps share, but for their probabilities: the levels, and the op's filter and fill."""
+    if _same((type(op) for op in calls), "class") is not getattr(sys.modules["timm.data.auto_augment"], "AugmentOp", None):
+        raise ValueError(f"ops of class {type_name(calls[0])}")
+    names = tuple(op.name for op in calls)
+    if unknown := sorted(set(names) - timm.NAMES):
+        raise ValueError(f"no op for {', '.join(unknown)}")
+    noise = _same(((op.magnitude_std, op.magnitude_max, op.hparams.get("translate_pct", timm.TRANSLATE)) for op in calls), "noise")
+    fill = _same((tuple(op.kwargs["fillcolor"]) for op in calls), "fill")
+    interpolation = _same((_filter(op.kwargs["resample"]) for op in calls), "filter")
+    std, most, translate = noise
+    return timm.Levels(names, None, 1.0, std, most or timm.FULL, translate), {"interpolation": interpolation, "fill": fill}
+
+
+def _filter(resample: Any) -> str:
+    """One filter's name; "random" for the pair that timm draws from."""
+    names = tuple(filter_name(int(number)) for number in (resample if isinstance(resample, (list, tuple)) else (resample,)))
+    if names != timm.RANDOM and len(names) != 1:
+        raise ValueError(f"filters {', '.join(names)}")
+    return "random" if names == timm.RANDOM else names[0]
+
+
+def _rand_augment(transform: Any) -> Op:
+    levels, look = _levels(transform.ops)
+    p, magnitude = _same(((op.prob, op.magnitude) for op in transform.ops), "probability or magnitude")
+    weights = None if transform.choice_weights is None else tuple(float(w) for w in transform.choice_weights)
+    return transforms.RandAugment(transform.num_layers, magnitude, definition=replace(levels, p=p, weights=weights), **look)
+
+
+def _auto_augment(transform: Any) -> Op:
+    levels, look = _levels([op for pair in transform.policy for op in pair])
+    calls = [[subpolicies.Call(op.name, op.prob, op.magnitude) for op in pair] for pair in transform.policy]
+    for name in subpolicies.TIMM:
+        if subpolicies.same(calls, subpolicies.timm(name)) and levels.translate == timm.TRANSLATE:
+            return transforms.AutoAugment(name, definition=timm.Levels(std=levels.std, most=levels.most), **look)
+    raise ValueError("a policy of its own")
+
+
+def _aug_mix(transform: Any) -> Op:
+    if transform.blended:
+        raise ValueError("blended")
+    levels, look = _levels(transform.ops)
+    p, magnitude = _same(((op.prob, op.magnitude) for op in transform.ops), "probability or magnitude")
+    levels, shape = replace(levels, p=p), (magnitude, transform.width, transform.depth, transform.alpha)
+    return transforms.AugMix(*shape, definition=levels, mixing="timm", **look)
+
+
+def _random_erasing(transform: Any) -> Op:
+    low, high = (math.exp(v) for v in transform.log_aspect_ratio)
+    return transforms.RandomErasing.timm(
+        transform.probability, transform.min_area, transform.max_area, low, high, transform.mode or "const",
+        transform.min_count, transform.max_count,
+    )  # fmt: skip
+
+
+def _random_resized_crop(transform: Any) -> Op:
+    modes = transform.interpolation
+    names = tuple(map(filter_name, modes)) if isinstance(modes, (list, tuple)) else (filter_name(modes),)
+    if len(names) > 1 and names != timm.RANDOM:
+        raise ValueError(f"filters {', '.join(names)}")
+    chosen = "random" if len(names) > 1 else names[0]
+    return transforms.RandomResizedCrop(transform.size, transform.scale, transform.ratio, chosen)
+
+
+def _unscaled(transform: Any) -> tuple[Op, ...]:
+    return transforms.PILToTensor(), transforms.ToDtype(transform.dtype)
+
+
+def _center_crop_or_pad(transform: Any) -> Op:
+    if transform.padding_mode != "constant" or any(transform.fill if isinstance(transform.fill, (list, tuple)) else (transform.fill,)):
+        raise ValueError(f"padding_mode {transform.padding_mode!r}, fill {transform.fill}")
+    return transforms.CenterCrop(transform.size)
+
+
+MAKERS: dict[str, dict[str, Callable[[Any], Op | tuple[Op, ...]]]] = {
+    "timm.data.auto_augment": {"RandAugment": _rand_augment, "AutoAugment": _auto_augment, "AugMixAugment": _aug_mix},
+    "timm.data.random_erasing": {"RandomErasing": _random_erasing},
+    "timm.data.transforms": {
+        "CenterCropOrPad": _center_crop_or_pad,
+        "MaybePILToTensor": lambda _: transforms.PILToTensor(),
+        "MaybeToTensor": lambda _: transforms.ToTensor(),
+        "RandomResizedCropAndInterpolation": _random_resized_crop,
+        "ToNumpy": lambda _: transforms.PILToTensor(),  # a batch of it is the same tensor
+        "ToTensor": _unscaled,
+    },
+}

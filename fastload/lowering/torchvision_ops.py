@@ -1,0 +1,104 @@
+"""From one transform of torchvision to ops."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from fastload import transforms
+from fastload.lowering.names import Reasons, classes, type_name
+from fastload.transforms import Op
+
+Arguments = dict[str, Any]
+Lower = Callable[[Any], tuple[tuple[Op, ...], Reasons]]
+
+# torchvision class name → the attributes that become the op's arguments; the same in its two APIs.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "AugMix": ("severity", "mixture_width", "chain_depth", "alpha", "all_ops", "interpolation", "fill"),
+    "AutoAugment": ("policy", "interpolation", "fill"),
+    "CenterCrop": ("size",),
+    "ColorJitter": ("brightness", "contrast", "saturation", "hue"),
+    "ConvertImageDtype": ("dtype",),
+    "GaussianBlur": ("kernel_size", "sigma"),
+    "Grayscale": ("num_output_channels",),
+    "Normalize": ("mean", "std", "inplace"),
+    "PILToTensor": (),
+    "Pad": ("padding", "fill", "padding_mode"),
+    "RandAugment": ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill"),
+    "RandomAdjustSharpness": ("sharpness_factor", "p"),
+    "RandomAffine": ("degrees", "translate", "scale", "shear", "interpolation", "fill", "center"),
+    "RandomApply": ("transforms", "p"),
+    "RandomAutocontrast": ("p",),
+    "RandomChoice": ("transforms", "p"),
+    "RandomCrop": ("size", "padding", "pad_if_needed", "fill", "padding_mode"),
+    "RandomEqualize": ("p",),
+    "RandomErasing": ("p", "scale", "ratio", "value", "inplace"),
+    "RandomGrayscale": ("p",),
+    "RandomHorizontalFlip": ("p",),
+    "RandomInvert": ("p",),
+    "RandomOrder": ("transforms",),
+    "RandomPerspective": ("distortion_scale", "p", "interpolation", "fill"),
+    "RandomPosterize": ("bits", "p"),
+    "RandomResizedCrop": ("size", "scale", "ratio", "interpolation", "antialias"),
+    "RandomRotation": ("degrees", "interpolation", "expand", "center", "fill"),
+    "RandomSolarize": ("threshold", "p"),
+    "RandomVerticalFlip": ("p",),
+    "Resize": ("size", "interpolation", "max_size", "antialias"),
+    "ToDtype": ("dtype", "scale"),
+    "ToImage": (),
+    "ToTensor": (),
+    "TrivialAugmentWide": ("num_magnitude_bins", "interpolation", "fill"),
+}
+GROUPS = ("RandomApply", "RandomChoice", "RandomOrder")
+
+
+def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
+    """The ops that a transform is, or the reasons why it is none; None for a class that has no op. `lower` is for what groups hold.
+
+    Raises ValueError, TypeError and AttributeError for arguments that no op takes.
+    """
+    name = type(transform).__name__
+    if name not in FIELDS or type(transform) not in classes(name):
+        return None
+    if name in GROUPS:
+        return _group(name, transform, lower)
+    kind: Callable[..., Op] = getattr(transforms, name)
+    arguments: Arguments = {field: getattr(transform, field) for field in FIELDS[name]}
+    if name == "ConvertImageDtype" and _second_api(transform):
+        kind, arguments = transforms.ToDtype, {**arguments, "scale": True}
+    if name == "RandomErasing" and arguments["value"] is None:  # the second API's word for "random"
+        arguments["value"] = "random"
+    if name == "RandomCrop" and arguments["padding"] is not None:
+        _fit_padding(transform, arguments)
+    return (kind(**arguments),), []
+
+
+def _fit_padding(transform: Any, arguments: Arguments) -> None:
+    if _second_api(transform):  # kept as left, right, top, bottom
+        left, right, top, bottom = arguments["padding"]
+        arguments["padding"] = (left, top, right, bottom)
+    elif arguments["pad_if_needed"] and arguments["padding_mode"] in ("reflect", "symmetric"):
+        raise ValueError("padding and pad_if_needed mirror the image twice, one after the other")
+
+
+def _group(name: str, transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons]:
+    arguments: Arguments = {field: getattr(transform, field) for field in FIELDS[name] if field != "transforms"}
+    inner, reasons = list[Op](), Reasons()
+    for part in transform.transforms:
+        found, why = lower(part)
+        inner += [_as_one(found)] if name != "RandomApply" else found
+        reasons += [f"{type_name(transform)}: {reason}" for reason in why]
+    if reasons:
+        return (), reasons
+    flips = (transforms.RandomHorizontalFlip, transforms.RandomVerticalFlip)
+    if name == "RandomApply" and len(inner) == 1 and isinstance(inner[0], flips):  # whether to, twice
+        return (replace(inner[0], p=inner[0].p * arguments["p"]),), []
+    return (getattr(transforms, name)(tuple(inner), **arguments),), []
+
+
+def _as_one(found: tuple[Op, ...]) -> Op:
+    """Ops as one of a group's: nothing is what is never done."""
+    return found[0] if len(found) == 1 else transforms.RandomApply(found or (transforms.RandomInvert(),), float(bool(found)))
+
+
+def _second_api(transform: Any) -> bool:
+    return type(transform).__module__.startswith("torchvision.transforms.v2")

@@ -1,0 +1,51 @@
+"""Which seek indexes one epoch uses, and where those go that it makes."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from fastload import _native
+from fastload.sources.base import Seek, Source
+from fastload.spec import Longs
+
+New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
+
+
+class View(Protocol):
+    """The seek indexes of one epoch."""
+
+    def locate(self, samples: Longs) -> Seek | None: ...
+    def collect(self, samples: Longs) -> New | None: ...
+
+
+class Off:
+    """None is used and none is made."""
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return None
+
+    def collect(self, samples: Longs) -> New | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Found(Off):
+    """Those that came with the source."""
+
+    source: Source
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return self.source.locate(samples).seek
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Of some of the samples."""
+
+    view: View
+    indices: Longs
+
+    def locate(self, samples: Longs) -> Seek | None:
+        return self.view.locate(self.indices[samples])
+
+    def collect(self, samples: Longs) -> New | None:
+        return self.view.collect(self.indices[samples])

@@ -1,0 +1,136 @@
+"""Sources made of sources: some samples of one, or several one after the other."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.sources.base import Location, Seek, Source, raw_pixels
+from fastload.spec import Longs, Pixels
+
+FEW = 256  # files that are kept open
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The samples `indices` (0..len(base)-1, any order, repeats allowed) of `base`."""
+
+    base: Source
+    indices: Longs
+
+    @property
+    def where(self) -> str:
+        return self.base.where
+
+    @cached_property
+    def labels(self) -> Longs:
+        return self.base.labels[self.indices]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.base.classes
+
+    @property
+    def files(self) -> _native.Files:
+        return self.base.files
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def locate(self, samples: Longs) -> Location:
+        return self.base.locate(self.indices[samples])
+
+    def pixels(self, sample: int) -> Pixels | None:
+        return raw_pixels(self.base, int(self.indices[sample]))
+
+    def name(self, sample: int) -> str:
+        return self.base.name(int(self.indices[sample]))
+
+
+@dataclass(frozen=True)
+class Concat:
+    """All samples of the parts, one part after the other. Classes are the first part's."""
+
+    parts: tuple[Source, ...]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"parts": self.parts}
+
+    @cached_property
+    def _starts(self) -> Longs:
+        """int64 [parts + 1]: the first sample of each part, and the end."""
+        return np.cumsum([0, *map(len, self.parts)], dtype=np.int64)
+
+    @property
+    def where(self) -> str:
+        return " + ".join(part.where for part in self.parts)
+
+    @cached_property
+    def labels(self) -> Longs:
+        return np.concatenate([part.labels for part in self.parts])
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.parts[0].classes
+
+    @cached_property
+    def files(self) -> _native.Files:
+        return _joined([part.files for part in self.parts])
+
+    @cached_property
+    def _seek_files(self) -> list[_native.Files | None]:
+        found = [part.locate(np.zeros(0, np.int64)).seek for part in self.parts]
+        return [seek.files if seek else None for seek in found]
+
+    @cached_property
+    def _all_seek_files(self) -> _native.Files:
+        return _joined([files for files in self._seek_files if files])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def locate(self, samples: Longs) -> Location:
+        file, offset, size = (np.zeros_like(samples) for _ in range(3))
+        seek = Seek(self._all_seek_files, *(np.zeros_like(samples) for _ in range(3))) if any(self._seek_files) else None
+        raw = np.zeros((len(samples), 2), np.int32)
+        sums: list[tuple[NDArray[np.bool_], NDArray[np.uint64] | None]] = []
+        first, first_seek = 0, 0
+        for part, start, end, its in zip(self.parts, self._starts[:-1], self._starts[1:], self._seek_files, strict=True):
+            mine = (samples >= start) & (samples < end)
+            place = part.locate(samples[mine] - start)
+            file[mine], offset[mine], size[mine] = place.file + first, place.offset, place.size
+            if seek and place.seek and its:
+                seek.file[mine], seek.offset[mine], seek.size[mine] = place.seek.file + first_seek, place.seek.offset, place.seek.size
+            raw[mine] = 0 if place.raw is None else place.raw
+            sums.append((mine, place.checksum))
+            first, first_seek = first + len(part.files), first_seek + (len(its) if its else 0)
+        return Location(file, offset, size, None if raw.any() else _checksums(sums, len(samples)), seek, raw)
+
+    def pixels(self, sample: int) -> Pixels | None:
+        part, at = self._find(sample)
+        return raw_pixels(part, at)
+
+    def name(self, sample: int) -> str:
+        part, at = self._find(sample)
+        return part.name(at)
+
+    def _find(self, sample: int) -> tuple[Source, int]:
+        number = int(np.searchsorted(self._starts, sample, side="right")) - 1
+        return self.parts[number], sample - int(self._starts[number])
+
+
+def _joined(parts: list[_native.Files]) -> _native.Files:
+    paths = [files.path(file) for files in parts for file in range(len(files))]
+    return _native.Files(paths, keep_open=len(paths) <= FEW)
+
+
+def _checksums(parts: list[tuple[NDArray[np.bool_], NDArray[np.uint64] | None]], count: int) -> NDArray[np.uint64] | None:
+    """All samples' checksums, if all have one."""
+    out = np.zeros(count, np.uint64)
+    for mine, sums in parts:
+        if sums is None and mine.any():
+            return None
+        out[mine] = 0 if sums is None else sums
+    return out

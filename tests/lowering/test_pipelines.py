@@ -1,0 +1,137 @@
+"""Public training pipelines: which are lowered and why the others are not; the lowered ones give the libraries' images."""
+
+import itertools
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.utils.data
+from PIL import Image, ImageOps
+
+import fastload
+from fastload.backends import torch as reference
+from fastload.lowering import lower
+from fastload.plan import plan
+from fastload.spec import Work
+
+pipelines = pytest.importorskip("benchmarks.pipelines")  # not in an installed package
+
+# timm leaves closing files to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+ALL = {pipeline.name: pipeline for pipeline in pipelines.PIPELINES}
+NATIVE = [name for name, pipeline in ALL.items() if not pipeline.reason]
+FIXED = [name for name in NATIVE if "evaluation" in name]
+DRAWN = [name for name in NATIVE if name not in FIXED]
+OTHERS = [name for name in ALL if name not in NATIVE]
+DRAWS = 100
+FAR = 4.5  # standard errors; by chance 1 of 150,000 is farther
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """torchvision's blur of small images is slow in several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def small(name, folder):
+    """The pipeline's data set at a size that is quick."""
+    return pipelines.dataset(ALL[name], folder, min(ALL[name].size, 48))
+
+
+def test_there_are_enough_of_them():
+    assert len(ALL) == len(pipelines.PIPELINES) >= 40
+    assert len(NATIVE) >= 25
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_native_or_the_reason(name, folder):
+    assert pipelines.explain(ALL[name], folder) == ALL[name].reason.splitlines()
+
+
+def test_the_page_is_what_the_generator_prints():
+    assert (Path(__file__).parents[2] / "docs" / "pipelines.md").read_text() == pipelines.page()
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_natively_the_references_pixels(name, folder):
+    data = small(name, folder)
+    native, expected = (fastload.DataLoader(data, 20, seed=4, backend=backend) for backend in ("native", "torch"))
+    for (images, labels), (want, want_labels) in zip(native, expected, strict=True):
+        assert images.dtype == want.dtype
+        assert torch.equal(images, want)
+        assert torch.equal(labels, want_labels)
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_what_draws_nothing_is_what_torch_gives(name, folder):
+    data = small(name, folder)
+    for (images, labels), (want, want_labels) in zip(fastload.DataLoader(data, 9), torch.utils.data.DataLoader(data, 9), strict=True):
+        assert torch.equal(images, want)
+        assert torch.equal(labels, want_labels)
+
+
+def features(images):
+    """float64 [N, 7] of images [N, 3, H, W]: brightness, contrast, balance in three directions, and edges along both axes."""
+    x = images.double()
+    half_height, half_width = x.shape[2] // 2, x.shape[3] // 2
+    columns = [
+        x.mean((1, 2, 3)), x.std((1, 2, 3)), (x[:, 0] - x[:, 2]).mean((1, 2)), (x[..., :half_width].mean((1, 2, 3)) - x.mean((1, 2, 3))),
+        x[:, :, :half_height].mean((1, 2, 3)) - x.mean((1, 2, 3)), x.diff(dim=2).abs().mean((1, 2, 3)), x.diff(dim=3).abs().mean((1, 2, 3)),
+    ]  # fmt: skip
+    return torch.stack(columns, dim=1).numpy()
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_draws_are_distributed_as_the_librarys(name, folder, monkeypatch):
+    data, posterize = small(name, folder), ImageOps.posterize
+    # timm keeps 0 bits at times, which Pillow 13 refuses and older ones make black.
+    monkeypatch.setattr(ImageOps, "posterize", lambda image, bits: posterize(image, bits) if bits else Image.new("RGB", image.size))
+    for seed in (torch.manual_seed, random.seed, np.random.seed):
+        seed(3)
+    theirs = features(torch.stack([torch.as_tensor(data[0][0]) for _ in range(DRAWS)]))
+    pipeline, _ = lower(data)
+    work = Work(np.zeros(DRAWS, np.int64), np.arange(DRAWS), seed=1, epoch=0, step=0)
+    ours = features(reference.compile(plan(pipeline), "cpu")(work)[0])
+    error = np.sqrt((ours.var(axis=0, ddof=1) + theirs.var(axis=0, ddof=1)) / DRAWS) + 1e-6
+    np.testing.assert_array_less(abs(ours.mean(axis=0) - theirs.mean(axis=0)) / error, FAR)
+    spread = (ours.std(axis=0) + 1e-4) / (theirs.std(axis=0) + 1e-4)
+    assert (spread > 0.6).all()
+    assert (spread < 1.7).all()
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_the_order_is_torchs(name, folder):
+    data = small(name, folder)
+    ours = fastload.DataLoader(data, 5, shuffle=True, generator=torch.Generator().manual_seed(6))
+    labels = torch.from_numpy(lower(data)[0].source.labels)
+    theirs = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(labels), 5, shuffle=True, generator=torch.Generator().manual_seed(6)
+    )
+    assert [batch.tolist() for _, batch in ours] == [batch.tolist() for (batch,) in theirs]
+
+
+def batches(loader_class, data):
+    for seed in (torch.manual_seed, random.seed, np.random.seed):
+        seed(3)
+    return list(itertools.islice(loader_class(data, 3), 2))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_others_run_as_in_torch(name, folder):
+    data = small(name, folder)
+    if name == "torchvision segmentation, train":
+        assert len(fastload.DataLoader(data)) == 0
+        return
+    if name == "Composer ResNet-50, train":  # has a collate function of its own
+        for loader_class in (fastload.DataLoader, torch.utils.data.DataLoader):
+            with pytest.raises(TypeError, match="default_collate"):
+                batches(loader_class, data)
+        return
+    ours, theirs = batches(fastload.DataLoader, data), batches(torch.utils.data.DataLoader, data)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+    assert len(ours) > 1
