@@ -104,7 +104,7 @@ class Runner:
             of[step.op.stage].append(record)
         crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
         if not crop.no_scaling(self.plan):
-            crop.shrink(crops, jpegs)
+            crop.shrink(crops, jpegs & ~self.plan.source.locate(work.samples).is_raw)
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]

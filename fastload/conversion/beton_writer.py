@@ -185,7 +185,8 @@ def _payload(reader: Reader, sample: int, options: Options) -> _Payload:
     try:
         pixels = np.asarray(pil.decode(data))
     except samples.PILLOW_ERRORS as error:
-        raise BadSampleError(f"cannot be decoded ({error}); mend or remove the file") from error
+        why = "is no image that Pillow knows" if facts.format == "unknown" else f"cannot be decoded ({samples.reason(error)})"
+        raise BadSampleError(f"{why}; mend or remove the file") from error
     height, width = pixels.shape[:2]
     if max(height, width) > MOST_PX or pixels.nbytes > LARGEST:
         raise BadSampleError(f"is too large for FFCV (got {height}x{width} px, want sides up to {MOST_PX} and 2 GiB); resize it")

@@ -132,9 +132,8 @@ def beton_reader(source: BetonSource) -> BetonReader:
         raise SourceError(f"{source.where}: field {source.fields[1]!r} holds no class numbers (got {low} to {high}); give another field")
     everything = np.arange(len(source), dtype=np.int64)
     place = source.locate(everything)
-    raw = place.raw[:, 0] > 0 if place.raw is not None else np.zeros(len(source), np.bool_)
     keys = [f"{label:04d}/{sample:08d}" for sample, label in enumerate(source.labels.tolist())]
-    return BetonReader(source, keys, place.size + np.where(raw, place.size // 64 + PNG_MORE, 0))
+    return BetonReader(source, keys, place.size + np.where(place.is_raw, place.size // 64 + PNG_MORE, 0))
 
 
 def _png(pixels: Pixels) -> bytes:

@@ -43,7 +43,7 @@ def examine(data: bytes, *, check: bool) -> Facts:
         try:
             pil.decode(data)
         except PILLOW_ERRORS as error:
-            raise BadSampleError(f"cannot be decoded ({_reason(error)}); mend or remove the file") from error
+            raise BadSampleError(f"cannot be decoded ({reason(error)}); mend or remove the file") from error
     return facts
 
 
@@ -68,7 +68,8 @@ def decodes_natively(data: bytes) -> bool:
     return True
 
 
-def _reason(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
+    """What Pillow says, without what differs from run to run."""
     if isinstance(error, UnidentifiedImageError):  # its own text holds a memory address
         return "not an image"
     return " ".join(str(error).split()) or type(error).__name__

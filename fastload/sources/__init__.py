@@ -22,7 +22,7 @@ def open_source(path: str | os.PathLike[str], fields: tuple[str, str] | None = N
     if beton_file.looks_like_one(where) and os.path.isfile(where):
         return beton.load(where, fields)
     if not os.path.isdir(where):
-        raise SourceError(f"{where}: is a file, want a folder of classes or of fastload shards, or a .beton file; give one of these")
+        raise SourceError(f"{where}: is a file, want a folder (of classes, of shards) or a .beton file; give one")
     if os.path.exists(os.path.join(where, shards.INDEX)):
         return shards.load(where)
     if shards.looks_unfinished(where):

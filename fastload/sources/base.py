@@ -36,6 +36,11 @@ class Location(NamedTuple):
     seek: Seek | None = None
     raw: NDArray[np.int32] | None = None  # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
 
+    @property
+    def is_raw(self) -> NDArray[np.bool_]:
+        """bool [N]: whether a sample is pixels, not an encoded image."""
+        return np.zeros(len(self.file), np.bool_) if self.raw is None else self.raw[:, 0] > 0
+
 
 class Source(Protocol):
     """A data set's samples. Implementations are immutable and picklable; `files` is opened anew in each process."""

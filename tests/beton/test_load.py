@@ -60,6 +60,18 @@ def test_crops_of_raw_images_at_every_edge(tmp_path, make_image):
         assert all(torch.equal(a, b) for (a, _), (b, _) in zip(native, reference, strict=True))
 
 
+def test_only_jpegs_are_decoded_at_a_smaller_scale(tmp_path, make_image, encode):
+    pixels = make_image(200, 300, 3)
+    cells = [("jpg", encode(pixels), 200, 300), ("raw", pixels)] * 3
+    path = tmp_path / "large.beton"
+    path.write_bytes(Writer([("image", "image"), ("label", "int")], [[cell, 0] for cell in cells]).bytes())
+    ops = [RandomResizedCrop(20, scale=(0.5, 1.0)), ToImage()]
+    loader, native = batches(str(path), ops, decode_scale="fast")
+    _, reference = batches(str(path), ops, decode_scale="fast", backend="torch")
+    assert loader.decodes()["scaled"] == 3
+    assert all(torch.equal(a, b) for (a, _), (b, _) in zip(native, reference, strict=True))
+
+
 def test_a_seek_index_beside_the_file_is_found(beton):
     from fastload.conversion import indexing
 

@@ -144,7 +144,10 @@ def test_odd_file_names(tools, tmp_path):
         (lambda _: None, "{root}: does not exist; check the path"),
         (lambda root: root.mkdir(), "{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
         (lambda root: (root / "c").mkdir(parents=True), "{root}: no image in 1 of 1 classes (c); remove them or add images"),
-        (lambda root: root.write_text("x"), "{root}: is a file, want a folder of classes or of fastload shards, or a .beton file; give one of these"),
+        (
+            lambda root: root.write_text("x"),
+            "{root}: is a file, want a folder (of classes, of shards) or a .beton file; give one",
+        ),
     ],
 )
 def test_no_data_set(tools, tmp_path, make, text):

@@ -139,7 +139,7 @@ def test_folders_that_are_no_data_set(tmp_path):
     assert refused(tmp_path / "no") == f"{tmp_path}/no: does not exist; check the path"
     assert refused(tmp_path) == f"{tmp_path}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"
     (tmp_path / "file").write_text("x")
-    assert refused(tmp_path / "file") == f"{tmp_path}/file: is a file, want a folder of classes or of fastload shards, or a .beton file; give one of these"
+    assert refused(tmp_path / "file") == f"{tmp_path}/file: is a file, want a folder (of classes, of shards) or a .beton file; give one"
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "x.jpg").write_bytes(JPEG)
