@@ -99,8 +99,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             super().check_worker_number_rationality()
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is epoch `epoch`: reaches the random keys, the samplers and the data set."""
-        self._epoch = epoch
+        """The next iteration is epoch `epoch`, from 0: reaches the random keys, the samplers and the data set. Raises UsageError."""
+        self._epoch = epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
         for part in {id(p): p for p in (self.sampler, self.batch_sampler, self.dataset)}.values():
             tell = getattr(part, "set_epoch", None)
             if tell is not None:

@@ -4,13 +4,15 @@ Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 
 count, batch size, device and resume cannot change a draw.
 """
 
-from typing import TypeAlias
+import operator
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from fastload import _native
+from fastload.errors import UsageError
 from fastload.spec import Floats, Longs, Work
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -18,6 +20,7 @@ Words: TypeAlias = NDArray[np.uint64]
 BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
+MOST_EPOCH = (1 << 32) - 1
 ROUNDS = 6  # Feistel rounds of `permute`
 
 
@@ -36,6 +39,17 @@ def batch_uniforms(work: Work, op: int, count: int) -> Floats:
         step, rank = np.array([work.step], np.int64), np.array([work.rank], np.int64)
         _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
     return out
+
+
+def checked_epoch(where: str, epoch: Any) -> int:
+    """The epoch as a number that random keys can hold. Raises UsageError for anything else; `where` names who was given it."""
+    try:
+        found = -1 if isinstance(epoch, bool) else operator.index(epoch)
+    except TypeError:
+        found = -1
+    if not 0 <= found <= MOST_EPOCH:
+        raise UsageError(f"{where}: epoch is {epoch!r}, want a whole number from 0 to {MOST_EPOCH}; epochs count from 0")
+    return found
 
 
 def keyed_uniforms(key: int, count: int) -> Floats:
