@@ -98,7 +98,7 @@ class Runner:
         sizes, steps = job.sizes, self.plan.steps
         of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
         for step, record in zip(steps, records(steps, work, sizes), strict=True):
-            of[step.op.stage].append(record)
+            of[step.stage].append(record)
         crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
         if not crop.no_scaling(self.plan):
             crop.shrink(crops, jpegs)

@@ -45,7 +45,7 @@ def lines(steps: tuple[Step, ...], records: list[Any]) -> tuple[Line, ...]:
     for step, record in zip(steps, records, strict=True):
         said = words(step, record)
         if said:
-            out.append(Line(step.number, step.op.name, step.op.stage.name, said, record))
+            out.append(Line(step.number, step.op.name, step.stage.name, said, record))
     return tuple(out)
 
 

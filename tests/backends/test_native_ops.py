@@ -40,6 +40,8 @@ PIPELINES = {
     "nearest warps": [
         *CROP, T.RandomAffine(9), T.RandomRotation((90, 90)), T.RandomRotation(4, center=(3, 50)), T.RandomPerspective(1, 1, "nearest"),
     ],
+    "flips after AUGMENT": [*CROP, T.RandAugment(), T.RandomHorizontalFlip(), JITTER, T.RandomVerticalFlip(), *FLOAT],
+    "flips behind lookups": [*SMALL, T.RandomVerticalFlip(), T.RandomEqualize(), T.RandomHorizontalFlip(0.6), T.RandomVerticalFlip()],
     "warps and flips": [*CROP, T.RandomVerticalFlip(), AFFINE, T.RandomHorizontalFlip(), T.RandomVerticalFlip(), T.RandomRotation(9)],
     "windows and flips": [
         T.RandomHorizontalFlip(0), T.Resize((60, 50)), T.RandomVerticalFlip(), T.RandomCrop((50, 41), padding=(3, 7, 11, 0)),
