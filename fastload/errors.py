@@ -33,6 +33,10 @@ class SampleError(FastloadError, RuntimeError):
         return type(self), (self.where, self.index, self.reason)
 
 
+class OpError(FastloadError, RuntimeError):
+    """A user's function in a pipeline failed on an image; loaders make a SampleError of it."""
+
+
 class BackendError(FastloadError, RuntimeError):
     """A backend cannot run this plan, or what it needs is not installed."""
 

@@ -53,11 +53,18 @@ def checked_epoch(where: str, epoch: Any) -> int:
 
 
 def keyed_uniforms(key: int, count: int) -> Floats:
-    """float64 [count]: draws that belong to a 32-bit key found in a record, such as one erased box's noise."""
+    """float64 [count]: draws that belong to a 32-bit key found in a record, such as a user's function's."""
     out: Floats = np.empty(count, np.float64)
     if count:
         zero = np.zeros(1, np.int64)
         _native.uniforms(key, 0, zero, zero, KEYED_OP, out[None])
+    return out
+
+
+def noise_levels(key: int, count: int) -> NDArray[np.uint16]:
+    """uint16 [count]: numbers from 0 to 4095, all alike, below a 32-bit key. `sampling.noise_values` says what they are."""
+    out = np.empty(count, np.uint16)
+    _native.noise_levels(key, out)
     return out
 
 

@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from fastload import _native
 from fastload.backends import instructions
 from fastload.plan import Step
 from fastload.spec import Floats, Ints
-from fastload.transforms import AugMix, Grayscale, RandomHorizontalFlip, RandomVerticalFlip
+from fastload.transforms import AugMix, Grayscale, Op, RandomHorizontalFlip, RandomVerticalFlip
+from fastload.transforms.compiling import Compiled
+from fastload.transforms.functions import Custom
 from fastload.transforms.programs import Program
 from fastload.transforms.reference import augment as reference
 
 OPS = frozenset(reference.APPLY)
-FLIPS = {RandomHorizontalFlip: "FlipX", RandomVerticalFlip: "FlipY"}  # where they come after ops of AUGMENT
+FLIPS: dict[type[Op], str] = {RandomHorizontalFlip: "FlipX", RandomVerticalFlip: "FlipY"}  # where they come after ops of AUGMENT
 
 
 def unsupported(steps: tuple[Step, ...]) -> list[str]:
@@ -25,7 +28,22 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
             reasons.append(f"{step.label} is not written natively")
         elif isinstance(step.op, Grayscale) and step.op.num_output_channels == 1:
             reasons.append(f"{step.label} leaves one channel; the native engine stores three")
+        else:
+            reasons += [
+                f"{step.label} stays in Python: {op.code}"
+                for op, _ in _parts(step.op)
+                if isinstance(op, Custom) and isinstance(op.code, str)
+            ]
     return reasons
+
+
+def functions(steps: tuple[Step, ...]) -> _native.Functions | None:
+    """The users' functions in the order of `fold`'s numbers; None where there are none."""
+    ops = [op for step in steps if type(step.op) not in FLIPS for op, _ in _parts(step.op) if isinstance(op, Custom)]
+    codes = [op.code for op in ops if isinstance(op.code, Compiled)]
+    if not codes:
+        return None
+    return _native.Functions([(code.address, op.uniforms) for op, code in zip(ops, codes, strict=True)], codes)
 
 
 def _parts(op: Any) -> list[tuple[Program, Any]]:
@@ -41,9 +59,13 @@ def depth(steps: tuple[Step, ...]) -> int:
 def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> list[Floats]:
     """Instructions float64 [N, rows, 13] of each op, for N images of `sizes` int32 [N, 2], px."""
     found: list[Floats] = []
+    number = 0  # of the user's function
     for step, record in zip(steps, records, strict=True):
-        if name := FLIPS.get(type(step.op)):  # type: ignore[call-overload]
+        if name := FLIPS.get(type(step.op)):
             found.append(instructions.switched(name, record[:, 0])[:, None])
-        else:
-            found += [instructions.of_program(op, rows, sizes) for op, rows in step.op.parts(record)]  # type: ignore[attr-defined]
+            continue
+        for op, rows in step.op.parts(record):  # type: ignore[attr-defined]
+            found.append(instructions.of_program(op, rows, sizes))
+            if isinstance(op, Custom):
+                found[-1][..., instructions.ARGUMENTS], number = number, number + 1
     return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastload import _native
 from fastload.backends import augment, crop, instructions, store
+from fastload.backends import torch as reference
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
 from fastload.sources.collect import View
@@ -35,8 +36,9 @@ def compile(plan: Plan, device: str) -> "Runner":
     """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
-    table, fills = store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype)
-    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, table, fills, on_device=device == "cuda")
+    tables = (store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype), store.noise(last, plan.out.dtype))
+    functions = augment.functions(plan.stage(Stage.AUGMENT))
+    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, *tables, functions, on_device=device == "cuda")
 
 
 class Drawn(NamedTuple):
@@ -47,6 +49,7 @@ class Drawn(NamedTuple):
     rows: Any
     columns: Any
     boxes: Any
+    keys: Any  # of the noise in boxes
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Runner:
     width: int
     table: Any  # [3, 256] of the output type, or None for uint8
     fills: Any  # [boxes, 3] of the output type, or None: what RandomErasing writes
+    noise: Any  # which boxes have noise, and the tables of what its levels are; or None
+    functions: _native.Functions | None  # of the users' ops
     on_device: bool
 
     def at(self, size: int) -> "Runner":
@@ -105,14 +110,16 @@ class Runner:
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
-        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
+        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), *store.boxes(last, stored))
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
+        noise = self.noise and (drawn.keys, *self.noise)
         job.run(
             drawn.crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
             drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
+            noise, self.functions,
         )  # fmt: skip
 
     def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:
@@ -132,6 +139,8 @@ class Runner:
         """
         status = job.status
         for place in np.flatnonzero(status == _native.FAILED).tolist():
+            if self.functions and crops is not None:
+                self._ask_reference(work, place)
             raise self._error(work, place, job.message(place))
         foreign = np.flatnonzero(status == _native.FOREIGN).tolist()
         for place in foreign:
@@ -142,6 +151,11 @@ class Runner:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)
         return bool(foreign)
+
+    def _ask_reference(self, work: Work, place: int) -> None:
+        """Raise what the reference says about a sample: it knows a user's function's exception, which no thread can keep."""
+        one = slice(place, place + 1)
+        reference.Runner(self.plan)(replace(work, samples=work.samples[one], occurrences=work.occurrences[one], size=None))
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:
         sample = int(work.samples[place])

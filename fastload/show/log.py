@@ -18,7 +18,8 @@ UNITS = {  # of CODES' arguments
     "ShearX": "{:.3g}", "ShearY": "{:.3g}", "TranslateX": "{:.1f} px", "TranslateY": "{:.1f} px", "Rotate": "{:.1f}°",
     "Brightness": "{:.2f}", "Color": "{:.2f}", "Contrast": "{:.2f}", "Sharpness": "{:.2f}",
     "Posterize": "{:.0f} bits", "Solarize": "from {:g}", "SolarizeAdd": "{:.0f}", "Hue": "{:.3f} turns",
-    "GaussianBlur": "{:.2f} px", "GaussianBlurPIL": "{:.2f} px", "Add": "{:.3f}", "Mix": "{:.3f}", "Blend": "{:.3f}",
+    "GaussianBlur": "{:.2f} px", "GaussianBlurPIL": "{:.2f} px", "Custom": "with key {:.0f}",
+    "Add": "{:.3f}", "Mix": "{:.3f}", "Blend": "{:.3f}",
 }  # fmt: skip
 
 

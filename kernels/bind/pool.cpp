@@ -81,7 +81,7 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
   Origin origin{files.files, nullptr, sums != nullptr, nullptr};
   if (seek) origin.seek = place_seek(*seek, samples);
   if (collect) origin.collector = place_new(*collect, samples);
-  return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}};
+  return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}, {}};
 }
 
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
