@@ -14,7 +14,7 @@ from fastload import errors
 from fastload import transforms as T
 from fastload.cli import build
 
-CLASSES, NAMES = (b"caf\xe9", b"tea \xc3\xa4"), (b"\xff\xfe.jpg", b"gr\xfcn.v1.jpg", b"plain.jpg")
+CLASSES, NAMES = (b"k\xe4se", b"tea \xc3\xa4"), (b"\xff\xfe.jpg", b"gr\xfcn.v1.jpg", b"plain.jpg")
 OPS = [T.RandomResizedCrop((12, 17)), T.ToImage()]
 
 
@@ -66,14 +66,14 @@ def test_errors_show_the_bytes(odd):
     data = fastload.open(root, OPS)
     bad = next(number for number, (name, _) in enumerate(data.samples) if b"\xff" in os.fsencode(name))
     os.unlink(data.samples[bad][0])
-    shown = f"{os.path.dirname(root)}/d\\xe4ta/caf\\xe9/\\xff\\xfe.jpg"
+    shown = f"{os.path.dirname(root)}/d\\xe4ta/k\\xe4se/\\xff\\xfe.jpg"
     with pytest.raises(fastload.SampleError) as caught:
         list(fastload.DataLoader(data, 6))
     assert str(caught.value) == f"{shown}, sample {bad}: cannot be read (No such file or directory)"
     assert caught.value.where == data.samples[bad][0]
     with pytest.raises(fastload.SourceError) as caught:
-        fastload.open(root + "/caf")
-    assert str(caught.value) == f"{os.path.dirname(root)}/d\\xe4ta/caf: does not exist; check the path"
+        fastload.open(root + "/k")
+    assert str(caught.value) == f"{os.path.dirname(root)}/d\\xe4ta/k: does not exist; check the path"
 
 
 def test_every_text_can_be_shown():
