@@ -30,10 +30,9 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
             reasons.append(f"{step.label} leaves one channel; the native engine stores three")
         else:
             reasons += [
-                f"{step.label} stays in Python: {op.code}"
-                for op, _ in _parts(step.op)
-                if isinstance(op, Custom) and isinstance(op.code, str)
-            ]
+                f"{step.label}{'' if op is step.op else f' holds {op.name}, which'} stays in Python: {op.code}"
+                for op, _ in _parts(step.op) if isinstance(op, Custom) and isinstance(op.code, str)
+            ]  # fmt: skip
     return reasons
 
 

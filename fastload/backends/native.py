@@ -130,7 +130,7 @@ class Runner:
             self.start(job, drawn, out)
             job.wait_done()
             for place in np.flatnonzero(job.status != _native.OK).tolist():
-                raise self._error(work, place, job.message(place))
+                raise self._failed(work, place, job.message(place))
 
     def _redo_foreign(self, job: _native.Job, work: Work, crops: Any = None) -> bool:
         """Give the job Pillow's pixels for what the native decoder does not take, at the scale of its crop if there is one.
@@ -139,9 +139,7 @@ class Runner:
         """
         status = job.status
         for place in np.flatnonzero(status == _native.FAILED).tolist():
-            if self.functions and crops is not None:
-                self._ask_reference(work, place)
-            raise self._error(work, place, job.message(place))
+            raise self._failed(work, place, job.message(place))
         foreign = np.flatnonzero(status == _native.FOREIGN).tolist()
         for place in foreign:
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
@@ -152,10 +150,17 @@ class Runner:
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)
         return bool(foreign)
 
-    def _ask_reference(self, work: Work, place: int) -> None:
-        """Raise what the reference says about a sample: it knows a user's function's exception, which no thread can keep."""
-        one = slice(place, place + 1)
-        reference.Runner(self.plan)(replace(work, samples=work.samples[one], occurrences=work.occurrences[one], size=None))
+    def _failed(self, work: Work, place: int, reason: str) -> SampleError:
+        """What is wrong with a sample: where users' functions run, the reference knows their exception, which no thread can keep."""
+        if self.functions:
+            one = slice(place, place + 1)
+            try:
+                reference.Runner(self.plan)(replace(work, samples=work.samples[one], occurrences=work.occurrences[one], size=None))
+            except SampleError as error:
+                return error
+            except OSError:  # the file, which the reason names
+                pass
+        return self._error(work, place, reason)
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:
         sample = int(work.samples[place])

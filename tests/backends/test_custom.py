@@ -1,6 +1,7 @@
 """Users' functions as ops: native threads and the torch backend run the same code with the same numbers."""
 
 import copy
+import os
 import pickle
 import re
 import runpy
@@ -58,6 +59,10 @@ def sometimes_smaller(image, u):
 def sometimes_raises(image, u):
     if u[0] > 0.9:
         raise ValueError("too bright")
+
+
+def always_raises(image, u):
+    image[0, 0, 0] = 1 // int(u[0])
 
 
 @custom(draws=1)
@@ -161,6 +166,29 @@ def test_what_fails_on_an_image_is_that_samples_error(op, reason, folder):
     with pytest.raises(fastload.SampleError) as caught:
         [data[0] for _ in range(200)]
     assert str(caught.value) == f"{data.samples[0][0]}, sample 0: {reason}"
+
+
+def test_images_that_pillow_decodes_too(bad_folder, encode, make_image):
+    root = bad_folder({"1.png": encode(make_image(30, 41, 2), "PNG")})
+    ops = [T.Resize((20, 31)), custom(always_raises, draws=1), T.ToImage()]
+    for order in ([0, 1], [1, 0]):
+        errors = []
+        for backend in ("native", "torch"):
+            with pytest.raises(fastload.SampleError) as caught:
+                list(fastload.DataLoader(fastload.open(root, ops), 1, sampler=order, seed=1, backend=backend))
+            errors.append(str(caught.value))
+        name = os.path.join(root, "a", ("0good.jpg", "1.png")[order[0]])
+        assert errors == [f"{name}, sample {order[0]}: op 2: always_raises raised ZeroDivisionError: integer division by zero"] * 2
+    done = [T.Resize((20, 31)), shade, T.ToImage()]
+    native, reference = (list(fastload.DataLoader(fastload.open(root, done), 2, seed=1, backend=b)) for b in ("native", "torch"))
+    assert torch.equal(native[0][0], reference[0][0])
+
+
+def test_an_inner_function_is_named(folder):
+    data = fastload.open(folder, [*CROP, T.RandomApply([shade, only_python]), T.ToImage()])
+    reason = "op 3 (RandomApply) holds only_python, which stays in Python: Numba cannot compile it: "
+    with pytest.raises(fastload.BackendError, match=re.escape(reason)):
+        fastload.DataLoader(data, 8, backend="native")
 
 
 def test_an_error_ends_the_epoch_not_the_loader(folder):
