@@ -25,6 +25,12 @@ def versions() -> dict[str, str]:
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
     """Philox4x32-10 (Salmon et al. 2011): four 32-bit words in, four out."""
 
+NOISE_LEVELS: Final[int]
+
+def noise_levels(key: int, out: NDArray[np.uint16]) -> None:
+    """Fill out [N] with the levels 0..NOISE_LEVELS - 1 of noise below a 32-bit key: number i is the upper 12 bits of half word i
+    (lower half first) of Philox words, as `rng.keyed_uniforms` has them."""
+
 def uniforms(seed: int, epoch: int, samples: NDArray[np.int64], occurrences: NDArray[np.int64], op: int, out: NDArray[np.float64]) -> None:
     """Fill out [N, K] with multiples of 2^-32 in [0, 1), a pure function of its arguments."""
 
@@ -116,7 +122,9 @@ INSTRUCTIONS: Final[tuple[str, ...]]
 MAX_DEPTH: Final[int]
 """Instructions of one program."""
 
-def augment(image: NDArray[np.uint8], program: NDArray[np.float64], target: str = "best") -> NDArray[np.uint8]:
+def augment(
+    image: NDArray[np.uint8], program: NDArray[np.float64], target: str = "best", functions: Functions | None = None
+) -> NDArray[np.uint8]:
     """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], see `Job.run`.
 
     target: "scalar" (the specification) or "best" (the vector code for this machine).
@@ -225,6 +233,20 @@ class Pool:
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
 
+MAX_UNIFORMS: Final[int]
+
+@final
+class Functions:
+    """Machine code that programs may call: pairs of an address and how many uniforms the function gets (0..MAX_UNIFORMS).
+
+    The code is `int32 (uint8 *image, int64 height, int64 width, int64 channels, const double *uniforms, int64 count)`, changes the
+    image in place, never takes the GIL, and returns 0, 1 (an exception) or 2 (another shape). An address is trusted: what is
+    no such function ends the process. owner: kept as long as the code may run.
+    """
+
+    def __init__(self, functions: Sequence[tuple[int, int]], owner: object) -> None: ...
+    def __len__(self) -> int: ...
+
 @final
 class Job:
     """The samples of one batch on their way through the pool.
@@ -272,6 +294,8 @@ class Job:
         columns: NDArray[np.int32] | None = None,
         boxes: NDArray[np.int32] | None = None,
         fills: NDArray[Any] | None = None,
+        noise: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]] | None = None,
+        functions: Functions | None = None,
     ) -> None:
         """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
 
@@ -287,10 +311,14 @@ class Job:
         to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 ·
         BoxBlur: radius across, down (px, as float32), how often · Start: remembers the image, and sets a sum to 0, for: Add: its
         weight in the sum (the image is the start again) · Sum: the image is the sum · Mix: the sum's weight, against the start ·
-        Blend: the image's weight, against the start.
+        Blend: the image's weight, against the start · Custom: number of one of `functions`, key of its uniforms
+        (`rng.keyed_uniforms`); where it fails, the sample is FAILED.
         rows, columns: numbers of those of the crop that are stored, [1 or N, kept]; None stores all.
         boxes: int32 [N, K, 4], top, left, height, width (px) of what is then filled, of the image as it is stored; fills: [K, 3]
         of out's dtype. None fills nothing.
+        noise: keys uint32 [N, K]; int32 [K, 2], what fills the boxes: 0, 0 its fill, 1 noise and 2 one colour of noise by a table;
+        tables [T, 3, NOISE_LEVELS] of out's dtype, what each level is. Levels: `noise_levels`, numbered by row, column and channel
+        of the box, or by channel. None: fills only.
         out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
         float32, or uint16 (bfloat16 bits).
         """

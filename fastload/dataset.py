@@ -6,7 +6,7 @@ from typing import Any
 import torch.utils.data
 from PIL import Image
 
-from fastload.errors import SampleError
+from fastload.errors import OpError, SampleError
 from fastload.pipeline import Pipeline
 from fastload.sources import raw_pixels, read
 from fastload.transforms import pil
@@ -47,8 +47,11 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
             image: Any = pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
-        for op in self.pipeline.ops:
-            image = op(image)
+        try:
+            for op in self.pipeline.ops:
+                image = op(image)
+        except OpError as error:
+            raise SampleError(source.name(sample), sample, str(error)) from error
         return image, int(source.labels[sample])
 
     def __repr__(self) -> str:

@@ -3,8 +3,19 @@
 from collections.abc import Iterable
 
 
+def readable(text: str) -> str:
+    """The text, with bytes of file names that are not UTF-8 as \\xNN: every terminal and file can show it."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half a surrogate pair of another origin
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
 class FastloadError(Exception):
     """Base of all errors below; the command line prints it without a traceback."""
+
+    def __str__(self) -> str:
+        return readable(super().__str__())
 
 
 class PipelineError(FastloadError, ValueError):
@@ -31,6 +42,10 @@ class SampleError(FastloadError, RuntimeError):
 
     def __reduce__(self) -> tuple[type["SampleError"], tuple[str, int, str]]:
         return type(self), (self.where, self.index, self.reason)
+
+
+class OpError(FastloadError, RuntimeError):
+    """A user's function in a pipeline failed on an image; loaders make a SampleError of it."""
 
 
 class BackendError(FastloadError, RuntimeError):

@@ -102,8 +102,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             super().check_worker_number_rationality()
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is epoch `epoch`: reaches the random keys, the samplers and the data set."""
-        self._epoch = epoch
+        """The next iteration is epoch `epoch`, from 0: reaches the random keys, the samplers and the data set. Raises UsageError."""
+        self._epoch = epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
         for part in {id(p): p for p in (self.sampler, self.batch_sampler, self.dataset)}.values():
             tell = getattr(part, "set_epoch", None)
             if tell is not None:
@@ -119,7 +119,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
-            lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
+            lines += [f"  {step.stage.name:7} {step.op}" for step in route.plan.steps]
             lines += backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
         if route.plan and route.backend == "native":
             engine = self._engine

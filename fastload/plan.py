@@ -20,6 +20,12 @@ class Step:
     op: Op
     spec: Spec  # the image before the op
     draws: int  # uniforms per sample, or per batch
+    late: bool = False  # a movable op of CROP that comes after ops of AUGMENT
+
+    @property
+    def stage(self) -> Stage:
+        """Where the op runs."""
+        return Stage.AUGMENT if self.late else self.op.stage
 
     @property
     def label(self) -> str:
@@ -42,7 +48,7 @@ class Plan:
     @property
     def cropped(self) -> Spec:
         """One image after CROP."""
-        return next((step.spec for step in self.steps if step.op.stage > Stage.CROP), self.out)
+        return next((step.spec for step in self.steps if step.stage > Stage.CROP), self.out)
 
     def at(self, size: int) -> "Plan":
         """The plan of batches with this side, px, in place of `full`. Raises PipelineError."""
@@ -54,7 +60,7 @@ class Plan:
         return tuple(step.op for step in self.steps)
 
     def stage(self, stage: Stage) -> tuple[Step, ...]:
-        return tuple(step for step in self.steps if step.op.stage == stage)
+        return tuple(step for step in self.steps if step.stage == stage)
 
 
 def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None) -> Plan:
@@ -102,15 +108,16 @@ def place(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
     spec, steps, problems = Spec(), [], []
     latest: Step | None = None
     for number, op in enumerate(ops, start=1):
-        step = Step(number, op, spec, 0)
+        late = op.movable and latest is not None and latest.stage == Stage.AUGMENT
+        step = Step(number, op, spec, 0, late)
         found = op.problems(spec)
-        if latest and op.stage < latest.op.stage:
-            found.append(f"belongs to {op.stage.name}, but {latest.label} is {latest.op.stage.name}; move it before op {latest.number}")
+        if latest and step.stage < latest.stage:
+            found.append(f"belongs to {op.stage.name}, but {latest.label} is {latest.stage.name}; move it before op {latest.number}")
         problems += [f"{step.label}: {problem}" for problem in found]
         if not found:
-            steps.append(Step(number, op, spec, op.draws(spec)))
+            steps.append(replace(step, draws=op.draws(spec)))
             spec = op.out_spec(spec)
-        if not latest or op.stage >= latest.op.stage:
+        if not latest or (step.stage >= latest.stage and not step.late):
             latest = step
     if problems:
         raise PipelineError(problems)

@@ -4,13 +4,15 @@ Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 
 count, batch size, device and resume cannot change a draw.
 """
 
-from typing import TypeAlias
+import operator
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from fastload import _native
+from fastload.errors import UsageError
 from fastload.spec import Floats, Longs, Work
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -18,6 +20,7 @@ Words: TypeAlias = NDArray[np.uint64]
 BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
+MOST_EPOCH = (1 << 32) - 1
 ROUNDS = 6  # Feistel rounds of `permute`
 
 
@@ -38,12 +41,30 @@ def batch_uniforms(work: Work, op: int, count: int) -> Floats:
     return out
 
 
+def checked_epoch(where: str, epoch: Any) -> int:
+    """The epoch as a number that random keys can hold. Raises UsageError for anything else; `where` names who was given it."""
+    try:
+        found = -1 if isinstance(epoch, bool) else operator.index(epoch)
+    except TypeError:
+        found = -1
+    if not 0 <= found <= MOST_EPOCH:
+        raise UsageError(f"{where}: epoch is {epoch!r}, want a whole number from 0 to {MOST_EPOCH}; epochs count from 0")
+    return found
+
+
 def keyed_uniforms(key: int, count: int) -> Floats:
-    """float64 [count]: draws that belong to a 32-bit key found in a record, such as one erased box's noise."""
+    """float64 [count]: draws that belong to a 32-bit key found in a record, such as a user's function's."""
     out: Floats = np.empty(count, np.float64)
     if count:
         zero = np.zeros(1, np.int64)
         _native.uniforms(key, 0, zero, zero, KEYED_OP, out[None])
+    return out
+
+
+def noise_levels(key: int, count: int) -> NDArray[np.uint16]:
+    """uint16 [count]: numbers from 0 to 4095, all alike, below a 32-bit key. `sampling.noise_values` says what they are."""
+    out = np.empty(count, np.uint16)
+    _native.noise_levels(key, out)
     return out
 
 

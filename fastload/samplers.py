@@ -21,8 +21,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         self.epoch = -1
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch."""
-        self.epoch = epoch - 1
+        """The next iteration is this epoch, from 0. Raises UsageError."""
+        self.epoch = rng.checked_epoch("ShuffleSampler.set_epoch", epoch) - 1
 
     def __len__(self) -> int:
         return self.length

@@ -34,6 +34,7 @@ for _name, _place, _times in (("ShearX", 1, 1.0), ("ShearY", 3, 1.0), ("Translat
     FIXED[CODE[_name], [0, 4]] = 1.0
     TIMES[CODE[_name], [0, _place]] = 0.0, _times
 FIXED[CODE["SolarizeAdd"], 1] = HALF
+TIMES[CODE["Custom"], [0, 1]] = 0.0, 1.0  # the key; augment.fold adds the function's number
 
 
 def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastload import _native
 from fastload.backends import augment, crop, instructions, store
+from fastload.backends import torch as reference
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
 from fastload.sources import raw_pixels
@@ -36,8 +37,9 @@ def compile(plan: Plan, device: str) -> "Runner":
     """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
-    table, fills = store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype)
-    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, table, fills, on_device=device == "cuda")
+    tables = (store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype), store.noise(last, plan.out.dtype))
+    functions = augment.functions(plan.stage(Stage.AUGMENT))
+    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, *tables, functions, on_device=device == "cuda")
 
 
 class Drawn(NamedTuple):
@@ -49,6 +51,7 @@ class Drawn(NamedTuple):
     rows: Any
     columns: Any
     boxes: Any
+    keys: Any  # of the noise in boxes
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Runner:
     width: int
     table: Any  # [3, 256] of the output type, or None for uint8
     fills: Any  # [boxes, 3] of the output type, or None: what RandomErasing writes
+    noise: Any  # which boxes have noise, and the tables of what its levels are; or None
+    functions: _native.Functions | None  # of the users' ops
     on_device: bool
 
     def at(self, size: int) -> "Runner":
@@ -101,7 +106,7 @@ class Runner:
         sizes, steps = job.sizes, self.plan.steps
         of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
         for step, record in zip(steps, records(steps, work, sizes), strict=True):
-            of[step.op.stage].append(record)
+            of[step.stage].append(record)
         crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
         if not crop.no_scaling(self.plan):
             crop.shrink(crops, jpegs & ~self.plan.source.locate(work.samples).is_raw)
@@ -110,14 +115,16 @@ class Runner:
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
         filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
         drawn = self.filter if filters is None else filters
-        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
+        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), *store.boxes(last, stored))
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
         table = None if self.on_device else self.table
+        noise = self.noise and (drawn.keys, *self.noise)
         job.run(
             drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
             drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
+            noise, self.functions,
         )  # fmt: skip
 
     def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:
@@ -128,7 +135,7 @@ class Runner:
             self.start(job, drawn, out)
             job.wait_done()
             for place in np.flatnonzero(job.status != _native.OK).tolist():
-                raise self._error(work, place, job.message(place))
+                raise self._failed(work, place, job.message(place))
 
     def _redo_foreign(self, job: _native.Job, work: Work, crops: Any = None) -> bool:
         """Give the job Pillow's pixels for what the native decoder does not take, at the scale of its crop if there is one.
@@ -137,7 +144,7 @@ class Runner:
         """
         status = job.status
         for place in np.flatnonzero(status == _native.FAILED).tolist():
-            raise self._error(work, place, job.message(place))
+            raise self._failed(work, place, job.message(place))
         foreign = np.flatnonzero(status == _native.FOREIGN).tolist()
         for place in foreign:
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
@@ -148,6 +155,18 @@ class Runner:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)
         return bool(foreign)
+
+    def _failed(self, work: Work, place: int, reason: str) -> SampleError:
+        """What is wrong with a sample: where users' functions run, the reference knows their exception, which no thread can keep."""
+        if self.functions:
+            one = slice(place, place + 1)
+            try:
+                reference.Runner(self.plan)(replace(work, samples=work.samples[one], occurrences=work.occurrences[one], size=None))
+            except SampleError as error:
+                return error
+            except OSError:  # the file, which the reason names
+                pass
+        return self._error(work, place, reason)
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:
         sample = int(work.samples[place])

@@ -13,6 +13,7 @@ from fastload.spec import Ints
 from fastload.transforms import ColOut, Normalize, RandomErasing, ToDtype, ToImage, pil
 from fastload.transforms.batch_resize import BatchResize
 from fastload.transforms.erasing import KINDS
+from fastload.transforms.sampling import LEVELS, noise_values
 
 GATHERS = (ColOut, BatchResize)  # ops that only choose rows and columns
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
@@ -27,8 +28,7 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
         if isinstance(step.op, (*GATHERS, RandomErasing)):
             continue
         ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
-    values = ramp.reshape(3, 256).contiguous()
-    return values.view(torch.uint16).numpy() if dtype == "bfloat16" else values.numpy()
+    return _bits(ramp.reshape(3, 256), dtype)
 
 
 def kept(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints | None, Ints | None]:
@@ -55,9 +55,7 @@ def unsupported(steps: tuple[Step, ...], device: str) -> list[str]:
             reasons.append(f"{step.label} drops rows and columns after {erasing.label}; natively it comes before")
         elif isinstance(step.op, RandomErasing):
             erasing = step
-            if step.op.value in KINDS:
-                reasons.append(f"{step.label} fills with noise; natively value is one number, or one per channel")
-            elif device == "cuda":
+            if device == "cuda":
                 reasons.append(f"{step.label} runs on the host only (got device {device!r}, want 'cpu')")
     return reasons
 
@@ -77,19 +75,48 @@ def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
         if not isinstance(step.op, RandomErasing):
             continue
         one = pil.apply(step.op, torch.zeros((3, 1, 1), dtype=getattr(torch, step.spec.dtype)), np.array([[0, 0, 1, 1, 0]]))
-        for later in steps[place + 1 :]:
-            one = one if isinstance(later.op, RandomErasing) else pil.apply(later.op, one, ONE_BY_ONE)
-        found += [one.reshape(3)] * step.op.max_count
-    if not found:
-        return None
-    values = torch.stack(found)
+        found += [_after(steps[place + 1 :], one).reshape(3)] * step.op.max_count
+    return _bits(torch.stack(found), dtype) if found else None
+
+
+def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, NDArray[np.generic]] | None:
+    """Which boxes are filled with noise: int32 [K, 2], 0 for none, 1 for each value's own, 2 for one colour, and the table's number;
+    and the tables [T, 3, levels] of `dtype`, what each level of noise becomes by the steps after the op. None where there is none.
+    """
+    fillings: list[tuple[int, int]] = []
+    tables: list[torch.Tensor] = []
+    for place, step in enumerate(steps):
+        if not isinstance(step.op, RandomErasing):
+            continue
+        kind = 1 + KINDS.index(step.op.value) if step.op.value in KINDS else 0
+        fillings += [(kind, len(tables) if kind else 0)] * step.op.max_count
+        if kind:
+            levels = torch.from_numpy(noise_values()).to(getattr(torch, step.spec.dtype)).expand(3, 1, LEVELS)
+            tables.append(_after(steps[place + 1 :], levels).reshape(3, LEVELS))
+    return (np.array(fillings, np.int32), _bits(torch.stack(tables), dtype)) if tables else None
+
+
+def _after(steps: tuple[Step, ...], image: Any) -> torch.Tensor:
+    """What the values of an image become by these steps, whatever they erase."""
+    for step in steps:
+        image = image if isinstance(step.op, RandomErasing) else pil.apply(step.op, image, ONE_BY_ONE)
+    found: torch.Tensor = image
+    return found
+
+
+def _bits(values: torch.Tensor, dtype: str) -> NDArray[np.generic]:
+    """As NumPy has them: bfloat16 as its bits in uint16."""
+    values = values.contiguous()
     return values.view(torch.uint16).numpy() if dtype == "bfloat16" else values.numpy()
 
 
-def boxes(steps: tuple[Step, ...], records: list[Any]) -> Ints | None:
-    """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `fills`."""
-    found = [record[..., :4] for step, record in zip(steps, records, strict=True) if isinstance(step.op, RandomErasing)]
-    return np.ascontiguousarray(np.concatenate(found, axis=1)) if found else None
+def boxes(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints, NDArray[np.uint32]] | tuple[None, None]:
+    """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `fills`; and their noise's keys uint32 [N, K]."""
+    found = [record for step, record in zip(steps, records, strict=True) if isinstance(step.op, RandomErasing)]
+    if not found:
+        return None, None
+    every = np.concatenate(found, axis=1)
+    return np.ascontiguousarray(every[..., :4]), np.ascontiguousarray(every[..., 4]).view(np.uint32)
 
 
 def _of(before: Ints | None, chosen: Ints) -> Ints:

@@ -12,7 +12,7 @@ from PIL import Image
 
 from fastload import _native
 from fastload.backends import crop
-from fastload.errors import SampleError
+from fastload.errors import OpError, SampleError
 from fastload.plan import Plan, Step, records
 from fastload.sources import raw_pixels, read
 from fastload.spec import Stage, Work
@@ -53,7 +53,10 @@ class Runner:
         images = [self._decode(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
         sizes = np.array([pil.size(image) for image in images], np.int32)
         drawn = records(self.plan.steps, work, sizes)
-        return [self._apply(image, self.plan.steps, [r[place] for r in drawn]) for place, image in enumerate(images)]
+        return [
+            self._apply(sample, image, self.plan.steps, [r[place] for r in drawn])
+            for place, (sample, image) in enumerate(zip(work.samples.tolist(), images, strict=True))
+        ]
 
     def _fast(self, work: Work) -> list[torch.Tensor]:
         """Sizes from the JPEGs' headers; each is decoded at the scale that its crop allows."""
@@ -75,7 +78,7 @@ class Runner:
             image = image or self._decode(*sample, scale)
             if scale > 1:
                 image, first = self._crop(image, crops[place], None if filters is None else int(filters[place])), len(stages)
-            done.append(self._apply(image, self.plan.steps[first:], [r[place] for r in drawn[first:]]))
+            done.append(self._apply(sample[0], image, self.plan.steps[first:], [r[place] for r in drawn[first:]]))
         return done
 
     def _crop(self, image: Image.Image, record: Any, drawn: int | None) -> Image.Image:
@@ -102,7 +105,10 @@ class Runner:
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 
-    def _apply(self, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:
+    def _apply(self, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:
         for step, record in zip(steps, drawn, strict=True):
-            image = pil.apply(step.op, image, record)
+            try:
+                image = pil.apply(step.op, image, record)
+            except OpError as error:
+                raise SampleError(self.plan.source.name(sample), sample, f"op {step.number}: {error}") from error
         return pil.to_tensor(image)

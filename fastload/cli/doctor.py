@@ -26,6 +26,7 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
     "torchvision": ("recipes, the reference in demo and benchmarks", ("torchvision",), 'pip install "fastload-torch[recipes]"'),
     "timm": ("recipes, models", ("timm",), 'pip install "fastload-torch[recipes]"'),
     "pyarrow": ("reading Parquet and Arrow", ("pyarrow",), 'pip install "fastload-torch[convert]"'),
+    "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
     "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
     "dali": ("backend dali", ("nvidia-dali-cuda130", "nvidia-dali-cuda120"), 'pip install "fastload-torch[dali]"'),
     "ffcv": ("backend ffcv", ("ffcv",), 'pip install "fastload-torch[ffcv]"'),

@@ -97,7 +97,7 @@ def _chunk(work: Plan, number: int, clock: _Clock) -> None:
     clock.lap("draw")
     for step, of_step in zip(work.steps, drawn, strict=True):
         images = [pil.apply(step.op, image, record) for image, record in zip(images, of_step, strict=True)]
-        clock.lap(Stage(step.op.stage).name.lower())
+        clock.lap(Stage(step.stage).name.lower())
     layout = torch.channels_last if work.out.channels_last else torch.contiguous_format
     torch.stack([pil.to_tensor(image) for image in images]).contiguous(memory_format=layout)
     clock.lap("store")

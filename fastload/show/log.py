@@ -19,7 +19,8 @@ UNITS = {  # of CODES' arguments
     "ShearX": "{:.3g}", "ShearY": "{:.3g}", "TranslateX": "{:.1f} px", "TranslateY": "{:.1f} px", "Rotate": "{:.1f}°",
     "Brightness": "{:.2f}", "Color": "{:.2f}", "Contrast": "{:.2f}", "Sharpness": "{:.2f}",
     "Posterize": "{:.0f} bits", "Solarize": "from {:g}", "SolarizeAdd": "{:.0f}", "Hue": "{:.3f} turns",
-    "GaussianBlur": "{:.2f} px", "GaussianBlurPIL": "{:.2f} px", "Add": "{:.3f}", "Mix": "{:.3f}", "Blend": "{:.3f}",
+    "GaussianBlur": "{:.2f} px", "GaussianBlurPIL": "{:.2f} px", "Custom": "with key {:.0f}",
+    "Add": "{:.3f}", "Mix": "{:.3f}", "Blend": "{:.3f}",
 }  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def lines(steps: tuple[Step, ...], records: list[Any]) -> tuple[Line, ...]:
     for step, record in zip(steps, records, strict=True):
         said = words(step, record)
         if said:
-            out.append(Line(step.number, step.op.name, step.op.stage.name, said, record))
+            out.append(Line(step.number, step.op.name, step.stage.name, said, record))
     return tuple(out)
 
 

@@ -17,6 +17,7 @@ from fastload.transforms.color import (
 )
 from fastload.transforms.colout import ColOut
 from fastload.transforms.erasing import RandomErasing
+from fastload.transforms.functions import custom
 from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
 from fastload.transforms.output import ConvertImageDtype, Normalize, PILToTensor, ToDtype, ToImage, ToTensor
 from fastload.transforms.padding import Pad, RandomCrop
@@ -61,4 +62,5 @@ __all__ = [
     "ToImage",
     "ToTensor",
     "TrivialAugmentWide",
+    "custom",
 ]

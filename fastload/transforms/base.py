@@ -25,6 +25,7 @@ class Op:
 
     stage: ClassVar[Stage]
     per_batch: ClassVar[bool] = False  # draws are keyed by the batch and shared by its samples
+    movable: ClassVar[bool] = False  # may also come after ops of AUGMENT; then it is one of theirs
 
     @property
     def name(self) -> str:

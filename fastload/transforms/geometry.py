@@ -177,6 +177,7 @@ class _Flip(Op):
     p: float = 0.5
 
     stage = Stage.CROP
+    movable = True
 
     def problems(self, spec: Spec) -> list[str]:
         return probability_problems("p", self.p)

@@ -28,6 +28,7 @@ CODES = (
     "Hue",  # turns of the colour circle, -0.5..0.5
     "GaussianBlur",  # standard deviation, px; kernel_size is the op's
     "GaussianBlurPIL",  # standard deviation, px, of what Pillow makes of three box blurs
+    "Custom",  # 32-bit key of the uniforms that the user's function gets
     # Mixing. The sum is float32 and starts at 0; the start is the image before the program.
     "Add",  # sum += weight * image; the image is the start again
     "Sum",  # image = the sum, cut to uint8

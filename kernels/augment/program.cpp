@@ -1,7 +1,6 @@
 #include "augment/program.h"
 
 #include <cmath>
-#include <span>
 
 #include "body/augment_blur.h"
 #include "core/error.h"
@@ -33,6 +32,7 @@ constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
 constexpr Range kBoxes[] = {
     {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius}, {"repetitions", 1, 16, true}};
 constexpr Range kTurn[] = {{"turn", 0, 255, true}};
+constexpr Range kCalled[] = {{"function", 0, kFar, true}, {"key", 0, 4294967295.0, true}};
 constexpr Range kWeight[] = {{"weight", -1e6, 1e6}};
 
 std::span<const Range> ranges(Code code) {
@@ -62,6 +62,8 @@ std::span<const Range> ranges(Code code) {
       return kWeight;
     case Code::kBoxBlur:
       return kBoxes;
+    case Code::kCustom:
+      return kCalled;
     default:
       return {};
   }
@@ -99,7 +101,15 @@ void check_blur(const Where& where, const Instruction& it, int height, int width
   }
 }
 
-Instruction instruction(const Where& where, const double* row, int height, int width) {
+const Function* find(const Where& where, double number, std::span<const Function> functions) {
+  if (number >= static_cast<double>(functions.size()))
+    refuse(where.text(), "function", text(number),
+           functions.empty() ? "none, since there are no functions" : "0.." + std::to_string(functions.size() - 1));
+  return &functions[static_cast<size_t>(number)];
+}
+
+Instruction instruction(const Where& where, const double* row, int height, int width,
+                        std::span<const Function> functions) {
   Instruction out;
   out.code = static_cast<Code>(checked(where, row[0], {"code", 0, kCodes - 1, true}));
   out.sampling = static_cast<Sampling>(checked(where, row[1], {"filter", 0, 2, true}));
@@ -107,12 +117,14 @@ Instruction instruction(const Where& where, const double* row, int height, int w
   const auto named = ranges(out.code);
   for (size_t k = 0; k < named.size(); ++k) out.arguments[k] = checked(where, row[5 + k], named[k]);
   if (out.code == Code::kGaussianBlur) check_blur(where, out, height, width);
+  if (out.code == Code::kCustom) out.function = find(where, out.arguments[0], functions);
   return out;
 }
 
 }  // namespace
 
-Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width) {
+Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
+              std::span<const Function> functions) {
   Program out;
   bool started = false;
   if (depth > kMaxDepth) refuse(where, "depth", std::to_string(depth), "at most " + std::to_string(kMaxDepth));
@@ -121,9 +133,9 @@ Program parse(const std::string& where, const double* rows, int64_t depth, int h
            "at most " + std::to_string(kMaxSide) + " px a side");
   for (int64_t k = 0; k < depth; ++k) {
     const Where row{where, k};
-    const Instruction it = instruction(row, rows + k * kColumns, height, width);
+    const Instruction it = instruction(row, rows + k * kColumns, height, width, functions);
     if (it.code == Code::kStart) started = true;
-    if (it.code > Code::kStart && !started)
+    if (it.code > Code::kStart && it.code < Code::kCustom && !started)
       refuse(row.text(), "instruction", kCodeNames[static_cast<int>(it.code)], "a Start before it");
     if (it.code != Code::kIdentity) out.push_back(it);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,16 +35,30 @@ enum class Code : uint8_t {
   kSum,           // the image is the sum, cut to uint8
   kMix,           // weight: of the sum, against the start
   kBlend,         // weight: of the image, against the start
+  kCustom,        // number of a function, key of its uniforms
 };
-constexpr const char* kCodeNames[] = {
-    "Identity",     "Brightness",   "Posterize", "Solarize", "SolarizeAdd", "Invert",    "Contrast", "Color",
-    "Sharpness",    "AutoContrast", "Equalize",  "Affine",   "Perspective", "Grayscale", "FlipX",    "FlipY",
-    "GaussianBlur", "Hue",          "BoxBlur",   "Start",    "Add",         "Sum",       "Mix",      "Blend"};
+constexpr const char* kCodeNames[] = {"Identity", "Brightness",   "Posterize",   "Solarize",  "SolarizeAdd",
+                                      "Invert",   "Contrast",     "Color",       "Sharpness", "AutoContrast",
+                                      "Equalize", "Affine",       "Perspective", "Grayscale", "FlipX",
+                                      "FlipY",    "GaussianBlur", "Hue",         "BoxBlur",   "Start",
+                                      "Add",      "Sum",          "Mix",         "Blend",     "Custom"};
 constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
 constexpr int kArguments = 8;
 constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments
 constexpr int kMaxDepth = 256;
 constexpr int kMaxSide = 32767;  // px: positions are 16.16
+
+// A user's function, compiled: it changes uint8 [height, width, channels] in place and gets `count` uniforms.
+// Returns 0, or one of the two below. Never called with the GIL.
+using Call = int32_t (*)(uint8_t* image, int64_t height, int64_t width, int64_t channels, const double* uniforms,
+                         int64_t count);
+constexpr int32_t kRaised = 1, kOtherShape = 2;
+constexpr int64_t kMaxUniforms = int64_t{1} << 18;
+
+struct Function {
+  Call call = nullptr;
+  int64_t uniforms = 0;  // how many it gets
+};
 
 enum class Sampling : uint8_t { kNearest, kBilinear, kBicubic };
 
@@ -52,12 +67,14 @@ struct Instruction {
   Sampling sampling = Sampling::kNearest;
   std::array<uint8_t, 3> fill{};
   std::array<double, kArguments> arguments{};
+  const Function* function = nullptr;  // kCustom
 };
 
 using Program = std::vector<Instruction>;
 
 // Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities are left out.
-// `where` names the program; height and width (px) are of the image it runs on.
-Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width);
+// `where` names the program; height and width (px) are of the image it runs on. The program points to `functions`.
+Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
+              std::span<const Function> functions = {});
 
 }  // namespace fl::augment

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "augment/geometry.h"
 #include "body/augment_tables.h"
+#include "body/keyed.h"
 
 namespace fl::augment {
 namespace {
@@ -78,6 +81,7 @@ class Machine {
   void blur(const Arguments& a);
   void box_blur(const Arguments& a);
   void flip_y();
+  void custom(const Instruction& it);
 
   void start();
   void add(float weight);
@@ -150,6 +154,21 @@ void Machine::flip_y() {
     std::swap_ranges(image_.row(a), image_.row(a) + image_.width * kChannels, image_.row(b));
 }
 
+void Machine::custom(const Instruction& it) {
+  const int64_t count = it.function->uniforms;
+  auto* u = reinterpret_cast<double*>(work_.uniforms.reserve(std::max<int64_t>(1, count) * sizeof(double)));
+  const Keyed keyed{static_cast<uint32_t>(it.arguments[1])};
+  for (int64_t block = 0; block * 4 < count; ++block) {
+    const Philox words = keyed.words(block);
+    for (int64_t k = block * 4; k < std::min(count, block * 4 + 4); ++k) u[k] = to_unit(words.word[k % 4]);
+  }
+  flush();
+  const int32_t failed = it.function->call(image_.data, image_.height, image_.width, kChannels, u, count);
+  if (failed != 0)
+    throw std::runtime_error("function " + std::to_string(static_cast<int64_t>(it.arguments[0])) +
+                             (failed == kOtherShape ? " returned an image of another shape" : " raised an exception"));
+}
+
 void Machine::start() {
   flush();
   uint8_t* copy = work_.start.reserve(bytes() + kPadding);
@@ -214,6 +233,8 @@ void Machine::step(const Instruction& it) {
     case Code::kBlend:
       flush();
       return passes_.blend(start_, factor, image_);
+    case Code::kCustom:
+      return custom(it);
     case Code::kHue:
       flush();
       return passes_.hue(image_, static_cast<int>(it.arguments[0]));

@@ -12,6 +12,7 @@ struct Workspace {
   Scratch other;             // ops that cannot work in place write here, and back
   Scratch rows;              // float rows of a blur
   Scratch start, sum;        // of a mixture: the image it starts from, and float32 sums
+  Scratch uniforms;          // of a user's function
   std::vector<int> columns;  // input column of each output column, of a scaling
   Lut lut;
 
@@ -20,6 +21,7 @@ struct Workspace {
     rows.trim(keep);
     start.trim(keep);
     sum.trim(keep);
+    uniforms.trim(keep);
   }
 };
 
@@ -29,7 +31,7 @@ struct Result {
 };
 
 // Needs a checked program for an image of this size. `image` is contiguous, with kPadding bytes after it that may be
-// overwritten.
+// overwritten. Throws std::runtime_error where a user's function fails.
 Result run(const Program& program, Pixels image, Workspace& workspace, cpu::Target target);
 
 void apply(const Result& result, cpu::Target target);  // the pending lookups

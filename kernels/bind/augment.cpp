@@ -1,5 +1,7 @@
 // augment on one image; and the check of a batch's programs.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstring>
 
@@ -12,7 +14,8 @@ namespace {
 
 using namespace nb::literals;
 
-nb::object augment_image(const Input& image, const Input& program, const std::string& target) {
+nb::object augment_image(const Input& image, const Input& program, const std::string& target,
+                         const nb::object& functions) {
   const uint8_t* from = checked<uint8_t>("augment: image", image, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(image.shape(0)), width = static_cast<int64_t>(image.shape(1));
   if (height < 1 || width < 1 || height > kMaxPixels / width)
@@ -21,7 +24,8 @@ nb::object augment_image(const Input& image, const Input& program, const std::st
   const double* rows = checked<double>("augment: program", program, {kAny, augment::kColumns});
   const auto depth = static_cast<int64_t>(program.shape(0));
   const cpu::Target on = parse_target(target);
-  const auto steps = augment::parse("augment: program", rows, depth, static_cast<int>(height), static_cast<int>(width));
+  const auto steps = augment::parse("augment: program", rows, depth, static_cast<int>(height), static_cast<int>(width),
+                                    parse_functions(functions));
   const size_t bytes = static_cast<size_t>(height * width) * kChannels;
   auto* result = new uint8_t[bytes + kPadding];
   const nb::capsule owner(result, [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
@@ -39,16 +43,34 @@ nb::object augment_image(const Input& image, const Input& program, const std::st
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(result, 3, shape, owner));
 }
 
+void make_functions(PyFunctions* self, const std::vector<std::pair<uintptr_t, int64_t>>& made, nb::object owner) {
+  std::vector<augment::Function> out;
+  for (const auto& [address, uniforms] : made) {
+    const std::string where = "Functions[" + std::to_string(out.size()) + "]";
+    if (address == 0) refuse(where, "address", "0", "that of a function");
+    if (uniforms < 0 || uniforms > augment::kMaxUniforms)
+      refuse(where, "uniforms", std::to_string(uniforms), "0.." + std::to_string(augment::kMaxUniforms));
+    out.push_back({reinterpret_cast<augment::Call>(address), uniforms});
+  }
+  new (self) PyFunctions{std::move(out), std::move(owner)};
+}
+
 }  // namespace
 
+std::span<const augment::Function> parse_functions(const nb::object& functions) {
+  if (functions.is_none()) return {};
+  if (!nb::isinstance<PyFunctions>(functions)) throw nb::type_error("functions: want _native.Functions or None");
+  return nb::cast<const PyFunctions&>(functions).functions;
+}
+
 std::vector<augment::Program> parse_programs(const std::string& where, const Input& programs, int64_t count, int height,
-                                             int width) {
+                                             int width, std::span<const augment::Function> functions) {
   const double* rows = checked<double>(where, programs, {count, kAny, augment::kColumns});
   const auto depth = static_cast<int64_t>(programs.shape(1));
   std::vector<augment::Program> out;
   for (int64_t n = 0; n < count; ++n)
     out.push_back(augment::parse(where + "[" + std::to_string(n) + "]", rows + n * depth * augment::kColumns, depth,
-                                 height, width));
+                                 height, width, functions));
   return out;
 }
 
@@ -57,7 +79,12 @@ void bind_augment(nb::module_& m) {
   for (const char* name : augment::kCodeNames) names.append(name);
   m.attr("INSTRUCTIONS") = nb::tuple(names);
   m.attr("MAX_DEPTH") = augment::kMaxDepth;
-  m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(), "target"_a = "best");
+  m.attr("MAX_UNIFORMS") = augment::kMaxUniforms;
+  nb::class_<PyFunctions>(m, "Functions", nb::is_final())
+      .def("__init__", &make_functions, "functions"_a, "owner"_a)
+      .def("__len__", [](const PyFunctions& self) { return self.functions.size(); });
+  m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(), "target"_a = "best",
+        "functions"_a = nb::none());
 }
 
 }  // namespace fl::bind

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,18 @@ cpu::Target parse_target(const std::string& name);
 cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
                         std::initializer_list<int64_t> shape, bool channels_last);
 
+// Functions that programs may call, and whatever Python object keeps their code alive.
+struct PyFunctions {
+  std::vector<augment::Function> functions;
+  nb::object owner;
+};
+
+// Of a PyFunctions or None; raises TypeError for anything else.
+std::span<const augment::Function> parse_functions(const nb::object& functions);
+
 // The programs float64 [count, depth, 13] of images of this size.
 std::vector<augment::Program> parse_programs(const std::string& where, const Input& programs, int64_t count, int height,
-                                             int width);
+                                             int width, std::span<const augment::Function> functions);
 
 // The rows and columns to store of each of `count` images: lists int32 [1 or count, kept], or None twice for all of
 // them.

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "bind/paths.h"
 #include "core/error.h"
 #include "core/seek_log.h"
 
@@ -34,19 +35,20 @@ nb::object entries(const PyCollector& self) {
   return table(found);
 }
 
-nb::tuple read(const std::string& path, int64_t from) {
+nb::tuple read(const FsPath& path, int64_t from) {
   LogPart part;
   {
     const nb::gil_scoped_release unlocked;
-    part = read_log(path, from);
+    part = read_log(path.bytes, from);
   }
   return nb::make_tuple(part.names, part.end, table(part.records));
 }
 
-void make(PyCollector* self, const PyFiles& files, std::string root, std::string folder, int64_t most_memory) {
+void make(PyCollector* self, const PyFiles& files, FsPath root, FsPath folder, int64_t most_memory) {
   if (most_memory < 0) refuse("Collector", "most_memory", std::to_string(most_memory), "0 or more bytes");
   const nb::gil_scoped_release unlocked;
-  new (self) PyCollector{std::make_shared<Collector>(files.files, std::move(root), std::move(folder), most_memory)};
+  new (self) PyCollector{
+      std::make_shared<Collector>(files.files, std::move(root.bytes), std::move(folder.bytes), most_memory)};
 }
 
 }  // namespace
@@ -57,16 +59,21 @@ void bind_collector(nb::module_& m) {
       .def("__init__", &make, "files"_a, "root"_a, "folder"_a, "most_memory"_a)
       .def_prop_ro("count", [](const PyCollector& self) { return self.collector->count(); })
       .def_prop_ro("names", [](const PyCollector& self) { return self.collector->names(); })
-      .def_prop_ro("problem", [](const PyCollector& self) { return self.collector->problem(); })
+      .def_prop_ro("problem", [](const PyCollector& self) { return readable(self.collector->problem()); })
       .def("entries", &entries)
       .def("seal", [](const PyCollector& self) { self.collector->seal(); })
-      .def("logs", [](const PyCollector& self) { return self.collector->logs(); })
+      .def("logs",
+           [](const PyCollector& self) {
+             std::vector<FsPath> out;
+             for (std::string& path : self.collector->logs()) out.push_back({std::move(path)});
+             return out;
+           })
       .def(
           "forget", [](const PyCollector& self, int64_t log) { self.collector->forget(log); }, "log"_a)
       .def(
           "open_logs",
-          [](const PyCollector& self, std::vector<std::string> paths) {
-            return PyFiles{self.collector->open_logs(std::move(paths))};
+          [](const PyCollector& self, std::vector<FsPath> paths) {
+            return PyFiles{self.collector->open_logs(to_bytes(std::move(paths)))};
           },
           "paths"_a);
 }

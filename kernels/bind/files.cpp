@@ -1,8 +1,8 @@
 // class Files.
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/bind.h"
+#include "bind/paths.h"
 #include "core/error.h"
 
 namespace fl::bind {
@@ -38,8 +38,8 @@ void bind_files(nb::module_& m) {
   nb::class_<PyFiles>(m, "Files", nb::is_final())
       .def(
           "__init__",
-          [](PyFiles* self, std::vector<std::string> paths, bool keep_open) {
-            new (self) PyFiles{std::make_shared<const Files>(std::move(paths), keep_open)};
+          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open) {
+            new (self) PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open)};
           },
           "paths"_a, "keep_open"_a)
       .def("__len__", [](const PyFiles& self) { return self.files->count(); })
@@ -47,7 +47,7 @@ void bind_files(nb::module_& m) {
           "path",
           [](const PyFiles& self, int64_t file) {
             check_file(self, file, "Files.path");
-            return self.files->path(file);
+            return FsPath{self.files->path(file)};
           },
           "file"_a)
       .def("read", &read, "file"_a, "offset"_a, "size"_a);

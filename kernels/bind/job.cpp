@@ -148,10 +148,35 @@ std::vector<Filter> parse_filters(const std::variant<std::string, Input>& given,
   return out;
 }
 
+// (keys, fillings, tables): uint32 [count, K], int32 [K, 2] and [tables, 3, 4096] of the type of `out`.
+void parse_noise(const std::optional<nb::tuple>& noise, const Output& out, int64_t count, Plans& plans) {
+  if (!noise.has_value()) return;
+  if (noise->size() != 3) refuse("Job.run: noise", "length", std::to_string(noise->size()), "3");
+  const auto array = [&](int i) { return nb::cast<Input>((*noise)[i], false); };
+  const Input key = array(0), filling = array(1), table = array(2);
+  const int64_t kinds = plans.erased;
+  const uint32_t* keys = checked<uint32_t>("Job.run: noise: keys", key, {count, kinds});
+  const int32_t* pairs = checked<int32_t>("Job.run: noise: fillings", filling, {kinds, 2});
+  check("Job.run: noise: tables", Facts(table), {kAny, kChannels, NoiseLevels::kCount}, out.dtype());
+  const auto tables = static_cast<int64_t>(table.shape(0));
+  for (int64_t k = 0; k < kinds; ++k) {
+    const int32_t kind = pairs[2 * k], number = pairs[2 * k + 1];
+    const std::string where = "Job.run: noise: fillings[" + std::to_string(k) + "]";
+    if (kind < 0 || kind > 2) refuse(where, "kind", std::to_string(kind), "0 (a colour), 1 (noise) or 2 (its colour)");
+    if (kind != 0 && (number < 0 || number >= tables))
+      refuse(where, "no such table", std::to_string(number), "0.." + std::to_string(tables - 1));
+    plans.fillings.push_back({static_cast<cpu::Fill>(kind), number});
+  }
+  plans.keys.assign(keys, keys + count * kinds);
+  const auto* bytes = static_cast<const uint8_t*>(table.data());
+  plans.noise.assign(bytes, bytes + tables * kChannels * NoiseLevels::kCount * (out.dtype().bits / 8));
+}
+
 void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>& filter,
          const std::optional<Input>& table, const Output& out, int height, int width, bool channels_last,
          const std::string& order, const std::optional<Input>& programs, const std::optional<Input>& rows,
-         const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills) {
+         const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills,
+         const std::optional<nb::tuple>& noise, const nb::object& functions) {
   Job& job = *self.job;
   job.check_idle("Job.run");
   const int64_t count = job.size();
@@ -165,16 +190,19 @@ void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>
       channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
                     : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
   parse_erased(boxes, fills, out, count, kept.height, kept.width, plans);
+  parse_noise(noise, out, count, plans);
   plans.crops = bind::crops("Job.run: crops", crops, count);
   plans.filters = parse_filters(filter, count);
   plans.order = cpu::parse_order(order);
   check_crops(job, plans.crops, height, width);
-  if (programs.has_value()) plans.programs = parse_programs("Job.run: programs", *programs, count, height, width);
+  if (programs.has_value())
+    plans.programs = parse_programs("Job.run: programs", *programs, count, height, width, parse_functions(functions));
   if (format.table != nullptr) {
     const auto* bytes = static_cast<const uint8_t*>(format.table);
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
   self.out = out;
+  self.functions = functions;
   job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format});
 }
 
@@ -199,8 +227,8 @@ void bind_job(nb::module_& m) {
       .def("run", &run, "crops"_a.noconvert(), "filter"_a.noconvert(), "table"_a.noconvert().none(),
            "out"_a.noconvert(), "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13",
            "programs"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
-           "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
-           "fills"_a.noconvert() = nb::none());
+           "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(), "fills"_a.noconvert() = nb::none(),
+           "noise"_a = nb::none(), "functions"_a = nb::none());
 }
 
 }  // namespace fl::bind

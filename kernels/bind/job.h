@@ -12,6 +12,7 @@ struct PyJob {
   std::shared_ptr<Job> job;
   std::vector<Input> pixels;  // given by set_pixels; until the end
   std::optional<Output> out;  // of the run in progress
+  nb::object functions;       // that its programs call
 
   ~PyJob();
 };

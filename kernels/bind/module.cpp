@@ -1,5 +1,6 @@
 // The extension module fastload._native; its contract is fastload/_native.pyi.
 #include "bind/bind.h"
+#include "bind/paths.h"
 #include "core/error.h"
 #include "cpu/targets.h"
 
@@ -12,11 +13,11 @@ void translate(const std::exception_ptr& raised, void*) {
     std::rethrow_exception(raised);
   } catch (const FileError& error) {
     if (error.code == 0) {
-      PyErr_SetString(PyExc_OSError, error.what());
+      PyErr_SetObject(PyExc_OSError, readable(error.what()).ptr());
       return;
     }
     errno = error.code;
-    PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, nb::str(error.path.c_str()).ptr());
+    PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, nb::cast(FsPath{error.path}).ptr());
   }
 }
 

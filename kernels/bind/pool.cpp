@@ -101,7 +101,7 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
   if (seek) origin.seek = place_seek(*seek, samples);
   if (raw) place_raw(*raw, sums != nullptr, samples);
   if (collect) origin.collector = place_new(*collect, samples);
-  return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}};
+  return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}, {}};
 }
 
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {

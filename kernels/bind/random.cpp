@@ -1,5 +1,5 @@
 // philox and uniforms.
-#include "body/philox.h"
+#include "body/keyed.h"
 
 #include <nanobind/stl/vector.h>
 
@@ -61,12 +61,23 @@ void uniforms(const nb::int_& seed, int64_t epoch, const Input& samples, const I
   }
 }
 
+void noise_levels(uint32_t key, const Output& out) {
+  check("noise_levels: out", Facts(out), {kAny}, nb::dtype<uint16_t>());
+  auto* levels = static_cast<uint16_t*>(out.data());
+  const auto count = static_cast<uint64_t>(out.shape(0));
+  const nb::gil_scoped_release unlocked;
+  NoiseLevels from{{key}};
+  for (uint64_t i = 0; i < count; ++i) levels[i] = static_cast<uint16_t>(from.at(i));
+}
+
 }  // namespace
 
 void bind_random(nb::module_& m) {
   m.def("philox", &philox, "counter"_a, "key"_a);
   m.def("uniforms", &uniforms, "seed"_a, "epoch"_a, "samples"_a.noconvert(), "occurrences"_a.noconvert(), "op"_a,
         "out"_a.noconvert());
+  m.attr("NOISE_LEVELS") = NoiseLevels::kCount;
+  m.def("noise_levels", &noise_levels, "key"_a, "out"_a.noconvert());
 }
 
 }  // namespace fl::bind

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "body/keyed.h"
 #include "core/host_device.h"
 
 namespace fl {
@@ -56,6 +57,29 @@ struct Erase {
         for (int64_t x = 0; x < box[3]; ++x) to[channels_last ? x * 3 : x] = values[channel];
       }
     }
+  }
+
+  // With table [3, 4096]: one level per value, numbered by row, column and channel of the box.
+  FL_HD void noise(const int32_t* box, uint32_t key, const T* table) const {
+    NoiseLevels levels{{key}};
+    uint64_t number = 0;
+    for (int64_t y = box[0]; y < box[0] + box[2]; ++y) {
+      for (int64_t x = box[1]; x < box[1] + box[3]; ++x) {
+        for (int channel = 0; channel < 3; ++channel, ++number) {
+          const int64_t at = channels_last ? (y * width + x) * 3 + channel : (channel * height + y) * width + x;
+          out[at] = table[channel * NoiseLevels::kCount + levels.at(number)];
+        }
+      }
+    }
+  }
+
+  // With one level per channel.
+  FL_HD void noise_colour(const int32_t* box, uint32_t key, const T* table) const {
+    NoiseLevels levels{{key}};
+    T values[3];
+    for (int channel = 0; channel < 3; ++channel)
+      values[channel] = table[channel * NoiseLevels::kCount + levels.at(channel)];
+    (*this)(box, values);
   }
 };
 

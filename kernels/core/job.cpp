@@ -72,7 +72,13 @@ Kept Job::kept(int64_t n) const {
 }
 
 cpu::Erased Job::erased(int64_t n) const {
-  return {plans_.boxes.data() + n * plans_.erased * 4, plans_.fills.data(), plans_.erased};
+  const bool noise = !plans_.fillings.empty();
+  return {plans_.boxes.data() + n * plans_.erased * 4,
+          plans_.fills.data(),
+          plans_.erased,
+          noise ? plans_.fillings.data() : nullptr,
+          noise ? plans_.keys.data() + n * plans_.erased : nullptr,
+          plans_.noise.data()};
 }
 
 // Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.

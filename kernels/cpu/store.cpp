@@ -108,7 +108,16 @@ void store_as(const Pixel8& from, const Format& format, void* out, Target target
 template <class T>
 void erase_as(const Erased& what, const Format& format, int height, int width, void* out) {
   const Erase<T> fill{static_cast<T*>(out), height, width, format.channels_last};
-  for (int k = 0; k < what.count; ++k) fill(what.boxes + 4 * k, static_cast<const T*>(what.fills) + 3 * k);
+  for (int k = 0; k < what.count; ++k) {
+    const int32_t* box = what.boxes + 4 * k;
+    const Filling how = what.fillings != nullptr ? what.fillings[k] : Filling{};
+    if (how.fill == Fill::kColour) {
+      fill(box, static_cast<const T*>(what.fills) + 3 * k);
+      continue;
+    }
+    const T* table = static_cast<const T*>(what.tables) + int64_t{3} * NoiseLevels::kCount * how.table;
+    how.fill == Fill::kNoise ? fill.noise(box, what.keys[k], table) : fill.noise_colour(box, what.keys[k], table);
+  }
 }
 
 }  // namespace

@@ -21,4 +21,4 @@ def test_the_page_states_the_differences(tree):
 
 
 def test_every_operation_of_programs_is_compared():
-    assert set(ops.CODES) == {"Identity", "GaussianBlur", *ops.OWN, "Add", "Sum", "Mix", "Blend", *ops.FUNCTIONS}
+    assert set(ops.CODES) == {"Identity", "GaussianBlur", "Custom", *ops.OWN, "Add", "Sum", "Mix", "Blend", *ops.FUNCTIONS}

@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,26 @@ def test_path_with_odd_bytes(tmp_path):
     path = tmp_path / "bild ü 图.bin"
     path.write_bytes(b"x")
     assert native.Files([str(path)], False).read(0, 0, -1) == b"x"
+
+
+def test_names_that_are_not_utf8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/gr\xfcn \xff.bin"
+    with open(path, "wb") as file:
+        file.write(b"abc")
+    for given in (path, os.fsdecode(path), Path(os.fsdecode(path))):
+        source = native.Files([given], False)
+        assert source.read(0, 0, -1) == b"abc"
+        assert source.path(0) == os.fsdecode(path)
+    with pytest.raises(OSError) as short:
+        source.read(0, 1, 5)
+    assert str(short.value) == f"{tmp_path}/gr\\xfcn \\xff.bin: ends at byte 3 (want bytes 1..6)"
+    os.unlink(path)
+    with pytest.raises(FileNotFoundError) as gone:
+        source.read(0, 0, -1)
+    assert gone.value.filename == os.fsdecode(path)
+
+
+@pytest.mark.parametrize("name", ["a\0b", b"a\0b", 3, None])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(TypeError, match=r"^__init__\(\): incompatible function arguments"):
+        native.Files([name], False)

@@ -1,9 +1,12 @@
 """Job.run with programs, and with rows and columns to keep: every dtype and layout, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 
 from fastload import _native as native
+from fastload import rng
 
 from .augment_helpers import augmented, instruction
 from .helpers import files, jpeg, scene, whole
@@ -85,6 +88,27 @@ def test_boxes_are_filled_in_order_where_they_lie_in_what_is_stored(source, dtyp
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32], ids=str)
+def test_noise_is_by_levels_and_tables_in_the_order_of_boxes(source, dtype, channels_last):
+    table = np.tile(np.arange(256), (3, 1)).astype(dtype)
+    boxes = np.array([[2, 3, 5, 7], [4, 1, 6, 4], [0, 0, HEIGHT, 2], [7, 7, 3, 1]], np.int32)
+    fills, keys = np.full((4, 3), 9, dtype), np.array([[5, 2**32 - 1, 0, 3], [1, 2, 3, 4], [5, 5, 5, 5]], np.uint32)
+    tables = (np.arange(2 * 3 * 4096).reshape(2, 3, 4096) % 251).astype(dtype)
+    noise = (keys, np.array([[1, 1], [2, 0], [1, 0], [0, -7]], np.int32), tables)
+    shape = (3, HEIGHT, WIDTH, 3) if channels_last else (3, 3, HEIGHT, WIDTH)
+    want = run(source, table, np.zeros(shape, dtype), channels_last)
+    every = np.tile(boxes, (3, 1, 1))
+    got = run(source, table, np.zeros(shape, dtype), channels_last, boxes=every, fills=fills, noise=noise)
+    for image, of in zip(want if channels_last else want.transpose(0, 2, 3, 1), keys.tolist(), strict=True):
+        for (top, left, tall, wide), (kind, number), key in zip(boxes, noise[1], of, strict=True):
+            size = (tall, wide, 3) if kind == 1 else (1, 1, 3)
+            levels = rng.noise_levels(key, math.prod(size)).reshape(size)
+            fill = tables[number][np.arange(3), levels] if kind else 9
+            image[top : top + tall, left : left + wide] = fill
+    np.testing.assert_array_equal(got, want)
+
+
 def test_augmenting_is_counted(source):
     pool, job = started(source)
     out = np.zeros((3, 3, HEIGHT, WIDTH), np.uint8)
@@ -95,6 +119,8 @@ def test_augmenting_is_counted(source):
 
 ROWS, COLUMNS = np.array([[0, 2]], np.int32), np.array([[1, 30]], np.int32)
 BOXES, FILLS = np.tile(np.array([1, 2, 23, 29], np.int32), (3, 2, 1)), np.array([[1, 2, 3], [4, 5, 6]], np.uint8)
+
+KEYS, FILLINGS, TABLES = np.ones((3, 2), np.uint32), np.array([[1, 0], [0, 0]], np.int32), np.zeros((1, 3, 4096), np.uint8)
 
 
 def moved(column, by):
@@ -107,7 +133,7 @@ BAD = [
     ({"programs": np.zeros((2, 1, 13))}, "programs: shape (got [2, 1, 13], want [3, any, 13])"),
     ({"programs": np.zeros((3, 1, 12))}, "programs: shape (got [3, 1, 12], want [3, any, 13])"),
     ({"programs": np.zeros((3, 1, 13), np.float32)}, "programs: dtype (got float32, want float64)"),
-    ({"programs": np.full((3, 1, 13), 77.0)}, "programs[0][0]: code (got 77, want a whole number, 0..23)"),
+    ({"programs": np.full((3, 1, 13), 77.0)}, "programs[0][0]: code (got 77, want a whole number, 0..24)"),
     ({"programs": np.tile(instruction("GaussianBlur", 1, 49, 1, 1), (3, 1, 1))},
      "programs[0][0]: taps down (got 49, want at most 47 on this image)"),
     ({"rows": ROWS}, "rows and columns (got rows only, want both or neither)"),
@@ -127,6 +153,20 @@ BAD = [
     ({"boxes": moved(0, -2), "fills": FILLS}, "boxes[0][0]: top, left, height, width (got -1, 2, 23, 29, want a box inside 24x31)"),
     ({"boxes": moved(0, 2**31 - 2), "fills": FILLS},
      "boxes[0][0]: top, left, height, width (got 2147483647, 2, 23, 29, want a box inside 24x31)"),
+    *(({"boxes": BOXES, "fills": FILLS, "noise": noise}, text) for noise, text in [
+        ((KEYS, FILLINGS), "noise: length (got 2, want 3)"),
+        ((KEYS[:2], FILLINGS, TABLES), "noise: keys: shape (got [2, 2], want [3, 2])"),
+        ((KEYS.view(np.int32), FILLINGS, TABLES), "noise: keys: dtype (got int32, want uint32)"),
+        ((KEYS, FILLINGS[:1], TABLES), "noise: fillings: shape (got [1, 2], want [2, 2])"),
+        ((KEYS, FILLINGS + 1, TABLES), "noise: fillings[0]: no such table (got 1, want 0..0)"),
+        ((KEYS, FILLINGS * [1, -1] - [0, 1], TABLES), "noise: fillings: dtype (got int64, want int32)"),
+        ((KEYS, FILLINGS + np.int32([2, 0]), TABLES),
+         "noise: fillings[0]: kind (got 3, want 0 (a colour), 1 (noise) or 2 (its colour))"),
+        ((KEYS, FILLINGS, np.zeros((1, 3, 8192), np.uint8)[..., ::2]), "noise: tables: memory layout (got strided, want C-contiguous)"),
+        ((KEYS, FILLINGS, TABLES[..., 1:].copy()), "noise: tables: shape (got [1, 3, 4095], want [any, 3, 4096])"),
+        ((KEYS, FILLINGS, TABLES.astype(np.float32)), "noise: tables: dtype (got float32, want uint8)"),
+    ]),
+    ({"noise": (KEYS, FILLINGS, TABLES)}, "noise: keys: shape (got [3, 2], want [3, 0])"),
     ({"rows": ROWS, "columns": COLUMNS}, "out: shape (got [3, 3, 24, 31], want [3, 3, 2, 2])"),
 ]  # fmt: skip
 

@@ -140,6 +140,21 @@ def test_two_live_iterators_are_two_epochs(folder):
     assert not torch.equal(pairs[0][0][0], pairs[0][1][0])
 
 
+@pytest.mark.parametrize("options", [{"backend": "native"}, {"backend": "torch"}, {"seed": 2}, {"batch_size": None}])
+def test_set_epoch_refuses_what_is_no_epoch_and_changes_nothing(folder, options):
+    told = []
+    data = ImageFolder(folder, v2.Compose([v2.Resize((16, 24)), v2.PILToTensor()]))
+    data.set_epoch = told.append
+    loader = fastload.DataLoader(data, **{"batch_size": 4, **options}, shuffle=True)
+    for epoch in (-1, 1.5):
+        with pytest.raises(fastload.UsageError) as caught:
+            loader.set_epoch(epoch)
+        problem = f"epoch is {epoch}, want a whole number from 0 to 4294967295; epochs count from 0"
+        assert str(caught.value) == f"DataLoader.set_epoch: {problem}"
+    loader.set_epoch(np.int64(3))
+    assert told == [3]
+
+
 def test_set_epoch_brings_an_epoch_back(folder):
     loader = fastload.DataLoader(fastload.open(folder, OPS), 4, shuffle=True, seed=2)
     epochs = [digest(loader) for _ in range(3)]

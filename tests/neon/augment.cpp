@@ -130,7 +130,7 @@ void one_program(Check& check, Random& random, std::initializer_list<Code> codes
 
 void check_augment() {
   Random random(9);
-  for (int code = 1; code < augment::kCodes; ++code) {  // 0: nothing happens
+  for (int code = 1; code < static_cast<int>(Code::kCustom); ++code) {  // 0: nothing happens
     Check check(augment::kCodeNames[code]);
     const auto one = static_cast<Code>(code);
     const bool map = one == Code::kAffine || one == Code::kPerspective;

@@ -7,6 +7,7 @@ from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
 from fastload.sources import FileSource
+from fastload.spec import Stage
 from fastload.transforms import (
     CenterCrop,
     ColOut,
@@ -59,6 +60,10 @@ def test_all_problems_come_at_once():
         (
             (RandomResizedCrop(8), ToTensor(), Normalize(MEAN, STD), RandomHorizontalFlip()),
             "op 4 (RandomHorizontalFlip): belongs to CROP, but op 3 (Normalize) is STORE; move it before op 3",
+        ),
+        (
+            (RandAugment(), RandomHorizontalFlip(), RandomResizedCrop(8)),
+            "op 3 (RandomResizedCrop): belongs to CROP, but op 1 (RandAugment) is AUGMENT; move it before op 1",
         ),
         (
             (ToTensor(), RandomResizedCrop(8)),
@@ -117,3 +122,11 @@ def test_problems_survive_pickling():
 
     error = PipelineError(["a: b", "c: d"])
     assert pickle.loads(pickle.dumps(error)).problems == ("a: b", "c: d")
+
+
+def test_a_flip_after_augment_is_one_of_its_ops():
+    made = plan(Pipeline(SOURCE, (RandomResizedCrop((8, 6)), RandomHorizontalFlip(), RandAugment(), RandomHorizontalFlip(), ToTensor())))
+    assert [step.number for step in made.stage(Stage.CROP)] == [1, 2]
+    assert [step.number for step in made.stage(Stage.AUGMENT)] == [3, 4]
+    assert [step.draws for step in made.steps] == [step.op.draws(step.spec) for step in made.steps]
+    assert (made.cropped.height, made.cropped.width) == (8, 6)

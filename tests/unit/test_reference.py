@@ -105,7 +105,7 @@ def plain(default):
 
 def test_every_code_runs(make_image):
     image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
-    for name in CODES:
+    for name in set(CODES) - {"Custom"}:  # which needs a function: tests/backends/test_custom.py
         assert pil.apply(T.RandAugment(1), image, rows([CODE[name]], [0.25], 2)).size == image.size
 
 

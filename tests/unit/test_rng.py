@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastload import _native, rng
+from fastload import ShuffleSampler, UsageError, _native, rng
 from fastload.spec import Work
 
 # Random123 1.14, tests/kat_vectors, philox4x32 with 10 rounds: counter, key, answer.
@@ -96,3 +97,19 @@ def test_draw_seed_follows_torchs_generator():
     torch.manual_seed(3)
     assert rng.draw_seed(None) == expected
     assert rng.draw_seed(torch.Generator().manual_seed(3)) == expected
+
+
+@pytest.mark.parametrize("epoch", [-1, -(1 << 40), 1 << 32, 1.0, 0.5, "1", None, True, np.float64(2), [3]])
+def test_what_is_no_epoch_is_refused_at_once(epoch):
+    wanted = f"epoch is {epoch!r}, want a whole number from 0 to 4294967295; epochs count from 0"
+    sampler = ShuffleSampler(10, seed=1)
+    with pytest.raises(UsageError) as caught:
+        sampler.set_epoch(epoch)
+    assert str(caught.value) == f"ShuffleSampler.set_epoch: {wanted}"
+    with pytest.raises(UsageError) as caught:
+        rng.checked_epoch("here", epoch)
+    assert str(caught.value) == f"here: {wanted}"
+
+
+def test_numpys_and_torchs_whole_numbers_are_epochs():
+    assert [rng.checked_epoch("", n) for n in (0, np.int64(7), np.uint8(3), torch.tensor(5), (1 << 32) - 1)] == [0, 7, 3, 5, (1 << 32) - 1]

@@ -1,12 +1,15 @@
 """Inverse distribution functions: known values, and the laws themselves."""
 
+import hashlib
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastload.transforms.sampling import HALF_STEP, beta, dirichlet, log_gamma, normal, order, weighted_order
+from fastload import _native, rng
+from fastload.transforms.sampling import HALF_STEP, beta, dirichlet, log_gamma, noise_values, normal, order, weighted_order
 
 
 def test_normal_quantiles():
@@ -65,3 +68,39 @@ def test_weighted_orders_begin_with_their_weights(p_value):
     second = np.bincount(chosen[chosen[:, 0] == 0, 1], minlength=4)
     assert p_value(second, np.array([0, 0, 0.6, 0.4])) > 1e-3
     assert not (chosen == 1).any()
+
+
+def test_noise_values_are_the_normal_law_in_4096_steps():
+    values = noise_values()
+    assert (values.dtype, values.shape) == (np.float32, (4096,))
+    assert (np.diff(values) > 0).all()
+    assert np.array_equal(values, -values[::-1])
+    exact = values.astype(np.float64)
+    assert abs((exact**2).mean() - 1) < 1e-7
+    assert abs((exact**4).mean() - 3) < 0.02  # of the normal law: 3
+    quantiles = normal((np.arange(4096) + 0.5) / 4096)
+    np.testing.assert_allclose(exact, quantiles / np.sqrt((quantiles**2).mean()), rtol=1e-6)
+    assert 3.668 < values[-1] < 3.67
+    assert hashlib.sha256(values.astype("<f4").tobytes()).hexdigest() == "87d2297bd6f503ad9b582cb87a6d8d21e20633747144ac688b90f4efcde6a2e8"
+
+
+def test_noise_levels_are_half_words_of_philox():
+    for key in (0, 7, 2**32 - 1):
+        levels = rng.noise_levels(key, 24)
+        for block in range(3):
+            words = _native.philox([block | rng.KEYED_OP << 16, 0, 0, 0], [key, 0])
+            halves = [half >> 4 for word in words for half in (word & 0xFFFF, word >> 16)]
+            assert levels[8 * block : 8 * block + 8].tolist() == halves
+        assert np.array_equal(rng.noise_levels(key, 5), levels[:5])
+    assert np.array_equal(rng.noise_levels(7, 8)[1::2] >> 8, (rng.keyed_uniforms(7, 4) * 16).astype(int))  # the same words
+
+
+def test_noise_goes_on_beyond_sixteen_bits_of_blocks():
+    many = rng.noise_levels(3, 8 * 65536 + 8)
+    words = _native.philox([rng.KEYED_OP << 16, 1, 0, 0], [3, 0])
+    assert many[-8:].tolist() == [half >> 4 for word in words for half in (word & 0xFFFF, word >> 16)]
+
+
+def test_noise_levels_are_all_alike(p_value):
+    counts = np.bincount(rng.noise_levels(11, 400_000), minlength=4096)
+    assert p_value(counts, np.full(4096, 1 / 4096)) > 1e-3

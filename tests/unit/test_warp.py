@@ -184,7 +184,7 @@ def test_noise_is_normal_and_a_function_of_the_record(value, shape):
     box = erased[:, 10:40, 20:60]
     assert (box != 50).all()
     assert (erased != 50).sum() == box.numel()
-    assert len(box.unique()) == np.prod(shape)
+    assert len(box.unique()) == 3 if value == "random_colour" else 2300 < len(box.unique()) < 2500  # of 4096 levels, 3600 draws
     other = pil.apply(op, image, np.array([[10, 20, 30, 40, -6]], np.int32))[:, 10:40, 20:60]
     assert not torch.equal(other, box)
     if value == "random":

@@ -22,6 +22,7 @@ from fastload.transforms.color import (
     RandomPosterize,
     RandomSolarize,
 )
+from fastload.transforms.functions import Custom
 from fastload.transforms.policies import AutoAugment, RandAugment, TrivialAugmentWide
 from fastload.transforms.programs import CODE, CODES, ENHANCE, Program
 
@@ -67,7 +68,14 @@ def _one(op: Program, image: Image.Image, name: str, argument: float, resampling
         return enhanced
     if name == "GaussianBlur":
         return gaussian_blur(image, getattr(op, "kernel_size", (1, 1)), argument)
+    if isinstance(op, Custom):
+        return _custom(op, image, int(argument)) if name == "Custom" else image  # Identity where it is left out
     return OTHERS[name](image, argument)
+
+
+def _custom(op: Custom, image: Image.Image, key: int) -> Image.Image:
+    pixels = np.asarray(image)
+    return Image.fromarray(op.run(pixels.reshape(image.height, image.width, -1), key).reshape(pixels.shape))
 
 
 def _geometric(image: Image.Image, name: str, argument: float, resampling: Image.Resampling, fill: Any) -> Image.Image:
@@ -146,7 +154,7 @@ def _grayscale(op: Grayscale, image: Image.Image, record: Any) -> Image.Image:
 
 
 PROGRAMS: tuple[type[Program], ...] = (
-    AugMix, AutoAugment, ColorJitter, GaussianBlur, RandAugment, RandomAdjustSharpness, RandomApply, RandomAutocontrast,
+    AugMix, AutoAugment, ColorJitter, Custom, GaussianBlur, RandAugment, RandomAdjustSharpness, RandomApply, RandomAutocontrast,
     RandomChoice, RandomEqualize, RandomGrayscale, RandomInvert, RandomOrder, RandomPosterize, RandomSolarize, TrivialAugmentWide,
 )  # fmt: skip
 APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {**dict.fromkeys(PROGRAMS, _program), Grayscale: _grayscale}

@@ -13,7 +13,7 @@ from fastload.transforms.batch_resize import BatchCrop, BatchResize
 from fastload.transforms.colout import ColOut
 from fastload.transforms.erasing import KINDS, RandomErasing
 from fastload.transforms.output import ConvertImageDtype, Normalize, PILToTensor, ToDtype, ToImage, ToTensor
-from fastload.transforms.sampling import normal
+from fastload.transforms.sampling import noise_values
 
 
 def to_tensor(image: Any) -> torch.Tensor:
@@ -72,8 +72,8 @@ def _filling(op: RandomErasing, shape: tuple[int, int, int], key: int) -> torch.
         values = op.value if isinstance(op.value, tuple) else (op.value,)
         return torch.tensor(values, dtype=torch.float32)[:, None, None]
     channels, height, width = shape if op.value == "random" else (shape[0], 1, 1)
-    noise = normal(rng.keyed_uniforms(key & 0xFFFFFFFF, channels * height * width))
-    return torch.from_numpy(noise.astype(np.float32)).reshape(channels, height, width)
+    levels = rng.noise_levels(key & 0xFFFFFFFF, channels * height * width)
+    return torch.from_numpy(noise_values()[levels]).reshape(height, width, channels).permute(2, 0, 1)
 
 
 APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
