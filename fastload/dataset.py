@@ -1,5 +1,6 @@
 """What `fastload.open` gives: a map-style data set over a source, usable anywhere; fastload.DataLoader runs it natively."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,19 +39,19 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
         return len(self.pipeline.source)
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
-        """Image (PIL, or what the ops make of it) and label. Raises IndexError, SampleError."""
+        """Image (PIL, or what the ops make of it; of several views a list) and label. Raises IndexError, SampleError."""
         sample = place(index, len(self))
         source = self.pipeline.source
         try:
             image: Any = pil.decode(read(source, sample))
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
-        for op in self.pipeline.ops:
-            image = op(image)
-        return image, int(source.labels[sample])
+        made = [functools.reduce(lambda now, op: op(now), ops, image) for ops in self.pipeline.pictures]
+        return made if self.pipeline.views else made[0], int(source.labels[sample])
 
     def __repr__(self) -> str:
         ops = "".join(f"\n    {op}" for op in self.pipeline.ops)
+        ops += "".join(f"\n    view {view}: {', '.join(map(str, each))}" for view, each in enumerate(self.pipeline.views, start=1))
         return f"fastload.open({self.pipeline.source.where!r}): {len(self)} images, {len(self.classes)} classes{ops}"
 
 

@@ -15,7 +15,9 @@ from fastload.errors import PipelineError
 from fastload.lowering_ops import Reasons, type_name
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, open_source, seek
-from fastload.transforms import Op
+from fastload.transforms import Op, Views
+
+Ops = tuple[Op, ...]
 
 
 def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
@@ -31,13 +33,13 @@ def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
 def open(path: str | os.PathLike[str], transform: Any = None) -> Dataset:
     """The data set at `path`: a folder of classes or converted shards.
 
-    transform: None, one fastload op, a list of them, or torchvision transforms that fastload knows (also in a Compose).
+    transform: None, one fastload op, a list of them, torchvision transforms that fastload knows (also in a Compose), or Views of such.
     Raises SourceError, and PipelineError for a transform that has no op.
     """
-    ops, reasons = lower_transform(transform)
+    ops, views, reasons = _pictures(transform)
     if reasons:
         raise PipelineError(f"transform: {reason}" for reason in reasons)
-    return Dataset(Pipeline(open_source(path), ops))
+    return Dataset(Pipeline(open_source(path), ops, views))
 
 
 def fingerprint(dataset: Any) -> tuple[Any, ...]:
@@ -54,10 +56,30 @@ def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         return (), []
     if isinstance(transform, Op):
         return (transform,), []
+    if type(transform) is Views:
+        return (), ["Views stands beside other ops, want it alone; put them into each of its pipelines"]
     if isinstance(transform, (list, tuple)) or type(transform) in lowering_ops.classes("Compose"):
         parts = [lower_transform(part) for part in getattr(transform, "transforms", transform)]
         return tuple(op for ops, _ in parts for op in ops), [reason for _, reasons in parts for reason in reasons]
     return lowering_ops.one(transform)
+
+
+def _pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
+    """The ops of the one picture that a transform makes, those of each of its views, and what has none."""
+    holds = type(transform) in (list, tuple, *lowering_ops.classes("Compose"))
+    inner: Any = getattr(transform, "transforms", transform) if holds else ()
+    if len(inner) == 1:
+        return _pictures(inner[0])
+    if type(transform) is not Views:
+        ops, reasons = lower_transform(transform)
+        return ops, (), reasons
+    views: list[Ops] = []
+    unknown = []
+    for pipeline, count in transform.pipelines:
+        ops, reasons = lower_transform(pipeline)
+        unknown += [f"view {len(views) + 1}: {reason}" for reason in reasons]
+        views += [ops] * count
+    return (), tuple(views), unknown
 
 
 def _image_folder(dataset: Any, folder: Any) -> tuple[Pipeline | None, Reasons]:
@@ -70,16 +92,17 @@ def _image_folder(dataset: Any, folder: Any) -> tuple[Pipeline | None, Reasons]:
         reasons.append("torchvision's image backend is not PIL")
     if dataset.transform is None:
         reasons.append("ImageFolder has no transform, so its images are no tensors")
-    ops, unknown = lower_transform(dataset.transform)
+    ops, views, unknown = _pictures(dataset.transform)
     reasons += [f"transform {reason}" for reason in unknown]
-    if not unknown and dataset.transform is not None and not any(isinstance(op, transforms.ToImage) for op in ops):
+    makes = [any(isinstance(op, transforms.ToImage) for op in each) for each in views or (ops,)]
+    if not unknown and dataset.transform is not None and not all(makes):
         reasons.append("its transform makes no tensor (no ToImage, PILToTensor or ToTensor)")
     if reasons:
         return None, reasons
     paths, labels = zip(*dataset.samples, strict=True) if dataset.samples else ((), ())
     root = str(dataset.root)
     source = FileSource(root, paths, np.array(labels, np.int64), tuple(dataset.classes), seek.attach(paths, root))
-    return Pipeline(source, ops), []
+    return Pipeline(source, ops, views), []
 
 
 def _torchvision(module: str) -> Any:

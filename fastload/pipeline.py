@@ -10,3 +10,9 @@ from fastload.transforms import Op
 class Pipeline:
     source: Source
     ops: tuple[Op, ...] = ()
+    views: tuple[tuple[Op, ...], ...] = ()  # in place of ops: those of each of a sample's several pictures
+
+    @property
+    def pictures(self) -> tuple[tuple[Op, ...], ...]:
+        """The ops of each picture that a sample becomes."""
+        return self.views or (self.ops,)

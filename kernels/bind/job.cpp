@@ -29,7 +29,7 @@ void wait(PyJob& self, const char* where) {
 
 void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
-  self.out.reset();  // its owner may use the memory again
+  self.out.clear();  // its owner may use the memory again
 }
 
 Sample& sample(PyJob& self, int64_t n, const char* where) {
@@ -98,6 +98,9 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
     if (it.status != kOk || it.stored) continue;
     const std::string where = "Job.run: crops[" + std::to_string(n) + "]";
     cpu::check_crop(crops[n], it.height, it.width, height, width, where);
+    if (const int others = job.scale(n); others != 0 && crops[n].scale != others)
+      refuse(where, "scale", std::to_string(crops[n].scale),
+             std::to_string(others) + ", that of the sample's other pictures");
     if (it.pixels.data != nullptr && crops[n].scale != it.pixels_scale)
       refuse(where, "scale", std::to_string(crops[n].scale),
              std::to_string(it.pixels_scale) + ", that of the pixels given for it");
@@ -130,12 +133,11 @@ void parse_erased(const std::optional<Input>& boxes, const std::optional<Input>&
   plans.fills.assign(bytes, bytes + kinds * kChannels * (out.dtype().bits / 8));
 }
 
-void run(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
+void add(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
          const Output& out, int height, int width, bool channels_last, const std::string& order,
          const std::optional<Input>& programs, const std::optional<Input>& rows, const std::optional<Input>& columns,
          const std::optional<Input>& boxes, const std::optional<Input>& fills) {
   Job& job = *self.job;
-  job.check_idle("Job.run");
   const int64_t count = job.size();
   if (height < 1 || width < 1)
     refuse("Job.run", "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
@@ -155,8 +157,23 @@ void run(PyJob& self, const Input& crops, const std::string& filter, const std::
     const auto* bytes = static_cast<const uint8_t*>(format.table);
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
-  self.out = out;
-  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format, by});
+  self.out.push_back(out);
+  job.add(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format, by});
+}
+
+void run(PyJob& self, const Input& crops, const std::string& filter, const std::optional<Input>& table,
+         const Output& out, int height, int width, bool channels_last, const std::string& order,
+         const std::optional<Input>& programs, const std::optional<Input>& rows, const std::optional<Input>& columns,
+         const std::optional<Input>& boxes, const std::optional<Input>& fills, bool hold) {
+  self.job->check_idle("Job.run");
+  try {
+    add(self, crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills);
+  } catch (...) {
+    self.job->forget();
+    self.out.clear();
+    throw;
+  }
+  if (!hold) self.job->run();
 }
 
 }  // namespace
@@ -180,7 +197,7 @@ void bind_job(nb::module_& m) {
       .def("run", &run, "crops"_a.noconvert(), "filter"_a, "table"_a.noconvert().none(), "out"_a.noconvert(),
            "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13", "programs"_a.noconvert() = nb::none(),
            "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
-           "fills"_a.noconvert() = nb::none());
+           "fills"_a.noconvert() = nb::none(), "hold"_a = false);
 }
 
 }  // namespace fl::bind

@@ -11,7 +11,7 @@ namespace fl::bind {
 struct PyJob {
   std::shared_ptr<Job> job;
   std::vector<Input> pixels;  // given by set_pixels; until the end
-  std::optional<Output> out;  // of the run in progress
+  std::vector<Output> out;    // of the run in progress, or in preparation
 
   ~PyJob();
 };
