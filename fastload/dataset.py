@@ -1,19 +1,20 @@
 """What `fastload.open` gives: a map-style data set over a source, usable anywhere; fastload.DataLoader runs it natively."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 import torch.utils.data
 
+from fastload.backends import masks
 from fastload.errors import SampleError
 from fastload.pipeline import Pipeline
 from fastload.sources import read
 from fastload.transforms import pil
 
 
-class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
-    """Pairs (image, label). Indexing decodes one image and applies the ops, with draws from torch's default generator."""
+class Dataset(torch.utils.data.Dataset[tuple[Any, Any]]):
+    """Pairs (image, label), or (image, mask). Indexing decodes one image and applies the ops, with draws from torch's default generator."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
@@ -31,6 +32,11 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
         return [int(label) for label in self.pipeline.source.labels]
 
     @property
+    def masks(self) -> tuple[str, ...]:
+        """The path of each sample's mask; none where samples have labels."""
+        return self.pipeline.masks.paths if self.pipeline.masks else ()
+
+    @property
     def samples(self) -> "Samples":
         """(name, label) pairs; a name is a path, or shard and key."""
         return Samples(self.pipeline)
@@ -38,16 +44,26 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
     def __len__(self) -> int:
         return len(self.pipeline.source)
 
-    def __getitem__(self, index: int) -> tuple[Any, int]:
-        """Image (PIL, or what the ops make of it; of several views a list) and label. Raises IndexError, SampleError."""
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        """Image (PIL, or what the ops make of it; of several views a list) and label, or mask. Raises IndexError, SampleError."""
         sample = place(index, len(self))
         source = self.pipeline.source
         try:
             image: Any = pil.decode(read(source, sample))
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
-        made = [functools.reduce(lambda now, op: op(now), ops, image) for ops in self.pipeline.pictures]
-        return made if self.pipeline.views else made[0], int(source.labels[sample])
+        size, made = pil.size(image), []
+        records: list[Any] = []
+        for ops in self.pipeline.pictures:
+            now, records = image, []
+            for op in ops:
+                now, record = op.applied(now)
+                records.append(record)
+            made.append(now)
+        target: Any = int(source.labels[sample])
+        if self.pipeline.masks:
+            target = torch.from_numpy(masks.one(self.pipeline.masks, sample, self.pipeline.ops, records, size))
+        return made if self.pipeline.views else made[0], target
 
     def __repr__(self) -> str:
         ops = "".join(f"\n    {op}" for op in self.pipeline.ops)

@@ -8,19 +8,21 @@ import queue
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import torch
 import torch.utils.data
 
 from fastload import _native
-from fastload.backends import native
+from fastload.backends import masks, native
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
+from fastload.plan import Plan
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Collection, Fixed, View
-from fastload.spec import Work
+from fastload.spec import Ints, Work
 
 Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
@@ -34,6 +36,7 @@ class Started(NamedTuple):
     job: _native.Job
     drawn: list[native.Drawn]  # of each picture
     outs: list[Any]  # its slot: array of host_shape and host_dtype
+    target: Callable[[], torch.Tensor]  # labels or masks
 
 
 class NativeEngine:
@@ -45,6 +48,7 @@ class NativeEngine:
         self.pool = _native.Pool(threads)
         self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
+        self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
 
     def epoch(self, works: Iterator[Work]) -> Iterator[Batch]:
         """Batches of `works`, in order."""
@@ -60,20 +64,26 @@ class NativeEngine:
         outs = [
             ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
+        sizes = job.sizes
         runner.start(job, drawn, outs)
-        return Started(runner, work, job, drawn, outs)
+        return Started(runner, work, job, drawn, outs, self._target(runner.plan, work, sizes))
 
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
         started.runner.finish(started.job, started.work, started.drawn, started.outs)
         self.seek.warn()
-        plan = self.runner.plan
-        labels = torch.from_numpy(plan.source.labels[started.work.samples])
+        target = started.target()
         batches = []
         for picture, upload, out in zip(self.runner.pictures, self.uploads, started.outs, strict=True):
-            images, given = upload(torch.from_numpy(out), labels) if upload else (_images(picture, out), labels)
+            images, given = upload(torch.from_numpy(out), target) if upload else (_images(picture, out), target)
             batches.append(images)
-        return [batches if plan.views else batches[0], given]
+        return [batches if self.runner.plan.views else batches[0], given]
+
+    def _target(self, plan: Plan, work: Work, sizes: Ints) -> Callable[[], torch.Tensor]:
+        """What gives the batch's labels or masks; masks are begun at once, where there are threads for them."""
+        if plan.masks is None:
+            return lambda: torch.from_numpy(plan.source.labels[work.samples])
+        return masks.begin(plan, work, sizes, self.mask_threads)
 
 
 def _images(picture: native.Picture, out: Any) -> torch.Tensor:

@@ -15,6 +15,7 @@ from fastload.errors import PipelineError
 from fastload.lowering_ops import Reasons, type_name
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, open_source, seek
+from fastload.sources.masks import pairs
 from fastload.transforms import Op, Views
 
 Ops = tuple[Op, ...]
@@ -30,16 +31,35 @@ def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
     return _image_folder(dataset, folder)
 
 
-def open(path: str | os.PathLike[str], transform: Any = None) -> Dataset:
-    """The data set at `path`: a folder of classes or converted shards.
+def open(
+    path: str | os.PathLike[str], transform: Any = None, *, masks: Any = None, mask_dtype: str = "uint8", mask_fill: int | None = None
+) -> Dataset:
+    """The data set at `path`: a folder of classes or converted shards; with masks, a folder of images.
 
     transform: None, one fastload op, a list of them, torchvision transforms that fastload knows (also in a Compose), or Views of such.
+    masks: a folder with a mask of each image, under the same path and stem; or a function from the image's path, below `path`, to the
+           mask's. Batches are [images, masks]: class numbers as the files have them, moved as their images are.
+    mask_dtype: "uint8" or "int64". mask_fill: what is seen beyond a mask, such as 255 to ignore it; None: the op's own fill.
     Raises SourceError, and PipelineError for a transform that has no op.
     """
     ops, views, reasons = _pictures(transform)
     if reasons:
         raise PipelineError(f"transform: {reason}" for reason in reasons)
-    return Dataset(Pipeline(open_source(path), ops, views))
+    if masks is None:
+        return Dataset(Pipeline(open_source(path), ops, views))
+    if problems := _mask_problems(views, mask_dtype, mask_fill):
+        raise PipelineError(problems)
+    source, found = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
+    return Dataset(Pipeline(source, ops, masks=found))
+
+
+def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: Any) -> list[str]:
+    found = ["masks: Views makes several pictures of an image, want one; leave out masks or Views"] * bool(views)
+    if dtype not in ("uint8", "int64"):
+        found.append(f"mask_dtype is {dtype!r}, want 'uint8' or 'int64'")
+    if fill is not None and (isinstance(fill, bool) or not isinstance(fill, int) or not 0 <= fill <= 255):
+        found.append(f"mask_fill is {fill!r}, want None (the op's fill) or a whole number from 0 to 255")
+    return found
 
 
 def fingerprint(dataset: Any) -> tuple[Any, ...]:

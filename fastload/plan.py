@@ -9,8 +9,10 @@ from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
 from fastload.progressive import SizeSchedule
 from fastload.sources import Source
+from fastload.sources.masks import Masks
 from fastload.spec import Ints, Spec, Stage, Work
 from fastload.transforms import Op, ToImage
+from fastload.transforms.reference import masks as reference
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Plan:
     view: int = 0  # which of the sample's pictures this is …
     views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
     more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
+    masks: Masks | None = None  # what a batch has in place of labels
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -90,6 +93,7 @@ def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule
         picture = Plan(pipeline.source, (), Spec(), decode_scale, mode, view, views)
         try:
             steps, spec = _placed(ops)
+            _check_masks(steps, pipeline.masks)
         except PipelineError as error:
             first = replace(picture, view=pipeline.pictures.index(ops))
             problems |= dict.fromkeys(f"{first.where}{problem}" for problem in error.problems)
@@ -98,10 +102,16 @@ def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule
     if problems:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
         raise PipelineError([*problems, *own])
-    found = replace(pictures[0], more=tuple(pictures[1:]))
+    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks)
     if schedule and (wrong := _schedule_problems(found, schedule)):
         raise PipelineError(wrong)
     return found
+
+
+def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
+    found = [f"{step.label}: {problem}" for step in steps for problem in reference.problems(step.op, masks.fill)] if masks else []
+    if found:
+        raise PipelineError(found)
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:

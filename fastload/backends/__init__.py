@@ -9,7 +9,7 @@ import importlib
 import itertools
 from types import ModuleType
 
-from fastload.backends import crop
+from fastload.backends import crop, masks
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
@@ -30,7 +30,7 @@ def explain_steps(plan: Plan) -> list[str]:
         if plan.views:
             lines.append(f"  view {views[0]}" if len(views) == 1 else f"  views {views[0]} to {views[-1]}")
         lines += [f"{'    ' if plan.views else '  '}{op.stage.name:7} {op}" for op in ops]
-    return lines
+    return lines + masks.explain(plan)
 
 
 def explain_scale(plan: Plan) -> list[str]:

@@ -11,14 +11,15 @@ import torch
 from PIL import Image
 
 from fastload import _native
-from fastload.backends import crop
+from fastload.backends import crop, masks
 from fastload.errors import SampleError
 from fastload.plan import Plan, Step
 from fastload.sources import read
-from fastload.spec import Stage, Work
+from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
 
 exact = True
+Pictures = list[list[torch.Tensor]]  # of each sample, of each view
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
@@ -37,30 +38,33 @@ class Runner:
     plan: Plan
 
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
-        """images [N, C, H, W], of several views a list of them, and labels int64 [N] of one batch. Raises SampleError."""
+        """images [N, C, H, W], of several views a list of them, and labels int64 [N], or masks, of one batch. Raises SampleError."""
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
-        made = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
+        made, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
+        labels = torch.from_numpy(self.plan.source.labels[work.samples])
+        target = labels if self.plan.masks is None else masks.batch(self.plan, work, sizes)
         batches = []
         for picture, images in zip(self.plan.pictures, zip(*made, strict=True), strict=True):
             layout = torch.channels_last if picture.out.channels_last else torch.contiguous_format
             batches.append(torch.stack(images).contiguous(memory_format=layout))
-        return batches if self.plan.views else batches[0], torch.from_numpy(self.plan.source.labels[work.samples])
+        return batches if self.plan.views else batches[0], target
 
     def _at(self, size: int) -> "Runner":
         return Runner(self.plan.at(size))
 
-    def _exact(self, work: Work) -> list[list[torch.Tensor]]:
-        """Each sample's pictures."""
+    def _exact(self, work: Work) -> tuple[Pictures, Ints]:
+        """Each sample's pictures, and its size int32 [N, 2], px."""
         images = [self._decode(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
         sizes = np.array([pil.size(image) for image in images], np.int32)
         drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
-        return [
+        made = [
             [_apply(image, steps, [record[place] for record in records]) for steps, records in drawn]
             for place, image in enumerate(images)
         ]  # fmt: skip
+        return made, sizes
 
-    def _fast(self, work: Work) -> list[list[torch.Tensor]]:
+    def _fast(self, work: Work) -> tuple[Pictures, Ints]:
         """Sizes from the JPEGs' headers; each is decoded at the scale that its crops allow."""
         samples = [(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
         headers = [_native.probe(data) for _, data in samples]
@@ -80,7 +84,7 @@ class Runner:
             image = image or self._decode(*sample, int(crops[0][place, crop.SCALE]))
             parts = zip(self.plan.pictures, drawn, crops, strict=True)
             done.append([_scaled(picture, image, [r[place] for r in records], cut[place]) for picture, records, cut in parts])
-        return done
+        return done, sizes
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source
