@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastload import lowering_ops, transforms
+from fastload import lowering_masks, lowering_ops, transforms
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
 from fastload.lowering_ops import Reasons, type_name
@@ -25,6 +25,8 @@ def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
     """The pipeline that `dataset` describes, or every reason why it is not known to be one."""
     if type(dataset) is Dataset:
         return dataset.pipeline, []
+    if found := lowering_masks.lower(dataset, lower_transform):
+        return found
     folder = _torchvision("torchvision.datasets.folder")
     if folder is None or type(dataset) is not folder.ImageFolder:
         return None, [f"data set {type_name(dataset)} is not one that fastload reads (want torchvision's ImageFolder or fastload.open)"]

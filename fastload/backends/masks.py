@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from fastload.backends.crop import final_size
 from fastload.errors import SampleError
 from fastload.plan import Plan
 from fastload.sources.masks import Masks
@@ -36,7 +37,7 @@ def one(masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Any], si
 
 
 def batch(plan: Plan, work: Work, sizes: Ints) -> torch.Tensor:
-    """uint8 or int64 [N, H, W] of `work`; sizes int32 [N, 2] of the images, px. Raises SampleError."""
+    """uint8 or int64 [N, H, W], or [N, 1, H, W], of `work`; sizes int32 [N, 2] of the images, px. Raises SampleError."""
     return begin(plan, work, sizes, None)()
 
 
@@ -50,7 +51,7 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: ThreadPoolExecutor | Non
         return one(masks, int(work.samples[place]), plan.ops, [record[place] for record in drawn], (height, width))
 
     made = (threads.map if threads else map)(make, range(len(work)))
-    return lambda: torch.from_numpy(np.stack(list(made)))
+    return lambda: torch.from_numpy(np.stack(list(made)).reshape(len(work), *(1,) * masks.channel, *final_size(plan.out)))
 
 
 def explain(plan: Plan) -> list[str]:

@@ -23,6 +23,7 @@ class Masks:
     paths: tuple[str, ...]
     dtype: str = "uint8"  # of a batch; or "int64"
     fill: int | None = None  # what is seen beyond a mask; None: what each op says
+    channel: bool = False  # batches are [N, 1, H, W], as torchvision's, not [N, H, W]
 
     def read(self, sample: int) -> bytes:
         """The file's bytes. Raises OSError."""
