@@ -29,7 +29,7 @@ void wait(PyJob& self, const char* where) {
 
 void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
-  self.out.clear();  // its owner may use the memory again
+  if (!self.job->held()) self.out.clear();  // its owner may use the memory again
 }
 
 Sample& sample(PyJob& self, int64_t n, const char* where) {
@@ -77,6 +77,8 @@ void check_pixels(const Sample& it, int64_t height, int64_t width, int scale) {
 
 void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   Sample& it = sample(self, n, "Job.set_pixels");
+  // What is held has been checked against the sizes of now.
+  if (self.job->held()) throw std::runtime_error("Job.set_pixels: Job.run holds pictures; run them first");
   const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
   check_pixels(it, height, width, scale);

@@ -41,9 +41,10 @@ class Job final : public Work {
   const Sample& sample(int64_t n) const { return samples_[n]; }
   // One picture more of every sample, of the run that comes next.
   void add(Plans plans, const Output& output);
-  void forget();  // what was added since the last run
+  void forget();                                             // what was added since the last run
+  bool held() const { return !ran_ && !pictures_.empty(); }  // whether something was
   // The scale of this sample's crops in what was added; 0 if nothing was.
-  int scale(int64_t n) const { return ran_ || pictures_.empty() ? 0 : pictures_.front().plans.crops[n].scale; }
+  int scale(int64_t n) const { return held() ? pictures_.front().plans.crops[n].scale : 0; }
   void run();
 
  private:

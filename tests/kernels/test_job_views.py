@@ -136,6 +136,21 @@ def test_a_refused_picture_takes_those_before_it_along(tmp_path, payloads, pool)
     assert out.any(axis=(1, 2, 3)).all()
 
 
+def test_nothing_changes_under_held_pictures(tmp_path, pool):
+    job = fetch(pool, files(tmp_path, [encoded(noise(33, 44), "PNG")]))
+    job.wait_fetched()
+    job.set_pixels(0, noise(33, 44))
+    crops = crops_of(job.sizes, ALL, (4, 5))
+    job.run(crops, "box", None, np.zeros((1, 4, 5, 3), np.uint8), 4, 5, True, hold=True)
+    with pytest.raises(RuntimeError, match=r"^Job\.set_pixels: Job\.run holds pictures; run them first$"):
+        job.set_pixels(0, noise(3, 4))
+    job.wait_done()  # nothing runs, and the held picture's memory stays
+    out = np.zeros((1, 4, 5, 3), np.uint8)
+    job.run(crops, "box", None, out, 4, 5, True)
+    job.wait_done()
+    assert out.any()
+
+
 def test_dropping_a_job_with_held_pictures_is_harmless(tmp_path, payloads, pool):
     job = fetch(pool, files(tmp_path, payloads))
     job.wait_fetched()
