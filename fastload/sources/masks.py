@@ -45,7 +45,9 @@ def pairs(root: str, masks: str | os.PathLike[str] | Rule, dtype: str, fill: int
         raise SourceError(
             f"{root}: holds the images and the masks, want a folder for each; or give masks as a function of the image's path"
         )
-    paths = tuple(path for path in folder.images(root) if not inside or not os.path.realpath(path).startswith(inside + os.sep))
+    paths = tuple(folder.images(root))
+    if inside.startswith(os.path.realpath(root) + os.sep):
+        paths = tuple(path for path in paths if not os.path.realpath(path).startswith(inside + os.sep))
     if not paths:
         raise SourceError(f"{root}: no images (got none, want files that end in {', '.join(folder.EXTENSIONS)}); check the path")
     found = _by_rule(root, paths, masks) if callable(masks) else _by_stem(root, paths, os.fspath(masks))
