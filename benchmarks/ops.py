@@ -234,7 +234,7 @@ def page() -> str:
 
 
 def listing() -> Iterator[str]:
-    for name in sorted(set(T.__all__) - {"Op", "Params", "custom"}):
+    for name in sorted(set(T.__all__) - {"Op", "Params", "Views", "custom"}):
         kind = getattr(T, name)
         for made, title in [(kind, name), *((getattr(kind, variant), f"{name}.{variant}") for variant in NAMED.get(name, ()))]:
             signature = ", ".join(

@@ -296,8 +296,13 @@ class Job:
         fills: NDArray[Any] | None = None,
         noise: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]] | None = None,
         functions: Functions | None = None,
+        hold: bool = False,
     ) -> None:
         """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
+
+        hold: do not start: these are one picture of each sample, and the next call gives another. The call without it starts
+        them all; each sample is decoded for all its pictures together, or by its seek index for each where that is less.
+        Scales of one sample's crops are equal. After an error all pictures are to be given again.
 
         crops: int32 [N, 9] or [N, 10] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
         it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1)

@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 import torch.utils.data
 from PIL import Image
 
+from fastload.backends import masks
 from fastload.errors import OpError, SampleError
 from fastload.pipeline import Pipeline
 from fastload.sources import raw_pixels, read
 from fastload.transforms import pil
 
 
-class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
-    """Pairs (image, label). Indexing decodes one image and applies the ops, with draws from torch's default generator."""
+class Dataset(torch.utils.data.Dataset[tuple[Any, Any]]):
+    """Pairs (image, label), or (image, mask). Indexing decodes one image and applies the ops, with draws from torch's default generator."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
@@ -31,6 +33,11 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
         return [int(label) for label in self.pipeline.source.labels]
 
     @property
+    def masks(self) -> tuple[str, ...]:
+        """The path of each sample's mask; none where samples have labels."""
+        return self.pipeline.masks.paths if self.pipeline.masks else ()
+
+    @property
     def samples(self) -> "Samples":
         """(name, label) pairs; a name is a path, or shard and key."""
         return Samples(self.pipeline)
@@ -38,8 +45,8 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
     def __len__(self) -> int:
         return len(self.pipeline.source)
 
-    def __getitem__(self, index: int) -> tuple[Any, int]:
-        """Image (PIL, or what the ops make of it) and label. Raises IndexError, SampleError."""
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        """Image (PIL, or what the ops make of it; of several views a list) and label, or mask. Raises IndexError, SampleError."""
         sample = place(index, len(self))
         source = self.pipeline.source
         try:
@@ -47,15 +54,25 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, int]]):
             image: Any = pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
-        try:
-            for op in self.pipeline.ops:
-                image = op(image)
-        except OpError as error:
-            raise SampleError(source.name(sample), sample, str(error)) from error
-        return image, int(source.labels[sample])
+        size, made = pil.size(image), []
+        records: list[Any] = []
+        for ops in self.pipeline.pictures:
+            now, records = image, []
+            try:
+                for op in ops:
+                    now, record = op.applied(now)
+                    records.append(record)
+            except OpError as error:
+                raise SampleError(source.name(sample), sample, str(error)) from error
+            made.append(now)
+        target: Any = int(source.labels[sample])
+        if self.pipeline.masks:
+            target = torch.from_numpy(masks.one(self.pipeline.masks, sample, self.pipeline.ops, records, size))
+        return made if self.pipeline.views else made[0], target
 
     def __repr__(self) -> str:
         ops = "".join(f"\n    {op}" for op in self.pipeline.ops)
+        ops += "".join(f"\n    view {view}: {', '.join(map(str, each))}" for view, each in enumerate(self.pipeline.views, start=1))
         return f"fastload.open({self.pipeline.source.where!r}): {len(self)} images, {len(self.classes)} classes{ops}"
 
 

@@ -8,22 +8,24 @@ import queue
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import torch
 import torch.utils.data
 
 from fastload import _native
-from fastload.backends import native
+from fastload.backends import masks, native
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
+from fastload.plan import Plan
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
-from fastload.spec import Work
+from fastload.spec import Ints, Work
 
-Batch = list[torch.Tensor]  # [images, labels], as torch's default_collate returns pairs
+Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 
 
@@ -33,8 +35,9 @@ class Started(NamedTuple):
     runner: native.Runner  # of the work's size
     work: Work
     job: _native.Job
-    crops: Any
-    out: Any  # the batch's slot: array of host_shape and host_dtype
+    drawn: list[native.Drawn]  # of each picture
+    outs: list[Any]  # its slot: array of host_shape and host_dtype
+    target: Callable[[], torch.Tensor]  # labels or masks
 
 
 class NativeEngine:
@@ -44,8 +47,9 @@ class NativeEngine:
         self.runner, self.depth, self.seek = runner, depth, seek
         self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
         self.pool = _native.Pool(threads)
-        self.upload = Uploader(runner) if runner.on_device else None
-        self.ring = Ring(depth + 2, pinned=pinned)
+        self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
+        self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
+        self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
 
     def epoch(self, works: Iterator[Work]) -> Iterator[Batch]:
         """Batches of `works`, in order."""
@@ -57,22 +61,38 @@ class NativeEngine:
         if work.size is not None and work.size not in self.runners:
             self.runners[work.size] = self.runner.at(work.size)
         runner = self.runners[work.size]
-        crops = runner.draw(job, work)
-        out = self.ring.take(runner.host_shape(len(work)), runner.host_dtype)
-        runner.start(job, crops, out)
-        return Started(runner, work, job, crops, out)
+        drawn = runner.draw(job, work)
+        outs = [
+            ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
+        ]
+        sizes = job.sizes
+        runner.start(job, drawn, outs)
+        return Started(runner, work, job, drawn, outs, self._target(runner.plan, work, sizes))
 
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
-        started.runner.finish(started.job, started.work, started.crops, started.out)
+        started.runner.finish(started.job, started.work, started.drawn, started.outs)
         self.seek.warn()
-        images = torch.from_numpy(started.out)
-        labels = torch.from_numpy(self.runner.plan.source.labels[started.work.samples])
-        if self.upload:
-            return self.upload(images, labels)
-        if self.runner.plan.out.dtype == "bfloat16":
-            images = images.view(torch.bfloat16)
-        return [images.permute(0, 3, 1, 2) if self.runner.host_channels_last else images, labels]
+        target = started.target()
+        batches = []
+        for picture, upload, out in zip(self.runner.pictures, self.uploads, started.outs, strict=True):
+            images, given = upload(torch.from_numpy(out), target) if upload else (_images(picture, out), target)
+            batches.append(images)
+        return [batches if self.runner.plan.views else batches[0], given]
+
+    def _target(self, plan: Plan, work: Work, sizes: Ints) -> Callable[[], torch.Tensor]:
+        """What gives the batch's labels or masks; masks are begun at once, where there are threads for them."""
+        if plan.masks is None:
+            return lambda: torch.from_numpy(plan.source.labels[work.samples])
+        return masks.begin(plan, work, sizes, self.mask_threads)
+
+
+def _images(picture: native.Picture, out: Any) -> torch.Tensor:
+    """[N, 3, H, W] over a slot."""
+    images = torch.from_numpy(out)
+    if picture.plan.out.dtype == "bfloat16":
+        images = images.view(torch.bfloat16)
+    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images
 
 
 class _Inline:
@@ -190,7 +210,7 @@ class _Works(torch.utils.data.Dataset[Any]):
     def __init__(self, runner: reference.Runner) -> None:
         self.runner = runner
 
-    def __getitem__(self, work: Work) -> tuple[torch.Tensor, torch.Tensor] | SampleError:
+    def __getitem__(self, work: Work) -> tuple[Any, torch.Tensor] | SampleError:
         try:
             return self.runner(work)
         except SampleError as error:

@@ -119,8 +119,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
-            lines += [f"  {step.stage.name:7} {step.op}" for step in route.plan.steps]
-            lines += backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
+            lines += backends.explain_steps(route.plan) + backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
         if route.plan and route.backend == "native":
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None

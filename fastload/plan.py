@@ -1,5 +1,6 @@
 """From a pipeline to a checked plan: every problem at once, before a byte is read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,8 +9,10 @@ from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
 from fastload.progressive import SizeSchedule
 from fastload.sources import Source
+from fastload.sources.masks import Masks
 from fastload.spec import Ints, Spec, Stage, Work
 from fastload.transforms import Op, ToImage
+from fastload.transforms.reference import masks as reference
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,29 @@ class Plan:
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
     size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
+    view: int = 0  # which of the sample's pictures this is …
+    views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
+    more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
+    masks: Masks | None = None  # what a batch has in place of labels
+
+    @property
+    def pictures(self) -> tuple["Plan", ...]:
+        """A plan of each picture; source, decode_scale and size_mode are the same."""
+        return (self, *self.more)
+
+    def every(self, reasons: Callable[["Plan"], list[str]]) -> list[str]:
+        """`reasons` of each picture, with the view's number where there are several; pictures with the same ops are asked once."""
+        all_ops = [picture.ops for picture in self.pictures]
+        first = [picture for place, picture in enumerate(self.pictures) if all_ops.index(picture.ops) == place]
+        return [f"{picture.where}{reason}" for picture in first for reason in reasons(picture)]
+
+    @property
+    def where(self) -> str:
+        return f"view {self.view + 1}: " if self.views else ""
 
     @property
     def full(self) -> int:
-        """The side that a size schedule changes, px: after CROP, or the width of the finished images."""
+        """The side that a size schedule changes, px: after CROP, or the width of the finished images; of the first view."""
         return (self.cropped if self.size_mode == "decode" else self.out).width or 0
 
     @property
@@ -51,13 +73,18 @@ class Plan:
         return next((step.spec for step in self.steps if step.stage > Stage.CROP), self.out)
 
     def at(self, size: int) -> "Plan":
-        """The plan of batches with this side, px, in place of `full`. Raises PipelineError."""
+        """The plan of batches with this side, px, in place of `full`; other views in proportion. Raises PipelineError."""
         steps, out = _placed(progressive.at_size(self.ops, self.size_mode, size, self.full))
-        return replace(self, steps=steps, out=out)
+        more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
+        return replace(self, steps=steps, out=out, more=more)
 
     @property
     def ops(self) -> tuple[Op, ...]:
         return tuple(step.op for step in self.steps)
+
+    def records(self, work: Work, sizes: Ints) -> list[Any]:
+        """`records` of this picture."""
+        return records(self.steps, work.of_view(self.view, self.views) if self.views else work, sizes)
 
     def stage(self, stage: Stage) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.stage == stage)
@@ -65,22 +92,39 @@ class Plan:
 
 def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None) -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
-    try:
-        steps, spec = _placed(pipeline.ops)
-    except PipelineError as error:
+    views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
+    pictures: list[Plan] = []
+    problems: dict[str, None] = {}  # in order, each once
+    for view, ops in enumerate(pipeline.pictures):
+        picture = Plan(pipeline.source, (), Spec(), decode_scale, mode, view, views)
+        try:
+            steps, spec = _placed(ops)
+            _check_masks(steps, pipeline.masks)
+        except PipelineError as error:
+            first = replace(picture, view=pipeline.pictures.index(ops))
+            problems |= dict.fromkeys(f"{first.where}{problem}" for problem in error.problems)
+        else:
+            pictures.append(replace(picture, steps=steps, out=spec))
+    if problems:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
-        raise PipelineError([*error.problems, *own]) from None
-    found = Plan(pipeline.source, steps, spec, decode_scale, schedule.mode if schedule else "decode")
-    if schedule and (problems := _schedule_problems(found, schedule)):
-        raise PipelineError(problems)
+        raise PipelineError([*problems, *own])
+    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks)
+    if schedule and (wrong := _schedule_problems(found, schedule)):
+        raise PipelineError(wrong)
     return found
+
+
+def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
+    found = [f"{step.label}: {problem}" for step in steps for problem in reference.problems(step.op, masks.fill)] if masks else []
+    if found:
+        raise PipelineError(found)
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
     """Why batches cannot have the sizes of the schedule, as far as these are known."""
     found = progressive.schedule_problems(schedule, plan.full)
     if plan.size_mode == "decode":
-        found += progressive.decode_problems(plan.ops, plan.cropped.height or 0, plan.cropped.width or 0)
+        found += plan.every(lambda one: progressive.decode_problems(one.ops, one.cropped.height or 0, one.cropped.width or 0))
     if found:
         return found
     for size in schedule.known(plan.full):
@@ -127,7 +171,7 @@ def place(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
 def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Any]:
     """Each step's parameter records [N, …] for the samples of `work`, whose images have `sizes` int32 [N, 2], px.
 
-    The one place where plans meet random numbers: every backend gets its records here.
+    The one place where plans meet random numbers: every backend gets its records here. Of a view, `work` is what `Work.of_view` gives.
     """
     out = []
     for step in steps:

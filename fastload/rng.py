@@ -18,6 +18,7 @@ from fastload.spec import Floats, Longs, Work
 Words: TypeAlias = NDArray[np.uint64]
 
 BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
+VIEW_DRAWS = 1 << 40  # from one view's steps to the next one's, in the keys of a batch's draws
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
 MOST_EPOCH = (1 << 32) - 1
@@ -33,10 +34,10 @@ def sample_uniforms(work: Work, op: int, count: int) -> Floats:
 
 
 def batch_uniforms(work: Work, op: int, count: int) -> Floats:
-    """float64 [1, count]: draws that a whole batch shares, keyed by (seed, epoch, step, rank, op)."""
+    """float64 [1, count]: draws that a whole batch shares, keyed by (seed, epoch, step, view, rank, op)."""
     out = np.empty((1, count), np.float64)
     if out.size:
-        step, rank = np.array([work.step], np.int64), np.array([work.rank], np.int64)
+        step, rank = np.array([work.step + work.view * VIEW_DRAWS], np.int64), np.array([work.rank], np.int64)
         _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
     return out
 

@@ -51,7 +51,7 @@ class Uploader:
     The device does what the table says; equal bits, since the host made the table.
     """
 
-    def __init__(self, runner: native.Runner) -> None:
+    def __init__(self, runner: native.Picture) -> None:
         self.runner = runner
         self.device = torch.device("cuda", torch.cuda.current_device())
         self.stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]

@@ -52,6 +52,11 @@ class Work:
     step: int  # batch number in the epoch
     rank: int = 0
     size: int | None = None  # of the size schedule, px; None: what the pipeline gives
+    view: int = 0  # which of several pictures of its samples
+
+    def of_view(self, view: int, views: int) -> "Work":
+        """The same samples for one of `views` pictures of each: every view is an occurrence of its own."""
+        return replace(self, occurrences=self.occurrences * views + view, view=view)
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -6,9 +6,10 @@ Each module has
 """
 
 import importlib
+import itertools
 from types import ModuleType
 
-from fastload.backends import crop
+from fastload.backends import crop, masks
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
@@ -19,6 +20,17 @@ def module(name: str) -> ModuleType:
     if name not in BACKENDS:
         raise BackendError(f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of them")
     return importlib.import_module(BACKENDS[name])
+
+
+def explain_steps(plan: Plan) -> list[str]:
+    """What is done to each image, as DataLoader.explain says it; views in a row with the same ops once."""
+    lines: list[str] = []
+    for ops, group in itertools.groupby(plan.pictures, key=lambda picture: picture.ops):
+        views = [picture.view + 1 for picture in group]
+        if plan.views:
+            lines.append(f"  view {views[0]}" if len(views) == 1 else f"  views {views[0]} to {views[-1]}")
+        lines += [f"{'    ' if plan.views else '  '}{op.stage.name:7} {op}" for op in ops]
+    return lines + masks.explain(plan)
 
 
 def explain_scale(plan: Plan) -> list[str]:

@@ -151,6 +151,10 @@ def no_scaling(plan: Plan) -> list[str]:
     """Why no JPEG of this plan is decoded at less than its size; nothing if some may be."""
     if plan.decode_scale != "fast":
         return ["decode_scale is 'exact'"]
+    return plan.every(_no_scaling)
+
+
+def _no_scaling(plan: Plan) -> list[str]:
     steps = plan.stage(Stage.CROP)
     others = [
         f"{s.label} is none of the ops that go with it (RandomResizedCrop, Resize, CenterCrop, RandomHorizontalFlip)"
@@ -160,14 +164,16 @@ def no_scaling(plan: Plan) -> list[str]:
     return unsupported(steps) or others
 
 
-def shrink(crops: Ints, jpegs: NDArray[np.bool_]) -> None:
+def shrink(pictures: list[Ints], jpegs: NDArray[np.bool_]) -> None:
     """Set the scales: the largest at which no box, in the scaled image, is smaller than what it is resized to.
 
-    crops: records int32 [N, 10]; jpegs: bool [N], which images `_native.probe` finds OK. All others keep their size.
+    pictures: of each, records int32 [N, 10]; a sample's pictures share their scale. jpegs: bool [N], which images
+    `_native.probe` finds OK. All others keep their size.
     """
     for scale in SCALES:
-        fits = (crops[:, BOX][:, 2:] // scale >= crops[:, RESIZED]).all(axis=1)
-        crops[fits & jpegs, SCALE] = scale
+        fits = np.array([crops[:, BOX][:, 2:] // scale >= crops[:, RESIZED] for crops in pictures]).all(axis=(0, 2))
+        for crops in pictures:
+            crops[fits & jpegs, SCALE] = scale
 
 
 def final_size(spec: Spec) -> tuple[int, int]:

@@ -12,10 +12,10 @@ from fastload import _native
 from fastload.backends import augment, crop, instructions, store
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
-from fastload.plan import Plan, records
+from fastload.plan import Plan
 from fastload.sources import raw_pixels
 from fastload.sources.seek_views import View
-from fastload.spec import Stage, Work
+from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
 
 exact = True
@@ -23,6 +23,10 @@ exact = True
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
+    return plan.every(lambda picture: _unsupported(picture, device))
+
+
+def _unsupported(plan: Plan, device: str) -> list[str]:
     crops, augmenting = plan.stage(Stage.CROP), plan.stage(Stage.AUGMENT)
     reasons = crop.unsupported(crops) + augment.unsupported(augmenting)
     depth = len(crops) + augment.depth(augmenting)
@@ -35,15 +39,19 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
 
 def compile(plan: Plan, device: str) -> "Runner":
     """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
+    return Runner(plan, tuple(_picture(one, device) for one in plan.pictures))
+
+
+def _picture(plan: Plan, device: str) -> "Picture":
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
     tables = (store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype), store.noise(last, plan.out.dtype))
     functions = augment.functions(plan.stage(Stage.AUGMENT))
-    return Runner(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, *tables, functions, on_device=device == "cuda")
+    return Picture(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, *tables, functions, on_device=device == "cuda")
 
 
 class Drawn(NamedTuple):
-    """The records of a batch, as `_native.Job.run` takes them."""
+    """The records of a batch in one picture, as `_native.Job.run` takes them."""
 
     crops: Any
     filters: Any  # one for all, or one each
@@ -55,8 +63,8 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Runner:
-    """Stateless: a job goes begin → draw → finish, and the engine decides when."""
+class Picture:
+    """How one of the pictures that a sample becomes is made; mostly there is one."""
 
     plan: Plan
     filter: str
@@ -68,9 +76,8 @@ class Runner:
     functions: _native.Functions | None  # of the users' ops
     on_device: bool
 
-    def at(self, size: int) -> "Runner":
-        """The runner of batches whose work has this size, px."""
-        plan = self.plan.at(size)
+    def at(self, plan: Plan) -> "Picture":
+        """The same by a plan of another size."""
         height, width = crop.final_size(plan.cropped)
         return replace(self, plan=plan, height=height, width=width)
 
@@ -87,6 +94,41 @@ class Runner:
         height, width = crop.final_size(self.plan.out)
         return (count, height, width, 3) if self.host_channels_last else (count, 3, height, width)
 
+    def draw(self, work: Work, sizes: Ints) -> Drawn:
+        """Records for images of `sizes` int32 [N, 2], px; at full scale."""
+        of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
+        for step, record in zip(self.plan.steps, self.plan.records(work, sizes), strict=True):
+            of[step.stage].append(record)
+        crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+        cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
+        parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
+        last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
+        filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
+        drawn = self.filter if filters is None else filters
+        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), *store.boxes(last, stored))
+
+    def start(self, job: _native.Job, drawn: Drawn, out: Any, *, hold: bool) -> None:
+        """Start decoding into `out`, an array of host_shape and host_dtype; hold: with the next picture."""
+        table = None if self.on_device else self.table
+        noise = self.noise and (drawn.keys, *self.noise)
+        job.run(
+            drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
+            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills, noise, self.functions, hold,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Stateless: a job goes begin → draw → start → finish, and the engine decides when."""
+
+    plan: Plan
+    pictures: tuple[Picture, ...]
+
+    def at(self, size: int) -> "Runner":
+        """The runner of batches whose work has this size, px."""
+        plan = self.plan.at(size)
+        return Runner(plan, tuple(picture.at(one) for picture, one in zip(self.pictures, plan.pictures, strict=True)))
+
     def advise(self, pool: _native.Pool, work: Work) -> None:
         """Ask the system to read the samples ahead: they are ordered, and fetched a few batches later."""
         place = self.plan.source.locate(work.samples)
@@ -98,41 +140,29 @@ class Runner:
         place = source.locate(samples)
         return pool.fetch(source.files, *place[:4], seek.locate(samples), seek.collect(samples), place.raw)
 
-    def draw(self, job: _native.Job, work: Work) -> Drawn:
-        """Wait for the samples' sizes, then draw their records."""
+    def draw(self, job: _native.Job, work: Work) -> list[Drawn]:
+        """Wait for the samples' sizes, then draw the records of each picture."""
         job.wait_fetched()
         jpegs = job.status == _native.OK
         self._redo_foreign(job, work)
-        sizes, steps = job.sizes, self.plan.steps
-        of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
-        for step, record in zip(steps, records(steps, work, sizes), strict=True):
-            of[step.stage].append(record)
-        crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+        sizes = job.sizes
+        drawn = [picture.draw(work, sizes) for picture in self.pictures]
         if not crop.no_scaling(self.plan):
-            crop.shrink(crops, jpegs & ~self.plan.source.locate(work.samples).is_raw)
-        cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
-        parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
-        last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
-        filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
-        drawn = self.filter if filters is None else filters
-        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), *store.boxes(last, stored))
+            crop.shrink([one.crops for one in drawn], jpegs & ~self.plan.source.locate(work.samples).is_raw)
+        return drawn
 
-    def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
-        """Start decoding into `out`, an array of host_shape and host_dtype."""
-        table = None if self.on_device else self.table
-        noise = self.noise and (drawn.keys, *self.noise)
-        job.run(
-            drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
-            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
-            noise, self.functions,
-        )  # fmt: skip
+    def start(self, job: _native.Job, drawn: list[Drawn], outs: list[Any]) -> None:
+        """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype."""
+        last = self.pictures[-1]
+        for picture, records, out in zip(self.pictures, drawn, outs, strict=True):
+            picture.start(job, records, out, hold=picture is not last)
 
-    def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:
-        """Wait until `out` is whole; raises SampleError for the first sample that nobody can decode."""
+    def finish(self, job: _native.Job, work: Work, drawn: list[Drawn], outs: list[Any]) -> None:
+        """Wait until `outs` are whole; raises SampleError for the first sample that nobody can decode."""
         job.wait_done()
-        if self._redo_foreign(job, work, drawn.crops):
+        if self._redo_foreign(job, work, drawn[0].crops):
             # Their records stand: a damaged JPEG's header has given the size that Pillow sees too.
-            self.start(job, drawn, out)
+            self.start(job, drawn, outs)
             job.wait_done()
             for place in np.flatnonzero(job.status != _native.OK).tolist():
                 raise self._failed(work, place, job.message(place))
@@ -158,7 +188,7 @@ class Runner:
 
     def _failed(self, work: Work, place: int, reason: str) -> SampleError:
         """What is wrong with a sample: where users' functions run, the reference knows their exception, which no thread can keep."""
-        if self.functions:
+        if any(picture.functions for picture in self.pictures):
             one = slice(place, place + 1)
             try:
                 reference.Runner(self.plan)(replace(work, samples=work.samples[one], occurrences=work.occurrences[one], size=None))

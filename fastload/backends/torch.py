@@ -11,20 +11,20 @@ import torch
 from PIL import Image
 
 from fastload import _native
-from fastload.backends import crop
+from fastload.backends import crop, masks
 from fastload.errors import OpError, SampleError
-from fastload.plan import Plan, Step, records
+from fastload.plan import Plan, Step
 from fastload.sources import raw_pixels, read
-from fastload.spec import Stage, Work
+from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
 
 exact = True
+Pictures = list[list[torch.Tensor]]  # of each sample, of each view
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every op has a reference, so nothing is missing."""
-    missing = [step for step in plan.steps if type(step.op) not in pil.APPLY]
-    return [f"{step.label} has no reference" for step in missing]
+    return plan.every(lambda one: [f"{step.label} has no reference" for step in one.steps if type(step.op) not in pil.APPLY])
 
 
 def compile(plan: Plan, device: str) -> "Runner":
@@ -37,29 +37,35 @@ class Runner:
 
     plan: Plan
 
-    def __call__(self, work: Work) -> tuple[torch.Tensor, torch.Tensor]:
-        """images [N, C, H, W] and labels int64 [N] of one batch. Raises SampleError."""
+    def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
+        """images [N, C, H, W], of several views a list of them, and labels int64 [N], or masks, of one batch. Raises SampleError."""
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
-        batch = torch.stack(self._exact(work) if crop.no_scaling(self.plan) else self._fast(work))
-        if self.plan.out.channels_last:
-            batch = batch.contiguous(memory_format=torch.channels_last)
-        return batch, torch.from_numpy(self.plan.source.labels[work.samples])
+        made, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
+        labels = torch.from_numpy(self.plan.source.labels[work.samples])
+        target = labels if self.plan.masks is None else masks.batch(self.plan, work, sizes)
+        batches = []
+        for picture, images in zip(self.plan.pictures, zip(*made, strict=True), strict=True):
+            layout = torch.channels_last if picture.out.channels_last else torch.contiguous_format
+            batches.append(torch.stack(images).contiguous(memory_format=layout))
+        return batches if self.plan.views else batches[0], target
 
     def _at(self, size: int) -> "Runner":
         return Runner(self.plan.at(size))
 
-    def _exact(self, work: Work) -> list[torch.Tensor]:
+    def _exact(self, work: Work) -> tuple[Pictures, Ints]:
+        """Each sample's pictures, and its size int32 [N, 2], px."""
         images = [self._decode(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
         sizes = np.array([pil.size(image) for image in images], np.int32)
-        drawn = records(self.plan.steps, work, sizes)
-        return [
-            self._apply(sample, image, self.plan.steps, [r[place] for r in drawn])
+        drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
+        made = [
+            [_apply(self.plan, sample, image, steps, [record[place] for record in records]) for steps, records in drawn]
             for place, (sample, image) in enumerate(zip(work.samples.tolist(), images, strict=True))
-        ]
+        ]  # fmt: skip
+        return made, sizes
 
-    def _fast(self, work: Work) -> list[torch.Tensor]:
-        """Sizes from the JPEGs' headers; each is decoded at the scale that its crop allows."""
+    def _fast(self, work: Work) -> tuple[Pictures, Ints]:
+        """Sizes from the JPEGs' headers; each is decoded at the scale that its crops allow."""
         samples = [(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
         headers = [_native.probe(data) for _, data in samples]
         jpegs = np.array([header[0] == _native.OK for header in headers])
@@ -67,35 +73,24 @@ class Runner:
         sizes = np.array(
             [header[1:3] if image is None else pil.size(image) for header, image in zip(headers, others, strict=True)], np.int32
         )
-        drawn = records(self.plan.steps, work, sizes)
-        stages = self.plan.stage(Stage.CROP)
-        crops, _ = crop.fold(stages, drawn[: len(stages)], sizes)
+        drawn = [picture.records(work, sizes) for picture in self.plan.pictures]
+        crops, filters = [], []
+        for picture, records in zip(self.plan.pictures, drawn, strict=True):
+            stages = picture.stage(Stage.CROP)
+            crops.append(crop.fold(stages, records[: len(stages)], sizes)[0])
+            filters.append(crop.filters(stages, records[: len(stages)]))
         crop.shrink(crops, jpegs)
-        filters = crop.filters(stages, drawn[: len(stages)])
         done = []
         for place, (sample, image) in enumerate(zip(samples, others, strict=True)):
-            scale, first = int(crops[place, crop.SCALE]), 0
-            image = image or self._decode(*sample, scale)
-            if scale > 1:
-                image, first = self._crop(image, crops[place], None if filters is None else int(filters[place])), len(stages)
-            done.append(self._apply(sample[0], image, self.plan.steps[first:], [r[place] for r in drawn[first:]]))
-        return done
-
-    def _crop(self, image: Image.Image, record: Any, drawn: int | None) -> Image.Image:
-        """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized from the box's place in them.
-
-        drawn: PIL's number of the filter, where each sample has its own.
-        """
-        top, left, height, width, resized_height, resized_width, window_top, window_left, flip, scale = (int(v) for v in record)
-        x, y, right, bottom = left // scale, top // scale, -(-(left + width) // scale), -(-(top + height) // scale)
-        box = (left / scale - x, top / scale - y, (left + width) / scale - x, (top + height) / scale - y)
-        steps = self.plan.stage(Stage.CROP)
-        resampling = pil.RESAMPLING[crop.interpolation(steps)] if drawn is None else Image.Resampling(drawn)
-        resized = image.crop((x, y, right, bottom)).resize((resized_width, resized_height), resampling, box)
-        after = self.plan.steps[len(steps)].spec if len(self.plan.steps) > len(steps) else self.plan.out
-        out_height, out_width = crop.final_size(after)
-        shown = resized.crop((window_left, window_top, window_left + out_width, window_top + out_height))
-        return shown.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else shown
+            image = image or self._decode(*sample, int(crops[0][place, crop.SCALE]))
+            parts = zip(self.plan.pictures, drawn, crops, filters, strict=True)
+            done.append(
+                [
+                    _scaled(picture, sample[0], image, [r[place] for r in records], cut[place], None if by is None else int(by[place]))
+                    for picture, records, cut, by in parts
+                ]
+            )
+        return done, sizes
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source
@@ -105,10 +100,35 @@ class Runner:
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 
-    def _apply(self, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:
-        for step, record in zip(steps, drawn, strict=True):
-            try:
-                image = pil.apply(step.op, image, record)
-            except OpError as error:
-                raise SampleError(self.plan.source.name(sample), sample, f"op {step.number}: {error}") from error
-        return pil.to_tensor(image)
+
+def _apply(plan: Plan, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:
+    for step, record in zip(steps, drawn, strict=True):
+        try:
+            image = pil.apply(step.op, image, record)
+        except OpError as error:
+            raise SampleError(plan.source.name(sample), sample, f"op {step.number}: {error}") from error
+    return pil.to_tensor(image)
+
+
+def _scaled(plan: Plan, sample: int, image: Image.Image, drawn: list[Any], record: Any, filter: int | None) -> torch.Tensor:
+    """A picture of an image that is decoded at the scale in `record`, one of crop.fold's. filter: as in _crop."""
+    if record[crop.SCALE] == 1:
+        return _apply(plan, sample, image, plan.steps, drawn)
+    first = len(plan.stage(Stage.CROP))
+    return _apply(plan, sample, _crop(plan, image, record, filter), plan.steps[first:], drawn[first:])
+
+
+def _crop(plan: Plan, image: Image.Image, record: Any, filter: int | None) -> Image.Image:
+    """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized from the box's place in them.
+
+    filter: PIL's number, where each sample has its own.
+    """
+    top, left, height, width, resized_height, resized_width, window_top, window_left, flip, scale = (int(v) for v in record)
+    x, y, right, bottom = left // scale, top // scale, -(-(left + width) // scale), -(-(top + height) // scale)
+    box = (left / scale - x, top / scale - y, (left + width) / scale - x, (top + height) / scale - y)
+    steps = plan.stage(Stage.CROP)
+    resampling = pil.RESAMPLING[crop.interpolation(steps)] if filter is None else Image.Resampling(filter)
+    resized = image.crop((x, y, right, bottom)).resize((resized_width, resized_height), resampling, box)
+    out_height, out_width = crop.final_size(plan.cropped)
+    shown = resized.crop((window_left, window_top, window_left + out_width, window_top + out_height))
+    return shown.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else shown

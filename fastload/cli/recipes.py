@@ -39,7 +39,9 @@ def show(recipe: Name, json_to: output.JsonTo = None) -> None:
 
     found = recipes.load(recipe)
     lines = [f"{found.name}: {found.title}", f"source: {found.source}", f"file: {found.where}"]
-    for train in (True, False):
+    for ops, count in found.views:
+        lines += ["", f"data, training, {count} view{'s' * (count != 1)}:", *(f"  {op}" for op in ops)]
+    for train in (False,) if found.views else (True, False):
         what = "training" if train else "evaluation"
         lines += ["", f"data, {what} ({_size(found, train)} px):", *(f"  {op}" for op in found.ops(train))]
     lines += ["", "training step (stated, not run by fastload):", *(f"  {key} = {value}" for key, value in _flat(_training(found)).items())]
@@ -71,7 +73,9 @@ def _training(recipe: "Recipe") -> dict[str, Any]:
 
 
 def _document(recipe: "Recipe") -> dict[str, Any]:
-    data = {name: [str(op) for op in recipe.ops(name == "train")] for name in ("train", "eval")}
+    data: dict[str, Any] = {name: [str(op) for op in recipe.ops(name == "train")] for name in ("train", "eval")}
+    if recipe.views:
+        data["train"] = {f"view{place}": [str(op) for op in ops] for place, ops in enumerate(recipe.transform().each, start=1)}
     sizes = {"train_px": list(recipe.sizes())}
     head = {"name": recipe.name, "title": recipe.title, "source": recipe.source, "file": recipe.where}
     return {**head, "data": data, "sizes": sizes, "training": _training(recipe)}

@@ -45,20 +45,24 @@ def replay(
         files.save(_sheet(made, work, shown), out)
     result: dict[str, Any] = {**head(made), "step": work.step, "rank": work.rank, "output": out, **shown.as_dict()}
     title = f"{shown.name}: sample {sample}, class {shown.class_name}, {shown.size[0]}x{shown.size[1]} px"
-    output.emit(result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *map(str, shown.log)]))))
+    output.emit(result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *shown.lines]))))
 
 
 def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
+    import numpy as np
+
     from fastload.show.layout import Card, Sheet, fitted
     from fastload.show.stages import stages
 
     image = made.original(shown.sample)
-    drawn = [record[0] for record in made.records(work, [shown.size])]
     sizes = f"{shown.size[0]}x{shown.size[1]} px"
     cards = [Card("original", sizes, (shown.original,), ())]
-    for title, words, picture in stages(made.plan, image, drawn):
-        cards.append(Card(title, f"{picture.height}x{picture.width} px", (fitted(picture, LARGEST),), (words,)))
-    last = f"{shown.image.height}x{shown.image.width} px"
-    cards.append(Card("result", last, (fitted(shown.image, LARGEST),), ("what the model gets, de-normalised",)))
+    for view in shown.views:
+        drawn = [record[0] for record in view.plan.records(work, np.array([shown.size], np.int32))]
+        for title, words, picture in stages(view.plan, image, drawn):
+            cards.append(Card(f"{view.plan.where}{title}", f"{picture.height}x{picture.width} px", (fitted(picture, LARGEST),), (words,)))
+        last = f"{view.image.height}x{view.image.width} px"
+        words = "what the model gets, de-normalised"
+        cards.append(Card(f"{view.plan.where}result", last, (fitted(view.image, LARGEST),), (words,)))
     name = f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample {shown.sample}"
     return Sheet("fastload replay", (name, where(made, work.step)), tuple(cards))

@@ -99,8 +99,8 @@ def _sheet(made: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet
     for one in shown:
         height, width = one.size
         about = f"{one.class_name} (label {one.label}), sample {one.sample}, {height}x{width} px"
-        pictures = (one.original, fitted(one.image, LARGEST))
-        cards.append(Card(os.path.basename(one.name), about, pictures, tuple(map(str, one.log))))
+        pictures = (one.original, *(fitted(view.image, LARGEST) for view in one.views))
+        cards.append(Card(os.path.basename(one.name), about, pictures, one.lines))
     few = f"; the first {len(shown)} of {count} images" if len(shown) < count else ""
     notes = (where(made, step), f"Left the original, right what the model gets, de-normalised{few}.")
     return Sheet(f"fastload show {made.run.data}", notes, tuple(cards))

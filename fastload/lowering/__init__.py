@@ -5,29 +5,55 @@ from typing import Any
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
-from fastload.lowering.chain import lower_transform
+from fastload.lowering.chain import Ops, lower_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.marks import fingerprint
 from fastload.pipeline import Pipeline
 from fastload.sources import open_source
-from fastload.transforms import Op
+from fastload.sources.masks import pairs
 
 __all__ = ["fingerprint", "lower", "lower_transform", "open"]
 
 
-def open(path: str | os.PathLike[str], transform: Any = None, *, fields: tuple[str, str] | None = None) -> Dataset:
-    """The data set at `path`: a folder of classes, converted shards, or an FFCV file (.beton).
+def open(
+    path: str | os.PathLike[str],
+    transform: Any = None,
+    *,
+    masks: Any = None,
+    mask_dtype: str = "uint8",
+    mask_fill: int | None = None,
+    fields: tuple[str, str] | None = None,
+) -> Dataset:
+    """The data set at `path`: a folder of classes, converted shards, or an FFCV file (.beton); with masks, a folder of images.
 
+    transform: None, one fastload op, a list of them, torchvision transforms that fastload knows (also in a Compose), or Views of such.
+    masks: a folder with a mask of each image, under the same path and stem; or a function from the image's path, below `path`, to the
+           mask's. Batches are [images, masks]: class numbers as the files have them, moved as their images are.
+    mask_dtype: "uint8" or "int64". mask_fill: what is seen beyond a mask, such as 255 to ignore it; None: the op's own fill.
     fields: of an FFCV file, the names of the fields with images and with integer labels; None takes the first of each.
-    transform: None, one fastload op, a list of them, or torchvision transforms that fastload knows (also in a Compose).
     Raises SourceError, and PipelineError for a transform that has no op.
     """
-    return Dataset(Pipeline(open_source(path, fields), known_ops(transform)))
+    ops, views = known_pictures(transform)
+    if masks is None:
+        return Dataset(Pipeline(open_source(path, fields), ops, views))
+    if problems := _mask_problems(views, mask_dtype, mask_fill):
+        raise PipelineError(problems)
+    source, found = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
+    return Dataset(Pipeline(source, ops, masks=found))
 
 
-def known_ops(transform: Any) -> tuple[Op, ...]:
-    """Raises PipelineError."""
-    ops, reasons = lower_transform(transform)
+def known_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...]]:
+    """The ops of the one picture, and those of each view. Raises PipelineError."""
+    ops, views, reasons = lower_pictures(transform)
     if reasons:
         raise PipelineError(f"transform: {reason}" for reason in reasons)
-    return ops
+    return ops, views
+
+
+def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: Any) -> list[str]:
+    found = ["masks: Views makes several pictures of an image, want one; leave out masks or Views"] * bool(views)
+    if dtype not in ("uint8", "int64"):
+        found.append(f"mask_dtype is {dtype!r}, want 'uint8' or 'int64'")
+    if fill is not None and (isinstance(fill, bool) or not isinstance(fill, int) or not 0 <= fill <= 255):
+        found.append(f"mask_fill is {fill!r}, want None (the op's fill) or a whole number from 0 to 255")
+    return found

@@ -8,7 +8,9 @@ from torch.nn import Identity, ModuleList, Sequential
 
 from fastload.lowering import timm_ops, torchvision_ops
 from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
-from fastload.transforms import Grayscale, Op
+from fastload.transforms import Grayscale, Op, Views
+
+Ops = tuple[Op, ...]
 
 VIEWS = "if it makes several views of an image, fastload.transforms.Views does so natively"
 
@@ -23,6 +25,23 @@ def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         ops += found
         reasons += why
     return tuple(ops), reasons
+
+
+def lower_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
+    """The ops of the one picture that a transform makes, those of each of its views, and what has none."""
+    holds = isinstance(transform, (list, tuple)) or (type(transform) in classes("Compose") and not altered(transform))
+    inner: Any = getattr(transform, "transforms", transform) if holds else ()
+    if len(inner) == 1:
+        return lower_pictures(inner[0])
+    if type(transform) is not Views:
+        ops, reasons = lower_transform(transform)
+        return ops, (), reasons
+    views, unknown = list[Ops](), Reasons()
+    for pipeline, count in transform.pipelines:
+        ops, reasons = lower_transform(pipeline)
+        unknown += [f"view {len(views) + 1}: {reason}" for reason in reasons]
+        views += [ops] * count
+    return (), tuple(views), unknown
 
 
 def _leaves(transform: Any) -> Iterator[Any]:
@@ -43,6 +62,8 @@ def _is_chain(transform: Any) -> bool:
 def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
     if isinstance(transform, Op):
         return (transform,), []
+    if type(transform) is Views:
+        return (), ["Views stands beside other ops, want it alone; put them into each of its pipelines"]
     try:
         found = _known(transform)
     except (TypeError, ValueError, AttributeError) as error:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,12 +12,12 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
 from fastload.dataset import Dataset
-from fastload.lowering import arrays
-from fastload.lowering.chain import lower_transform
+from fastload.lowering import arrays, masks
+from fastload.lowering.chain import Ops, lower_pictures, lower_transform
 from fastload.lowering.names import Reasons, altered, is_a, type_name
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, Source, seek
-from fastload.transforms import Op, ToImage
+from fastload.transforms import ToImage
 
 Lowered = tuple[Pipeline | None, Reasons]
 WANTED = "want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open"
@@ -87,6 +88,8 @@ def lower(dataset: Any) -> Lowered:
     """The pipeline that `dataset` describes, or every reason why it is not known to be one."""
     if type(dataset) is Dataset:
         return dataset.pipeline, []
+    if found := masks.lower(dataset, lower_transform):
+        return found
     if type(dataset) is Subset:
         return _subset(dataset)
     if type(dataset) is ConcatDataset:
@@ -109,12 +112,12 @@ def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered
         transform, target_transform = _transforms(dataset)
         if target_transform is not None:
             reasons.append(f"{kind} has a target_transform")
-        ops, why = _ops(kind, transform, grey=grey)
+        ops, views, why = _ops(kind, transform, grey=grey)
         reasons += why
         source = make()
     except (ValueError, TypeError) as error:
         return None, [*reasons, f"{kind} {error}"]
-    return (None, reasons) if reasons else (Pipeline(source, ops), [])
+    return (None, reasons) if reasons else (Pipeline(source, ops, views), [])
 
 
 def _transforms(dataset: Any) -> tuple[Any, Any]:
@@ -129,20 +132,27 @@ def _transforms(dataset: Any) -> tuple[Any, Any]:
     return joint.transform, joint.target_transform
 
 
-def _ops(kind: str, transform: Any, *, grey: bool) -> tuple[tuple[Op, ...], Reasons]:
+def _ops(kind: str, transform: Any, *, grey: bool) -> tuple[Ops, tuple[Ops, ...], Reasons]:
+    """Of the one picture, or of each view."""
     if transform is None:
-        return (), [f"{kind} has no transform, so its images are no tensors"]
-    ops, unknown = lower_transform(transform)
+        return (), (), [f"{kind} has no transform, so its images are no tensors"]
+    ops, views, unknown = lower_pictures(transform)
     if unknown:
-        return (), [f"transform {reason}" for reason in unknown]
-    if not any(isinstance(op, ToImage) for op in ops):
-        return (), ["its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"]
-    return arrays.with_three_channels(kind, transform, ops) if grey else (ops, [])
+        return (), (), [f"transform {reason}" for reason in unknown]
+    made: list[Ops] = []
+    for each in views or (ops,):
+        if not any(isinstance(op, ToImage) for op in each):
+            return (), (), ["its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"]
+        found, why = arrays.with_three_channels(kind, transform, each) if grey else (each, [])
+        if why:
+            return (), (), why
+        made.append(found)
+    return ((), tuple(made), []) if views else (made[0], (), [])
 
 
 def _subset(dataset: Any) -> Lowered:
     pipeline, reasons = lower(dataset.dataset)
-    reasons = [*altered(dataset), *reasons]
+    reasons = [*altered(dataset), *reasons, *_with_masks(pipeline, "Subset")]
     indices, length = np.asarray(dataset.indices), len(pipeline.source) if pipeline else 0
     if pipeline and not (indices.ndim == 1 and (indices.dtype.kind in "iu" or not indices.size)):
         reasons.append("Subset has indices that are no whole numbers")
@@ -150,18 +160,23 @@ def _subset(dataset: Any) -> Lowered:
         reasons.append(f"Subset has indices from {indices.min()} to {indices.max()}, but its data set has {length} samples")
     if reasons or pipeline is None:
         return None, reasons
-    return Pipeline(sources.Subset(pipeline.source, indices.astype(np.int64) % max(length, 1)), pipeline.ops), []
+    return replace(pipeline, source=sources.Subset(pipeline.source, indices.astype(np.int64) % max(length, 1))), []
 
 
 def _concat(dataset: Any) -> Lowered:
     found = [lower(part) for part in dataset.datasets]
     reasons = [*altered(dataset), *dict.fromkeys(reason for _, why in found for reason in why)]
     pipelines = [pipeline for pipeline, _ in found if pipeline]
-    if not reasons and any(pipeline.ops != pipelines[0].ops for pipeline in pipelines):
+    reasons += dict.fromkeys(reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset"))
+    if not reasons and any(pipeline.pictures != pipelines[0].pictures for pipeline in pipelines):
         reasons.append("ConcatDataset has parts with different transforms")
     if reasons:
         return None, reasons
-    return Pipeline(sources.Concat(tuple(pipeline.source for pipeline in pipelines)), pipelines[0].ops), []
+    return replace(pipelines[0], source=sources.Concat(tuple(pipeline.source for pipeline in pipelines))), []
+
+
+def _with_masks(pipeline: Pipeline | None, kind: str) -> Reasons:
+    return [f"{kind} of a data set with masks is not one that fastload reads"] if pipeline and pipeline.masks else []
 
 
 def _source(dataset: Any, find: Callable[[Any], Files]) -> FileSource:

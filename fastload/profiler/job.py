@@ -56,6 +56,10 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
             "profile: torch sees no GPU here, so there is no training step to measure; "
             "assume one with --assume a100, h100 or h200, or with --step-rate IMAGES_PER_SECOND"
         )
+    if job.recipe.views:
+        raise UsageError(
+            f"profile: recipe {job.recipe.name} makes several views of an image, and profile measures one; give another recipe"
+        )
     pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
     backend, reasons = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
     job = replace(job, workers=usable_cores() if job.workers is None else job.workers)

@@ -6,13 +6,14 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from fastload import transforms
 from fastload.errors import PipelineError, UsageError
 from fastload.plan import place
 from fastload.recipes.schema import Between, OneOf, Recipe, Training
 from fastload.transforms import Op
+from fastload.transforms.views import MOST
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -52,12 +53,33 @@ def parse(table: Table, where: str) -> Recipe:
     texts = {key: _value(table, key, str, where, problems) for key in ("name", "title", "source")}
     data, training = (_table(table, key, where, problems) for key in ("data", "training"))
     problems += _unknown(table, {*texts, "data", "training"}, where)
-    problems += _unknown(data, {"train", "eval"}, f"{where}, data")
-    train, evaluation = (_ops(data, key, f"{where}, data.{key}", problems) for key in ("train", "eval"))
+    problems += _unknown(data, {"train", "eval", "views"}, f"{where}, data")
+    views = _views(data, f"{where}, data.views", problems) if "views" in data else ()
+    train = views[0][0] if views else () if "views" in data else _ops(data, "train", f"{where}, data.train", problems)
+    evaluation = _ops(data, "eval", f"{where}, data.eval", problems)
     steps = build(Training, training, f"{where}, training", problems)
     if problems:
         raise PipelineError(problems)
-    return Recipe(**texts, where=where, train=train, eval=evaluation, training=steps)
+    return Recipe(**texts, where=where, train=train, eval=evaluation, training=steps, views=views)
+
+
+def _views(data: Table, where: str, problems: list[str]) -> tuple[tuple[tuple[Op, ...], int], ...]:
+    """(ops, how many views they make) of a list of tables, in order."""
+    if "train" in data:
+        problems.append(f"{where}: stands beside data.train, want one of them; remove the other")
+    entries = data["views"]
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        problems.append(f"{where}: no views (want a list of {{ count = N, ops = [...] }}); give at least one")
+        return ()
+    made = []
+    for number, entry in enumerate(entries, start=1):
+        here = f"{where}, entry {number}"
+        count = _value(entry, "count", Annotated[int, Between(1, MOST)], here, problems)
+        problems += _unknown(entry, {"count", "ops"}, here)
+        made.append((_ops(entry, "ops", here, problems), count or 1))
+    if sum(count for _, count in made) > MOST:
+        problems.append(f"{where}: {sum(count for _, count in made)} views, want up to {MOST}; lower the counts")
+    return tuple(made)
 
 
 def build(cls: type, table: Table, where: str, problems: list[str]) -> Any:

@@ -1,12 +1,12 @@
 """What a recipe holds: frozen values, and the bounds that `parse` checks them against."""
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastload.plan import place
 from fastload.progressive import ProgressiveResize
 from fastload.spec import Spec
-from fastload.transforms import Op
+from fastload.transforms import Op, Views
 
 
 class Between(NamedTuple):
@@ -147,13 +147,18 @@ class Recipe:
     title: str
     source: str
     where: str  # the file
-    train: tuple[Op, ...]
+    train: tuple[Op, ...]  # of the first view, where there are several
     eval: tuple[Op, ...]
     training: Training
+    views: tuple[tuple[tuple[Op, ...], int], ...] = ()  # ops, and how many views they make; none: one picture, by `train`
 
     def ops(self, train: bool = True) -> tuple[Op, ...]:
         """The data path from a decoded image to the model's input, for training or for evaluation."""
         return self.train if train else self.eval
+
+    def transform(self) -> Any:
+        """For `fastload.open`, to train: Views where there are several, else the ops."""
+        return Views(self.views) if self.views else list(self.train)
 
     def spec(self, train: bool = True) -> Spec:
         """One image of a batch."""

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from fastload import lowering
 from fastload.errors import SampleError, UsageError
 from fastload.loader import DataLoader
-from fastload.plan import Plan, records
+from fastload.plan import Plan
 from fastload.recipes import Recipe
 from fastload.show import log
 from fastload.show.pixels import denormalised, picture
@@ -36,6 +36,15 @@ class Run:
 
 
 @dataclass(frozen=True)
+class View:
+    """One of the pictures that a sample becomes; mostly there is one."""
+
+    plan: Plan
+    image: Image.Image  # what the model gets, de-normalised
+    log: tuple[log.Line, ...]
+
+
+@dataclass(frozen=True)
 class Shown:
     """One sample of a batch."""
 
@@ -44,20 +53,35 @@ class Shown:
     label: int
     class_name: str
     size: tuple[int, int]  # of the original: height, width; px
-    original: Image.Image  # small, with the crop's outline
-    image: Image.Image  # what the model gets, de-normalised
-    log: tuple[log.Line, ...]
+    original: Image.Image  # small, with the crops' outlines
+    views: tuple[View, ...]
+
+    @property
+    def image(self) -> Image.Image:
+        """Of the first view."""
+        return self.views[0].image
+
+    @property
+    def log(self) -> tuple[log.Line, ...]:
+        """Of the first view."""
+        return self.views[0].log
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What was drawn, for each view."""
+        return tuple(f"{view.plan.where}{line}" for view in self.views for line in view.log)
 
     def as_dict(self) -> dict[str, Any]:
         facts = {"sample": self.sample, "name": self.name, "label": self.label, "class": self.class_name, "size_px": list(self.size)}
-        return {**facts, "log": [line.as_dict() for line in self.log]}
+        logs = [[line.as_dict() for line in view.log] for view in self.views]
+        return {**facts, "log": logs[0]} if len(logs) == 1 else {**facts, "views": logs}
 
 
 class Epoch:
     """The loader of a run, and its batches in any order. Raises FastloadError."""
 
     def __init__(self, run: Run) -> None:
-        dataset = lowering.open(run.data, list(run.recipe.ops()))
+        dataset = lowering.open(run.data, run.recipe.transform())
         self.run = run
         # "use": looking at pictures does not write to the user's cache.
         self.loader = DataLoader(dataset, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend, seek_index="use")
@@ -92,29 +116,33 @@ class Epoch:
     def show(self, work: Work) -> list[Shown]:
         """The samples of `work` as its batch has them. Raises SampleError."""
         images, _ = next(iter(self.loader._make_engine(self.loader._route).epoch(iter([work]))))
-        pixels = denormalised(images, self.plan)
+        batches = images if self.plan.views else [images]
+        pixels = [denormalised(batch, plan) for batch, plan in zip(batches, self.plan.pictures, strict=True)]
         small, sizes = [], []
         for sample in work.samples:
             image = self.original(int(sample))
             sizes.append(pil.size(image))
             image.thumbnail((ORIGINAL, ORIGINAL))
             small.append(image)
-        drawn = self.records(work, sizes)
+        drawn = [plan.records(work, np.array(sizes, np.int32)) for plan in self.plan.pictures]
         out = []
         for place in range(len(work)):
-            mine = [record[place] for record in drawn]
-            self._outline(small[place], sizes[place], mine)
-            out.append(self._one(int(work.samples[place]), sizes[place], small[place], picture(pixels[place]), mine))
+            views = []
+            for plan, batch, records in zip(self.plan.pictures, pixels, drawn, strict=True):
+                mine = [record[place] for record in records]
+                _outline(small[place], sizes[place], plan, mine)
+                views.append(View(plan, picture(batch[place]), log.lines(plan.steps, mine)))
+            out.append(self._one(int(work.samples[place]), sizes[place], small[place], views))
         return out
 
-    def _one(self, sample: int, size: tuple[int, int], small: Image.Image, image: Image.Image, mine: list[Any]) -> Shown:
+    def _one(self, sample: int, size: tuple[int, int], small: Image.Image, views: list[View]) -> Shown:
         source = self.plan.source
         label = int(source.labels[sample])
-        return Shown(sample, source.name(sample), label, source.classes[label], size, small, image, log.lines(self.plan.steps, mine))
+        return Shown(sample, source.name(sample), label, source.classes[label], size, small, tuple(views))
 
     def records(self, work: Work, sizes: list[tuple[int, int]]) -> list[Any]:
-        """Each step's records [N, …]; sizes: height and width of each original, px."""
-        return records(self.plan.steps, work, np.array(sizes, np.int32))
+        """Each step's records [N, …] in the first view; sizes: height and width of each original, px."""
+        return self.plan.records(work, np.array(sizes, np.int32))
 
     def original(self, sample: int) -> Image.Image:
         """The decoded image. Raises SampleError."""
@@ -125,14 +153,15 @@ class Epoch:
         except pil.DECODE_ERRORS as error:
             raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
 
-    def _outline(self, small: Image.Image, size: tuple[int, int], mine: list[Any]) -> None:
-        """Mark the box that RandomResizedCrop keeps, where it comes first."""
-        if not self.plan.steps or not isinstance(self.plan.steps[0].op, RandomResizedCrop):
-            return
-        top, left, height, width = (int(v) for v in mine[0][:4])
-        y, x = small.height / size[0], small.width / size[1]
-        corners = (left * x, top * y, max(left * x, (left + width) * x - 1), max(top * y, (top + height) * y - 1))
-        ImageDraw.Draw(small).rectangle(corners, outline=BOX, width=2)
+
+def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[Any]) -> None:
+    """Mark the box that RandomResizedCrop keeps, where it comes first."""
+    if not plan.steps or not isinstance(plan.steps[0].op, RandomResizedCrop):
+        return
+    top, left, height, width = (int(v) for v in mine[0][:4])
+    y, x = small.height / size[0], small.width / size[1]
+    corners = (left * x, top * y, max(left * x, (left + width) * x - 1), max(top * y, (top + height) * y - 1))
+    ImageDraw.Draw(small).rectangle(corners, outline=BOX, width=2)
 
 
 def cut(work: Work, places: slice) -> Work:

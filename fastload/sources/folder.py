@@ -22,7 +22,7 @@ def scan(root: str) -> FileSource:
     labels: list[int] = []
     empty: list[str] = []
     for label, name in enumerate(classes):
-        found = list(_images(os.path.join(root, name)))
+        found = list(images(os.path.join(root, name)))
         paths += found
         labels += [label] * len(found)
         if not found:
@@ -44,7 +44,9 @@ def _classes(root: str) -> list[str]:
     return classes
 
 
-def _images(folder: str) -> Iterator[str]:
+def images(folder: str) -> Iterator[str]:
+    """Paths of the images in a folder and below, sorted; links are followed. Raises SourceError."""
+
     def refuse(error: OSError) -> None:
         raise SourceError(f"{error.filename}: cannot be listed ({error.strerror}); make it readable or move it away")
 

@@ -22,6 +22,7 @@ from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, Rando
 from fastload.transforms.output import ConvertImageDtype, Normalize, PILToTensor, ToDtype, ToImage, ToTensor
 from fastload.transforms.padding import Pad, RandomCrop
 from fastload.transforms.policies import AutoAugment, RandAugment, TrivialAugmentWide
+from fastload.transforms.views import Views
 from fastload.transforms.warp import RandomAffine, RandomPerspective, RandomRotation
 
 __all__ = [
@@ -62,5 +63,6 @@ __all__ = [
     "ToImage",
     "ToTensor",
     "TrivialAugmentWide",
+    "Views",
     "custom",
 ]

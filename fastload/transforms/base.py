@@ -52,6 +52,10 @@ class Op:
 
     def __call__(self, image: Any) -> Any:
         """Apply the op to one image: PIL, or uint8 tensor [C, H, W]; draws come from torch's default generator."""
+        return self.applied(image)[0]
+
+    def applied(self, image: Any) -> tuple[Any, Any]:
+        """What a call gives, and the record that it drew."""
         from fastload.transforms import pil  # the pixels; kept apart from the descriptions
 
         height, width = pil.size(image)
@@ -65,7 +69,7 @@ class Op:
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         u = torch.rand(1, self.draws(spec), dtype=torch.float64).numpy()
         record = self.params(u, np.array([[height, width]], np.int32)).records[0]
-        return pil.apply_any(self, image, record)
+        return pil.apply_any(self, image, record), record
 
 
 def pair(size: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:

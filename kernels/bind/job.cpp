@@ -31,7 +31,9 @@ void wait(PyJob& self, const char* where) {
 
 void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
-  self.out.reset();  // its owner may use the memory again
+  if (self.job->held()) return;
+  self.out.clear();  // its owner may use the memory again
+  self.functions.clear();
 }
 
 Sample& sample(PyJob& self, int64_t n, const char* where) {
@@ -79,6 +81,8 @@ void check_pixels(const Sample& it, int64_t height, int64_t width, int scale) {
 
 void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   Sample& it = sample(self, n, "Job.set_pixels");
+  // What is held has been checked against the sizes of now.
+  if (self.job->held()) throw std::runtime_error("Job.set_pixels: Job.run holds pictures; run them first");
   const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
   check_pixels(it, height, width, scale);
@@ -100,6 +104,9 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
     if (it.status != kOk || it.stored) continue;
     const std::string where = "Job.run: crops[" + std::to_string(n) + "]";
     cpu::check_crop(crops[n], it.height, it.width, height, width, where);
+    if (const int others = job.scale(n); others != 0 && crops[n].scale != others)
+      refuse(where, "scale", std::to_string(crops[n].scale),
+             std::to_string(others) + ", that of the sample's other pictures");
     if (it.pixels.data != nullptr && crops[n].scale != it.pixels_scale)
       refuse(where, "scale", std::to_string(crops[n].scale),
              std::to_string(it.pixels_scale) + ", that of the pixels given for it");
@@ -172,13 +179,24 @@ void parse_noise(const std::optional<nb::tuple>& noise, const Output& out, int64
   plans.noise.assign(bytes, bytes + tables * kChannels * NoiseLevels::kCount * (out.dtype().bits / 8));
 }
 
-void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>& filter,
-         const std::optional<Input>& table, const Output& out, int height, int width, bool channels_last,
-         const std::string& order, const std::optional<Input>& programs, const std::optional<Input>& rows,
-         const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-         const std::optional<nb::tuple>& noise, const nb::object& functions) {
+// What `run` takes, of one picture.
+struct Arguments {
+  const Input& crops;
+  const std::variant<std::string, Input>& filter;
+  const std::optional<Input>& table;
+  const Output& out;
+  int height, width;
+  bool channels_last;
+  const std::string& order;
+  const std::optional<Input>&programs, &rows, &columns, &boxes, &fills;
+  const std::optional<nb::tuple>& noise;
+  const nb::object& functions;
+};
+
+void add(PyJob& self, const Arguments& it) {
+  const auto& [crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills,
+               noise, functions] = it;
   Job& job = *self.job;
-  job.check_idle("Job.run");
   const int64_t count = job.size();
   if (height < 1 || width < 1)
     refuse("Job.run", "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
@@ -201,9 +219,27 @@ void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>
     const auto* bytes = static_cast<const uint8_t*>(format.table);
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
-  self.out = out;
-  self.functions = functions;
-  job.run(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format});
+  self.out.push_back(out);
+  self.functions.push_back(functions);
+  job.add(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format});
+}
+
+void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>& filter,
+         const std::optional<Input>& table, const Output& out, int height, int width, bool channels_last,
+         const std::string& order, const std::optional<Input>& programs, const std::optional<Input>& rows,
+         const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills,
+         const std::optional<nb::tuple>& noise, const nb::object& functions, bool hold) {
+  self.job->check_idle("Job.run");
+  try {
+    add(self, {crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills,
+               noise, functions});
+  } catch (...) {
+    self.job->forget();
+    self.out.clear();
+    self.functions.clear();
+    throw;
+  }
+  if (!hold) self.job->run();
 }
 
 }  // namespace
@@ -228,7 +264,7 @@ void bind_job(nb::module_& m) {
            "out"_a.noconvert(), "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13",
            "programs"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
            "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(), "fills"_a.noconvert() = nb::none(),
-           "noise"_a = nb::none(), "functions"_a = nb::none());
+           "noise"_a = nb::none(), "functions"_a = nb::none(), "hold"_a = false);
 }
 
 }  // namespace fl::bind

@@ -92,13 +92,14 @@ std::tuple<int64_t, int64_t> time_crop(const nb::bytes& data, const std::optiona
   const nb::gil_scoped_release unlocked;
   thread_local Worker worker;
   const Clock::time_point start = Clock::now();
-  cpu::plan_crop(how, {}, pixels.height, pixels.width, worker.plan);
+  thread_local cpu::CropPlan plan;
+  cpu::plan_crop(how, {}, pixels.height, pixels.width, plan);
   const Clock::time_point planned = Clock::now();
-  const jpeg::Decoded decoded = decode(work, worker.plan.source, worker);
+  const jpeg::Decoded decoded = decode(work, plan.source, worker);
   if (!decoded.ok()) throw std::invalid_argument("time_crop: " + decoded.error);
   const Clock::time_point done = Clock::now();
   if (work.route < Route::kIndex) return {between(planned, done), between(start, planned)};
-  cpu::crop_resize(decoded.image, worker.plan, pixels, worker.passes, work.target);
+  cpu::crop_resize(decoded.image, plan, pixels, worker.passes, work.target);
   return {between(planned, done), between(start, planned) + between(done, Clock::now())};
 }
 

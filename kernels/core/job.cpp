@@ -1,6 +1,7 @@
 // The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain pointer to it.
 #include "core/job.h"
 
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -43,11 +44,21 @@ void Job::begin(int64_t tasks) {
   }
 }
 
-void Job::run(Plans plans, const Output& output) {
-  plans_ = std::move(plans);
-  output_ = output;
-  output_.format.table = plans_.table.empty() ? nullptr : plans_.table.data();
+void Job::add(Plans plans, const Output& output) {
+  if (ran_) forget();
+  pictures_.push_back({std::move(plans), output});
+  auto& [kept, to] = pictures_.back();
+  to.format.table = kept.table.empty() ? nullptr : kept.table.data();
+}
+
+void Job::forget() {
+  pictures_.clear();
+  ran_ = false;
+}
+
+void Job::run() {
   fetching_ = false;
+  ran_ = true;
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored) to_store_.push_back(n);
@@ -57,28 +68,35 @@ void Job::run(Plans plans, const Output& output) {
 void Job::run(int64_t task, Worker& worker) noexcept {
   if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
   const int64_t n = to_store_[task];
-  const augment::Program* program = plans_.programs.empty() ? nullptr : &plans_.programs[n];
-  const cpu::Resampling by{plans_.filters.size() > 1 ? plans_.filters[n] : plans_.filters.front(), plans_.order};
-  fl::run(samples_[n], {plans_.crops[n], by, program, kept(n), erased(n), output_.slot(n)}, output_, worker);
+  try {
+    std::vector<Picture> pictures;
+    pictures.reserve(pictures_.size());
+    for (const Planned& picture : pictures_) pictures.push_back(picture.of(n));
+    fl::run(samples_[n], pictures, worker);
+  } catch (const std::bad_alloc&) {
+    samples_[n].status = kFailed;
+    samples_[n].message = "out of memory";
+  }
 }
 
-Kept Job::kept(int64_t n) const {
-  if (plans_.rows.empty()) return {};
-  const auto of = [n](const std::vector<int32_t>& list, int64_t length) {
-    return list.data() + (list.size() > static_cast<size_t>(length) ? n * length : 0);
+Picture Job::Planned::of(int64_t n) const {
+  const auto list = [n](const std::vector<int32_t>& from, int64_t length) {
+    return from.data() + (from.size() > static_cast<size_t>(length) ? n * length : 0);
   };
-  return {of(plans_.rows, output_.kept_height), of(plans_.columns, output_.kept_width), output_.kept_width,
-          output_.width};
-}
-
-cpu::Erased Job::erased(int64_t n) const {
-  const bool noise = !plans_.fillings.empty();
-  return {plans_.boxes.data() + n * plans_.erased * 4,
-          plans_.fills.data(),
-          plans_.erased,
-          noise ? plans_.fillings.data() : nullptr,
-          noise ? plans_.keys.data() + n * plans_.erased : nullptr,
-          plans_.noise.data()};
+  Kept kept{};
+  if (!plans.rows.empty())
+    kept = {list(plans.rows, output.kept_height), list(plans.columns, output.kept_width), output.kept_width,
+            output.width};
+  const bool noise = !plans.fillings.empty();
+  const cpu::Erased erased{plans.boxes.data() + n * plans.erased * 4,
+                           plans.fills.data(),
+                           plans.erased,
+                           noise ? plans.fillings.data() : nullptr,
+                           noise ? plans.keys.data() + n * plans.erased : nullptr,
+                           plans.noise.data()};
+  const augment::Program* program = plans.programs.empty() ? nullptr : &plans.programs[n];
+  const cpu::Resampling by{plans.filters.size() > 1 ? plans.filters[n] : plans.filters.front(), plans.order};
+  return {{plans.crops[n], by, program, kept, erased, output.slot(n)}, output};
 }
 
 // Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.

@@ -12,7 +12,7 @@
 
 namespace fl {
 
-// What one run does, for all samples of a batch.
+// What one picture is, for all samples of a batch.
 struct Plans {
   std::vector<Crop> crops;      // one each
   std::vector<Filter> filters;  // one each, or one for all
@@ -44,15 +44,26 @@ class Job final : public Work {
   // The rest needs an idle job.
   Sample& sample(int64_t n) { return samples_[n]; }
   const Sample& sample(int64_t n) const { return samples_[n]; }
-  void run(Plans plans, const Output& output);
+  // One picture more of every sample, of the run that comes next.
+  void add(Plans plans, const Output& output);
+  void forget();                                             // what was added since the last run
+  bool held() const { return !ran_ && !pictures_.empty(); }  // whether something was
+  // The scale of this sample's crops in what was added; 0 if nothing was.
+  int scale(int64_t n) const { return held() ? pictures_.front().plans.crops[n].scale : 0; }
+  void run();
 
  private:
+  struct Planned {
+    Plans plans;
+    Output output;
+
+    Picture of(int64_t n) const;  // one sample's
+  };
+
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
-  Kept kept(int64_t n) const;
-  cpu::Erased erased(int64_t n) const;
   void finished(int64_t tasks, bool cancelled) noexcept override;
 
   const std::shared_ptr<Pool> pool_;
@@ -61,8 +72,8 @@ class Job final : public Work {
 
   bool fetching_ = true;
   std::vector<int64_t> to_store_;  // the samples of this run
-  Plans plans_;
-  Output output_;
+  std::vector<Planned> pictures_;  // of each, in this run or the next
+  bool ran_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable done_;

@@ -1,6 +1,7 @@
 // Nothing leaves this file as an exception: what goes wrong becomes the sample's status and message.
 #include "core/sample.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -72,9 +73,8 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   return all.part({0, region.left, region.height, region.width});
 }
 
-// The plan's source pixels: cut from what the caller gave, or decoded. False: the sample is not OK any more.
-bool source(Sample& sample, int scale, Worker& worker, Image& image) {
-  const Region& region = worker.plan.source;
+// Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any more.
+bool source(Sample& sample, const Region& region, int scale, Worker& worker, Image& image) {
   if (region.empty()) return true;
   if (sample.pixels.data != nullptr) {
     image = sample.pixels.part(region);
@@ -90,6 +90,34 @@ bool source(Sample& sample, int scale, Worker& worker, Image& image) {
   return decoded.ok();
 }
 
+int64_t area(const Region& region) { return region.empty() ? 0 : int64_t{region.height} * region.width; }
+
+// The smallest region that holds what every plan needs.
+Region hull(std::span<const cpu::CropPlan> plans) {
+  Region out;
+  for (const cpu::CropPlan& plan : plans) {
+    const Region& it = plan.source;
+    if (it.empty()) continue;
+    if (out.empty()) out = it;
+    const int bottom = std::max(out.top + out.height, it.top + it.height);
+    const int right = std::max(out.left + out.width, it.left + it.width);
+    out.top = std::min(out.top, it.top);
+    out.left = std::min(out.left, it.left);
+    out.height = bottom - out.top;
+    out.width = right - out.left;
+  }
+  return out;
+}
+
+// Whether all pictures' pixels are decoded at once: always where decoding begins at the image's first tile, and with a
+// seek index where that is not more than each for itself.
+bool at_once(const Sample& sample, std::span<const cpu::CropPlan> plans, const Region& whole) {
+  if (sample.pixels.data != nullptr || sample.seek.bytes().empty()) return true;
+  int64_t each = 0;
+  for (const cpu::CropPlan& plan : plans) each += area(plan.source);
+  return area(whole) <= each;
+}
+
 // AUGMENT and STORE of a crop that is still in cache.
 void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker& worker, Stopwatch& watch) {
   cpu::Pixel8 from{crop.data, output.pixels(), steps.kept, nullptr};
@@ -102,22 +130,42 @@ void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker
   cpu::store(from, output.format, steps.slot, cpu::Target::kBest);
 }
 
-void make(Sample& sample, const Steps& steps, const Output& output, Worker& worker) {
-  Stopwatch watch(worker.stats);
-  cpu::plan_crop(steps.crop, steps.resampling, output.height, output.width, worker.plan);
-  Image image;
-  if (!source(sample, steps.crop.scale, worker, image)) return;
-  watch.lap(Stage::kDecode);
+// CROP and what follows; `image` holds exactly plan.source.
+void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture, Worker& worker, Stopwatch& watch) {
+  const auto& [steps, output] = picture;
   const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
   // Whether the crop is the result.
   const bool plain = output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
   uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot) : worker.pixels.reserve(line * output.height + kPadding);
   const Pixels crop{pixels, output.height, output.width, line};
-  cpu::crop_resize(image, worker.plan, crop, worker.passes, cpu::Target::kBest);
+  cpu::crop_resize(image, plan, crop, worker.passes, cpu::Target::kBest);
   watch.lap(Stage::kResize);
   if (!plain) finish(crop, steps, output, worker, watch);
   cpu::erase(steps.erased, output.format, output.kept_height, output.kept_width, steps.slot);
   watch.lap(Stage::kStore);
+}
+
+void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
+  Stopwatch watch(worker.stats);
+  if (worker.plans.size() < pictures.size()) worker.plans.resize(pictures.size());
+  const std::span<cpu::CropPlan> plans(worker.plans.data(), pictures.size());
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    const Output& output = pictures[i].output;
+    cpu::plan_crop(pictures[i].steps.crop, pictures[i].steps.resampling, output.height, output.width, plans[i]);
+  }
+  const int scale = pictures.front().steps.crop.scale;
+  const Region whole = hull(plans);
+  const bool once = at_once(sample, plans, whole);
+  Image image;
+  if (once && !source(sample, whole, scale, worker, image)) return;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    const Region& need = plans[i].source;
+    if (!once && !source(sample, need, scale, worker, image)) return;
+    if (i == 0 || !once) watch.lap(Stage::kDecode);
+    const bool part = once && !need.empty();
+    store(part ? image.part({need.top - whole.top, need.left - whole.left, need.height, need.width}) : image, plans[i],
+          pictures[i], worker, watch);
+  }
   sample.stored = true;
 }
 
@@ -140,9 +188,9 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
   }
 }
 
-void run(Sample& sample, const Steps& steps, const Output& output, Worker& worker) noexcept {
+void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept {
   try {
-    make(sample, steps, output, worker);
+    make(sample, pictures, worker);
   } catch (const FileError& error) {
     end(sample, kFailed, "cannot be read (" + error.why + ")");  // raw rows
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "augment/program.h"
@@ -39,7 +40,7 @@ struct Sample {
   std::string message;  // not OK: why
 };
 
-// Where one batch goes.
+// Where one picture of every sample of a batch goes.
 struct Output {
   uint8_t* out = nullptr;
   int height = 0, width = 0;            // of the crop, px
@@ -50,7 +51,7 @@ struct Output {
   uint8_t* slot(int64_t n) const { return out + n * pixels() * kChannels * format.item_size; }
 };
 
-// What becomes of one sample.
+// What becomes of one sample in one of its pictures.
 struct Steps {
   const Crop& crop;
   cpu::Resampling resampling;
@@ -58,6 +59,11 @@ struct Steps {
   Kept kept;
   cpu::Erased erased;
   void* slot;
+};
+
+struct Picture {
+  Steps steps;
+  const Output& output;
 };
 
 // Where a job's samples and their seek indexes lie.
@@ -69,8 +75,8 @@ struct Origin {
 
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
-// Needs status OK and a checked crop. Leaves the sample stored, or not OK.
-void run(Sample& sample, const Steps& steps, const Output& output, Worker& worker) noexcept;
+// Needs status OK and checked crops of one scale, at least one. Leaves the sample stored, or not OK.
+void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept;
 
 uint64_t xxh3(std::span<const uint8_t> bytes);
 std::string xxhash_version();

@@ -1,6 +1,8 @@
 // What one thread owns and reuses from sample to sample.
 #pragma once
 
+#include <vector>
+
 #include "augment/run.h"
 #include "core/scratch.h"
 #include "core/stats.h"
@@ -17,7 +19,7 @@ struct Worker {
   Scratch pixels;  // the cropped image, before STORE
   augment::Workspace augment;
   cpu::CropScratch passes;
-  cpu::CropPlan plan;
+  std::vector<cpu::CropPlan> plans;  // one per picture of a sample
   StageStats stats;
 
   void trim() {

@@ -111,10 +111,10 @@ def test_scales_never_make_a_box_smaller_than_its_target():
     crops[:, 2:4] = [[64, 80], [63, 80], [64, 79], [32, 99], [31, 40], [16, 20], [15, 99], [640, 19], [8, 10]]
     crops[:, 4:6] = 8, 10
     crops[:, crop.SCALE] = 1
-    crop.shrink(crops, np.ones(9, bool))
+    crop.shrink([crops], np.ones(9, bool))
     assert crops[:, crop.SCALE].tolist() == [8, 4, 4, 4, 2, 2, 1, 1, 1]
     crops[:, crop.SCALE] = 1
-    crop.shrink(crops, np.arange(9) % 2 == 1)  # only what the native decoder takes
+    crop.shrink([crops], np.arange(9) % 2 == 1)  # only what the native decoder takes
     assert crops[:, crop.SCALE].tolist() == [1, 4, 1, 4, 1, 2, 1, 1, 1]
 
 

@@ -67,7 +67,7 @@ def test_the_callers_stream_waits_for_the_copy(folder, own_stream):
     with torch.cuda.stream(stream) if own_stream else nullcontext():
         batches = iter(loader)
         for _ in want:
-            with torch.cuda.stream(loader._engine.upload.stream):
+            with torch.cuda.stream(loader._engine.uploads[0].stream):
                 torch.cuda._sleep(SLEEP)  # the batch comes late
             images, labels = next(batches)
             found.append([images.clone(), labels.clone()])  # on the caller's stream, which must wait
@@ -85,7 +85,7 @@ def test_kept_batches_are_not_overwritten_over_two_epochs(folder):
 def test_a_host_slot_is_not_reused_before_its_copy(folder):
     want, loader = list(make_loader(folder)), make_loader(folder, device="cuda")
     batches = iter(loader)
-    with torch.cuda.stream(loader._engine.upload.stream):
+    with torch.cuda.stream(loader._engine.uploads[0].stream):
         torch.cuda._sleep(SLEEP)  # no copy happens while the host goes through the epoch
     assert_equal(list(batches), want)
 
@@ -97,3 +97,13 @@ def test_device_memory_of_a_dropped_batch_waits_for_its_reader(folder):
         found.append([images.clone(), labels.clone()])
         del images, labels
     assert_equal(found, want)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_views_are_those_of_the_cpu(folder, workers):
+    large, small = ([T.RandomResizedCrop(size), *OUTPUTS[output]] for size, output in (((31, 45), "float32"), ((9, 16), "uint8 NHWC")))
+    data = fastload.open(folder, T.Views([(large, 2), (small, 3)]))
+    device, host = (list(fastload.DataLoader(data, 7, num_workers=workers, device=on, seed=5)) for on in ("cuda", "cpu"))
+    for place in range(5):
+        found, want = ([[views[place], labels] for views, labels in batches] for batches in (device, host))
+        assert_equal(found, want)

@@ -38,12 +38,12 @@ def _window(op: Pad | RandomCrop, image: Image.Image, record: Any) -> Image.Imag
         out = Image.new(image.mode, (width, height), colour(op.fill, image))
         out.paste(image, (-left, -top))
         return out
-    rows = _sources(image.height, top, height, op.padding_mode)
-    columns = _sources(image.width, left, width, op.padding_mode)
+    rows = sources(image.height, top, height, op.padding_mode)
+    columns = sources(image.width, left, width, op.padding_mode)
     return Image.fromarray(np.asarray(image)[rows][:, columns])
 
 
-def _sources(side: int, start: int, length: int, mode: Any) -> Any:
+def sources(side: int, start: int, length: int, mode: Any) -> Any:
     """Which row (or column) of an image with `side` of them each of `length` rows from `start` shows."""
     before, after = max(-start, 0), max(start + length - side, 0)
     padded = np.pad(np.arange(side), (before, after), mode=mode)

@@ -1,0 +1,61 @@
+"""The masks of a batch: decoded by Pillow, moved by the records of their images. Both backends give them from here."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+
+from fastload.backends.crop import final_size
+from fastload.errors import SampleError
+from fastload.plan import Plan
+from fastload.sources.masks import Masks
+from fastload.spec import Ints, Work
+from fastload.transforms import Op, pil
+from fastload.transforms.reference import masks as reference
+
+
+def one(masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Any], size: tuple[int, int]) -> Any:
+    """uint8 or int64 [H, W]: a sample's mask after the ops; size: height and width of its image, px. Raises SampleError."""
+    try:
+        data = masks.read(sample)
+    except OSError as error:
+        raise SampleError(masks.paths[sample], sample, f"cannot be read ({error.strerror}); restore the mask") from error
+    try:
+        mask = reference.decode(data)
+    except pil.DECODE_ERRORS as error:
+        raise SampleError(masks.paths[sample], sample, f"cannot be decoded as a mask ({error}); mend or replace the file") from error
+    if mask.shape != size:
+        got, want = ("x".join(map(str, found)) for found in (mask.shape, size))
+        raise SampleError(masks.paths[sample], sample, f"mask is {got} px, its image {want} px; make them equal")
+    if masks.dtype == "uint8" and mask.dtype != np.uint8 and not 0 <= mask.min() <= mask.max() <= 255:
+        raise SampleError(
+            masks.paths[sample], sample, f"mask has values {mask.min()} to {mask.max()}, want 0 to 255; use mask_dtype='int64'"
+        )
+    return reference.moved(mask, ops, records, masks.fill).astype(masks.dtype)
+
+
+def batch(plan: Plan, work: Work, sizes: Ints) -> torch.Tensor:
+    """uint8 or int64 [N, H, W], or [N, 1, H, W], of `work`; sizes int32 [N, 2] of the images, px. Raises SampleError."""
+    return begin(plan, work, sizes, None)()
+
+
+def begin(plan: Plan, work: Work, sizes: Ints, threads: ThreadPoolExecutor | None) -> Callable[[], torch.Tensor]:
+    """`batch` in these threads, from now on; calling what it gives waits for it. threads=None: it runs in that call."""
+    assert plan.masks is not None
+    masks, drawn = plan.masks, plan.records(work, sizes)
+
+    def make(place: int) -> Any:
+        height, width = (int(v) for v in sizes[place])
+        return one(masks, int(work.samples[place]), plan.ops, [record[place] for record in drawn], (height, width))
+
+    made = (threads.map if threads else map)(make, range(len(work)))
+    return lambda: torch.from_numpy(np.stack(list(made)).reshape(len(work), *(1,) * masks.channel, *final_size(plan.out)))
+
+
+def explain(plan: Plan) -> list[str]:
+    """How masks are made, as DataLoader.explain says it; nothing without them."""
+    if plan.masks is None:
+        return []
+    return [f"  masks   {plan.masks.where}: {plan.masks.dtype}, decoded by Pillow, moved like their images by nearest pixels"]

@@ -1,0 +1,94 @@
+"""torchvision's segmentation data sets with joint transforms, as wrap_dataset_for_transforms_v2 gives them; or the reasons why not."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastload.lowering.names import Reasons, classes, type_name
+from fastload.pipeline import Pipeline
+from fastload.sources import FileSource, seek
+from fastload.sources.masks import Masks
+from fastload.transforms import Op, RandomAffine, RandomErasing, RandomPerspective, RandomRotation, ToImage
+
+Lower = Callable[[Any], tuple[tuple[Op, ...], Reasons]]  # of one transform
+# Of each class: the attributes with its images and its masks, and what makes its targets masks.
+KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "VOCSegmentation": ("images", "masks", {}),
+    "OxfordIIITPet": ("_images", "_segs", {"_target_types": ["segmentation"]}),
+}
+DTYPES = ("uint8", "int64")  # of a batch of masks
+
+
+def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
+    """The pipeline of a data set of KINDS, or every reason why it is none; None for any other data set. one: lowers a transform."""
+    inner = _wrapped(dataset)
+    if inner is None:
+        return None
+    name = type(inner).__name__
+    images, masks, wanted = KINDS[name]
+    reasons = [
+        f"{name} has {key.strip('_')} {getattr(inner, key)}, want {value}" for key, value in wanted.items() if getattr(inner, key) != value
+    ]
+    if getattr(sys.modules.get("torchvision"), "get_image_backend", lambda: "PIL")() != "PIL":
+        reasons.append("torchvision's image backend is not PIL")
+    parts, dtype, unknown = _parts(dataset.transforms)
+    found = [one(part) for part in parts]
+    ops = tuple(op for some, _ in found for op in some)
+    reasons += [f"transform {reason}" for reason in [*unknown, *(reason for _, some in found for reason in some)]]
+    reasons += [
+        f"transform {op.name} moves masks by torch's arithmetic, fastload by Pillow's"
+        for op in ops if isinstance(op, (RandomAffine, RandomPerspective, RandomRotation))
+    ]  # fmt: skip
+    reasons += ["transform RandomErasing warns at every mask"] * any(isinstance(op, RandomErasing) for op in ops)
+    if not reasons and not any(isinstance(op, ToImage) for op in ops):
+        reasons.append("its transforms make no tensor of the image (no ToImage)")
+    if reasons:
+        return None, reasons
+    paths, targets = (tuple(map(str, getattr(inner, key))) for key in (images, masks))
+    source = FileSource(str(inner.root), paths, np.zeros(len(paths), np.int64), (), seek.attach(paths, str(inner.root)))
+    return Pipeline(source, ops, masks=Masks(f"those of {name}", targets, dtype, channel=True)), []
+
+
+def _wrapped(dataset: Any) -> Any:
+    """The data set of KINDS inside torchvision's wrapper; None if this is none. Classes are known by identity."""
+    wrapper = getattr(sys.modules.get("torchvision.tv_tensors._dataset_wrapper"), "VisionDatasetTVTensorWrapper", None)
+    known = [getattr(sys.modules.get("torchvision.datasets"), name, None) for name in KINDS]
+    bases = type(dataset).__bases__
+    if wrapper is None or len(bases) != 2 or bases[0] is not wrapper or bases[1] not in known or "__getitem__" in vars(type(dataset)):
+        return None
+    inner = vars(dataset)["_dataset"]
+    return inner if type(inner) is bases[1] else None
+
+
+def _parts(transforms: Any) -> tuple[list[Any], str, Reasons]:
+    """The joint transforms one by one, without what only concerns types, and the type that masks get."""
+    if type(transforms) not in classes("Compose"):
+        return [], "uint8", [f"{type_name(transforms)} is no v2.Compose of joint transforms"]
+    parts: list[Any] = []
+    dtype, unknown = "uint8", []
+    for part in transforms.transforms:
+        if type(part) in classes("ToPureTensor"):
+            continue
+        if type(part) not in classes("ToDtype") or not isinstance(part.dtype, dict):
+            parts.append(part)
+            continue
+        image, mask = (_of_kind(part.dtype, kind) for kind in ("Image", "Mask"))
+        if mask is not None:
+            dtype = str(mask).removeprefix("torch.")
+        if image is not None:
+            parts.append(_for_images(part, image))
+    if dtype not in DTYPES:
+        unknown.append(f"ToDtype makes masks {dtype}, want one of {', '.join(DTYPES)}")
+    return parts, dtype, unknown
+
+
+def _of_kind(dtypes: dict[Any, Any], kind: str) -> Any:
+    """What a dict of types has for tv_tensors.Image or .Mask; None: unchanged."""
+    return dtypes.get(getattr(sys.modules.get("torchvision.tv_tensors"), kind, None), dtypes.get("others"))
+
+
+def _for_images(part: Any, dtype: Any) -> Any:
+    """The same ToDtype for images alone."""
+    return type(part)(dtype, scale=part.scale)
