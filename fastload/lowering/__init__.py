@@ -4,15 +4,14 @@ import os
 from typing import Any
 
 from fastload.dataset import Dataset
-from fastload.errors import PipelineError
-from fastload.lowering.chain import lower_transform
+from fastload.lowering.chain import known_ops, lower_transform
 from fastload.lowering.datasets import lower
+from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import fingerprint
 from fastload.pipeline import Pipeline
 from fastload.sources import open_source
-from fastload.transforms import Op
 
-__all__ = ["fingerprint", "lower", "lower_transform", "open"]
+__all__ = ["fingerprint", "from_huggingface", "lower", "lower_transform", "open"]
 
 
 def open(path: str | os.PathLike[str], transform: Any = None) -> Dataset:
@@ -22,11 +21,3 @@ def open(path: str | os.PathLike[str], transform: Any = None) -> Dataset:
     Raises SourceError, and PipelineError for a transform that has no op.
     """
     return Dataset(Pipeline(open_source(path), known_ops(transform)))
-
-
-def known_ops(transform: Any) -> tuple[Op, ...]:
-    """Raises PipelineError."""
-    ops, reasons = lower_transform(transform)
-    if reasons:
-        raise PipelineError(f"transform: {reason}" for reason in reasons)
-    return ops

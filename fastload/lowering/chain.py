@@ -6,6 +6,7 @@ from typing import Any
 
 from torch.nn import Identity, ModuleList, Sequential
 
+from fastload.errors import PipelineError
 from fastload.lowering import timm_ops, torchvision_ops
 from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
 from fastload.transforms import Grayscale, Op
@@ -23,6 +24,14 @@ def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         ops += found
         reasons += why
     return tuple(ops), reasons
+
+
+def known_ops(transform: Any) -> tuple[Op, ...]:
+    """`lower_transform`. Raises PipelineError for what has no op."""
+    ops, reasons = lower_transform(transform)
+    if reasons:
+        raise PipelineError(f"transform: {reason}" for reason in reasons)
+    return ops
 
 
 def _leaves(transform: Any) -> Iterator[Any]:
