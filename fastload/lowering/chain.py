@@ -54,7 +54,7 @@ def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         return (transform,), []
     try:
         found = _known(transform)
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
         return (), [f"{type_name(transform)} has an argument that fastload does not take ({error})"]
     if found is None:
         return (), (altered(transform) if _is_chain(transform) else [_unknown(transform)])
