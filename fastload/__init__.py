@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from fastload.loader import DataLoader, accelerate
-    from fastload.lowering import open
+    from fastload.lowering import from_huggingface, open
     from fastload.profiler import profile
     from fastload.progressive import ProgressiveResize
     from fastload.samplers import ShuffleSampler
@@ -43,6 +43,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "accelerate",
+    "from_huggingface",
     "open",
     "profile",
     "progressive",
@@ -56,6 +57,7 @@ _HOMES = {
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "samplers",
     "accelerate": "loader",
+    "from_huggingface": "lowering",
     "open": "lowering",
     "profile": "profiler",
 }

@@ -272,6 +272,9 @@ def accelerate(loader: Any, **options: Any) -> Any:
         return loaders.around(loader, accelerate(loader.loader, **options))
     if not isinstance(loader, torch.utils.data.DataLoader):
         raise UsageError(f"accelerate: got {type(loader).__name__}, want a torch.utils.data.DataLoader")
+    if loaders.iterates_itself(loader):
+        text = "which iterates in its own way; make it a plain DataLoader (timm: use_multi_epochs_loader=False)"
+        raise UsageError(f"accelerate: got {type(loader).__name__}, {text}")
     names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers", "pin_memory_device"]
     if "in_order" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters:  # torch 2.6 and newer
         names.append("in_order")

@@ -5,14 +5,15 @@ from typing import Any
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
-from fastload.lowering.chain import Ops, lower_pictures, lower_transform
+from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
+from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import fingerprint
 from fastload.pipeline import Pipeline
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
 
-__all__ = ["fingerprint", "lower", "lower_transform", "open"]
+__all__ = ["fingerprint", "from_huggingface", "lower", "lower_transform", "open"]
 
 
 def open(
@@ -40,14 +41,6 @@ def open(
         raise PipelineError(problems)
     source, found = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
     return Dataset(Pipeline(source, ops, masks=found))
-
-
-def known_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...]]:
-    """The ops of the one picture, and those of each view. Raises PipelineError."""
-    ops, views, reasons = lower_pictures(transform)
-    if reasons:
-        raise PipelineError(f"transform: {reason}" for reason in reasons)
-    return ops, views
 
 
 def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: Any) -> list[str]:

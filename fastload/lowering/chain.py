@@ -6,6 +6,7 @@ from typing import Any
 
 from torch.nn import Identity, ModuleList, Sequential
 
+from fastload.errors import PipelineError
 from fastload.lowering import timm_ops, torchvision_ops
 from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
 from fastload.transforms import Grayscale, Op, Views
@@ -44,6 +45,14 @@ def lower_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
     return (), tuple(views), unknown
 
 
+def known_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...]]:
+    """The ops of the one picture, and those of each view. Raises PipelineError for what has no op."""
+    ops, views, reasons = lower_pictures(transform)
+    if reasons:
+        raise PipelineError(f"transform: {reason}" for reason in reasons)
+    return ops, views
+
+
 def _leaves(transform: Any) -> Iterator[Any]:
     """What a transform runs, one after the other."""
     if transform is None:
@@ -66,7 +75,7 @@ def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         return (), ["Views stands beside other ops, want it alone; put them into each of its pipelines"]
     try:
         found = _known(transform)
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
         return (), [f"{type_name(transform)} has an argument that fastload does not take ({error})"]
     if found is None:
         return (), (altered(transform) if _is_chain(transform) else [_unknown(transform)])

@@ -115,8 +115,10 @@ def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered
         ops, views, why = _ops(kind, transform, grey=grey)
         reasons += why
         source = make()
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         return None, [*reasons, f"{kind} {error}"]
+    except (TypeError, AttributeError, LookupError, RuntimeError) as error:  # other versions keep other attributes
+        return None, [*reasons, f"{kind} is not as fastload knows it ({type(error).__name__}: {error})"]
     return (None, reasons) if reasons else (Pipeline(source, ops, views), [])
 
 

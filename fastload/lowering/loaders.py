@@ -45,3 +45,8 @@ def around(loader: Any, inner: Any) -> Any:
     out = copy.copy(loader)
     out.loader = inner
     return out
+
+
+def iterates_itself(loader: Any) -> bool:
+    """Whether a subclass of torch's DataLoader has replaced what this package would replace too."""
+    return is_a(loader, TIMM, "MultiEpochsDataLoader")

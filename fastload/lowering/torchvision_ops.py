@@ -48,6 +48,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "ToTensor": (),
     "TrivialAugmentWide": ("num_magnitude_bins", "interpolation", "fill"),
 }
+AT_TIMES = (  # ops of CROP with a probability of their own
+    transforms.RandomAffine, transforms.RandomHorizontalFlip, transforms.RandomPerspective, transforms.RandomRotation,
+    transforms.RandomVerticalFlip,
+)  # fmt: skip
 GROUPS = ("RandomApply", "RandomChoice", "RandomOrder")
 
 
@@ -89,8 +93,7 @@ def _group(name: str, transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Rea
         reasons += [f"{type_name(transform)}: {reason}" for reason in why]
     if reasons:
         return (), reasons
-    flips = (transforms.RandomHorizontalFlip, transforms.RandomVerticalFlip)
-    if name == "RandomApply" and len(inner) == 1 and isinstance(inner[0], flips):  # whether to, twice
+    if name == "RandomApply" and len(inner) == 1 and isinstance(inner[0], AT_TIMES):  # whether to, twice
         return (replace(inner[0], p=inner[0].p * arguments["p"]),), []
     return (getattr(transforms, name)(tuple(inner), **arguments),), []
 

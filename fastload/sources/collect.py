@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import arrow, seek, seek_merge
+from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
 from fastload.sources.seek import FolderSeek, Stored
 from fastload.sources.seek_views import Found, New, Off, Picked, View
@@ -240,6 +241,8 @@ def describe(mode: str, source: Source, made: Indexes | None) -> str:
     indexed = 0 if place is None else int(np.count_nonzero(place.size))
     text = f"seek index: {indexed} of {count} images"
     base = source.base if isinstance(source, Subset) else source
+    if isinstance(base, ArraySource):
+        return "seek index: none, the images are pixels in memory"
     if mode != "auto" or indexed == count or not isinstance(base, FileSource):
         return text
     folder = seek.cache_folder(os.path.expanduser(source.where))

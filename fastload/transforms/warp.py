@@ -48,6 +48,11 @@ def _params(matrices: Floats, sizes: Ints) -> Params:
     return Params(np.concatenate([matrices, sizes], axis=1), sizes)
 
 
+def _at_times(p: float, u: Floats, matrices: Floats) -> Floats:
+    """The matrices with probability p, by the last of the uniforms where p is below 1."""
+    return matrices if p == 1 else np.where(u[:, -1:] < p, matrices, np.array(IDENTITY))
+
+
 @dataclass(frozen=True)
 class RandomRotation(Warp):
     """Turn by an angle drawn from `degrees`, counter-clockwise."""
@@ -57,6 +62,7 @@ class RandomRotation(Warp):
     expand: bool = False  # the image grows to hold all of itself
     center: Any = None  # x and y, px; None: the middle
     fill: Any = 0
+    p: float = 1.0  # not in torchvision, whose RandomApply does the same
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "degrees", symmetric(self.degrees))
@@ -64,11 +70,13 @@ class RandomRotation(Warp):
         object.__setattr__(self, "center", tuple(self.center) if isinstance(self.center, list) else self.center)
 
     def problems(self, spec: Spec) -> list[str]:
-        found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center)
+        found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center) + probability_problems("p", self.p)
+        if self.expand and self.p != 1:
+            found.append(f"p is {self.p} with expand=True, which makes images of two sizes; leave one of them out")
         return found + self._common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
-        return 1
+        return 1 + (self.p != 1)
 
     def out_spec(self, spec: Spec) -> Spec:
         return spec.resized(None, None) if self.expand else spec
@@ -79,7 +87,7 @@ class RandomRotation(Warp):
         angle = (low + u[:, 0] * (high - low)) % 360.0
         matrices = rotation(angle, centre)
         right = (angle % 90 == 0) & (self.center is None)
-        return _params(*(expand(matrices, sizes, right) if self.expand else (matrices, sizes)))
+        return _params(*(expand(matrices, sizes, right) if self.expand else (_at_times(self.p, u, matrices), sizes)))
 
 
 def rotation(angle: Floats, centre: Floats) -> Floats:
@@ -122,6 +130,7 @@ class RandomAffine(Warp):
     interpolation: str = "nearest"
     fill: Any = 0
     center: Any = None  # x and y, px
+    p: float = 1.0  # not in torchvision, whose RandomApply does the same
 
     def __post_init__(self) -> None:
         for name in ("degrees", "shear"):
@@ -132,7 +141,7 @@ class RandomAffine(Warp):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center)
+        found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center) + probability_problems("p", self.p)
         if self.shear is not None:
             found += _range_problems("shear", self.shear, (2, 4))
         for name, low, high in (("translate", 0.0, 1.0), ("scale", 1e-6, float("inf"))):
@@ -143,7 +152,7 @@ class RandomAffine(Warp):
         return found + self._common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
-        return 6  # angle, translation x and y, scale, shear x and y
+        return 6 + (self.p != 1)  # angle, translation x and y, scale, shear x and y; whether
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         size = sizes[:, ::-1].astype(np.float64)
@@ -155,7 +164,7 @@ class RandomAffine(Warp):
             low + u[:, place] * (high - low)
             for place, (low, high) in ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
         )
-        return _params(affine(angle, move, scale, shear_x, shear_y, centre), sizes)
+        return _params(_at_times(self.p, u, affine(angle, move, scale, shear_x, shear_y, centre)), sizes)
 
 
 def affine(angle: Floats, move: Floats, scale: Floats, shear_x: Floats, shear_y: Floats, centre: Floats) -> Floats:

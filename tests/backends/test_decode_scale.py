@@ -24,6 +24,7 @@ PIPELINES = {
     "flip before": [RandomHorizontalFlip(), RandomResizedCrop((24, 31)), RandomHorizontalFlip(0.3)],
     "bicubic": [RandomResizedCrop((19, 15), interpolation="bicubic"), ToTensor(), Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))],
     "nearest": [RandomResizedCrop((19, 15), interpolation="nearest")],
+    "a filter for each image": [RandomResizedCrop((24, 31), interpolation="random")],
     "validation": [Resize(40), CenterCrop((32, 37))],
     "padding": [Resize(20), RandomHorizontalFlip(), CenterCrop((33, 27))],
     "both sides": [Resize((25, 40)), CenterCrop(19)],

@@ -27,6 +27,7 @@ PIPELINES = {
     "Grayscale(3)": [*CROP, T.Grayscale(3), T.RandomEqualize(), *FLOAT],
     "blur": [*CROP, T.GaussianBlur(23, (0.1, 5)), T.GaussianBlur((1, 3), 0.4), T.ToImage()],
     "other outputs": [*SMALL, T.GaussianBlur(3), T.PILToTensor(), T.ConvertImageDtype("float16"), T.Normalize(MEAN, STD)],
+    "warps at times": [*SMALL, T.RandomRotation(30, "bilinear", p=0.5), T.RandomAffine(9, (0.1, 0.2), p=0.4), *FLOAT],
     "orders": [*SMALL, T.RandomOrder([JITTER, T.RandomApply([T.GaussianBlur(3), T.RandomInvert()]), T.RandAugment(1)]), *FLOAT],
     "choices": [*SMALL, T.RandomChoice([T.RandomApply([JITTER, T.RandomInvert()]), T.RandAugment(), T.GaussianBlur(3)], [3, 2, 1]), *FLOAT],
     "AutoAugment": [*CROP, T.AutoAugment(fill=(3, 99, 200)), T.AutoAugment("cifar10"), T.AutoAugment("svhn", "bilinear"), T.ToImage()],

@@ -223,6 +223,28 @@ def test_timms_data_set(folder, monkeypatch):
     assert reasons(ImageDataset(folder, transform=EVAL)) == ["timm.data.dataset.ImageDataset has its own __getitem__"]
 
 
+@pytest.mark.parametrize("gone", ["data", "targets", "transform", "target_transform"])
+def test_attributes_that_are_not_there_are_a_reason(gone):
+    data = cifar()
+    del data.__dict__[gone]
+    assert "CIFAR10 is not as fastload knows it (AttributeError: 'CIFAR10' object has no attribute " in reasons(data)[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"data": np.zeros((20, 32, 32, 3))}, "CIFAR10 has data of float64 [20, 32, 32, 3]"),
+        ({"data": np.zeros((20, 32, 32), np.uint8)}, "CIFAR10 has data of uint8 [20, 32, 32]"),
+        ({"targets": [0.5] * 20}, "CIFAR10 has labels that are no whole numbers"),
+        ({"targets": [1] * 3}, "CIFAR10 has no label for each image"),
+    ],
+    ids=["floats", "grey", "labels", "few labels"],
+)
+def test_arrays_of_another_kind_are_a_reason(change, reason):
+    assert reasons(cifar(**change)) == [reason]
+    assert fastload.DataLoader(cifar(), 5).explain().endswith("seek index: none, the images are pixels in memory")
+
+
 def test_wrapped_data_sets_are_not_taken(folder):
     wrapped = datasets.wrap_dataset_for_transforms_v2(datasets.ImageFolder(folder, EVAL))
     assert "WrappedImageFolder is not one that fastload reads" in reasons(wrapped)[0]

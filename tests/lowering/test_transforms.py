@@ -117,6 +117,9 @@ def test_what_does_nothing_to_an_rgb_image():
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 def test_groups_of_more_than_single_ops(api):
     assert lower_transform(api.RandomApply([api.RandomHorizontalFlip(0.5)], 0.4)) == ((T.RandomHorizontalFlip(0.2),), [])
+    assert lower_transform(api.RandomApply([api.RandomRotation(9)], 0.3)) == ((T.RandomRotation(9, p=0.3),), [])
+    assert lower_transform(api.RandomApply([api.RandomAffine(9)], 0.3)) == ((T.RandomAffine(9, p=0.3),), [])
+    assert lower_transform(api.RandomApply([api.RandomPerspective(p=0.5)], 0.4)) == ((T.RandomPerspective(p=0.2),), [])
     order = api.RandomOrder([api.RandomInvert(0.1), api.Compose([api.RandomEqualize(0.2), api.RandomInvert(0.3)])])
     want = T.RandomOrder([T.RandomInvert(0.1), T.RandomApply([T.RandomEqualize(0.2), T.RandomInvert(0.3)], 1.0)])
     assert lower_transform(order) == ((want,), [])

@@ -1,5 +1,7 @@
 """Rotations, affine maps, perspectives, windows and erasing: laws, draws, error texts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -232,3 +234,21 @@ def test_noise_in_uint8_is_refused():
     text = "value is 'random', but images are uint8, want float; put ToDtype(float32, scale=True) before it"
     assert T.RandomErasing(value="random").problems(Spec(4, 5, tensor=True)) == [text]
     assert T.RandomErasing(value="random").problems(Spec(4, 5, tensor=True, dtype="float32")) == []
+
+
+@pytest.mark.parametrize("op", [T.RandomRotation(40, p=0.3), T.RandomAffine(40, (0.1, 0.2), p=0.3)], ids=repr)
+def test_a_probability_leaves_the_others_as_they_are(op, p_value):
+    always, count = replace(op, p=1.0), 4000
+    u, sizes = np.random.default_rng(0).random((count, op.draws(Spec()))), np.tile(np.array([[37, 53]], np.int32), (count, 1))
+    got, want = op.params(u, sizes).records, always.params(u[:, :-1], sizes).records
+    applied = u[:, -1] < 0.3
+    np.testing.assert_array_equal(got[applied], want[applied])
+    assert (got[~applied, :8] == np.array(IDENTITY)).all()
+    assert p_value(np.bincount(applied, minlength=2), np.array([0.7, 0.3])) > 0.001
+    assert op.problems(Spec(37, 53)) == []
+
+
+def test_a_probability_and_a_growing_image_do_not_go_together():
+    text = "p is 0.5 with expand=True, which makes images of two sizes; leave one of them out"
+    assert T.RandomRotation(3, expand=True, p=0.5).problems(Spec(9, 8)) == [text]
+    assert T.RandomAffine(3, p=2).problems(Spec(9, 8)) == ["p is 2, want 0 to 1"]

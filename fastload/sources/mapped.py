@@ -1,0 +1,92 @@
+"""Images inside files that Arrow has mapped, as Hugging Face's `datasets` keeps them: read where they lie, nothing is copied."""
+
+import bisect
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastload import _native
+from fastload.errors import SourceError
+from fastload.sources.base import Location
+from fastload.spec import Longs
+
+REMEDY = "save it with save_to_disk, and take what load_from_disk gives"
+
+
+@dataclass(frozen=True)
+class SpanSource:
+    """Samples that are spans of bytes of a few files; arrays [N]."""
+
+    where: str
+    paths: tuple[str, ...]
+    file: Longs
+    offset: Longs  # bytes
+    size: Longs  # bytes
+    labels: Longs
+    classes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.file)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "files"}
+
+    @cached_property
+    def files(self) -> _native.Files:
+        return _native.Files(self.paths, keep_open=True)
+
+    def locate(self, samples: Longs) -> Location:
+        return Location(self.file[samples], self.offset[samples], self.size[samples], None)
+
+    def name(self, sample: int) -> str:
+        return f"{self.where}[{sample}]"
+
+
+def spans(column: Any, where: str) -> tuple[tuple[str, ...], Longs, Longs, Longs]:
+    """Paths, and file, offset and size int64 [N] of each value of a binary column (pyarrow.ChunkedArray).
+
+    Raises SourceError for values that are missing, or in memory and not in a file.
+    """
+    maps, paths = _maps(), dict[str, int]()
+    parts: list[tuple[Longs, Longs, Longs]] = []
+    for chunk in column.chunks:
+        if chunk.null_count:
+            raise SourceError(f"{where}: {chunk.null_count} images have no bytes; filter them out")
+        if not len(chunk):
+            continue
+        _, starts, data = chunk.buffers()
+        width = np.int64 if str(chunk.type).startswith("large") else np.int32
+        edges = np.frombuffer(starts, width)[chunk.offset : chunk.offset + len(chunk) + 1].astype(np.int64)
+        path, start = _find(maps, data.address, where) if data is not None and data.size else (os.devnull, 0)
+        number = paths.setdefault(path, len(paths))
+        parts.append((np.full(len(chunk), number, np.int64), start + edges[:-1], np.diff(edges)))
+    if not parts:
+        raise SourceError(f"{where}: no images; give a data set that has some")
+    file, offset, size = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return tuple(paths), file, offset, size
+
+
+def _maps() -> list[tuple[int, int, int, str]]:
+    """The files that this process has mapped: first and last address, offset in the file, path (proc_pid_maps(5))."""
+    with open("/proc/self/maps", "rb") as lines:
+        rows = [line.split(maxsplit=5) for line in lines]
+    found = []
+    for fields in rows:
+        if len(fields) == 6 and fields[5].startswith(b"/"):
+            first, last = (int(address, 16) for address in fields[0].split(b"-"))
+            found.append((first, last, int(fields[2], 16), os.fsdecode(fields[5].rstrip(b"\n"))))
+    return sorted(found)
+
+
+def _find(maps: list[tuple[int, int, int, str]], address: int, where: str) -> tuple[str, int]:
+    """The file that is mapped at an address, and the place there."""
+    at = bisect.bisect_right(maps, (address, 1 << 64, 0, "")) - 1
+    first, last, offset, path = maps[at] if at >= 0 else (0, 0, 0, "")
+    if not first <= address < last:
+        raise SourceError(f"{where}: its images are in memory, want a file; {REMEDY}")
+    if not os.path.exists(path):
+        raise SourceError(f"{path}: is mapped, but was removed or renamed; load the data set again")
+    return path, offset + address - first
