@@ -1,6 +1,7 @@
 // The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain pointer to it.
 #include "core/job.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -23,6 +24,10 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::
 }
 
 Job::~Job() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;  // MIX does not begin any more
+  }
   pool_->cancel(*this);
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return left_ == 0; });
@@ -47,18 +52,50 @@ void Job::run(Plans plans, const Output& output) {
   plans_ = std::move(plans);
   output_ = output;
   output_.format.table = plans_.table.empty() ? nullptr : plans_.table.data();
-  fetching_ = false;
+  phase_ = Phase::kMake;
+  if (!plans_.partners.empty()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored) to_store_.push_back(n);
   begin(static_cast<int64_t>(to_store_.size()));
 }
 
+// Partners are mixed from bytes: a quarter of the memory that float32 would take.
+void Job::hold_back() {
+  mixed_ = output_;
+  output_.format = {nullptr, 1, true};
+  const auto bytes = static_cast<size_t>(size() * output_.pixels()) * kChannels;
+  if (unmixed_.bytes().size() != bytes) unmixed_ = pool_->buffers()->lend(bytes);
+  output_.out = unmixed_.data();
+}
+
 void Job::run(int64_t task, Worker& worker) noexcept {
-  if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
-  const int64_t n = to_store_[task];
+  switch (phase_) {
+    case Phase::kFetch:
+      return fetch(samples_[task], origin_, *pool_->buffers(), worker);
+    case Phase::kMake:
+      return make(to_store_[task], worker);
+    case Phase::kMix:
+      return mix(task, worker);
+  }
+}
+
+void Job::make(int64_t n, Worker& worker) noexcept {
   const augment::Program* program = plans_.programs.empty() ? nullptr : &plans_.programs[n];
   fl::run(samples_[n], {plans_.crops[n], program, kept(n), erased(n), output_.slot(n)}, output_, worker);
+}
+
+void Job::mix(int64_t n, Worker& worker) noexcept {
+  try {
+    Stopwatch watch(worker.stats);
+    const cpu::Mixture batch{unmixed_.data(),     mixed_.kept_height,  mixed_.kept_width, plans_.partners.data(),
+                             plans_.boxes.data(), plans_.fills.data(), plans_.erased,     plans_.number};
+    cpu::mix(batch, n, mixed_.format, mixed_.slot(n), worker.pixels, cpu::Target::kBest);
+    watch.lap(Stage::kStore, 0);  // MAKE has counted the sample
+  } catch (const std::bad_alloc&) {
+    samples_[n].status = kFailed;
+    samples_[n].message = "out of memory";
+  }
 }
 
 Kept Job::kept(int64_t n) const {
@@ -71,6 +108,7 @@ Kept Job::kept(int64_t n) const {
 }
 
 cpu::Erased Job::erased(int64_t n) const {
+  if (!plans_.partners.empty()) return {};  // MIX erases
   return {plans_.boxes.data() + n * plans_.erased * 4, plans_.fills.data(), plans_.erased};
 }
 
@@ -79,7 +117,26 @@ void Job::finished(int64_t tasks, bool cancelled) noexcept {
   const std::lock_guard lock(mutex_);
   left_ -= tasks;
   cancelled_ |= cancelled;
+  if (left_ == 0) go_on();
   if (left_ == 0) done_.notify_all();
+}
+
+bool Job::all_made() const {
+  return std::all_of(samples_.begin(), samples_.end(), [](const Sample& it) { return it.stored; });
+}
+
+// With the lock held, after the last task of a phase: the next one, if there is one.
+void Job::go_on() noexcept {
+  if (phase_ == Phase::kMix) unmixed_ = {};
+  if (phase_ != Phase::kMake || plans_.partners.empty() || cancelled_ || !all_made()) return;
+  phase_ = Phase::kMix;
+  left_ = size();
+  try {
+    pool_->go_on(*this, left_);
+  } catch (const std::exception&) {  // the pool is closed
+    left_ = 0;
+    cancelled_ = true;
+  }
 }
 
 bool Job::wait(std::chrono::milliseconds slice) {

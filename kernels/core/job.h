@@ -9,6 +9,7 @@
 
 #include "core/pool.h"
 #include "core/sample.h"
+#include "cpu/mix.h"
 
 namespace fl {
 
@@ -21,6 +22,8 @@ struct Plans {
   std::vector<int32_t> boxes;              // that are erased: [samples, K, 4]
   std::vector<uint8_t> fills;              // [K, 3] of the output's type
   int erased = 0;                          // K
+  std::vector<Partner> partners;           // one each, or none at all: nothing is mixed
+  Number number{};                         // what is stored, where there are partners
 };
 
 class Job final : public Work {
@@ -44,8 +47,16 @@ class Job final : public Work {
  private:
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
+  // MAKE ends with STORE, or, where samples have partners, with uint8 images; MIX stores them once all are there.
+  enum class Phase { kFetch, kMake, kMix };
+
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
+  void make(int64_t n, Worker& worker) noexcept;
+  void mix(int64_t n, Worker& worker) noexcept;
+  void hold_back();
+  bool all_made() const;
+  void go_on() noexcept;
   Kept kept(int64_t n) const;
   cpu::Erased erased(int64_t n) const;
   void finished(int64_t tasks, bool cancelled) noexcept override;
@@ -54,10 +65,12 @@ class Job final : public Work {
   const Origin origin_;
   std::vector<Sample> samples_;
 
-  bool fetching_ = true;
+  Phase phase_ = Phase::kFetch;
   std::vector<int64_t> to_store_;  // the samples of this run
   Plans plans_;
-  Output output_;
+  Output output_;  // of MAKE
+  Output mixed_;   // of MIX
+  Buffer unmixed_;
 
   mutable std::mutex mutex_;
   std::condition_variable done_;
