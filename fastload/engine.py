@@ -66,9 +66,9 @@ class NativeEngine:
         started.runner.finish(started.job, started.work, started.crops, started.out)
         self.seek.warn()
         images = torch.from_numpy(started.out)
-        labels = torch.from_numpy(self.runner.plan.source.labels[started.work.samples])
+        labels = torch.from_numpy(started.crops.labels)
         if self.upload:
-            return self.upload(images, labels)
+            return self.upload(images, labels, started.crops.partners)
         if self.runner.plan.out.dtype == "bfloat16":
             images = images.view(torch.bfloat16)
         return [images.permute(0, 3, 1, 2) if self.runner.host_channels_last else images, labels]

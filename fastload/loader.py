@@ -19,6 +19,7 @@ from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
 from fastload.spec import Work
+from fastload.transforms.mix import as_mix
 
 DEVICES = (None, "cpu", "cuda")
 DECODE_SCALES = ("exact", "fast")
@@ -47,6 +48,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
              than what it is resized to. Faster, and the pixels differ a little from torchvision's.
     size_schedule: images of another size, batch by batch: ProgressiveResize, progressive.Ramp, a list of sizes per epoch (the last
              stays) or a function of the epoch; px. Epochs count from 0, as in set_epoch.
+    mix:     transforms.MixUp, CutMix, LabelSmoothing or RandomChoice of them; labels become float32 [N, classes].
 
     Natively num_workers counts threads, and 0 runs in the caller's thread.
     Raises what torch raises, and PipelineError, BackendError and UsageError.
@@ -65,6 +67,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         seek_index: str = "auto",
         decode_scale: str = "exact",
         size_schedule: Any = None,
+        mix: Any = None,
         **kwargs: Any,
     ) -> None:
         _check(device, seed, seek_index, decode_scale)
@@ -73,6 +76,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
         self.backend, self.device, self.seed, self.seek_index = backend, device, seed, seek_index
         self.decode_scale, self.size_schedule = decode_scale, progressive.schedule(size_schedule)
+        self.mix = as_mix(mix)
         self._epoch = 0
         self._sizes: set[int] = set()  # found possible
         self._steps = self._count_steps()
@@ -118,6 +122,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if route.plan:
             lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
             lines += backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
+            lines += [f"  mix     {self.mix}, labels float32 [N, {route.plan.classes}]"] * (self.mix is not None)
         if route.plan and route.backend == "native":
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None
@@ -150,7 +155,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale, self.size_schedule)
+            found = plan(pipeline, self.decode_scale, self.size_schedule, self.mix)
             # A foreign data set that is not native is best left to the engine that its author knows.
             name = "native" if self.backend == "auto" and not ours else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
@@ -169,7 +174,9 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
         if self.backend != "auto":
             return f"backend={self.backend!r}"
-        return "device='cuda'" if self.device == "cuda" else "size_schedule" if self.size_schedule else ""
+        if self.device == "cuda":
+            return "device='cuda'"
+        return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
 
     def _count_steps(self) -> int:
         """Batches in an epoch, where the size schedule must know; else 0."""

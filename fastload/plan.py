@@ -9,7 +9,8 @@ from fastload.pipeline import Pipeline
 from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.spec import Ints, Spec, Stage, Work
-from fastload.transforms import Op, ToImage
+from fastload.transforms import Mix, Op, ToImage
+from fastload.transforms.mixing import Mixed, class_problems, soft_labels
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Plan:
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
     size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
+    mix: Mix | None = None  # what becomes of finished batches, labels too
 
     @property
     def full(self) -> int:
@@ -50,6 +52,12 @@ class Plan:
         return replace(self, steps=steps, out=out)
 
     @property
+    def classes(self) -> int:
+        """Columns of soft labels."""
+        given = self.mix.classes if self.mix else None
+        return len(self.source.classes) if given is None else given
+
+    @property
     def ops(self) -> tuple[Op, ...]:
         return tuple(step.op for step in self.steps)
 
@@ -57,17 +65,26 @@ class Plan:
         return tuple(step for step in self.steps if step.op.stage == stage)
 
 
-def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None) -> Plan:
+def plan(
+    pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None, mix: Mix | None = None
+) -> Plan:  # fmt: skip
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
+    mixing = _mix_problems(mix, pipeline.source) if mix else []
     try:
         steps, spec = _placed(pipeline.ops)
     except PipelineError as error:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
-        raise PipelineError([*error.problems, *own]) from None
-    found = Plan(pipeline.source, steps, spec, decode_scale, schedule.mode if schedule else "decode")
-    if schedule and (problems := _schedule_problems(found, schedule)):
+        raise PipelineError([*error.problems, *own, *mixing]) from None
+    found = Plan(pipeline.source, steps, spec, decode_scale, schedule.mode if schedule else "decode", mix)
+    if problems := [*(_schedule_problems(found, schedule) if schedule else []), *mixing]:
         raise PipelineError(problems)
     return found
+
+
+def _mix_problems(mix: Mix, source: Source) -> list[str]:
+    """Why batches and labels of `source` cannot be mixed."""
+    found = mix.problems() or class_problems(mix, len(source.classes), source.labels)
+    return [f"mix ({mix.name}): {problem}" for problem in found]
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
@@ -128,3 +145,18 @@ def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Any]:
         found, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
         out.append(found)
     return out
+
+
+def mixed(plan: Plan, work: Work) -> Mixed | None:
+    """What becomes of the batch of `work`, which has the plan's size; None where nothing is mixed."""
+    if plan.mix is None:
+        return None
+    count = len(work)
+    u = rng.batch_uniforms(work, rng.MIX_OP, plan.mix.draws(count))[0]
+    return plan.mix.mixed(u, count, plan.out.height or 0, plan.out.width or 0)
+
+
+def targets(plan: Plan, work: Work, how: Mixed | None) -> Any:
+    """Labels of the batch: int64 [N], or float32 [N, classes] where it is mixed."""
+    labels = plan.source.labels[work.samples]
+    return labels if how is None else soft_labels(labels, how, plan.classes)

@@ -11,7 +11,7 @@ import numpy as np
 from fastload import _native
 from fastload.backends import augment, crop, instructions, store
 from fastload.errors import SampleError
-from fastload.plan import Plan, records
+from fastload.plan import Plan, mixed, records, targets
 from fastload.sources.collect import View
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
@@ -47,6 +47,8 @@ class Drawn(NamedTuple):
     rows: Any
     columns: Any
     boxes: Any
+    partners: Any
+    labels: Any  # of the batch, as it leaves the loader
 
 
 @dataclass(frozen=True)
@@ -105,14 +107,17 @@ class Runner:
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
-        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
+        mixing = mixed(self.plan, work)
+        partners = mixing.rows() if mixing and mixing.moves else None
+        kept, boxes, labels = store.kept(last, stored), store.boxes(last, stored), targets(self.plan, work, mixing)
+        return Drawn(crops, instructions.joined(parts), *kept, boxes, partners, labels)
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""
-        table = None if self.on_device else self.table
+        table, partners = (None, None) if self.on_device else (self.table, drawn.partners)
         job.run(
             drawn.crops, self.filter, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
-            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills,
+            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills, partners,
         )  # fmt: skip
 
     def finish(self, job: _native.Job, work: Work, drawn: Drawn, out: Any) -> None:

@@ -13,10 +13,11 @@ from PIL import Image
 from fastload import _native
 from fastload.backends import crop
 from fastload.errors import SampleError
-from fastload.plan import Plan, Step, records
+from fastload.plan import Plan, Step, mixed, records, targets
 from fastload.sources import read
 from fastload.spec import Stage, Work
 from fastload.transforms import pil
+from fastload.transforms.reference.mix import mix
 
 exact = True
 
@@ -38,13 +39,15 @@ class Runner:
     plan: Plan
 
     def __call__(self, work: Work) -> tuple[torch.Tensor, torch.Tensor]:
-        """images [N, C, H, W] and labels int64 [N] of one batch. Raises SampleError."""
+        """images [N, C, H, W] and labels of one batch, as `plan.targets` has them. Raises SampleError."""
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
         batch = torch.stack(self._exact(work) if crop.no_scaling(self.plan) else self._fast(work))
+        if how := mixed(self.plan, work):
+            batch = mix(batch, how)
         if self.plan.out.channels_last:
             batch = batch.contiguous(memory_format=torch.channels_last)
-        return batch, torch.from_numpy(self.plan.source.labels[work.samples])
+        return batch, torch.from_numpy(targets(self.plan, work, how))
 
     def _at(self, size: int) -> "Runner":
         return Runner(self.plan.at(size))
