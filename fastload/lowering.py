@@ -15,7 +15,7 @@ from fastload.errors import PipelineError
 from fastload.lowering_ops import Reasons, type_name
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, open_source, seek
-from fastload.transforms import Op
+from fastload.transforms import Mix, Op
 
 
 def lower(dataset: Any) -> tuple[Pipeline | None, Reasons]:
@@ -54,6 +54,8 @@ def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
         return (), []
     if isinstance(transform, Op):
         return (transform,), []
+    if isinstance(transform, Mix):
+        return (), [f"{transform.name} mixes batches, not images; give it to DataLoader(mix=...)"]
     if isinstance(transform, (list, tuple)) or type(transform) in lowering_ops.classes("Compose"):
         parts = [lower_transform(part) for part in getattr(transform, "transforms", transform)]
         return tuple(op for ops, _ in parts for op in ops), [reason for _, reasons in parts for reason in reasons]

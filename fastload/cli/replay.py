@@ -39,10 +39,10 @@ def replay(
     from fastload.show.layout import clean
 
     made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
-    work = made.sample(sample)
-    (shown,) = made.show(work)
+    work, place = made.sample(sample)
+    (shown,) = made.show(work, place)
     if out is not None:
-        files.save(_sheet(made, work, shown), out)
+        files.save(_sheet(made, batch.cut(work, place), shown), out)
     result: dict[str, Any] = {**head(made), "step": work.step, "rank": work.rank, "output": out, **shown.as_dict()}
     title = f"{shown.name}: sample {sample}, class {shown.class_name}, {shown.size[0]}x{shown.size[1]} px"
     output.emit(result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *map(str, shown.log)]))))
@@ -59,6 +59,7 @@ def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
     for title, words, picture in stages(made.plan, image, drawn):
         cards.append(Card(title, f"{picture.height}x{picture.width} px", (fitted(picture, LARGEST),), (words,)))
     last = f"{shown.image.height}x{shown.image.width} px"
-    cards.append(Card("result", last, (fitted(shown.image, LARGEST),), ("what the model gets, de-normalised",)))
+    mixed = tuple(str(line) for line in shown.log if line.stage == "MIX")
+    cards.append(Card("result", last, (fitted(shown.image, LARGEST),), (*mixed, "what the model gets, de-normalised")))
     name = f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample {shown.sample}"
     return Sheet("fastload replay", (name, where(made, work.step)), tuple(cards))
