@@ -167,7 +167,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
         if what := self._insists():
-            raise BackendError("\n".join(f"loader: {what} cannot run this data set: {reason}" for reason in reasons))
+            instead = ["loader: leave mix out, and call it on the batches: images, labels = mix(images, labels)"] * (what == "mix")
+            raise BackendError("\n".join([*(f"loader: {what} cannot run this data set: {reason}" for reason in reasons), *instead]))
         return _Route(None, None, tuple(reasons), mark)
 
     def _insists(self) -> str:
