@@ -1,6 +1,7 @@
 """Training steps to measure against: a real ResNet-50 step, or, without a GPU, the clock playing one."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ class ResNetStep:
         self.device, self.classes = device, classes
         self.model = resnet50(num_classes=classes).to(device, memory_format=torch.channels_last)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.875, weight_decay=5e-4)
-        self.loss = self._binary if loss == "binary_cross_entropy" else torch.nn.functional.cross_entropy
+        self.loss: Callable[..., Any] = self._binary if loss == "binary_cross_entropy" else torch.nn.functional.cross_entropy
         self.scaler = torch.amp.grad_scaler.GradScaler(device, enabled=device == "cuda")  # float16 needs it, bfloat16 does not
         self.dtype = torch.float16 if device == "cuda" else torch.bfloat16
 
