@@ -39,6 +39,7 @@ def test_the_torch_backends_stages_are_replayed(run, photos):
     assert [stage["name"] for stage in found["stages"]] == ["read", "decode", "draw", "crop", "augment", "store"]
     assert found["step"]["note"].startswith("ESTIMATE for one H200")
     assert found["not_included"][0] == "progressive resizing (measured at 167 px only; training goes through 99 to 167 px)"
+    assert not any("MixUp" in part for part in found["not_included"])
 
 
 def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
