@@ -156,8 +156,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             return self._own_engine(reasons, mark)
         try:
             found = plan(pipeline, self.decode_scale, self.size_schedule, self.mix)
-            # A foreign data set that is not native is best left to the engine that its author knows.
-            name = "native" if self.backend == "auto" and not ours else self.backend
+            # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
+            name = "native" if self.backend == "auto" and not ours and not self.mix else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
         except (PipelineError, BackendError) as error:
             if ours or self._insists():

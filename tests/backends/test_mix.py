@@ -163,6 +163,15 @@ def test_a_data_set_of_the_users_own_is_refused_not_left_unmixed():
     ]
 
 
+def test_an_image_folder_that_is_not_native_is_mixed_by_the_torch_backend(folder):
+    tv, datasets = pytest.importorskip("torchvision.transforms.v2"), pytest.importorskip("torchvision.datasets")
+    ops = [tv.RandomResizedCrop((9, 13)), tv.PILToTensor(), tv.ToDtype(torch.float32, scale=True), tv.RandomErasing(1.0, value="random")]
+    made = fastload.DataLoader(datasets.ImageFolder(folder, tv.Compose(ops)), 4, mix=T.MixUp(), seed=1)
+    assert made.explain().startswith("backend torch, ")
+    _, labels = next(iter(made))
+    assert labels.shape == (4, 3)
+
+
 def test_a_mix_among_the_ops_is_sent_to_the_loader(folder):
     with pytest.raises(PipelineError) as error:
         fastload.open(folder, [T.RandomResizedCrop(9), T.MixUp()])
