@@ -83,7 +83,9 @@ def plan(
 
 def _mix_problems(mix: Mix, source: Source) -> list[str]:
     """Why batches and labels of `source` cannot be mixed."""
-    found = mix.problems() or class_problems(mix, len(source.classes), source.labels)
+    found = mix.problems()
+    if not any("num_classes" in problem for problem in found):
+        found += class_problems(mix, len(source.classes), source.labels)
     return [f"mix ({mix.name}): {problem}" for problem in found]
 
 

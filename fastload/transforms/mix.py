@@ -124,7 +124,8 @@ class MixChoice(Mix):
 
     @property
     def classes(self) -> int | None:
-        return next((mix.classes for mix in self.transforms if mix.classes is not None), None)
+        known = (mix.classes for mix in self.transforms if isinstance(mix, Mix))
+        return next((count for count in known if count is not None), None)
 
     def problems(self) -> list[str]:
         foreign = [
