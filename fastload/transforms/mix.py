@@ -25,11 +25,14 @@ class _Both(Mix):
 
     alpha: float = 1.0  # of Beta(alpha, alpha), which the image's share is drawn from, once for a batch
     num_classes: int | None = None  # None: the data set's
+    labels_getter: Any = "default"  # torchvision's argument; here images and labels are known
     label_smoothing: float = 0.0  # of the one-hot labels, before they are mixed; "composer": of the image's, not of its partner's
     definition: str = "torchvision"  # whose partners, shares and boxes these are
 
     def problems(self) -> list[str]:
         found = alpha_problems("alpha", self.alpha) + label_problems(self.num_classes, self.label_smoothing)
+        if self.labels_getter != "default":
+            found.append(f"labels_getter is {self.labels_getter!r}, want 'default'; a batch is images and labels")
         if self.definition not in DEFINITIONS:
             found.append(f"definition is {self.definition!r}, want one of {', '.join(DEFINITIONS)}")
         return found
@@ -54,7 +57,7 @@ class MixUp(_Both):
     @classmethod
     def composer(cls, alpha: float = 0.2, num_classes: int | None = None, label_smoothing: float = 0.0) -> "MixUp":
         """Composer 0.7.1's: random partners that weigh at most 1/2, and smoothing that leaves their labels out."""
-        return cls(alpha, num_classes, label_smoothing, "composer")
+        return cls(alpha, num_classes, label_smoothing=label_smoothing, definition="composer")
 
     @staticmethod
     def timm(
@@ -82,7 +85,7 @@ class CutMix(_Both):
     @classmethod
     def composer(cls, alpha: float = 1.0, num_classes: int | None = None, label_smoothing: float = 0.0) -> "CutMix":
         """Composer 0.7.1's, with uniform_sampling off: random partners, and boxes as the paper's authors cut them."""
-        return cls(alpha, num_classes, label_smoothing, "composer")
+        return cls(alpha, num_classes, label_smoothing=label_smoothing, definition="composer")
 
     def draws(self, count: int) -> int:
         return 4 + count * self.composer_like

@@ -221,8 +221,9 @@ def test_a_mix_is_called_with_a_batch():
 @pytest.mark.parametrize(
     ("mix", "problems"),
     [
-        (T.MixUp(-1.0, 0, 2.0), ["alpha is -1.0, want above 0", "num_classes is 0, want None (the data set's) or a whole number from 1",
-                                 "label_smoothing is 2.0, want 0 to 1"]),
+        (T.MixUp(-1.0, 0, 1, 2.0), ["alpha is -1.0, want above 0", "num_classes is 0, want None (the data set's) or a whole number from 1",
+                                    "label_smoothing is 2.0, want 0 to 1",
+                                    "labels_getter is 1, want 'default'; a batch is images and labels"]),
         (T.MixUp(float("nan")), ["alpha is nan, want above 0"]),
         (T.CutMix(0, definition="mine"), ["alpha is 0, want above 0", "definition is 'mine', want one of torchvision, composer"]),
         (T.LabelSmoothing(-0.1), ["smoothing is -0.1, want 0 to 1"]),
