@@ -1,7 +1,7 @@
 """AUGMENT on one core: each op and policy against torchvision on PIL images and on tensors; and whole loaders with and without.
 
 Ops and policies work on uint8 images that are decoded already, the random numbers are part of the work. Whole loaders decode,
-RandomResizedCrop, flip and normalise; "augmented" adds RandAugment(num_ops=1) and ColOut. All take turns.
+RandomResizedCrop, flip and normalise; "augmented" adds RandAugment(num_ops=1) and ColOut, "mixed" also MixUp. All take turns.
 """
 
 import os
@@ -44,7 +44,8 @@ POLICIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("RandAugment", {"num_ops": 1, "interpolation": "bilinear"}),
     ("TrivialAugmentWide", {}),
 )
-PATHS = ("float32", "augmented")  # benchmarks.child's outputs
+PATHS = ("float32", "augmented", "mixed")  # benchmarks.child's outputs
+BEFORE = {"augmented": ("cost_of_augmenting", "float32"), "mixed": ("cost_of_mixing", "augmented")}  # and what each adds to
 Variants = Mapping[str, Callable[[], int]]
 
 
@@ -180,9 +181,10 @@ def paths(data: str, cores: list[int], repetitions: int, common: dict[str, Any],
             on_done()
         found = interleaved(runs, repetitions, on_done)
     for spec in specs:
-        sample, plain = found[loader.key(spec)], found[loader.key(spec | {"output": "float32"})]
+        sample = found[loader.key(spec)]
         reference = (loader.LOADERS["torch"], found[loader.key(spec | {"loader": "torch"})])
-        also = {"cost_of_augmenting": plain.median / sample.median} if spec["output"] == "augmented" else {}
+        cost, plain = BEFORE.get(spec["output"], ("", "float32"))
+        also = {cost: found[loader.key(spec | {"output": plain})].median / sample.median} if cost else {}
         shown = {"op": f"whole loader, {spec['output']}", "size": PATH_SIDE}
         yield _row(shown, loader.LOADERS[spec["loader"]], sample, None if spec["loader"] == "torch" else reference, common, also)
 

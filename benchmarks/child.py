@@ -9,18 +9,19 @@ import sys
 import time
 from typing import Any
 
+ALPHA = 0.25  # of MixUp
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def transform(output: str, size: int) -> Any:
-    """RandomResizedCrop and flip to uint8, or to normalised float32; "augmented" is that with RandAugment and ColOut."""
+    """RandomResizedCrop and flip to uint8, or to normalised float32; "augmented" and "mixed" are that with RandAugment and ColOut."""
     from torchvision import transforms
 
     ops = [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
     if output == "uint8":
         return transforms.Compose([*ops, transforms.PILToTensor()])
     last = [transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
-    if output == "augmented":
+    if output in ("augmented", "mixed"):
         from fastload.transforms import ColOut  # torchvision has none; this one is callable in its pipelines too
 
         return transforms.Compose([*ops, transforms.RandAugment(num_ops=1), *last, ColOut(0.05, 0.05)])
@@ -38,12 +39,25 @@ def make_loader(spec: dict[str, Any]) -> Any:
     how = transform(spec["output"], spec["size"])
     common = {"batch_size": spec["batch_size"], "shuffle": True, "num_workers": spec["workers"]}
     if spec["loader"] == "torch":
-        return torch.utils.data.DataLoader(ImageFolder(spec["data"], how), persistent_workers=True, **common)
+        folder = ImageFolder(spec["data"], how)
+        if spec["output"] == "mixed":
+            common["collate_fn"] = mixing(len(folder.classes))
+        return torch.utils.data.DataLoader(folder, persistent_workers=True, **common)
     # The drop-in where there is a folder; it must not fall back to PyTorch unnoticed.
     dataset = fastload.open(spec["data"], how) if spec["loader"] == "shards" else ImageFolder(spec["data"], how)
     # "later": epochs after the first one, which is dropped, use the index that it has collected.
     seek_index = "auto" if spec["loader"] == "later" else "use"
-    return fastload.DataLoader(dataset, backend="native", seek_index=seek_index, **common)
+    mix = fastload.transforms.MixUp(ALPHA) if spec["output"] == "mixed" else None
+    return fastload.DataLoader(dataset, backend="native", seek_index=seek_index, mix=mix, **common)
+
+
+def mixing(classes: int) -> Any:
+    """torchvision's way: batches are mixed in the workers that made them."""
+    from torch.utils.data import default_collate
+    from torchvision.transforms import v2
+
+    mix = v2.MixUp(alpha=ALPHA, num_classes=classes)
+    return lambda samples: mix(*default_collate(samples))
 
 
 def epoch(loader: Any) -> float:

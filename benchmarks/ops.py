@@ -174,7 +174,7 @@ def versions() -> str:
 
 NAMED = {
     "RandAugment": ("timm", "composer"), "AutoAugment": ("timm",), "TrivialAugmentWide": ("official",), "AugMix": ("timm", "composer"),
-    "RandomErasing": ("timm",),
+    "RandomErasing": ("timm",), "MixUp": ("timm", "composer"), "CutMix": ("composer",),
 }  # fmt: skip
 # What the native engine needs to run an op; elsewhere the whole pipeline runs on the torch backend, and explain() says why.
 LAST_SIZE = "at the final size"
@@ -195,7 +195,7 @@ What is missing can be a function of your own: see [custom-ops.md](custom-ops.md
 
 *native*: whether the native engine runs it; with a condition, when (one resize, which comes first; windows and paddings that show
 black beyond the image; warps of what has its final size). A pipeline with any other op runs whole on the torch backend, with the
-same pixels, and `loader.explain()` says why.
+same pixels, and `loader.explain()` says why. What belongs to MIX is for whole batches: `DataLoader(mix=...)`, see [mixing.md](mixing.md).
 
 | op | stage | native | what it does |
 |---|---|---|---|
@@ -220,6 +220,7 @@ NOTES = """
 - Solarize bins: torchvision's two APIs disagree on whether a value equal to the threshold is inverted, at some bins of RandAugment,
   AutoAugment and TrivialAugmentWide, because the second multiplies a float32 share by 255. fastload has the first's thresholds.
 - {own}: timm's own, with Pillow; equal to timm's results (tested).
+- MixUp, CutMix: bit by bit torchvision's, and MixUp.timm timm's, on float32 batches, given the same draws (tested).
 - ToTensor, ToDtype, ConvertImageDtype, Normalize, RandomErasing: equal to torchvision's, bit by bit (tested). Noise of RandomErasing
   is a function of the record: 4096 values of the normal distribution, chosen by the box's own Philox words.
 - ColOut: Composer's; torchvision has none.
@@ -234,7 +235,7 @@ def page() -> str:
 
 
 def listing() -> Iterator[str]:
-    for name in sorted(set(T.__all__) - {"Op", "Params", "Views", "custom"}):
+    for name in sorted(set(T.__all__) - {"Mix", "Op", "Params", "Views", "custom"}):
         kind = getattr(T, name)
         for made, title in [(kind, name), *((getattr(kind, variant), f"{name}.{variant}") for variant in NAMED.get(name, ()))]:
             signature = ", ".join(
@@ -242,7 +243,8 @@ def listing() -> Iterator[str]:
                 for p in inspect.signature(made).parameters.values()
                 if p.name not in ("definition", "mixing")
             )
-            yield f"| `{title}({signature})` | {kind.stage.name} | {NEEDS.get(name, 'yes')} | {inspect.getdoc(made).splitlines()[0]} |\n"
+            stage = kind.stage.name if issubclass(kind, T.Op) else "MIX"
+            yield f"| `{title}({signature})` | {stage} | {NEEDS.get(name, 'yes')} | {inspect.getdoc(made).splitlines()[0]} |\n"
 
 
 def short(default: Any) -> str:

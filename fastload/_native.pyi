@@ -130,6 +130,26 @@ def augment(
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     """
 
+def store_mixed(
+    images: NDArray[np.uint8],
+    table: NDArray[Any] | None,
+    out: NDArray[Any],
+    channels_last: bool,
+    target: str,
+    partners: NDArray[np.int32],
+    boxes: NDArray[np.int32] | None = None,
+    fills: NDArray[Any] | None = None,
+) -> None:
+    """STORE on a whole batch, uint8 [N, h, w, 3], with partners, boxes and fills as in `Job.run`."""
+
+def mix_cuda(
+    images: int, table: int, out: int, count: int, height: int, width: int, dtype: str, channels_last: bool, partners: int, stream: int
+) -> None:
+    """`store_cuda` with partners: a device pointer to int32 [N, 7] as in `Job.run`, which nobody checks here.
+
+    dtype: "uint8", "float16", "bfloat16" or "float32".
+    """
+
 def store_cuda(
     images: int, table: int, out: int, count: int, height: int, width: int, item_size: int, channels_last: bool, stream: int
 ) -> None:
@@ -296,6 +316,7 @@ class Job:
         fills: NDArray[Any] | None = None,
         noise: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]] | None = None,
         functions: Functions | None = None,
+        partners: NDArray[np.int32] | None = None,
         hold: bool = False,
     ) -> None:
         """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
@@ -324,6 +345,9 @@ class Job:
         noise: keys uint32 [N, K]; int32 [K, 2], what fills the boxes: 0, 0 its fill, 1 noise and 2 one colour of noise by a table;
         tables [T, 3, NOISE_LEVELS] of out's dtype, what each level is. Levels: `noise_levels`, numbered by row, column and channel
         of the box, or by channel. None: fills only.
+        partners: int32 [N, 7] = the partner's place in the batch · box top, left, height, width (px of the image as it is stored):
+        inside it the values are the partner's · bits of two float32 weights, of the image and of its partner, outside the box. Then
+        finished images are mixed: samples wait, as uint8, until all of the batch are there, and each is stored in a second task.
         out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
         float32, or uint16 (bfloat16 bits).
         """

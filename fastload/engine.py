@@ -19,7 +19,7 @@ from fastload import _native
 from fastload.backends import masks, native
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
-from fastload.plan import Plan
+from fastload.plan import Plan, targets
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
@@ -67,23 +67,23 @@ class NativeEngine:
         ]
         sizes = job.sizes
         runner.start(job, drawn, outs)
-        return Started(runner, work, job, drawn, outs, self._target(runner.plan, work, sizes))
+        return Started(runner, work, job, drawn, outs, self._target(runner.plan, work, sizes, drawn[0].mixing))
 
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
         started.runner.finish(started.job, started.work, started.drawn, started.outs)
         self.seek.warn()
         target = started.target()
-        batches = []
+        partners, batches = started.drawn[0].partners, []
         for picture, upload, out in zip(self.runner.pictures, self.uploads, started.outs, strict=True):
-            images, given = upload(torch.from_numpy(out), target) if upload else (_images(picture, out), target)
+            images, given = upload(torch.from_numpy(out), target, partners) if upload else (_images(picture, out), target)
             batches.append(images)
         return [batches if self.runner.plan.views else batches[0], given]
 
-    def _target(self, plan: Plan, work: Work, sizes: Ints) -> Callable[[], torch.Tensor]:
+    def _target(self, plan: Plan, work: Work, sizes: Ints, mixing: Any) -> Callable[[], torch.Tensor]:
         """What gives the batch's labels or masks; masks are begun at once, where there are threads for them."""
         if plan.masks is None:
-            return lambda: torch.from_numpy(plan.source.labels[work.samples])
+            return lambda: torch.from_numpy(targets(plan, work, mixing))
         return masks.begin(plan, work, sizes, self.mask_threads)
 
 

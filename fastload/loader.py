@@ -22,6 +22,7 @@ from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
 from fastload.spec import Work
+from fastload.transforms.mix import as_mix
 
 DEVICES = (None, "cpu", "cuda")
 DECODE_SCALES = ("exact", "fast")
@@ -50,6 +51,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
              than what it is resized to. Faster, and the pixels differ a little from torchvision's.
     size_schedule: images of another size, batch by batch: ProgressiveResize, progressive.Ramp, a list of sizes per epoch (the last
              stays) or a function of the epoch; px. Epochs count from 0, as in set_epoch.
+    mix:     transforms.MixUp, CutMix, LabelSmoothing or RandomChoice of them; labels become float32 [N, classes].
 
     Natively num_workers counts threads, and 0 runs in the caller's thread.
     Raises what torch raises, and PipelineError, BackendError and UsageError.
@@ -68,6 +70,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         seek_index: str = "auto",
         decode_scale: str = "exact",
         size_schedule: Any = None,
+        mix: Any = None,
         **kwargs: Any,
     ) -> None:
         _check(device, seed, seek_index, decode_scale)
@@ -76,6 +79,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
         self.backend, self.device, self.seed, self.seek_index = backend, device, seed, seek_index
         self.decode_scale, self.size_schedule = decode_scale, progressive.schedule(size_schedule)
+        self.mix = as_mix(mix)
         self._epoch = 0
         self._sizes: set[int] = set()  # found possible
         self._steps = self._count_steps()
@@ -120,6 +124,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
             lines += backends.explain_steps(route.plan) + backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
+            lines += [f"  mix     {self.mix}, labels float32 [N, {route.plan.classes}]"] * (self.mix is not None)
         if route.plan and route.backend == "native":
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None
@@ -152,9 +157,9 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale, self.size_schedule)
-            # A foreign data set that is not native is best left to the engine that its author knows.
-            name = "native" if self.backend == "auto" and not ours else self.backend
+            found = plan(pipeline, self.decode_scale, self.size_schedule, self.mix)
+            # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
+            name = "native" if self.backend == "auto" and not ours and not self.mix else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
         except (PipelineError, BackendError) as error:
             if ours or self._insists():
@@ -164,14 +169,17 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
         if what := self._insists():
-            raise BackendError("\n".join(f"loader: {what} cannot run this data set: {reason}" for reason in reasons))
+            instead = ["loader: leave mix out, and call it on the batches: images, labels = mix(images, labels)"] * (what == "mix")
+            raise BackendError("\n".join([*(f"loader: {what} cannot run this data set: {reason}" for reason in reasons), *instead]))
         return _Route(None, None, tuple(reasons), mark)
 
     def _insists(self) -> str:
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
         if self.backend != "auto":
             return f"backend={self.backend!r}"
-        return "device='cuda'" if self.device == "cuda" else "size_schedule" if self.size_schedule else ""
+        if self.device == "cuda":
+            return "device='cuda'"
+        return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
 
     def _count_steps(self) -> int:
         """Batches in an epoch, where the size schedule must know; else 0."""

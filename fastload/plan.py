@@ -11,7 +11,8 @@ from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.sources.masks import Masks
 from fastload.spec import Ints, Spec, Stage, Work
-from fastload.transforms import Op, ToImage
+from fastload.transforms import Mix, Op, ToImage
+from fastload.transforms.mixing import Mixed, class_problems, soft_labels
 from fastload.transforms.reference import masks as reference
 
 
@@ -46,6 +47,7 @@ class Plan:
     views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
     more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
     masks: Masks | None = None  # what a batch has in place of labels
+    mix: Mix | None = None  # what becomes of finished batches, labels too
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -79,6 +81,12 @@ class Plan:
         return replace(self, steps=steps, out=out, more=more)
 
     @property
+    def classes(self) -> int:
+        """Columns of soft labels."""
+        given = self.mix.classes if self.mix else None
+        return len(self.source.classes) if given is None else given
+
+    @property
     def ops(self) -> tuple[Op, ...]:
         return tuple(step.op for step in self.steps)
 
@@ -90,9 +98,12 @@ class Plan:
         return tuple(step for step in self.steps if step.stage == stage)
 
 
-def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None) -> Plan:
+def plan(
+    pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None, mix: Mix | None = None
+) -> Plan:  # fmt: skip
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
     views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
+    mixing = _mix_problems(mix, pipeline) if mix else []
     pictures: list[Plan] = []
     problems: dict[str, None] = {}  # in order, each once
     for view, ops in enumerate(pipeline.pictures):
@@ -107,9 +118,9 @@ def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule
             pictures.append(replace(picture, steps=steps, out=spec))
     if problems:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
-        raise PipelineError([*problems, *own])
-    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks)
-    if schedule and (wrong := _schedule_problems(found, schedule)):
+        raise PipelineError([*problems, *own, *mixing])
+    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix)
+    if wrong := [*(_schedule_problems(found, schedule) if schedule else []), *mixing]:
         raise PipelineError(wrong)
     return found
 
@@ -118,6 +129,17 @@ def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
     found = [f"{step.label}: {problem}" for step in steps for problem in reference.problems(step.op, masks.fill)] if masks else []
     if found:
         raise PipelineError(found)
+
+
+def _mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
+    """Why batches and labels of the pipeline cannot be mixed."""
+    found, source = mix.problems(), pipeline.source
+    if pipeline.views or pipeline.masks:
+        what = "several pictures of an image (Views)" if pipeline.views else "masks in place of labels"
+        found.append(f"the data set makes {what}, want one picture and a class number; leave out mix")
+    elif not any("num_classes" in problem for problem in found):
+        found += class_problems(mix, len(source.classes), source.labels)
+    return [f"mix ({mix.name}): {problem}" for problem in found]
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
@@ -179,3 +201,18 @@ def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Any]:
         found, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
         out.append(found)
     return out
+
+
+def mixed(plan: Plan, work: Work) -> Mixed | None:
+    """What becomes of the batch of `work`, which has the plan's size; None where nothing is mixed."""
+    if plan.mix is None:
+        return None
+    count = len(work)
+    u = rng.batch_uniforms(work, rng.MIX_OP, plan.mix.draws(count))[0]
+    return plan.mix.mixed(u, count, plan.out.height or 0, plan.out.width or 0)
+
+
+def targets(plan: Plan, work: Work, how: Mixed | None) -> Any:
+    """Labels of the batch: int64 [N], or float32 [N, classes] where it is mixed."""
+    labels = plan.source.labels[work.samples]
+    return labels if how is None else soft_labels(labels, how, plan.classes)

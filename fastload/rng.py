@@ -22,6 +22,7 @@ VIEW_DRAWS = 1 << 40  # from one view's steps to the next one's, in the keys of 
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
 MOST_EPOCH = (1 << 32) - 1
+MIX_OP = BATCH_DRAWS - 3  # of a batch: how it is mixed, whatever ops there are
 ROUNDS = 6  # Feistel rounds of `permute`
 
 

@@ -60,8 +60,9 @@ class Uploader:
         self.table = torch.from_numpy(np.ascontiguousarray(table)).to(self.device)
         self.copying: deque[tuple[torch.cuda.Event, torch.Tensor]] = deque()  # keeps slots leased until they are read
 
-    def __call__(self, host: torch.Tensor, labels: torch.Tensor) -> list[torch.Tensor]:
-        """host: uint8 [N, H, W, 3], pinned. Returns images [N, 3, H, W] and labels [N] on the device, ready for the current stream."""
+    def __call__(self, host: torch.Tensor, labels: torch.Tensor, partners: Any) -> list[torch.Tensor]:
+        """host: uint8 [N, H, W, 3], pinned; partners: `Mixed.rows`, or None. Returns images [N, 3, H, W] and labels on the device,
+        ready for the current stream."""
         count, height, width, _ = host.shape
         last = self.runner.plan.out.channels_last
         layout = torch.channels_last if last else torch.contiguous_format
@@ -70,10 +71,12 @@ class Uploader:
             raw = host.to(self.device, non_blocking=True)
             labels_there = labels.to(self.device, non_blocking=True)
             images = torch.empty((count, 3, height, width), dtype=self.dtype, device=self.device, memory_format=layout)
-            _native.store_cuda(
-                raw.data_ptr(), self.table.data_ptr(), images.data_ptr(), count, height, width,
-                images.element_size(), last, self.stream.cuda_stream,
-            )  # fmt: skip
+            where = (raw.data_ptr(), self.table.data_ptr(), images.data_ptr(), count, height, width)
+            if partners is None:
+                _native.store_cuda(*where, images.element_size(), last, self.stream.cuda_stream)
+            else:
+                rows = torch.from_numpy(partners).to(self.device)  # 28 bytes each, not pinned: there when this returns
+                _native.mix_cuda(*where, self.runner.plan.out.dtype, last, rows.data_ptr(), self.stream.cuda_stream)
             done = self.stream.record_event()
         current.wait_event(done)
         for tensor in (images, labels_there):

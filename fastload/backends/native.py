@@ -12,7 +12,7 @@ from fastload import _native
 from fastload.backends import augment, crop, instructions, store
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
-from fastload.plan import Plan
+from fastload.plan import Plan, mixed
 from fastload.sources import raw_pixels
 from fastload.sources.seek_views import View
 from fastload.spec import Ints, Stage, Work
@@ -32,6 +32,8 @@ def _unsupported(plan: Plan, device: str) -> list[str]:
     depth = len(crops) + augment.depth(augmenting)
     if not reasons and depth > _native.MAX_DEPTH:
         reasons.append(f"CROP and AUGMENT make {depth} steps, want up to {_native.MAX_DEPTH}")
+    if plan.mix and store.noise(plan.stage(Stage.STORE), plan.out.dtype):
+        reasons.append("RandomErasing's noise is not mixed natively; erase with a value, or leave out mix")
     if plan.size_mode != "decode":  # which adds a gather behind all ops
         reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
     return reasons + store.unsupported(plan.stage(Stage.STORE), device)
@@ -60,6 +62,8 @@ class Drawn(NamedTuple):
     columns: Any
     boxes: Any
     keys: Any  # of the noise in boxes
+    partners: Any  # where the batch is mixed, else None
+    mixing: Any  # how, `plan.mixed`; for the labels
 
 
 @dataclass(frozen=True)
@@ -105,15 +109,18 @@ class Picture:
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
         filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
         drawn = self.filter if filters is None else filters
-        return Drawn(crops, drawn, instructions.joined(parts), *store.kept(last, stored), *store.boxes(last, stored))
+        mixing = mixed(self.plan, work)
+        partners = mixing.rows() if mixing and mixing.moves else None
+        kept, (boxes, keys) = store.kept(last, stored), store.boxes(last, stored)
+        return Drawn(crops, drawn, instructions.joined(parts), *kept, boxes, keys, partners, mixing)
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any, *, hold: bool) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype; hold: with the next picture."""
-        table = None if self.on_device else self.table
+        table, partners = (None, None) if self.on_device else (self.table, drawn.partners)
         noise = self.noise and (drawn.keys, *self.noise)
         job.run(
             drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
-            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills, noise, self.functions, hold,
+            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills, noise, self.functions, partners, hold,
         )  # fmt: skip
 
 

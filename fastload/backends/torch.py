@@ -13,10 +13,11 @@ from PIL import Image
 from fastload import _native
 from fastload.backends import crop, masks
 from fastload.errors import OpError, SampleError
-from fastload.plan import Plan, Step
+from fastload.plan import Plan, Step, mixed, targets
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
+from fastload.transforms.reference.mix import mix
 
 exact = True
 Pictures = list[list[torch.Tensor]]  # of each sample, of each view
@@ -38,16 +39,17 @@ class Runner:
     plan: Plan
 
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
-        """images [N, C, H, W], of several views a list of them, and labels int64 [N], or masks, of one batch. Raises SampleError."""
+        """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has them, or masks. Raises SampleError."""
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
         made, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
-        labels = torch.from_numpy(self.plan.source.labels[work.samples])
-        target = labels if self.plan.masks is None else masks.batch(self.plan, work, sizes)
+        how = mixed(self.plan, work)
+        target = torch.from_numpy(targets(self.plan, work, how)) if self.plan.masks is None else masks.batch(self.plan, work, sizes)
         batches = []
         for picture, images in zip(self.plan.pictures, zip(*made, strict=True), strict=True):
             layout = torch.channels_last if picture.out.channels_last else torch.contiguous_format
-            batches.append(torch.stack(images).contiguous(memory_format=layout))
+            batch = torch.stack(images) if how is None else mix(torch.stack(images), how)
+            batches.append(batch.contiguous(memory_format=layout))
         return batches if self.plan.views else batches[0], target
 
     def _at(self, size: int) -> "Runner":

@@ -39,10 +39,10 @@ def replay(
     from fastload.show.layout import clean
 
     made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
-    work = made.sample(sample)
-    (shown,) = made.show(work)
+    work, place = made.sample(sample)
+    (shown,) = made.show(work, place)
     if out is not None:
-        files.save(_sheet(made, work, shown), out)
+        files.save(_sheet(made, batch.cut(work, place), shown), out)
     result: dict[str, Any] = {**head(made), "step": work.step, "rank": work.rank, "output": out, **shown.as_dict()}
     title = f"{shown.name}: sample {sample}, class {shown.class_name}, {shown.size[0]}x{shown.size[1]} px"
     output.emit(result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *shown.lines]))))
@@ -62,7 +62,8 @@ def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
         for title, words, picture in stages(view.plan, image, drawn):
             cards.append(Card(f"{view.plan.where}{title}", f"{picture.height}x{picture.width} px", (fitted(picture, LARGEST),), (words,)))
         last = f"{view.image.height}x{view.image.width} px"
-        words = "what the model gets, de-normalised"
-        cards.append(Card(f"{view.plan.where}result", last, (fitted(view.image, LARGEST),), (words,)))
+        mixed = tuple(str(line) for line in view.log if line.stage == "MIX")
+        lines = (*mixed, "what the model gets, de-normalised")
+        cards.append(Card(f"{view.plan.where}result", last, (fitted(view.image, LARGEST),), lines))
     name = f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample {shown.sample}"
     return Sheet("fastload replay", (name, where(made, work.step)), tuple(cards))

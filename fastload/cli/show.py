@@ -55,7 +55,7 @@ def show(
 
     made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
     work = made.step(step)
-    shown = made.show(batch.cut(work, slice(0, images)))
+    shown = made.show(work, slice(0, images))
     facts = {**head(made), "step": step, "rank": rank, "images": len(work)}
     files.save(_sheet(made, step, len(work), shown), out)
     few = f"{len(shown)} of the {len(work)}" if len(shown) < len(work) else f"the {len(work)}"

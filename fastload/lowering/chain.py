@@ -9,7 +9,7 @@ from torch.nn import Identity, ModuleList, Sequential
 from fastload.errors import PipelineError
 from fastload.lowering import timm_ops, torchvision_ops
 from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
-from fastload.transforms import Grayscale, Op, Views
+from fastload.transforms import Grayscale, Mix, Op, Views
 
 Ops = tuple[Op, ...]
 
@@ -71,6 +71,8 @@ def _is_chain(transform: Any) -> bool:
 def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
     if isinstance(transform, Op):
         return (transform,), []
+    if isinstance(transform, Mix):
+        return (), [f"{transform.name} mixes batches, not images; give it to DataLoader(mix=...)"]
     if type(transform) is Views:
         return (), ["Views stands beside other ops, want it alone; put them into each of its pipelines"]
     try:

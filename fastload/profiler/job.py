@@ -86,12 +86,22 @@ def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | Non
     return DataLoader(
         dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0, drop_last=True,
         backend=backend, device=device, pin_memory=job.rate is None, seek_index="use", size_schedule=schedule,
+        mix=job.recipe.mix(_classes(pipeline)),
     )  # fmt: skip
+
+
+def _classes(pipeline: Pipeline) -> int:
+    """Outputs of the model: ImageNet's, or more."""
+    return max(1000, len(pipeline.source.classes))
+
+
+def _real_step(job: Job, pipeline: Pipeline) -> ResNetStep:
+    return ResNetStep(_classes(pipeline), loss=job.recipe.training.loss.name)
 
 
 def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
     """The ladder and the stages; no remedies yet."""
-    step = EmulatedStep(job.rate) if job.rate is not None else ResNetStep(max(1000, len(pipeline.source.classes)))
+    step = EmulatedStep(job.rate) if job.rate is not None else _real_step(job, pipeline)
     ladder = Ladder(_loader(job, pipeline, backend), step)
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
     del ladder  # its workers go, so that what follows has the machine to itself
@@ -106,7 +116,7 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
     facts = StepFacts(step.kind, job.rate, job.rate_note)
     return Report(
         decide(rungs, costs), rungs, facts, setting, machine.facts(), 0.0, costs, how,
-        not_included=left_out(job.recipe), not_measured=not_measured(step.kind), sizes=by_size,
+        not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind), sizes=by_size,
     )  # fmt: skip
 
 
@@ -138,16 +148,15 @@ def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, b
     return replace(report, remedies=priced, not_measured=late + report.not_measured)
 
 
-def left_out(recipe: Recipe) -> tuple[str, ...]:
-    """Parts of the recipe that a profile does not run, in words."""
+def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:
+    """Parts of the recipe that a profile with this kind of step does not run, in words."""
     training = recipe.training
     parts = {
-        f"MixUp (alpha {training.mixup.alpha:g})" if training.mixup else "": training.mixup,
         f"SAM (two gradients every {training.sam.interval} steps)" if training.sam else "": training.sam,
         "EMA": training.ema,
         "BlurPool": training.blurpool,
         "stochastic depth": training.stochastic_depth,
-        "binary cross-entropy": training.loss.name == "binary_cross_entropy",
+        "binary cross-entropy": kind == EmulatedStep.kind and training.loss.name == "binary_cross_entropy",
     }
     return tuple(text for text, there in parts.items() if there)
 

@@ -1,6 +1,7 @@
 """Training steps to measure against: a real ResNet-50 step, or, without a GPU, the clock playing one."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -46,22 +47,25 @@ def _sleep_until(moment: float) -> None:
 
 
 class ResNetStep:
-    """Forward, backward and SGD of torchvision's ResNet-50 in mixed precision, channels last."""
+    """Forward, backward and SGD of torchvision's ResNet-50 in mixed precision, channels last.
+
+    Labels are numbers, or soft as `DataLoader(mix=...)` gives them, smoothed there. loss: cross_entropy or binary_cross_entropy.
+    """
 
     kind = "resnet50"
     resident = 8  # distinct real batches: a repeated one, or zeros, would flatter power and caches
 
-    def __init__(self, classes: int, device: str = "cuda") -> None:
+    def __init__(self, classes: int, device: str = "cuda", loss: str = "cross_entropy") -> None:
         try:
             from torchvision.models import resnet50
         except ImportError as error:
             raise BackendError(
                 "profile: a real training step needs torchvision (not installed); pip install 'fastload-torch[recipes]', or --step-rate"
             ) from error
-        self.device = device
+        self.device, self.classes = device, classes
         self.model = resnet50(num_classes=classes).to(device, memory_format=torch.channels_last)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.875, weight_decay=5e-4)
-        self.loss = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
+        self.loss: Callable[..., Any] = self._binary if loss == "binary_cross_entropy" else torch.nn.functional.cross_entropy
         self.scaler = torch.amp.grad_scaler.GradScaler(device, enabled=device == "cuda")  # float16 needs it, bfloat16 does not
         self.dtype = torch.float16 if device == "cuda" else torch.bfloat16
 
@@ -73,6 +77,11 @@ class ResNetStep:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
+
+    def _binary(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Summed over samples and classes, divided by the samples, as in the recipes."""
+        soft = labels if labels.is_floating_point() else torch.nn.functional.one_hot(labels, self.classes).float()
+        return torch.nn.functional.binary_cross_entropy_with_logits(outputs, soft, reduction="sum") / len(labels)
 
     def to_device(self, batch: Any) -> Any:
         images, labels = batch

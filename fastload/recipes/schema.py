@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
+from fastload import transforms
 from fastload.plan import place
 from fastload.progressive import ProgressiveResize
 from fastload.spec import Spec
-from fastload.transforms import Op, Views
+from fastload.transforms import Mix, Op, Views
 
 
 class Between(NamedTuple):
@@ -56,8 +57,10 @@ class Init:
 
 @dataclass(frozen=True)
 class MixUp:
-    alpha: Annotated[float, Between(0, 100)]  # of Beta(alpha, alpha)
-    interpolate_loss: bool  # mix the two losses instead of the labels
+    """Composer's."""
+
+    alpha: Annotated[float, Between(0, 100)]  # of Beta(alpha, alpha); 0: none
+    interpolate_loss: bool  # mix the two losses instead of the labels: the same number, since both losses are linear in them
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,13 @@ class Recipe:
     def spec(self, train: bool = True) -> Spec:
         """One image of a batch."""
         return place(self.ops(train))[1]
+
+    def mix(self, num_classes: int | None = None) -> Mix | None:
+        """For `DataLoader(mix=...)`: MixUp and label smoothing; None where the recipe has neither. num_classes None: the data set's."""
+        smoothing, mixup = self.training.loss.label_smoothing, self.training.mixup
+        if mixup and mixup.alpha:
+            return transforms.MixUp.composer(mixup.alpha, num_classes, smoothing)
+        return transforms.LabelSmoothing(smoothing, num_classes) if smoothing else None
 
     def sizes(self) -> tuple[int, ...]:
         """Sides in px that training goes through, ascending; one where the size is fixed."""

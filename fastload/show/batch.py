@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from fastload import lowering
 from fastload.errors import SampleError, UsageError
 from fastload.loader import DataLoader
-from fastload.plan import Plan
+from fastload.plan import Plan, mixed
 from fastload.recipes import Recipe
 from fastload.show import log
 from fastload.show.pixels import denormalised, picture
@@ -21,6 +21,7 @@ from fastload.transforms import RandomResizedCrop, pil
 
 ORIGINAL = 176  # px, longer side of the small originals
 BOX = (230, 30, 30)  # colour of the crop's outline
+EVERY = slice(None)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,9 @@ class Epoch:
         dataset = lowering.open(run.data, run.recipe.transform())
         self.run = run
         # "use": looking at pictures does not write to the user's cache.
-        self.loader = DataLoader(dataset, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend, seek_index="use")
+        self.loader = DataLoader(
+            dataset, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend, seek_index="use", mix=run.recipe.mix()
+        )  # fmt: skip
         route = self.loader._route
         assert route.plan is not None  # a fastload data set is never left to PyTorch's own engine
         self.plan: Plan = route.plan
@@ -102,37 +105,40 @@ class Epoch:
             raise UsageError(f"show: --step is {step}, want 0 to {count - 1} ({images})")
         return next(islice(self.works(), step, None))
 
-    def sample(self, sample: int) -> Work:
-        """The batch that holds `sample`, cut to it: draws depend on the step, not on the batch's other samples. Raises UsageError."""
+    def sample(self, sample: int) -> tuple[Work, slice]:
+        """The batch that holds `sample`, and its place there. Raises UsageError."""
         count = len(self.plan.source)
         if not 0 <= sample < count:
             raise UsageError(f"replay: --sample is {sample}, want 0 to {count - 1} ({self.run.data} has {count} images)")
         for work in self.works():
             found = np.flatnonzero(work.samples == sample)
             if len(found):
-                return cut(work, slice(int(found[0]), int(found[0]) + 1))
+                return work, slice(int(found[0]), int(found[0]) + 1)
         raise AssertionError  # a shuffle is a permutation
 
-    def show(self, work: Work) -> list[Shown]:
-        """The samples of `work` as its batch has them. Raises SampleError."""
-        images, _ = next(iter(self.loader._make_engine(self.loader._route).epoch(iter([work]))))
-        batches = images if self.plan.views else [images]
+    def show(self, work: Work, places: slice = EVERY) -> list[Shown]:
+        """The samples at `places` of the batch `work`. Raises SampleError."""
+        how, few = mixed(self.plan, work), cut(work, places)
+        # Draws depend on the step, not on the batch's other samples; but these may be partners.
+        images, _ = next(iter(self.loader._make_engine(self.loader._route).epoch(iter([few if how is None else work]))))
+        batches = images if self.plan.views else [images if how is None else images[places]]
         pixels = [denormalised(batch, plan) for batch, plan in zip(batches, self.plan.pictures, strict=True)]
         small, sizes = [], []
-        for sample in work.samples:
+        for sample in few.samples:
             image = self.original(int(sample))
             sizes.append(pil.size(image))
             image.thumbnail((ORIGINAL, ORIGINAL))
             small.append(image)
-        drawn = [plan.records(work, np.array(sizes, np.int32)) for plan in self.plan.pictures]
+        drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in self.plan.pictures]
+        mixing = [()] * len(few) if how is None else [log.mixing(self.plan, how, work, n) for n in range(len(work))[places]]
         out = []
-        for place in range(len(work)):
+        for place in range(len(few)):
             views = []
             for plan, batch, records in zip(self.plan.pictures, pixels, drawn, strict=True):
                 mine = [record[place] for record in records]
                 _outline(small[place], sizes[place], plan, mine)
-                views.append(View(plan, picture(batch[place]), log.lines(plan.steps, mine)))
-            out.append(self._one(int(work.samples[place]), sizes[place], small[place], views))
+                views.append(View(plan, picture(batch[place]), log.lines(plan.steps, mine) + mixing[place]))
+            out.append(self._one(int(few.samples[place]), sizes[place], small[place], views))
         return out
 
     def _one(self, sample: int, size: tuple[int, int], small: Image.Image, views: list[View]) -> Shown:

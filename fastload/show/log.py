@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fastload.plan import Step
-from fastload.spec import Stage
+from fastload.plan import Plan, Step
+from fastload.spec import Stage, Work
 from fastload.transforms import ColOut, RandomErasing, RandomPerspective, RandomResizedCrop, Resize
 from fastload.transforms.base import filter_name
 from fastload.transforms.geometry import RandomHorizontalFlip, RandomVerticalFlip
+from fastload.transforms.mixing import Mixed
 from fastload.transforms.programs import CODES
 from fastload.transforms.warp import IDENTITY, Warp
 
@@ -49,6 +50,22 @@ def lines(steps: tuple[Step, ...], records: list[Any]) -> tuple[Line, ...]:
         if said:
             out.append(Line(step.number, step.op.name, step.stage.name, said, record))
     return tuple(out)
+
+
+def mixing(plan: Plan, how: Mixed, work: Work, place: int) -> tuple[Line, ...]:
+    """What was mixed into the image at `place` of the batch; nothing where only labels are smoothed."""
+    if plan.mix is None or not (plan.mix.draws(len(work))):
+        return ()
+    partner = int(work.samples[how.partner[place]])
+    label = int(plan.source.labels[partner])
+    of = f"sample {partner} ({plan.source.classes[label]}, label {label})"
+    top, left, height, width = (int(v) for v in how.box[place])
+    own, other = (float(v) for v in how.shares[place])
+    if height and width:
+        said = f"{height}x{width} px of {of} at row {top}, column {left}, {other:.1%} of the label"
+    else:
+        said = f"{own:.1%}, and {other:.1%} of {of}" if other else "not mixed"
+    return (Line(len(plan.steps) + 1, plan.mix.name, "MIX", said, [*how.rows()[place, :5].tolist(), own, other]),)
 
 
 def words(step: Step, record: Any) -> str:

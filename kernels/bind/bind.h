@@ -14,6 +14,7 @@
 #include "bind/arrays.h"
 #include "core/files.h"
 #include "core/pool.h"
+#include "cpu/mix.h"
 #include "cpu/resize.h"
 #include "cpu/store.h"
 
@@ -38,6 +39,7 @@ void bind_jpeg(nb::module_& m);
 void bind_timing(nb::module_& m);
 void bind_collector(nb::module_& m);
 void bind_augment(nb::module_& m);
+void bind_mix(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 
@@ -68,6 +70,20 @@ struct KeptLists {
 KeptLists parse_kept(const std::string& where, const std::optional<Input>& rows, const std::optional<Input>& columns,
                      int64_t count, int height, int width);
 
-cpu::Target parse_target(const std::string& name);
+// Boxes int32 [count, K, 4] that are erased, each inside an image of this size, and what they are filled with: [K, 3]
+// of out's type; or None twice.
+struct ErasedLists {
+  std::vector<int32_t> boxes;
+  std::vector<uint8_t> fills;
+  int each = 0;  // K
+};
+
+ErasedLists parse_erased(const std::string& where, const std::optional<Input>& boxes, const std::optional<Input>& fills,
+                         const Output& out, int64_t count, int height, int width);
+
+// Partners int32 [count, 7], rows of body/mix.h: places in the batch, and boxes inside an image of this size.
+std::vector<Partner> parse_partners(const std::string& where, const Input& rows, int64_t count, int height, int width);
+
+Number number_of(const Output& out);  // uint16 are the bits of bfloat16
 
 }  // namespace fl::bind

@@ -113,32 +113,6 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
   }
 }
 
-// boxes: int32 [count, K, 4], each inside an image of height x width px; fills: [K, 3] of the type of `out`.
-void parse_erased(const std::optional<Input>& boxes, const std::optional<Input>& fills, const Output& out,
-                  int64_t count, int height, int width, Plans& plans) {
-  if (boxes.has_value() != fills.has_value())
-    refuse("Job.run", "boxes and fills", boxes.has_value() ? "boxes only" : "fills only", "both or neither");
-  if (!boxes.has_value()) return;
-  const int32_t* values = checked<int32_t>("Job.run: boxes", *boxes, {count, kAny, 4});
-  const auto kinds = static_cast<int64_t>(boxes->shape(1));
-  check("Job.run: fills", Facts(*fills), {kinds, kChannels}, out.dtype());
-  for (int64_t k = 0; k < count * kinds; ++k) {
-    const int32_t* it = values + 4 * k;
-    const bool inside = *std::min_element(it, it + 4) >= 0 && it[2] <= height && it[3] <= width &&
-                        it[0] <= height - it[2] && it[1] <= width - it[3];
-    if (!inside)
-      refuse("Job.run: boxes[" + std::to_string(k / kinds) + "][" + std::to_string(k % kinds) + "]",
-             "top, left, height, width",
-             std::to_string(it[0]) + ", " + std::to_string(it[1]) + ", " + std::to_string(it[2]) + ", " +
-                 std::to_string(it[3]),
-             "a box inside " + std::to_string(height) + "x" + std::to_string(width));
-  }
-  plans.erased = static_cast<int>(kinds);
-  plans.boxes.assign(values, values + count * kinds * 4);
-  const auto* bytes = static_cast<const uint8_t*>(fills->data());
-  plans.fills.assign(bytes, bytes + kinds * kChannels * (out.dtype().bits / 8));
-}
-
 // One name for all, or int32 [count] of Pillow's numbers (Image.Resampling), one for each.
 std::vector<Filter> parse_filters(const std::variant<std::string, Input>& given, int64_t count) {
   if (const auto* name = std::get_if<std::string>(&given)) return {cpu::parse_filter(*name)};
@@ -191,11 +165,12 @@ struct Arguments {
   const std::optional<Input>&programs, &rows, &columns, &boxes, &fills;
   const std::optional<nb::tuple>& noise;
   const nb::object& functions;
+  const std::optional<Input>& partners;
 };
 
 void add(PyJob& self, const Arguments& it) {
   const auto& [crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills,
-               noise, functions] = it;
+               noise, functions, partners] = it;
   Job& job = *self.job;
   const int64_t count = job.size();
   if (height < 1 || width < 1)
@@ -207,8 +182,13 @@ void add(PyJob& self, const Arguments& it) {
   const cpu::Format format =
       channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
                     : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
-  parse_erased(boxes, fills, out, count, kept.height, kept.width, plans);
+  ErasedLists erased = parse_erased("Job.run", boxes, fills, out, count, kept.height, kept.width);
+  plans.boxes = std::move(erased.boxes);
+  plans.fills = std::move(erased.fills);
+  plans.erased = erased.each;
   parse_noise(noise, out, count, plans);
+  if (partners.has_value()) plans.partners = parse_partners("Job.run", *partners, count, kept.height, kept.width);
+  plans.number = number_of(out);
   plans.crops = bind::crops("Job.run: crops", crops, count);
   plans.filters = parse_filters(filter, count);
   plans.order = cpu::parse_order(order);
@@ -228,11 +208,14 @@ void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>
          const std::optional<Input>& table, const Output& out, int height, int width, bool channels_last,
          const std::string& order, const std::optional<Input>& programs, const std::optional<Input>& rows,
          const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-         const std::optional<nb::tuple>& noise, const nb::object& functions, bool hold) {
+         const std::optional<nb::tuple>& noise, const nb::object& functions, const std::optional<Input>& partners,
+         bool hold) {
   self.job->check_idle("Job.run");
+  if (partners.has_value() && (hold || self.job->held()))
+    refuse("Job.run", "partners", "of several pictures", "those of one");
   try {
     add(self, {crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills,
-               noise, functions});
+               noise, functions, partners});
   } catch (...) {
     self.job->forget();
     self.out.clear();
@@ -264,7 +247,7 @@ void bind_job(nb::module_& m) {
            "out"_a.noconvert(), "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13",
            "programs"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
            "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(), "fills"_a.noconvert() = nb::none(),
-           "noise"_a = nb::none(), "functions"_a = nb::none(), "hold"_a = false);
+           "noise"_a = nb::none(), "functions"_a = nb::none(), "partners"_a.noconvert() = nb::none(), "hold"_a = false);
 }
 
 }  // namespace fl::bind

@@ -1,6 +1,7 @@
 // The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain pointer to it.
 #include "core/job.h"
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,10 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::
 }
 
 Job::~Job() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;  // MIX does not begin any more
+  }
   pool_->cancel(*this);
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return left_ == 0; });
@@ -57,22 +62,56 @@ void Job::forget() {
 }
 
 void Job::run() {
-  fetching_ = false;
+  phase_ = Phase::kMake;
   ran_ = true;
+  if (mixes()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored) to_store_.push_back(n);
   begin(static_cast<int64_t>(to_store_.size()));
 }
 
+// Partners are mixed from bytes: a quarter of the memory that float32 would take.
+void Job::hold_back() {
+  Output& output = pictures_.front().output;
+  mixed_ = output;
+  output.format = {nullptr, 1, true};
+  const auto bytes = static_cast<size_t>(size() * output.pixels()) * kChannels;
+  if (unmixed_.bytes().size() != bytes) unmixed_ = pool_->buffers()->lend(bytes);
+  output.out = unmixed_.data();
+}
+
 void Job::run(int64_t task, Worker& worker) noexcept {
-  if (fetching_) return fetch(samples_[task], origin_, *pool_->buffers(), worker);
-  const int64_t n = to_store_[task];
+  switch (phase_) {
+    case Phase::kFetch:
+      return fetch(samples_[task], origin_, *pool_->buffers(), worker);
+    case Phase::kMake:
+      return make(to_store_[task], worker);
+    case Phase::kMix:
+      return mix(task, worker);
+  }
+}
+
+void Job::make(int64_t n, Worker& worker) noexcept {
   try {
     std::vector<Picture> pictures;
     pictures.reserve(pictures_.size());
     for (const Planned& picture : pictures_) pictures.push_back(picture.of(n));
     fl::run(samples_[n], pictures, worker);
+  } catch (const std::bad_alloc&) {
+    samples_[n].status = kFailed;
+    samples_[n].message = "out of memory";
+  }
+}
+
+void Job::mix(int64_t n, Worker& worker) noexcept {
+  try {
+    Stopwatch watch(worker.stats);
+    const Plans& plans = pictures_.front().plans;
+    const cpu::Mixture batch{unmixed_.data(),    mixed_.kept_height, mixed_.kept_width, plans.partners.data(),
+                             plans.boxes.data(), plans.fills.data(), plans.erased,      plans.number};
+    cpu::mix(batch, n, mixed_.format, mixed_.slot(n), worker.pixels, cpu::Target::kBest);
+    watch.lap(Stage::kStore, 0);  // MAKE has counted the sample
   } catch (const std::bad_alloc&) {
     samples_[n].status = kFailed;
     samples_[n].message = "out of memory";
@@ -88,12 +127,13 @@ Picture Job::Planned::of(int64_t n) const {
     kept = {list(plans.rows, output.kept_height), list(plans.columns, output.kept_width), output.kept_width,
             output.width};
   const bool noise = !plans.fillings.empty();
-  const cpu::Erased erased{plans.boxes.data() + n * plans.erased * 4,
-                           plans.fills.data(),
-                           plans.erased,
-                           noise ? plans.fillings.data() : nullptr,
-                           noise ? plans.keys.data() + n * plans.erased : nullptr,
-                           plans.noise.data()};
+  cpu::Erased erased{plans.boxes.data() + n * plans.erased * 4,
+                     plans.fills.data(),
+                     plans.erased,
+                     noise ? plans.fillings.data() : nullptr,
+                     noise ? plans.keys.data() + n * plans.erased : nullptr,
+                     plans.noise.data()};
+  if (!plans.partners.empty()) erased = {};  // MIX erases
   const augment::Program* program = plans.programs.empty() ? nullptr : &plans.programs[n];
   const cpu::Resampling by{plans.filters.size() > 1 ? plans.filters[n] : plans.filters.front(), plans.order};
   return {{plans.crops[n], by, program, kept, erased, output.slot(n)}, output};
@@ -104,7 +144,26 @@ void Job::finished(int64_t tasks, bool cancelled) noexcept {
   const std::lock_guard lock(mutex_);
   left_ -= tasks;
   cancelled_ |= cancelled;
+  if (left_ == 0) go_on();
   if (left_ == 0) done_.notify_all();
+}
+
+bool Job::all_made() const {
+  return std::all_of(samples_.begin(), samples_.end(), [](const Sample& it) { return it.stored; });
+}
+
+// With the lock held, after the last task of a phase: the next one, if there is one.
+void Job::go_on() noexcept {
+  if (phase_ == Phase::kMix) unmixed_ = {};
+  if (phase_ != Phase::kMake || !mixes() || cancelled_ || !all_made()) return;
+  phase_ = Phase::kMix;
+  left_ = size();
+  try {
+    pool_->go_on(*this, left_);
+  } catch (const std::exception&) {  // the pool is closed
+    left_ = 0;
+    cancelled_ = true;
+  }
 }
 
 bool Job::wait(std::chrono::milliseconds slice) {

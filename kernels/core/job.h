@@ -9,6 +9,7 @@
 
 #include "core/pool.h"
 #include "core/sample.h"
+#include "cpu/mix.h"
 
 namespace fl {
 
@@ -26,6 +27,8 @@ struct Plans {
   std::vector<cpu::Filling> fillings;      // [K]; empty: the fills above
   std::vector<uint32_t> keys;              // [samples, K], of noise
   std::vector<uint8_t> noise;              // [tables, 3, 4096] of the output's type
+  std::vector<Partner> partners;           // one each, or none at all: nothing is mixed
+  Number number{};                         // what is stored, where there are partners
 };
 
 class Job final : public Work {
@@ -62,18 +65,30 @@ class Job final : public Work {
 
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
+  // MAKE ends with STORE, or, where samples have partners, with uint8 images; MIX stores them once all are there.
+  enum class Phase { kFetch, kMake, kMix };
+
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
+  void make(int64_t n, Worker& worker) noexcept;
+  void mix(int64_t n, Worker& worker) noexcept;
+  // Whether partners are mixed: of a sample's only picture.
+  bool mixes() const { return !pictures_.empty() && !pictures_.front().plans.partners.empty(); }
+  void hold_back();
+  bool all_made() const;
+  void go_on() noexcept;
   void finished(int64_t tasks, bool cancelled) noexcept override;
 
   const std::shared_ptr<Pool> pool_;
   const Origin origin_;
   std::vector<Sample> samples_;
 
-  bool fetching_ = true;
+  Phase phase_ = Phase::kFetch;
   std::vector<int64_t> to_store_;  // the samples of this run
-  std::vector<Planned> pictures_;  // of each, in this run or the next
+  std::vector<Planned> pictures_;  // of each, in this run or the next; where they are mixed, as MAKE leaves them
   bool ran_ = false;
+  Output mixed_;  // of MIX
+  Buffer unmixed_;
 
   mutable std::mutex mutex_;
   std::condition_variable done_;

@@ -58,12 +58,16 @@ void Pool::check_process() const {
                            std::to_string(getpid()) + "; make a new Pool after fork");
 }
 
-void Pool::submit(Work& work, int64_t tasks) {
+void Pool::submit(Work& work, int64_t tasks) { put({&work, 0, tasks}, false); }
+
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks}, true); }
+
+void Pool::put(const Ticket& ticket, bool first) {
   check_process();
   {
     const std::lock_guard lock(mutex_);
     if (closed_) throw std::runtime_error("Pool: closed");
-    queue_.push_back({&work, 0, tasks});
+    queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
   }
   more_.notify_all();
 }

@@ -36,6 +36,7 @@ class Pool {
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
   void submit(Work& work, int64_t tasks);       // throws std::runtime_error once the pool is closed
+  void go_on(Work& work, int64_t tasks);        // the same, before all others: the work has waited its turn already
   void cancel(Work& work);                      // what has not begun is never run
   bool help();                                  // threads=0: run the oldest task; false: there is none
   void background(std::function<void()> call);  // in order, in one thread of its own
@@ -61,6 +62,7 @@ class Pool {
   };
 
   explicit Pool(int threads);
+  void put(const Ticket& ticket, bool first);
   bool claim(Claim& claim);  // with mutex_ held
   void loop(Worker& worker);
   void loop_background();

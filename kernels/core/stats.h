@@ -32,11 +32,11 @@ class Stopwatch {
  public:
   explicit Stopwatch(StageStats& stats) : stats_(stats) {}
 
-  // The time since the last lap belongs to `stage`.
-  void lap(Stage stage) {
+  // The time since the last lap belongs to `stage`, and so do `samples` more.
+  void lap(Stage stage, int samples = 1) {
     const int64_t wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);
     StageStats::Row& row = stats_.rows[static_cast<int>(stage)];
-    row.samples.fetch_add(1, std::memory_order_relaxed);
+    row.samples.fetch_add(samples, std::memory_order_relaxed);
     row.wall_ns.fetch_add(wall - wall_, std::memory_order_relaxed);
     row.cpu_ns.fetch_add(cpu - cpu_, std::memory_order_relaxed);
     wall_ = wall;

@@ -11,6 +11,10 @@ void store(const StoreArgs&, uintptr_t) {
   throw std::runtime_error("store_cuda: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON");
 }
 
+void mix(const MixArgs&, uintptr_t) {
+  throw std::runtime_error("mix_cuda: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON");
+}
+
 std::string version() { return "none"; }
 
 }  // namespace fl::cuda

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "body/number.h"
+
 namespace fl::cuda {
 
 struct StoreArgs {
@@ -14,10 +16,19 @@ struct StoreArgs {
   bool channels_last;
 };
 
+// Mixing on the device: partners is a device pointer to `count` rows of body/mix.h's Partner, whose places and boxes
+// were checked; what `number` is, item_size does not say of 16 bits.
+struct MixArgs {
+  StoreArgs store;
+  uintptr_t partners;
+  Number number;
+};
+
 extern const bool built;
 
 // Neither allocates nor synchronises. Throws std::runtime_error with CUDA's own name and file:line.
 void store(const StoreArgs& args, uintptr_t stream);
+void mix(const MixArgs& args, uintptr_t stream);
 
 std::string version();  // "13.0", or "none"
 

@@ -33,10 +33,15 @@ def run() -> Callable[..., Result]:
     return lambda *arguments: CliRunner().invoke(app, list(arguments))
 
 
-def unnormalised(folder: str, recipe: str, epoch: int, seed: int, batch_size: int) -> list[list[np.ndarray]]:
+def unmixed(recipe: str) -> recipes.Recipe:
+    found = recipes.load(recipe)
+    return replace(found, training=replace(found.training, mixup=None))
+
+
+def unnormalised(folder: str, recipe: recipes.Recipe, epoch: int, seed: int, batch_size: int) -> list[list[np.ndarray]]:
     """The epoch's batches as pixels [H, W, 3] of each image, from a loader that does not normalise."""
-    ops = [op for op in recipes.load(recipe).ops() if not isinstance(op, NUMBERS)]
-    loader = fastload.DataLoader(fastload.open(folder, ops), batch_size, shuffle=True, seed=seed)
+    ops = [op for op in recipe.ops() if not isinstance(op, NUMBERS)]
+    loader = fastload.DataLoader(fastload.open(folder, ops), batch_size, shuffle=True, seed=seed, mix=recipe.mix())
     loader.set_epoch(epoch)
     return [list(images.permute(0, 2, 3, 1).numpy()) for images, _ in loader]
 
@@ -44,8 +49,8 @@ def unnormalised(folder: str, recipe: str, epoch: int, seed: int, batch_size: in
 @pytest.mark.parametrize("backend", ["native", "torch"])
 @pytest.mark.parametrize(("recipe", "epoch", "seed"), [("hot", 0, 0), ("hot", 3, 7), ("mild", 1, 2**64 - 1)])
 def test_a_batch_is_the_loaders_own_pixel_by_pixel(folder, recipe, epoch, seed, backend):
-    wanted = unnormalised(folder, recipe, epoch, seed, 9)
-    made = Epoch(Run(folder, recipes.load(recipe), seed, epoch, 9, backend))
+    wanted = unnormalised(folder, unmixed(recipe), epoch, seed, 9)
+    made = Epoch(Run(folder, unmixed(recipe), seed, epoch, 9, backend))
     assert made.backend == backend
     for step in (4, 0, 2):  # in any order; the last has 4 images
         shown = made.show(made.step(step))
@@ -69,7 +74,7 @@ def test_samples_are_named_as_the_loader_orders_them(folder):
 def test_originals_are_small_and_show_the_box(encode, tmp_path):
     (tmp_path / "data" / "a").mkdir(parents=True)
     (tmp_path / "data" / "a" / "grey.png").write_bytes(encode(np.full((300, 400, 3), 128, np.uint8), "PNG"))
-    made = Epoch(Run(str(tmp_path / "data"), recipes.load("hot")))
+    made = Epoch(Run(str(tmp_path / "data"), unmixed("hot")))
     (shown,) = made.show(made.step(0))
     assert (shown.size, shown.original.size) == ((300, 400), (176, 132))  # Pillow's sizes are width, height
     top, left, height, width = shown.log[0].record * 0.44  # 176 / 400
@@ -80,14 +85,14 @@ def test_originals_are_small_and_show_the_box(encode, tmp_path):
 
 @pytest.mark.parametrize("recipe", ["baseline", "mild", "medium", "hot"])
 def test_a_replay_ends_in_what_the_loader_gives(folder, recipe):
-    batches = unnormalised(folder, recipe, 1, 3, 9)
-    made = Epoch(Run(folder, recipes.load(recipe), seed=3, epoch=1, batch_size=9))
+    batches = unnormalised(folder, unmixed(recipe), 1, 3, 9)
+    made = Epoch(Run(folder, unmixed(recipe), seed=3, epoch=1, batch_size=9))
     for step in (0, 4):
         for number, sample in enumerate(made.step(step).samples.tolist()):
-            work = made.sample(sample)
-            assert (work.step, work.samples.tolist()) == (step, [sample])
-            (shown,) = made.show(work)
-            records = [record[0] for record in made.records(work, [shown.size])]
+            work, place = made.sample(sample)
+            assert (work.step, work.samples[place].tolist()) == (step, [sample])
+            (shown,) = made.show(work, place)
+            records = [record[0] for record in made.records(cut(work, place), [shown.size])]
             *_, (_, _, last) = stages(made.plan, made.original(sample), records)
             np.testing.assert_array_equal(np.asarray(shown.image), batches[step][number])
             np.testing.assert_array_equal(np.asarray(last), batches[step][number])
@@ -95,17 +100,37 @@ def test_a_replay_ends_in_what_the_loader_gives(folder, recipe):
 
 def test_part_of_a_batch_has_the_batchs_draws(folder):
     made = Epoch(Run(folder, recipes.load("hot")))
-    whole, few = made.show(made.step(1)), made.show(cut(made.step(1), slice(0, 3)))
-    assert [str(line) for one in few for line in one.log] == [str(line) for one in whole[:3] for line in one.log]
+    whole, few = made.show(made.step(1)), made.show(made.step(1), slice(2, 5))
+    assert [str(line) for one in few for line in one.log] == [str(line) for one in whole[2:5] for line in one.log]
+    for one, same in zip(few, whole[2:5], strict=True):
+        np.testing.assert_array_equal(np.asarray(one.image), np.asarray(same.image))
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_a_mixed_batch_is_shown_with_partners_and_shares(folder, backend):
+    made = Epoch(Run(folder, recipes.load("hot"), seed=2, batch_size=9, backend=backend))
+    work = made.step(1)
+    shown, plain = made.show(work), Epoch(Run(folder, unmixed("hot"), seed=2, batch_size=9)).show(work)
+    source = made.plan.source
+    for one, line in [(one, one.log[-1]) for one in shown]:
+        partner, _, _, _, _, own, other = line.record
+        sample = int(work.samples[partner])
+        class_name = source.classes[source.labels[sample]]
+        of = f"sample {sample} ({class_name}, label {source.labels[sample]})"
+        assert str(line) == f"MixUp: {own:.1%}, and {other:.1%} of {of}"
+        both = np.asarray(plain[shown.index(one)].image) * own + np.asarray(plain[partner].image) * other
+        assert np.abs(np.asarray(one.image) - both).max() <= 0.5 + 1e-3  # the nearest value
+    assert line.as_dict()["stage"] == "MIX"
 
 
 def test_mixing_programs_are_replayed_from_their_start(folder):
     """AugMix's rows look back to the image before the program."""
     ops = (T.RandomResizedCrop((24, 31)), T.RandomApply([T.AugMix(), T.ColorJitter(0.4, hue=0.2)], p=1.0), T.ToImage())
-    made = Epoch(Run(folder, replace(recipes.load("hot"), train=ops), batch_size=3))
+    made = Epoch(Run(folder, replace(unmixed("hot"), train=ops), batch_size=3))
     for sample in range(3):
-        (shown,) = made.show(work := made.sample(sample))
-        records = [record[0] for record in made.records(work, [shown.size])]
+        work, place = made.sample(sample)
+        (shown,) = made.show(work, place)
+        records = [record[0] for record in made.records(cut(work, place), [shown.size])]
         *_, (_, _, last) = stages(made.plan, made.original(sample), records)
         np.testing.assert_array_equal(np.asarray(last), np.asarray(shown.image))
 
@@ -116,7 +141,9 @@ def test_show_writes_a_picture_of_every_image(run, folder, tmp_path):
     assert done.stdout == f"{tmp_path}/sheet.png: the 8 images of batch 2, epoch 2, by the native backend\n"
     facts = json.loads((tmp_path / "facts").read_text())
     assert (facts["epoch"], facts["step"], facts["batch_size"], facts["images"], len(facts["samples"])) == (2, 2, 16, 8, 8)
-    assert [line["op"] for line in facts["samples"][0]["log"]] == ["RandomResizedCrop", "RandomHorizontalFlip", "RandAugment", "ColOut"]
+    assert [line["op"] for line in facts["samples"][0]["log"]] == [
+        "RandomResizedCrop", "RandomHorizontalFlip", "RandAugment", "ColOut", "MixUp",
+    ]  # fmt: skip
     made = Epoch(Run(folder, recipes.load("hot"), epoch=2))
     with Image.open(tmp_path / "sheet.png") as drawn:
         pixels = np.asarray(drawn.convert("RGB"))

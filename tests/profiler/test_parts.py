@@ -182,3 +182,17 @@ def test_a_real_training_step_changes_the_weights():
     step(step.to_device([torch.from_numpy(np.ones((2, 3, 32, 32), np.float32)), torch.tensor([1, 2])]))
     assert not torch.equal(before, step.model.fc.weight)
     assert step.settle() > 0
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "binary_cross_entropy"])
+def test_the_real_step_takes_soft_labels(loss):
+    pytest.importorskip("torchvision")
+    step = steps.ResNetStep(classes=10, device="cpu", loss=loss)
+    outputs, soft = torch.randn(4, 10), torch.softmax(torch.randn(4, 10), 1)
+    if loss == "cross_entropy":
+        want = -(soft * torch.log_softmax(outputs, 1)).sum() / 4
+    else:
+        want = -(soft * torch.log(torch.sigmoid(outputs)) + (1 - soft) * torch.log(torch.sigmoid(-outputs))).sum() / 4
+    torch.testing.assert_close(step.loss(outputs, soft), want)
+    hard = torch.tensor([3, 0, 9, 9])
+    torch.testing.assert_close(step.loss(outputs, hard), step.loss(outputs, torch.nn.functional.one_hot(hard, 10).float()))

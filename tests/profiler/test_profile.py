@@ -38,7 +38,7 @@ def test_the_torch_backends_stages_are_replayed(run, photos):
     assert found["setting"]["backend"] == "torch"
     assert [stage["name"] for stage in found["stages"]] == ["read", "decode", "draw", "crop", "augment", "store"]
     assert found["step"]["note"].startswith("ESTIMATE for one H200")
-    assert found["not_included"][0] == "MixUp (alpha 0.25)"
+    assert not any("MixUp" in part for part in found["not_included"])
     assert [at["size_px"] for at in found["sizes"]] == [99, 124, 144, 167]
     assert sum(at["epochs_share"] for at in found["sizes"]) == pytest.approx(1)
     assert [len(at["loader_img_per_s"]) for at in found["sizes"]] == [3] * 4

@@ -1,0 +1,68 @@
+// The specification of STORE with a partner (MixUp, CutMix): every value is the image's, the partner's, or both
+// weighed. "Finished" values are mixed: those that STORE without a partner would have written, erased boxes too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "body/number.h"
+#include "core/host_device.h"
+
+namespace fl {
+
+// One row of the partners array.
+struct Partner {
+  int32_t place;                     // of the partner in the batch
+  int32_t top, left, height, width;  // px: inside this box the values are the partner's
+  float own, other;                  // weights outside the box; other == 0: the image's own values
+
+  FL_HD bool covers(int64_t y, int64_t x) const {
+    return y >= top && y < top + height && x >= left && x < left + width;
+  }
+};
+static_assert(sizeof(Partner) == 7 * sizeof(int32_t));
+
+template <class Type>  // of number.h
+struct Mix {
+  using Bits = typename Type::Bits;
+
+  struct Image {
+    const uint8_t* pixels;           // [height, width, 3], contiguous
+    const int32_t* boxes = nullptr;  // [count, 4]: top, left, height, width; px: erased, in order
+    int count = 0;
+  };
+
+  Image own, other;
+  const Bits* table;      // [3, 256]; null: the value itself
+  const Bits* fills;      // [count, 3]: what erased boxes hold
+  Bits* out;              // [3, height, width] or, channels_last, [height, width, 3]
+  int64_t pixels, width;  // height * width; px
+  bool channels_last;
+  Partner how;
+
+  FL_HD Bits finished(const Image& image, int64_t pixel, int channel) const {
+    const int64_t y = pixel / width, x = pixel % width;
+    for (int k = image.count; k-- > 0;) {
+      const int32_t* box = image.boxes + 4 * k;
+      if (y >= box[0] && y < box[0] + box[2] && x >= box[1] && x < box[1] + box[3]) return fills[3 * k + channel];
+    }
+    const uint8_t value = image.pixels[pixel * 3 + channel];
+    return table ? table[channel * 256 + value] : static_cast<Bits>(value);
+  }
+
+  // Each product and the sum are rounded to float32, and the sum once more to the type.
+  FL_HD Bits value(int64_t pixel, int channel) const {
+    if (how.covers(pixel / width, pixel % width)) return finished(other, pixel, channel);
+    if (how.other == 0) return finished(own, pixel, channel);
+    const float a = Type::load(finished(own, pixel, channel)) * how.own;
+    const float b = Type::load(finished(other, pixel, channel)) * how.other;
+    return Type::round(a + b);
+  }
+
+  FL_HD void operator()(int64_t pixel) const {
+    for (int channel = 0; channel < 3; ++channel)
+      out[channels_last ? pixel * 3 + channel : channel * pixels + pixel] = value(pixel, channel);
+  }
+};
+
+}  // namespace fl
