@@ -92,7 +92,7 @@ def test_all_problems_come_at_once():
         ),
         (
             (RandomResizedCrop(8, interpolation="area"),),
-            "op 1 (RandomResizedCrop): interpolation is 'area', want one of nearest, box, bilinear, hamming, bicubic, lanczos",
+            "op 1 (RandomResizedCrop): interpolation is 'area', want one of nearest, box, bilinear, hamming, bicubic, lanczos, random",
         ),
         ((Resize(8, max_size=8), CenterCrop(4)), "op 1 (Resize): max_size is 8, want more than size (8), and size to be one number"),
         ((RandomResizedCrop(8), ColOut(1.0, 0.1)), "op 2 (ColOut): nothing of 8x8 would be left (p_row 1.0, p_col 0.1); lower them"),
