@@ -1,5 +1,6 @@
 """What `fastload.open` gives: a map-style data set over a source, usable anywhere; fastload.DataLoader runs it natively."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,8 +72,8 @@ class Samples(Sequence[tuple[str, int]]):
 
 
 def place(index: Any, length: int) -> int:
-    """A user's index as 0..length-1, negative ones from the end. Raises IndexError."""
-    sample = int(index)
+    """A user's index as 0..length-1, negative ones from the end. Raises IndexError, and TypeError for what is no integer."""
+    sample = operator.index(index)
     if not -length <= sample < length:
         raise IndexError(f"data set: index {sample} is outside (want -{length} to {length - 1}); check the sampler")
     return sample % length

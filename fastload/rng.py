@@ -18,6 +18,7 @@ Words: TypeAlias = NDArray[np.uint64]
 BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
+SEEDS_OP = BATCH_DRAWS - 3  # seeds of other libraries' generators
 ROUNDS = 6  # Feistel rounds of `permute`
 
 
