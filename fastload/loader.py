@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
 from fastload.spec import Longs, Work
 
+T_co = TypeVar("T_co", covariant=True)
+
 
 @dataclass(frozen=True)
 class _Route:
@@ -30,7 +32,7 @@ class _Route:
     fingerprint: tuple[Any, ...]
 
 
-class DataLoader(torch.utils.data.DataLoader[Any]):
+class DataLoader(torch.utils.data.DataLoader[T_co]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
     backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
@@ -61,7 +63,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: torch.utils.data.Dataset[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
@@ -268,13 +270,15 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         for step, indices in enumerate(self._index_sampler if sampler is None else sampler):
             try:
                 samples: Longs = np.array([place(index, length) for index in indices], np.int64)
+                if not len(samples):
+                    raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")
             except (IndexError, TypeError) as error:
                 yield error
                 continue
             yield Work(samples, samplers.occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
 
 
-def accelerate(loader: torch.utils.data.DataLoader[Any], **options: Any) -> DataLoader:
+def accelerate(loader: torch.utils.data.DataLoader[Any], **options: Any) -> DataLoader[Any]:
     """A DataLoader with the same data set, samplers and arguments as `loader`, none copied; `options` are DataLoader's own keywords,
     and win. Raises UsageError for a loader of a class that loads in its own way."""
     return DataLoader(**{**arguments.of(loader), **options})

@@ -74,7 +74,7 @@ def _batch(job: Job, backend: str) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _loader(job: Job, pipeline: Pipeline, backend: str) -> DataLoader:
+def _loader(job: Job, pipeline: Pipeline, backend: str) -> DataLoader[Any]:
     dataset = Dataset(pipeline)
     device = job.device if job.device == "cuda" else None
     return DataLoader(
