@@ -13,7 +13,7 @@ from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 from fastload import samplers
-from fastload.dataset import place
+from fastload.dataset import place_all
 from fastload.errors import SampleError
 from fastload.meter import batch_size
 from fastload.seeding import Order, Seeded
@@ -121,7 +121,7 @@ class _Keys:
         """The indices with their keys; what is no index of the data set is left to it, which raises what it always does."""
         try:
             indices = list(index) if batch else [index]
-            numbers = np.array([place(one, self.length) for one in indices], np.int64)
+            numbers = place_all(indices, self.length)
         except (IndexError, TypeError):
             return index
         seed = base_seed if self.seed is None else self.seed

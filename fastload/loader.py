@@ -10,14 +10,14 @@ import torch.utils.data
 from torch.utils.data import BatchSampler
 
 from fastload import arguments, backends, iterators, lowering, progressive, samplers
-from fastload.dataset import Dataset, place
+from fastload.dataset import Dataset, place_all
 from fastload.engine import NativeEngine, Order, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
 from fastload.meter import Meter
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
-from fastload.spec import Longs, Work
+from fastload.spec import Work
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -94,7 +94,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if num_workers == "auto":
             given["num_workers"] = arguments.auto_workers()
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
-            given |= {"sampler": ShuffleSampler(dataset, seed), "shuffle": None}
+            given |= {"sampler": ShuffleSampler(dataset, seed), "shuffle": None}  # type: ignore[arg-type]  # it has a length
         super().__init__(**arguments.torchs(given))
         self._set_up({name: given[name] for name in arguments.OWN})
 
@@ -267,11 +267,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
         plain = type(self.batch_sampler) is BatchSampler and samplers.unique(self.sampler, length)
         seen = None if plain else np.zeros(length, np.int64)
-        for step, indices in enumerate(self._index_sampler if sampler is None else sampler):
+        batches = samplers.order(self.batch_sampler) or (self._index_sampler if sampler is None else sampler)
+        for step, indices in enumerate(batches):
             try:
-                samples: Longs = np.array([place(index, length) for index in indices], np.int64)
-                if not len(samples):
-                    raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")
+                samples = place_all(indices, length)
             except (IndexError, TypeError) as error:
                 yield error
                 continue

@@ -1,12 +1,13 @@
 """Orders of an epoch that need no table, and what a loader must know about any order."""
 
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
 import numpy as np
+import torch
 import torch.distributed
 import torch.utils.data
-from torch.utils.data import RandomSampler, SequentialSampler
+from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
 
 from fastload import rng
@@ -55,10 +56,15 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return self._order(self.epoch)
 
     def _order(self, epoch: int) -> Iterator[int]:
+        for chunk in self.chunks(epoch, CHUNK):
+            yield from chunk.tolist()
+
+    def chunks(self, epoch: int, size: int) -> Iterator[Longs]:
+        """The epoch's order in arrays of `size`; the last may be shorter."""
         count = len(self)
-        for start in range(0, count, CHUNK):
-            positions = self.rank + self.num_replicas * np.arange(start, min(start + CHUNK, count))
-            yield from rng.permute(positions % self.length, self.length, self.seed, epoch).tolist()
+        for start in range(0, count, size):
+            positions = self.rank + self.num_replicas * np.arange(start, min(start + size, count))
+            yield rng.permute(positions % self.length, self.length, self.seed, epoch)
 
     def _problems(self) -> list[str]:
         checks = (
@@ -68,6 +74,49 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
             (0 <= self.rank < max(1, self.num_replicas), f"rank is {self.rank}, want 0 to {max(1, self.num_replicas) - 1}"),
         )
         return [text for good, text in checks if not good]
+
+
+def order(batches: Any) -> Iterator[Longs] | None:
+    """The epoch of a BatchSampler over a sampler of a known class as arrays int64 [N], or None.
+
+    The same indices, and the same draws at the same moments, as PyTorch's classes make; but a list of 1.28 million Python numbers
+    takes 60 ms and 40 MB, and an array takes neither.
+    """
+    if type(batches) is not BatchSampler:
+        return None
+    sampler, size, drop_last = batches.sampler, batches.batch_size, batches.drop_last
+    if type(sampler) is SequentialSampler:
+        return _cut(lambda: np.arange(len(sampler.data_source)), size, drop_last)
+    if type(sampler) is RandomSampler and not sampler.replacement and sampler.num_samples == len(sampler.data_source):
+        return _shuffled(sampler, size, drop_last)
+    return None
+
+
+def _cut(make: Callable[[], Longs], size: int, drop_last: bool, at_end: Callable[[], Any] = lambda: None) -> Iterator[Longs]:
+    """Batches of an order that is made when the first one is asked for; at_end: called when the sampler would be asked for more."""
+    whole = make()
+    full = len(whole) // size * size
+    for start in range(0, full, size):
+        yield whole[start : start + size]
+    at_end()
+    if full < len(whole) and not drop_last:
+        yield whole[full:]
+
+
+def _shuffled(sampler: RandomSampler, size: int, drop_last: bool) -> Iterator[Longs]:
+    count, generator = sampler.num_samples, sampler.generator
+
+    def permutation() -> Longs:
+        source = generator
+        if source is None:
+            source = torch.Generator().manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
+        return torch.randperm(count, generator=source).numpy()
+
+    def leftover() -> None:
+        if generator is not None:  # RandomSampler draws another permutation when it ends, and takes nothing of it
+            torch.randperm(count, generator=generator)
+
+    return _cut(permutation, size, drop_last, leftover)
 
 
 def unique(sampler: Any, length: int) -> bool:

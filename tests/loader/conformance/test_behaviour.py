@@ -5,7 +5,9 @@ import functools
 import os
 import pickle
 import random
+import sys
 import time
+import types
 
 import numpy as np
 import pytest
@@ -262,3 +264,59 @@ def test_random_transforms_move_the_programs_generators_or_not(kind, folder):
     assert torch.equal(before, torch.get_rng_state()) == (kind.name == "native")
     if kind.name == "native":
         assert kind.differs("random numbers")
+
+
+@pytest.mark.parametrize("workers", [0, 1, "auto"])
+def test_num_workers(kind, folder, workers, monkeypatch):
+    monkeypatch.setattr("fastload.machine.usable_cores", lambda: 1)
+    if kind.name == "torch" and workers == "auto":
+        with pytest.raises(TypeError):
+            kind.make(folder, num_workers=workers)
+        return
+    loader = kind.make(folder, 8, num_workers=workers)
+    assert loader.num_workers == (1 if workers == "auto" else workers)
+    assert workers != "auto" or kind.differs("auto")
+    assert len(list(loader)) == 5
+
+
+class Watched:
+    """A sampler that knows how often it was asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __iter__(self):
+        for index in range(40):
+            self.asked += 1
+            yield index
+
+    def __len__(self):
+        return 40
+
+
+@pytest.mark.parametrize(("workers", "factor", "ahead"), [(0, None, 0), (1, None, 2), (1, 5, 5), (1, 12, 12)])
+def test_how_far_the_sampler_is_read_ahead(kind, folder, workers, factor, ahead):
+    sampler = Watched()
+    iterator = iter(kind.make(folder, 1, sampler=sampler, num_workers=workers, prefetch_factor=factor))
+    most = 8 if kind.name == "native" and kind.differs("look-ahead") else 99
+    assert sampler.asked == min(ahead, most)
+    next(iterator)
+    assert sampler.asked == min(ahead, most) + 1
+
+
+def seed_nothing(worker):
+    raise AssertionError("called")
+
+
+def test_an_init_that_only_seeds_is_not_called(kind, folder, monkeypatch):
+    monkeypatch.setattr("fastload.arguments.SEEDING", ((__name__, "seed_nothing"),))
+    monkeypatch.setitem(sys.modules, __name__, types.SimpleNamespace(seed_nothing=seed_nothing))
+    loader = kind.make(folder, 8, num_workers=1, worker_init_fn=functools.partial(seed_nothing))
+    if kind.name == "native":
+        assert kind.differs("worker_init_fn")
+        assert len(list(loader)) == 5
+        line = f"  worker_init_fn {__name__}.seed_nothing only seeds worker processes, and there are none"
+        assert line in loader.explain().splitlines()
+        return
+    with pytest.raises(AssertionError, match="called"):
+        first(loader)
