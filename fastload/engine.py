@@ -73,6 +73,8 @@ class NativeEngine:
         labels = torch.from_numpy(self.runner.plan.source.labels[started.work.samples])
         if self.upload:
             return self.upload(images, labels)
+        if self.ring.pinned:
+            labels = labels.pin_memory()
         if self.runner.plan.out.dtype == "bfloat16":
             images = images.view(torch.bfloat16)
         return [images.permute(0, 3, 1, 2) if self.runner.host_channels_last else images, labels]

@@ -208,14 +208,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
         if what := self._insists():
             raise BackendError("\n".join(f"loader: {what} cannot run this data set: {reason}" for reason in reasons))
+        if arguments.strict():
+            raise BackendError("\n".join(f"loader: FASTLOAD_STRICT forbids PyTorch's own engine: {reason}" for reason in reasons))
         return _Route(None, None, tuple(reasons), mark)
 
     def _insists(self) -> str:
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
         if self.backend != "auto":
             return f"backend={self.backend!r}"
-        named = "device='cuda'" if self.device == "cuda" else "size_schedule" if self.size_schedule else ""
-        return named or ("FASTLOAD_STRICT" if arguments.strict() else "")
+        return "device='cuda'" if self.device == "cuda" else "size_schedule" if self.size_schedule else ""
 
     def _count_steps(self) -> int:
         """Batches in an epoch, where the size schedule must know; else 0."""

@@ -97,3 +97,11 @@ def test_device_memory_of_a_dropped_batch_waits_for_its_reader(folder):
         found.append([images.clone(), labels.clone()])
         del images, labels
     assert_equal(found, want)
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_pinned_batches(folder, backend):
+    data = fastload.open(folder, [T.RandomResizedCrop((31, 45))])
+    for images, labels in fastload.DataLoader(data, 7, num_workers=1, pin_memory=True, backend=backend):
+        assert images.is_pinned()
+        assert labels.is_pinned()
