@@ -1,7 +1,4 @@
-"""`python -m benchmarks NAME`: loader, decode, augment, gpu, plot, table, ops, pipelines.
-
-Rows go to results/NAME.jsonl, a table or JSON to stdout.
-"""
+"""`python -m benchmarks NAME`. Rows go to results/NAME.jsonl, a table or JSON to stdout; `--help` lists the names."""
 
 import argparse
 import sys
@@ -39,6 +36,12 @@ def parser() -> argparse.ArgumentParser:
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
     augmenting.set_defaults(run=run_augment)
+    dropin = verbs.add_parser(
+        "dropin", parents=[measuring], help="the cost of the drop-in where it speeds nothing up, and of an epoch's start"
+    )
+    add_data(dropin)
+    dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
+    dropin.set_defaults(run=run_dropin)
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
@@ -101,6 +104,14 @@ def run_decode(given: argparse.Namespace) -> None:
 def run_augment(given: argparse.Namespace) -> None:
     with images_of(given) as (folder, name), progress("augment", augment.turns(given.repetitions), "turns") as advance:
         show(augment.run(folder, name, given.repetitions, advance), given)
+
+
+def run_dropin(given: argparse.Namespace) -> None:
+    from benchmarks import dropin  # needs torchvision
+
+    settings = dropin.Settings(given.workers, repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("dropin", dropin.turns(settings), "turns") as advance:
+        show(dropin.run(folder, name, settings, advance), given)
 
 
 def run_gpu(given: argparse.Namespace) -> None:

@@ -271,13 +271,20 @@ class Functions:
 class Job:
     """The samples of one batch on their way through the pool.
 
-    Between `fetch` or `run` and the end of the wait for it, everything but the waits raises RuntimeError; so does all once the
+    Between `fetch` or `run` and the end of the wait for it, everything but the waits and `done` raises RuntimeError; so does all once the
     Pool object is dropped with tasks of this job left (keep the pool).
     """
 
     def __len__(self) -> int: ...
     def wait_fetched(self) -> None:
         """Block, without the GIL, until every sample is read and probed."""
+
+    def wait(self, seconds: float) -> bool:
+        """Block, without the GIL, until nothing is left to do (True), for `seconds` at most (False: something is)."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do. Never blocks."""
 
     @property
     def status(self) -> NDArray[np.uint8]:

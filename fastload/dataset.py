@@ -1,8 +1,10 @@
 """What `fastload.open` gives: a map-style data set over a source, usable anywhere; fastload.DataLoader runs it natively."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 import torch.utils.data
 from PIL import Image
@@ -11,6 +13,7 @@ from fastload.backends import masks
 from fastload.errors import OpError, SampleError
 from fastload.pipeline import Pipeline
 from fastload.sources import raw_pixels, read
+from fastload.spec import Longs
 from fastload.transforms import pil
 
 
@@ -93,8 +96,19 @@ class Samples(Sequence[tuple[str, int]]):
 
 
 def place(index: Any, length: int) -> int:
-    """A user's index as 0..length-1, negative ones from the end. Raises IndexError."""
-    sample = int(index)
+    """A user's index as 0..length-1, negative ones from the end. Raises IndexError, and TypeError for what is no integer."""
+    sample = operator.index(index)
     if not -length <= sample < length:
         raise IndexError(f"data set: index {sample} is outside (want -{length} to {length - 1}); check the sampler")
     return sample % length
+
+
+def place_all(indices: Any, length: int) -> Longs:
+    """A batch of a user's indices as int64 [N] in 0..length-1. Raises IndexError, and TypeError for what are no integers."""
+    whole = isinstance(indices, np.ndarray) and indices.dtype == np.int64 and indices.ndim == 1 and len(indices) > 0
+    if whole and 0 <= indices.min() <= indices.max() < length:
+        return np.ascontiguousarray(indices)
+    placed = np.array([place(index, length) for index in indices], np.int64)
+    if not len(placed):
+        raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")
+    return placed

@@ -6,11 +6,12 @@ Only the consumer's thread touches the user's sampler, as in PyTorch.
 
 import queue
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 import torch.utils.data
@@ -18,7 +19,6 @@ import torch.utils.data
 from fastload import _native
 from fastload.backends import masks, native
 from fastload.backends import torch as reference
-from fastload.errors import SampleError
 from fastload.plan import Plan, targets
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Indexes
@@ -26,7 +26,11 @@ from fastload.sources.seek_views import View
 from fastload.spec import Ints, Work
 
 Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
+Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
+JOIN = 5.0  # s that the end of an epoch waits for its feeder, which may be stuck in a read
+
+T = TypeVar("T")
 
 
 class Started(NamedTuple):
@@ -51,10 +55,10 @@ class NativeEngine:
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
         self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
 
-    def epoch(self, works: Iterator[Work]) -> Iterator[Batch]:
-        """Batches of `works`, in order."""
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Inline | _Threaded":
+        """Batches of `works`, in order. timeout: s that a batch may take, where there are threads; 0: any time."""
         seek = self.seek.epoch()
-        return _Inline(self, works, seek) if self.pool.threads == 0 else _Threaded(self, works, seek)
+        return _Inline(self, works, seek) if self.pool.threads == 0 else _Threaded(self, works, seek, timeout)
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
@@ -74,6 +78,8 @@ class NativeEngine:
         started.runner.finish(started.job, started.work, started.drawn, started.outs)
         self.seek.warn()
         target = started.target()
+        if self.rings[0].pinned and not self.uploads[0]:
+            target = target.pin_memory()
         partners, batches = started.drawn[0].partners, []
         for picture, upload, out in zip(self.runner.pictures, self.uploads, started.outs, strict=True):
             images, given = upload(torch.from_numpy(out), target, partners) if upload else (_images(picture, out), target)
@@ -98,7 +104,9 @@ def _images(picture: native.Picture, out: Any) -> torch.Tensor:
 class _Inline:
     """num_workers=0: everything in the caller's thread, one batch at a time; breakpoints and tracebacks are plain."""
 
-    def __init__(self, engine: NativeEngine, works: Iterator[Work], seek: View) -> None:
+    ready = 0  # batches that are done before they are asked for
+
+    def __init__(self, engine: NativeEngine, works: Iterator[Order], seek: View) -> None:
         self.engine, self.works, self.seek = engine, works, seek
 
     def __iter__(self) -> "_Inline":
@@ -106,17 +114,26 @@ class _Inline:
 
     def __next__(self) -> Batch:
         work = next(self.works)
+        if isinstance(work, Exception):
+            try:
+                raise work
+            finally:
+                del work  # its traceback holds this frame
         engine = self.engine
         return engine.finish(engine.start(engine.runner.begin(engine.pool, work, self.seek), work))
+
+    def close(self) -> None:
+        """Nothing is under way between two batches."""
 
 
 class _Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
 
-    def __init__(self, engine: NativeEngine, works: Iterator[Work], seek: View) -> None:
-        self.engine, self.works = engine, works
-        self.orders: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self.started: queue.SimpleQueue[Started | BaseException] = queue.SimpleQueue()
+    def __init__(self, engine: NativeEngine, works: Iterator[Order], seek: View, timeout: float) -> None:
+        self.engine, self.works, self.timeout = engine, works, timeout
+        self.orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+        self.started: queue.SimpleQueue[Started | Exception] = queue.SimpleQueue()
+        self.next: deque[Started | Exception] = deque()  # taken from `started`, to be seen
         self.pending = 0
         stopped = threading.Event()
         arguments = (engine, seek, self.orders, self.started, stopped)
@@ -130,25 +147,49 @@ class _Threaded:
     def __iter__(self) -> "_Threaded":
         return self
 
+    @property
+    def ready(self) -> int:
+        """Batches that are done, so that asking for them waits for nothing."""
+        while not self.started.empty():
+            self.next.append(self.started.get())
+        return sum(isinstance(item, Exception) or item.job.done for item in self.next)
+
     def __next__(self) -> Batch:
         if not self.close.alive or not self.pending:
             self.close()
             raise StopIteration
-        started = self.started.get()
+        item = self._wait()
+        self.next.popleft()
         self.pending -= 1
+        self._order()
+        if isinstance(item, Exception):
+            try:
+                raise item
+            finally:
+                del item  # its traceback holds this frame
+        return self.engine.finish(item)
+
+    def _wait(self) -> Started | Exception:
+        """The next batch, whose pixels are there; it stays in `next`. Raises RuntimeError if that takes too long."""
+        deadline = time.monotonic() + self.timeout
         try:
-            if isinstance(started, BaseException):
-                raise started
-            self._order()
-            return self.engine.finish(started)
-        except BaseException:
-            self.close()  # as in torch, an error ends the epoch
-            raise
+            if not self.next:
+                self.next.append(self.started.get(timeout=self.timeout or None))
+        except queue.Empty:
+            raise self._late() from None
+        item = self.next[0]
+        if self.timeout and isinstance(item, Started) and not item.job.wait(max(0.0, deadline - time.monotonic())):
+            raise self._late()
+        return item
+
+    def _late(self) -> RuntimeError:
+        return RuntimeError(f"DataLoader timed out after {self.timeout} seconds")  # torch's words
 
     def _order(self) -> None:
         work = next(self.works, None)
         if work is not None:
-            self.engine.runner.advise(self.engine.pool, work)
+            if isinstance(work, Work):
+                self.engine.runner.advise(self.engine.pool, work)
             self.orders.put(work)
             self.pending += 1
 
@@ -156,28 +197,38 @@ class _Threaded:
 def _feed(
     engine: NativeEngine,
     seek: View,
-    orders: "queue.SimpleQueue[Work | None]",
-    started: "queue.SimpleQueue[Started | BaseException]",
+    orders: "queue.SimpleQueue[Order | None]",
+    started: "queue.SimpleQueue[Started | Exception]",
     stopped: threading.Event,
 ) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
-    reading: deque[tuple[_native.Job, Work]] = deque()
+    reading: deque[tuple[_native.Job, Work] | Exception] = deque()
+    for work in iter(orders.get, None):
+        if stopped.is_set():
+            return
+        reading.append(work if isinstance(work, Exception) else _attempt(_begin, engine, work, seek))
+        while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
+            item = reading.popleft()
+            started.put(item if isinstance(item, Exception) else _attempt(engine.start, *item))
+
+
+def _begin(engine: NativeEngine, work: Work, seek: View) -> tuple[_native.Job, Work]:
+    return engine.runner.begin(engine.pool, work, seek), work
+
+
+def _attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
+    """What `step` returns or raises: a batch that fails leaves the others alone."""
     try:
-        for work in iter(orders.get, None):
-            if stopped.is_set():
-                return
-            reading.append((engine.runner.begin(engine.pool, work, seek), work))
-            while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
-                started.put(engine.start(*reading.popleft()))
-    except BaseException as error:  # noqa: BLE001  handed to the consumer, whole
-        started.put(error)
+        return step(*arguments)
+    except Exception as error:  # noqa: BLE001  handed to the consumer, whole
+        return error
 
 
-def _stop(orders: "queue.SimpleQueue[Work | None]", stopped: threading.Event, thread: threading.Thread) -> None:
+def _stop(orders: "queue.SimpleQueue[Order | None]", stopped: threading.Event, thread: threading.Thread) -> None:
     stopped.set()
     orders.put(None)
     if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself
-        thread.join()
+        thread.join(JOIN)
 
 
 class TorchEngine:
@@ -187,21 +238,43 @@ class TorchEngine:
         self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
         self.per_worker = max(1, depth // max(1, workers))
 
-    def epoch(self, works: Iterator[Work]) -> Iterator[Batch]:
-        loader: torch.utils.data.DataLoader[Any] = torch.utils.data.DataLoader(
-            _Works(self.runner),
-            batch_size=None,
-            sampler=_Once(works),
-            num_workers=self.workers,
-            prefetch_factor=self.per_worker if self.workers else None,
-            pin_memory=self.pinned,
-            multiprocessing_context=self.context if self.workers else None,
-            generator=torch.Generator(),  # the inner loader draws nothing from the user's
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
+        """Batches of `works`, in order."""
+        return _Fetched(
+            torch.utils.data.DataLoader(
+                _Works(self.runner),
+                batch_size=None,
+                sampler=_Once(works),
+                num_workers=self.workers,
+                prefetch_factor=self.per_worker if self.workers else None,
+                pin_memory=self.pinned,
+                timeout=timeout,
+                multiprocessing_context=self.context if self.workers else None,
+                generator=torch.Generator(),  # the inner loader draws nothing from the user's
+            )
         )
-        for batch in loader:
-            if isinstance(batch, SampleError):
-                raise batch
-            yield list(batch)
+
+
+class _Fetched:
+    """The batches of PyTorch's engine, errors raised with their own types."""
+
+    ready = 0  # not known
+
+    def __init__(self, loader: "torch.utils.data.DataLoader[Any]") -> None:
+        self.batches: Iterator[Any] = iter(loader)
+
+    def __iter__(self) -> "_Fetched":
+        return self
+
+    def __next__(self) -> Batch:
+        batch = next(self.batches)
+        if isinstance(batch, Exception):
+            raise batch
+        return list(batch)
+
+    def close(self) -> None:
+        """Workers end when the iterator is dropped."""
+        self.batches = iter(())
 
 
 class _Works(torch.utils.data.Dataset[Any]):
@@ -210,18 +283,15 @@ class _Works(torch.utils.data.Dataset[Any]):
     def __init__(self, runner: reference.Runner) -> None:
         self.runner = runner
 
-    def __getitem__(self, work: Work) -> tuple[Any, torch.Tensor] | SampleError:
-        try:
-            return self.runner(work)
-        except SampleError as error:
-            return error
+    def __getitem__(self, work: Order) -> tuple[Any, torch.Tensor] | Exception:
+        return work if isinstance(work, Exception) else _attempt(self.runner, work)
 
 
-class _Once(torch.utils.data.Sampler[Work]):
+class _Once(torch.utils.data.Sampler[Order]):
     """An iterator as a sampler."""
 
-    def __init__(self, works: Iterator[Work]) -> None:
+    def __init__(self, works: Iterator[Order]) -> None:
         self.works = works
 
-    def __iter__(self) -> Iterator[Work]:
+    def __iter__(self) -> Iterator[Order]:
         return self.works

@@ -1,31 +1,30 @@
 """`DataLoader`, the drop-in: PyTorch's class, with the native engine inside for what fastload recognises."""
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 import torch.utils.data
-from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
-from torch.utils.data.distributed import DistributedSampler
+from torch.utils.data import BatchSampler
 
-from fastload import _native, backends, lowering, progressive, rng
+from fastload import arguments, backends, iterators, lowering, progressive, rng, samplers
 from fastload.batches import PixelBatchSampler
-from fastload.dataset import Dataset, place
-from fastload.engine import NativeEngine, TorchEngine
+from fastload.dataset import Dataset, place_all
+from fastload.engine import NativeEngine, Order, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
 from fastload.lowering import loaders
+from fastload.meter import Meter
 from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
 from fastload.spec import Work
+from fastload.transforms import Mix
 from fastload.transforms.mix import as_mix
 
-DEVICES = (None, "cpu", "cuda")
-DECODE_SCALES = ("exact", "fast")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class _Route:
     fingerprint: tuple[Any, ...]
 
 
-class DataLoader(torch.utils.data.DataLoader[Any]):
+class DataLoader(torch.utils.data.DataLoader[T_co]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
     backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
@@ -52,18 +51,43 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     size_schedule: images of another size, batch by batch: ProgressiveResize, progressive.Ramp, a list of sizes per epoch (the last
              stays) or a function of the epoch; px. Epochs count from 0, as in set_epoch.
     mix:     transforms.MixUp, CutMix, LabelSmoothing or RandomChoice of them; labels become float32 [N, classes].
+    seed_samples: True seeds Python, NumPy and torch before each sample of a data set that PyTorch's own engine runs, so that its
+             augmentation does not depend on the worker count.
 
-    Natively num_workers counts threads, and 0 runs in the caller's thread.
-    Raises what torch raises, and PipelineError, BackendError and UsageError.
+    num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0 runs in the caller's thread.
+    FASTLOAD_STRICT=1 in the environment makes an error of what could not run natively.
+    Raises what torch raises, and PipelineError, BackendError and UsageError. docs/differences.md lists what differs from torch.
     """
+
+    backend: str
+    device: str | None
+    seed: int | None
+    seek_index: str
+    decode_scale: str
+    size_schedule: progressive.SizeSchedule | None
+    mix: Mix | None
+    seed_samples: bool
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: torch.utils.data.Dataset[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,
-        *args: Any,
+        batch_sampler: Any = None,
+        num_workers: int | str = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
         backend: str = "auto",
         device: str | None = None,
         seed: int | None = None,
@@ -71,16 +95,22 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         decode_scale: str = "exact",
         size_schedule: Any = None,
         mix: Any = None,
-        **kwargs: Any,
+        seed_samples: bool = False,
     ) -> None:
-        _check(device, seed, seek_index, decode_scale)
+        given = {name: value for name, value in locals().items() if name in arguments.TORCHS or name in arguments.OWN or name == "in_order"}
+        arguments.check(given)
+        if num_workers == "auto":
+            given["num_workers"] = arguments.auto_workers()
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
-            sampler, shuffle = ShuffleSampler(len(dataset), seed), None
-        super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
-        self.backend, self.device, self.seed, self.seek_index = backend, device, seed, seek_index
-        self.decode_scale, self.size_schedule = decode_scale, progressive.schedule(size_schedule)
-        self.mix = as_mix(mix)
-        self._epoch = 0
+            given |= {"sampler": ShuffleSampler(dataset, seed), "shuffle": None}  # type: ignore[arg-type]  # it has a length
+        super().__init__(**arguments.torchs(given))
+        self._set_up({name: given[name] for name in arguments.OWN})
+
+    def _set_up(self, own: dict[str, Any]) -> None:
+        own |= {"size_schedule": progressive.schedule(own["size_schedule"]), "mix": as_mix(own["mix"])}
+        self.__dict__.update(own)
+        self._epoch = self._opened = 0  # of the next and of the last iter()
+        self._meter = Meter()
         self._sizes: set[int] = set()  # found possible
         self._steps = self._count_steps()
         self._engine: NativeEngine | TorchEngine | None = None
@@ -88,16 +118,23 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self.check_worker_number_rationality()
 
     def __iter__(self) -> Any:
-        if lowering.fingerprint(self.dataset) != self._route.fingerprint:
-            self._route, self._engine, self._sizes = self._find_route(), None, set()
-        epoch, self._epoch = self._epoch, self._epoch + 1
-        if self._route.backend is None:
-            return super().__iter__()
-        # Drawn here and once, as torch draws its base seed, so that torch.manual_seed governs a run.
-        seed = rng.draw_seed(self.generator) if self.seed is None else self.seed
+        if self._mark() != self._route.fingerprint:
+            self._route, self._engine, self._sizes, self._iterator = self._find_route(), None, set(), None
+        self._opened, self._epoch = self._epoch, self._epoch + 1
+        return super().__iter__()
+
+    def _get_iterator(self) -> Any:
+        if self._route.backend is not None:
+            return iterators.Native(self)
+        self.check_worker_number_rationality()
+        return iterators.Multi(self) if self.num_workers else iterators.Single(self)
+
+    def _batches(self, sampler: Iterator[Any], base_seed: int) -> Any:
+        """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
         if self._engine is None:
             self._engine = self._make_engine(self._route)
-        return self._engine.epoch(self._works(self._route.plan, seed, epoch))
+        seed = base_seed if self.seed is None else self.seed
+        return self._engine.epoch(self._works(self._route.plan, seed, self._opened, sampler), self.timeout)
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
@@ -118,7 +155,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         route = self._route
         if route.backend is None:
             lines = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
-            return "\n".join(lines + ["  decode_scale 'fast' changes nothing there"] * (self.decode_scale == "fast"))
+            lines += ["  decode_scale 'fast' changes nothing there"] * (self.decode_scale == "fast")
+            return "\n".join(lines + ["  seed_samples: every sample is fetched after seeding Python, NumPy and torch"] * self.seed_samples)
         unit = "threads" if route.backend == "native" else "worker processes"
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
@@ -129,16 +167,15 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None
             lines.append(f"  {collect.describe(self.seek_index, route.plan.source, made)}")
-        return "\n".join([*lines, *(f"  {reason}" for reason in route.reasons)])
+        return "\n".join([*lines, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(self)))])
 
     def stats(self) -> dict[str, Any]:
-        """Per native stage, summed over threads since the loader was made: samples, wall and CPU seconds."""
-        if not isinstance(self._engine, NativeEngine):
-            return {}
-        return {
-            stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
-            for stage, (samples, wall, cpu) in self._engine.pool.stats().items()
-        }
+        """Counted since the loader was made, over all epochs: images and batches handed out, images_per_s (the consumer's own time
+        included), elapsed_s, wait_s (inside next()), queue_depth (batches that were done when one was asked for, mean), bad_samples
+        (errors raised), fallbacks (why not natively) and stages, of native threads: samples, wall_s and cpu_s of each."""
+        pool = self._engine.pool.stats() if isinstance(self._engine, NativeEngine) else {}
+        stages = {stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9} for stage, (samples, wall, cpu) in pool.items()}
+        return {**self._meter.as_dict(), "fallbacks": self._route.reasons, "stages": stages}
 
     def decodes(self) -> dict[str, int]:
         """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the crop), "whole" (from the
@@ -147,10 +184,17 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         return self._engine.pool.ways() if isinstance(self._engine, NativeEngine) else {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_engine": None}  # threads stay here; a copy starts its own
+        return {**self.__dict__, "_engine": None, "_iterator": None, "_meter": Meter()}  # threads stay here; a copy starts its own
+
+    def _mark(self) -> tuple[Any, ...]:
+        """What the route and the engine depend on, and programs change after the loader was made."""
+        held = getattr(self.dataset, "__dict__", {}).get("samples")
+        length = len(held) if isinstance(held, list) else 0
+        own = (self.collate_fn, self.worker_init_fn, self.timeout, self.num_workers, self.prefetch_factor, self.pin_memory)
+        return (*lowering.fingerprint(self.dataset), length, *own)
 
     def _find_route(self) -> _Route:
-        mark = lowering.fingerprint(self.dataset)
+        mark = self._mark()
         pipeline, reasons = lowering.lower(self.dataset)
         ours = type(self.dataset) is Dataset
         reasons = [*reasons, *self._loader_reasons(pipeline)]
@@ -165,12 +209,16 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             if ours or self._insists():
                 raise
             return self._own_engine(str(error).splitlines(), mark)
+        if why_not and arguments.strict():
+            raise BackendError("\n".join(f"loader: FASTLOAD_STRICT forbids the {backend} backend: {reason}" for reason in why_not))
         return _Route(backend, found, tuple(why_not), mark)
 
     def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
         if what := self._insists():
             instead = ["loader: leave mix out, and call it on the batches: images, labels = mix(images, labels)"] * (what == "mix")
             raise BackendError("\n".join([*(f"loader: {what} cannot run this data set: {reason}" for reason in reasons), *instead]))
+        if arguments.strict():
+            raise BackendError("\n".join(f"loader: FASTLOAD_STRICT forbids PyTorch's own engine: {reason}" for reason in reasons))
         return _Route(None, None, tuple(reasons), mark)
 
     def _insists(self) -> str:
@@ -211,10 +259,10 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             reasons.append("batch_size=None: there are no batches to make")
         elif not loaders.stacks(self.collate_fn, pipeline):
             reasons.append(f"collate_fn is {self.collate_fn!r}")
-        if self.worker_init_fn is not None and not loaders.only_seeds(self.worker_init_fn):
+        if self.worker_init_fn is not None and not arguments.only_seeds(self.worker_init_fn):
             reasons.append(f"worker_init_fn is {self.worker_init_fn!r}, and there are no worker processes")
-        if self.timeout:
-            reasons.append(f"timeout is {self.timeout} s")
+        if self.timeout and not self.num_workers:
+            reasons.append(f"timeout is {self.timeout} s, and there are no workers")
         return reasons
 
     def _make_engine(self, route: _Route) -> NativeEngine | TorchEngine:
@@ -226,76 +274,27 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         # Threads share every batch, so a few batches under way keep all of them busy.
         return NativeEngine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
-    def _works(self, plan: Any, seed: int, epoch: int) -> Iterator[Work]:
+    def _works(self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
         length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
-        seen = None if _unique(self.batch_sampler, length) else np.zeros(length, np.int64)
-        for step, indices in enumerate(self._index_sampler):
-            samples = np.array([place(index, length) for index in indices], np.int64)
-            yield Work(samples, _occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
-
-
-def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: str) -> None:
-    if device not in DEVICES:
-        raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("DataLoader: device='cuda', but torch sees no GPU; leave device out")
-    if device == "cuda" and not _native.cuda_built:
-        raise UsageError(
-            "DataLoader: device='cuda', but fastload was built without CUDA kernels; build it where nvcc is, or leave device out"
-        )
-    if seed is not None and not 0 <= seed < 1 << 64:
-        raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
-    if decode_scale not in DECODE_SCALES:
-        raise UsageError(f"DataLoader: decode_scale is {decode_scale!r}, want 'exact' or 'fast'")
-    if seek_index not in collect.MODES:
-        raise UsageError(f"DataLoader: seek_index is {seek_index!r}, want 'auto', 'use' or 'off'")
-
-
-def _unique(sampler: Any, length: int) -> bool:
-    """Whether the sampler, or batch sampler, is known to give each sample at most once."""
-    if type(sampler) in (BatchSampler, PixelBatchSampler):
-        return _unique(sampler.sampler, length)
-    if type(sampler) is RandomSampler:
-        return not sampler.replacement and sampler.num_samples <= length
-    return type(sampler) in (SequentialSampler, ShuffleSampler, DistributedSampler)
-
-
-def _occurrences(samples: Any, seen: Any) -> Any:
-    """int64 [N]: how often each sample came before in this epoch; counts them in `seen`."""
-    out = np.zeros_like(samples)
-    if seen is not None:
-        for position, sample in enumerate(samples):
-            out[position] = seen[sample]
-            seen[sample] += 1
-    return out
+        plain = type(self.batch_sampler) in (BatchSampler, PixelBatchSampler) and samplers.unique(self.batch_sampler.sampler, length)
+        seen = None if plain else np.zeros(length, np.int64)
+        batches = samplers.order(self.batch_sampler) or (self._index_sampler if sampler is None else sampler)
+        for step, indices in enumerate(batches):
+            try:
+                samples = place_all(indices, length)
+            except (IndexError, TypeError) as error:
+                yield error
+                continue
+            yield Work(samples, samplers.occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
 
 
 def accelerate(loader: Any, **options: Any) -> Any:
-    """A DataLoader with the same data set, samplers and arguments as `loader`; `options` are DataLoader's own keywords.
-
-    Of timm's PrefetchLoader: the same with such a DataLoader inside.
-    """
+    """A DataLoader with the same data set, samplers and arguments as `loader`, none copied; `options` are DataLoader's own keywords,
+    and win. Of timm's PrefetchLoader: the same with such a DataLoader inside. Raises UsageError for a class that loads in its own way."""
     if loaders.is_around(loader):
         return loaders.around(loader, accelerate(loader.loader, **options))
-    if not isinstance(loader, torch.utils.data.DataLoader):
-        raise UsageError(f"accelerate: got {type(loader).__name__}, want a torch.utils.data.DataLoader")
-    if loaders.iterates_itself(loader):
-        text = "which iterates in its own way; make it a plain DataLoader (timm: use_multi_epochs_loader=False)"
-        raise UsageError(f"accelerate: got {type(loader).__name__}, {text}")
-    names = ["num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers", "pin_memory_device"]
-    if "in_order" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters:  # torch 2.6 and newer
-        names.append("in_order")
-    arguments = {name: getattr(loader, name) for name in names}
-    if loader.num_workers:
-        arguments |= {"prefetch_factor": loader.prefetch_factor, "multiprocessing_context": loader.multiprocessing_context}
-    if type(loader.batch_sampler) is BatchSampler and loader.batch_size is not None:
-        arguments |= {"batch_size": loader.batch_size, "sampler": loader.sampler, "drop_last": loader.drop_last}
-    elif loader.batch_sampler is not None:
-        arguments["batch_sampler"] = loader.batch_sampler
-    else:
-        arguments |= {"batch_size": None, "sampler": loader.sampler}
-    return DataLoader(loader.dataset, **arguments, **options)
+    return DataLoader(**{**arguments.of(loader), **options})
 
 
 __all__ = ["DataLoader", "FastloadError", "accelerate"]

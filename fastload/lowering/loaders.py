@@ -1,7 +1,6 @@
-"""timm's loader: its collate function, its worker start, and the loader around it that normalises on the device."""
+"""timm's loader: its collate function, and the loader around it that normalises on the device."""
 
 import copy
-import functools
 import sys
 from typing import Any
 
@@ -27,14 +26,6 @@ def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
         return False
 
 
-def only_seeds(worker_init_fn: Any) -> bool:
-    """Whether all that the function does is to seed what no native op asks."""
-    if not isinstance(worker_init_fn, functools.partial) or worker_init_fn.args:
-        return False
-    known = getattr(sys.modules.get(TIMM), "_worker_init", None)
-    return worker_init_fn.func is known and worker_init_fn.keywords in ({"worker_seeding": "all"}, {"worker_seeding": "part"})
-
-
 def is_around(loader: Any) -> bool:
     """Whether it is timm's PrefetchLoader, around a loader of images."""
     return is_a(loader, TIMM, "PrefetchLoader")
@@ -45,8 +36,3 @@ def around(loader: Any, inner: Any) -> Any:
     out = copy.copy(loader)
     out.loader = inner
     return out
-
-
-def iterates_itself(loader: Any) -> bool:
-    """Whether a subclass of torch's DataLoader has replaced what this package would replace too."""
-    return is_a(loader, TIMM, "MultiEpochsDataLoader")

@@ -80,7 +80,7 @@ def _batch(job: Job, backend: str) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | None = None) -> DataLoader:
+def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | None = None) -> DataLoader[Any]:
     dataset = Dataset(pipeline)
     device = job.device if job.device == "cuda" else None
     return DataLoader(
@@ -128,7 +128,7 @@ def _by_size(
     if resizing is None or len(set(epochs)) < 2:
         return ()
 
-    def make(size: int) -> DataLoader:
+    def make(size: int) -> DataLoader[Any]:
         return _loader(job, pipeline, backend, PerEpoch((size,), resizing.mode))
 
     def step_rate(size: int, batch: Any) -> float:

@@ -23,12 +23,16 @@ CHUNK = 8  # images that go through a stage together
 
 
 class Deltas:
-    """Sums what `loader.stats()` gained while the context was open."""
+    """Sums what the stages of `loader.stats()` gained while the context was open."""
 
     def __init__(self, loader: Any) -> None:
-        self._read: Callable[[], dict[str, Any]] = loader.stats if callable(getattr(loader, "stats", None)) else dict
+        self._stats: Callable[[], dict[str, Any]] = loader.stats if callable(getattr(loader, "stats", None)) else dict
         self._before: dict[str, Any] = {}
         self._sums: dict[str, list[float]] = {}
+
+    def _read(self) -> dict[str, Any]:
+        stages: dict[str, Any] = self._stats().get("stages", {})
+        return stages
 
     def __enter__(self) -> None:
         self._before = self._read()

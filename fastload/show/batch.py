@@ -95,7 +95,8 @@ class Epoch:
 
     def works(self) -> Iterator[Work]:
         self.loader.set_epoch(self.run.epoch)
-        return self.loader._works(self.plan, self.run.seed, self.run.epoch)
+        works = self.loader._works(self.plan, self.run.seed, self.run.epoch)
+        return (work for work in works if isinstance(work, Work))
 
     def step(self, step: int) -> Work:
         """Batch number `step`. Raises UsageError."""

@@ -157,16 +157,18 @@ def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) ->
 
 def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
     """The rows of another list's records [K], -1 where the file is gone; and `rows` with those that are new."""
-    place = dict(zip(rows.names, range(len(rows.names)), strict=True))
+    place = dict(zip(rows.names, range(len(rows.names)), strict=True))  # of a name that is listed twice: the last
+    new: list[bytes] = []
     out = np.full(len(log.records), -1, np.int64)
     with open(path, "rb") as file:
         for number, (at, size) in enumerate(log.records[:, 2:4].tolist()):
             name = os.pread(file.fileno(), size, at)
-            if name in place or _exists(root, name):
-                out[number] = place.setdefault(name, len(place))
-    more = len(place) - len(rows.names)
-    file_size, offset, size = (np.append(column, np.zeros(more, np.int64)) for column in (rows.file_size, rows.offset, rows.size))
-    return Rows(list(place), file_size, offset, size, np.append(rows.log, np.full(more, DATA))), out
+            if name not in place and _exists(root, name):
+                place[name] = len(rows.names) + len(new)
+                new.append(name)
+            out[number] = place.get(name, -1)
+    file_size, offset, size = (np.append(column, np.zeros(len(new), np.int64)) for column in (rows.file_size, rows.offset, rows.size))
+    return Rows([*rows.names, *new], file_size, offset, size, np.append(rows.log, np.full(len(new), DATA))), out
 
 
 def _garbage(rows: Rows, stored: Stored) -> int:

@@ -29,6 +29,24 @@ void wait(PyJob& self, const char* where) {
   self.job->check_idle(where);
 }
 
+// Whether nothing is left to do, after `seconds` at most.
+bool wait_for(PyJob& self, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds > 0 ? std::min(seconds, 1e9) : 0.0);
+  while (true) {
+    bool done = false;
+    {
+      const nb::gil_scoped_release unlocked;
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      done = self.job->wait(std::clamp(left, std::chrono::milliseconds{0}, kSlice));
+    }
+    if (done || Clock::now() >= until) return done;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+}
+
+bool done(const PyJob& self) { return self.job->done(); }
+
 void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
   if (self.job->held()) return;
@@ -237,6 +255,8 @@ void bind_job(nb::module_& m) {
       .def("__len__", [](const PyJob& self) { return self.job->size(); })
       .def("wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); })
       .def("wait_done", &wait_done)
+      .def("wait", &wait_for, "seconds"_a)
+      .def_prop_ro("done", &done)
       .def_prop_ro("status", &status)
       .def_prop_ro("sizes", &sizes)
       .def(

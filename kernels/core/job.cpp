@@ -182,6 +182,12 @@ bool Job::wait(std::chrono::milliseconds slice) {
   return done_.wait_until(lock, until, over);
 }
 
+bool Job::done() const {
+  pool_->check_process();
+  const std::lock_guard lock(mutex_);
+  return left_ == 0;
+}
+
 void Job::check_idle(const char* where) const {
   pool_->check_process();
   const std::lock_guard lock(mutex_);

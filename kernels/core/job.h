@@ -42,6 +42,7 @@ class Job final : public Work {
 
   // True once nothing is left to do; false after `slice`. threads=0: the caller does the work meanwhile.
   bool wait(std::chrono::milliseconds slice);
+  bool done() const;                         // nothing is left to do; waits for nothing, does nothing
   void check_idle(const char* where) const;  // throws std::runtime_error while tasks are left or if they were dropped
 
   // The rest needs an idle job.

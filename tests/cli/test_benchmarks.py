@@ -47,6 +47,22 @@ def test_the_augment_benchmark_compares_like_with_like(folder):
         assert step() == len(photos.arrays)
 
 
+def test_the_dropin_benchmark_compares_both_classes(folder, monkeypatch):
+    pytest.importorskip("torchvision")
+    dropin = pytest.importorskip("benchmarks.dropin")
+    for name, value in (("ENTRIES", 100), ("SECONDS", 0.0), ("CALLS", 10)):
+        monkeypatch.setattr(dropin, name, value)
+    settings, done = dropin.Settings(workers=1, batch_size=4, size=8, repetitions=1), []
+    rows = dropin.run(folder, "few", settings, lambda: done.append(1))
+    assert len(done) == dropin.turns(settings) == 12
+    assert {name: [r.variant for r in part] for name, part in row.tables(rows).items()} == {
+        "": ["PyTorch DataLoader", "fastload"] * 4, "start": ["PyTorch DataLoader", "fastload"] * 2, "stats": ["fastload"],
+    }  # fmt: skip
+    assert all(r.median > 0 for r in rows)
+    assert [sorted(r.also) for r in rows[-2:]] == [["first_batch_ms", "later_epoch_ms"], ["microseconds_per_batch", "percent"]]
+    assert [r.ratio is None for r in rows] == [True, False] * 6 + [True]
+
+
 def test_more_workers_than_cores_are_refused(command, folder):
     done = command("-m", "benchmarks", "loader", "--data", folder, "--workers", "10000")
     assert (done.returncode, done.stdout) == (1, "")

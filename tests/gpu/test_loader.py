@@ -107,3 +107,11 @@ def test_views_are_those_of_the_cpu(folder, workers):
     for place in range(5):
         found, want = ([[views[place], labels] for views, labels in batches] for batches in (device, host))
         assert_equal(found, want)
+
+
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_pinned_batches(folder, backend):
+    data = fastload.open(folder, [T.RandomResizedCrop((31, 45))])
+    for images, labels in fastload.DataLoader(data, 7, num_workers=1, pin_memory=True, backend=backend):
+        assert images.is_pinned()
+        assert labels.is_pinned()

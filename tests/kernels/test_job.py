@@ -222,3 +222,16 @@ def test_bad_arguments_are_refused(tmp_path):
     assert str(index.value) == "Job.message: no such sample (got 1, want 0..0)"
     run(job, out)  # after all that the job still works
     assert out.any()
+
+
+def test_a_wait_may_be_limited(batch):
+    pool = native.Pool(0)  # nothing runs but in a wait
+    job = fetch(pool, batch)
+    assert not job.done
+    assert not job.wait(0)
+    assert not job.wait(-1)
+    assert not job.wait(float("nan"))
+    assert not job.done
+    assert job.wait(60)
+    assert job.done
+    assert job.wait(0)

@@ -92,7 +92,7 @@ def test_arguments_that_only_torch_honours(folder):
     assert loader.explain() == own(f"collate_fn is {collate!r}")
     assert next(iter(loader)) == 4
     assert fastload.DataLoader(data, None).explain() == own("batch_size=None: there are no batches to make")
-    assert "timeout is 5 s" in fastload.DataLoader(data, 4, num_workers=1, timeout=5).explain()
+    assert fastload.DataLoader(data, 4, timeout=5).explain() == own("timeout is 5 s, and there are no workers")
     assert "worker_init_fn" in fastload.DataLoader(data, 4, num_workers=1, worker_init_fn=collate).explain()
 
 

@@ -106,7 +106,7 @@ def test_stage_costs_are_what_the_counters_gained():
 
     class Loader:
         def stats(self) -> dict:
-            return {name: dict(values) for name, values in counts.items()}
+            return {"stages": {name: dict(values) for name, values in counts.items()}}
 
     deltas = Deltas(Loader())
     with deltas:

@@ -1,0 +1,136 @@
+"""What `iter(loader)` gives: PyTorch's iterator classes, so that programs find the attributes they know, with a meter inside.
+
+`Native` hands out fastload's batches. `Single` and `Multi` are PyTorch's own iterators: they only count, and with seed_samples=True
+give the workers orders in place of indices.
+"""
+
+import copy
+import time
+from typing import Any
+
+import numpy as np
+from torch.utils.data import BatchSampler
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
+
+from fastload import samplers
+from fastload.dataset import place_all
+from fastload.errors import SampleError
+from fastload.meter import batch_size
+from fastload.seeding import Order, Seeded
+
+
+class Native(_BaseDataLoaderIter):
+    """One epoch (with persistent_workers one after the other) that fastload's engines run.
+
+    Opened with the sampler's iterator and the seed that PyTorch's class has drawn, in its order.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        self._in_order, self._prefetch_factor = True, loader.prefetch_factor
+        self._workers: list[Any] = []  # processes; there are none
+        self._shutdown = False
+        self._open(loader)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._batches.close()
+        super()._reset(loader, first_iter)
+        self._open(loader)
+
+    def _open(self, loader: Any) -> None:
+        self._meter, self._last = loader._meter, time.perf_counter()
+        self._batches = loader._batches(self._sampler_iter, self._base_seed)
+
+    def _next_data(self) -> Any:
+        asked, ready = time.perf_counter(), self._batches.ready
+        try:
+            batch = next(self._batches)
+        except SampleError:
+            self._meter.bad_samples += 1
+            raise
+        now = time.perf_counter()
+        self._meter.count(len(batch[1]), ready, asked, self._last, now)
+        self._last = now
+        return batch
+
+    def _shutdown_workers(self) -> None:
+        """Ends what is under way, as frameworks ask PyTorch's iterators to."""
+        self._shutdown = True
+        self._batches.close()
+
+
+class _Watched(_BaseDataLoaderIter):
+    """What `Single` and `Multi` add to PyTorch's iterators."""
+
+    def __init__(self, loader: Any) -> None:
+        self._keys = _Keys(loader) if loader.seed_samples else None
+        if self._keys:
+            loader = _seeded(loader)
+        self._meter = loader._meter
+        self._last = time.perf_counter()
+        super().__init__(loader)
+        self._profile_name = f"enumerate(DataLoader)#{type(self).__mro__[2].__name__}.__next__"  # PyTorch's own
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._last = time.perf_counter()
+        if self._keys and not first_iter:
+            self._keys = _Keys(loader)
+        super()._reset(loader, first_iter)
+
+    def _next_index(self) -> Any:
+        index = super()._next_index()  # type: ignore[no-untyped-call]
+        return self._keys.order(index, int(self._base_seed), batch=self._auto_collation) if self._keys else index
+
+    def _next_data(self) -> Any:
+        asked, ready = time.perf_counter(), self._ready()
+        fetch: Any = super()._next_data  # the base class's never returns, those between do
+        data = fetch()
+        now = time.perf_counter()
+        self._meter.count(batch_size(data) if self._auto_collation else 1, ready, asked, self._last, now)
+        self._last = now
+        return data
+
+    def _ready(self) -> int:
+        return 0
+
+
+class Single(_Watched, _SingleProcessDataLoaderIter):
+    """num_workers=0."""
+
+
+class Multi(_Watched, _MultiProcessingDataLoaderIter):
+    """Worker processes."""
+
+    def _ready(self) -> int:
+        try:
+            return self._data_queue.qsize() + sum(len(info) == 2 for info in self._task_info.values())
+        except NotImplementedError:  # macOS counts no queue
+            return 0
+
+
+class _Keys:
+    """The seeds' keys in one epoch: which samples came how often."""
+
+    def __init__(self, loader: Any) -> None:
+        self.seed, self.epoch, self.length = loader.seed, loader._opened, len(loader.dataset)
+        plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
+        once = plain and samplers.unique(loader.sampler, self.length)
+        self.seen = None if once else np.zeros(self.length, np.int64)
+
+    def order(self, index: Any, base_seed: int, *, batch: bool) -> Any:
+        """The indices with their keys; what is no index of the data set is left to it, which raises what it always does."""
+        try:
+            indices = list(index) if batch else [index]
+            numbers = place_all(indices, self.length)
+        except (IndexError, TypeError):
+            return index
+        seed = base_seed if self.seed is None else self.seed
+        return Order(indices if batch else index, numbers, samplers.occurrences(numbers, self.seen), seed, self.epoch)
+
+
+def _seeded(loader: Any) -> Any:
+    """A copy of the loader for PyTorch's iterator to read: the same but for a data set that takes orders."""
+    twin = copy.copy(loader)
+    twin.__dict__["dataset"] = Seeded(loader.dataset)  # past the class's __setattr__, which forbids it in a loader of the user's
+    twin.__dict__["_meter"] = loader._meter
+    return twin

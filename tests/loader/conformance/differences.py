@@ -1,0 +1,72 @@
+"""Every difference between fastload.DataLoader and PyTorch's that is meant; docs/differences.md shows this list.
+
+own: data sets that PyTorch's engine runs; native: those that fastload's engine runs.
+"""
+
+from typing import NamedTuple
+
+BOTH, NATIVE = ("own", "native"), ("native",)
+
+
+class Difference(NamedTuple):
+    kinds: tuple[str, ...]
+    torch: str
+    fastload: str
+    reason: str
+
+
+DIFFERENCES = {
+    "iterator class": Difference(
+        BOTH,
+        "`iter(loader)` is a `_SingleProcessDataLoaderIter` or a `_MultiProcessingDataLoaderIter`",
+        "a subclass of it; natively a subclass of their base class `_BaseDataLoaderIter`",
+        "`loader.stats()` counts there; natively there are no processes to manage",
+    ),
+    "pickling": Difference(
+        BOTH,
+        "a loader whose persistent workers are alive cannot be pickled or copied",
+        "it can; the copy starts workers of its own",
+        "nothing in a copy needs the original's workers",
+    ),
+    "auto": Difference(BOTH, '`num_workers="auto"` is a TypeError', "cores that the process may use", "asked for by many users"),
+    "no processes": Difference(
+        NATIVE,
+        "`num_workers` processes, listed in the iterator's `_workers`",
+        "that many threads; `_workers` is empty, no tensor lies in shared memory, and no warning says that there are too many",
+        "threads copy neither the data set nor the batches, and need no /dev/shm",
+    ),
+    "worker_init_fn": Difference(
+        NATIVE,
+        "is called in each worker",
+        "one that only seeds (timm's, Lightning's, transformers') is not called, with a line in `explain()`; for any other the "
+        "loader runs on PyTorch's engine",
+        "there are no workers, and every draw is keyed by its sample",
+    ),
+    "in_order": Difference(
+        NATIVE,
+        "`in_order=False` hands out what is done first",
+        "batches are in order",
+        "threads share each batch, so none waits for another",
+    ),
+    "look-ahead": Difference(
+        NATIVE,
+        "the sampler is asked for `prefetch_factor * num_workers` batches ahead",
+        "the same, up to 8",
+        "all threads work on one batch after the other, so a few batches keep them busy",
+    ),
+    "random numbers": Difference(
+        NATIVE,
+        "transforms draw from the generators of the process that runs them",
+        "draws are functions of (seed, epoch, sample, op), and move no generator of the program's",
+        "the same pixels with any number of workers",
+    ),
+    "bad image": Difference(
+        NATIVE,
+        "PIL's exceptions, which do not name the file; from a worker their text holds a traceback",
+        "`fastload.SampleError`, one line with the file, the index and the reason",
+        "somebody has to find the file",
+    ),
+    "bad index": Difference(
+        NATIVE, "an IndexError with the data set's text", "an IndexError with the index, the length and what to do", "as above"
+    ),
+}

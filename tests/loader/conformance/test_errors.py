@@ -1,0 +1,167 @@
+"""Programs that go wrong: the same exception types as in torch, when the batch is due, and the epoch goes on."""
+
+import re
+
+import pytest
+import torch
+from PIL import UnidentifiedImageError
+
+import fastload
+
+from .kinds import TRANSFORM, Numbers, first, opened
+
+WORKERS = (0, 1)
+
+
+def outcomes(loader, most: int = 20) -> list[object]:
+    """Per batch: how many samples it has, or the type of the exception. An epoch goes on behind an exception."""
+    found: list[object] = []
+    with opened(loader) as iterator:
+        while len(found) < most:
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                break
+            except Exception as error:
+                found.append(type(error))
+            else:
+                found.append(len(batch[1]) if isinstance(batch, list) else len(batch))
+    return found
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize(
+    ("sampler", "want"),
+    [
+        ([0, 40, 1, 2], [1, IndexError, 1, 1]),
+        ([-41], [IndexError]),
+        ([0, "1"], [1, TypeError]),
+        ([1.0, 1], [TypeError, 1]),
+        ([None], [TypeError]),
+    ],
+    ids=str,
+)
+def test_an_index_that_is_none(kind, folder, workers, sampler, want):
+    assert outcomes(kind.make(folder, 1, sampler=sampler, num_workers=workers)) == want
+
+
+def test_the_text_of_a_bad_index(kind, folder):
+    with pytest.raises(IndexError) as caught:
+        first(kind.make(folder, 1, sampler=[40]))
+    if kind.name == "native":
+        assert kind.differs("bad index")
+        assert str(caught.value) == "data set: index 40 is outside (want -40 to 39); check the sampler"
+    else:
+        assert str(caught.value) == "list index out of range"
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_batches_that_are_none(kind, folder, workers):
+    loader = kind.make(folder, batch_sampler=[[0], 3, [1, 2], [99], [4]], num_workers=workers)
+    assert outcomes(loader) == [1, TypeError, 2, IndexError, 1]
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_an_empty_batch(kind, folder, workers):
+    assert outcomes(kind.make(folder, batch_sampler=[[0], [], [1, 2]], num_workers=workers)) == [1, IndexError, 2]
+
+
+class Failing:
+    """A sampler whose generator fails on the way."""
+
+    def __iter__(self):
+        yield from [0, 1, 2]
+        raise KeyError("sampler")
+
+    def __len__(self):
+        return 6
+
+
+def test_a_sampler_that_fails(kind, folder):
+    iterator = iter(kind.make(folder, 2, sampler=Failing()))
+    assert len(next(iterator)[1]) == 2
+    with pytest.raises(KeyError, match=r"^'sampler'$"):
+        next(iterator)
+    with pytest.raises(StopIteration):
+        next(iterator)
+
+
+class Lying:
+    def __init__(self, indices, length):
+        self.indices, self.length = indices, length
+
+    def __iter__(self):
+        return iter(self.indices)
+
+    def __len__(self):
+        return self.length
+
+
+@pytest.mark.parametrize(("indices", "length"), [([1, 2], 9), ([1, 2, 3, 4], 1)])
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_sampler_that_lies_about_its_length(kind, folder, indices, length, workers):
+    loader = kind.make(folder, 1, sampler=Lying(indices, length), num_workers=workers)
+    assert len(loader) == length
+    assert outcomes(loader) == [1] * len(indices)
+
+
+def test_a_data_set_that_lies_about_its_length(cls):
+    class Short(Numbers):
+        def __len__(self):
+            return 12
+
+    assert outcomes(cls(Short(10), 4)) == [4, 4, IndexError]
+
+
+def refuse(samples):
+    raise ValueError("cannot collate")
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_collate_that_raises(kind, folder, workers):
+    loader = kind.loader(kind.images(folder), 16, collate_fn=refuse, num_workers=workers)
+    assert outcomes(loader) == [ValueError] * 3
+    where = r"(?s)^Caught ValueError in DataLoader worker process 0\..*cannot collate" if workers else r"^cannot collate$"
+    with pytest.raises(ValueError, match=where):
+        first(loader)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_transform_that_returns_none(kind, folder, workers):
+    loader = kind.loader(kind.images(folder, lambda _: None), 16, num_workers=workers)
+    with pytest.raises(TypeError, match=re.escape("default_collate: batch must contain tensors, numpy arrays")):
+        first(loader)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_images_that_cannot_be_decoded(kind, bad_folder, workers):
+    root = bad_folder({"1bad.jpg": b"no image", "2worse.jpg": b""})
+    loader = kind.make(root, 1, num_workers=workers)
+    if kind.name == "native":
+        assert kind.differs("bad image")
+        assert outcomes(loader) == [1, fastload.SampleError, fastload.SampleError]
+        assert loader.stats()["bad_samples"] == 2
+    else:
+        assert outcomes(loader) == [1, UnidentifiedImageError, UnidentifiedImageError]
+    whole = kind.loader(kind.images(root, TRANSFORM), 3, num_workers=workers)
+    assert outcomes(whole) == [fastload.SampleError if kind.name == "native" else UnidentifiedImageError]
+
+
+def test_a_worker_that_dies(cls):
+    class Deadly(Numbers):
+        def __getitem__(self, index):
+            import os
+
+            os._exit(3)
+
+    with pytest.raises(RuntimeError, match=r"^DataLoader worker \(pid\(?s?\)? \d+\) exited unexpectedly"):
+        first(cls(Deadly(), num_workers=1))
+
+
+def test_samples_of_different_shapes(cls):
+    class Ragged(Numbers):
+        def __getitem__(self, index):
+            return torch.zeros(index + 1)
+
+    with pytest.raises(RuntimeError, match=r"^stack expects each tensor to be equal size"):
+        first(cls(Ragged(), 2))
