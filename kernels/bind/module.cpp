@@ -37,4 +37,5 @@ NB_MODULE(_native, m) {
   bind_timing(m);
   bind_collector(m);
   bind_augment(m);
+  bind_device_programs(m);
 }

@@ -1,0 +1,104 @@
+// The extension module _test_block: AUGMENT's phases by an emulated block, one thread after the other.
+// For tests only; built with FASTLOAD_TEST_MODULES.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "bind/arrays.h"
+#include "block/machine.h"
+#include "block/pack.h"
+#include "core/error.h"
+
+namespace fl::block {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using bind::checked, bind::Input, bind::Output, bind::kAny;
+
+struct EmulatedThreads {
+  const int32_t* order;  // which thread's turn it is
+  int count;
+
+  template <class Phase>
+  void operator()(const Phase& phase) const {
+    for (int i = 0; i < count; ++i) phase(order[i], count);
+  }
+};
+
+constexpr uint8_t kJunk = 0xA5;
+constexpr size_t kGuard = 64;  // bytes behind each memory that nobody may touch
+
+// Memory full of junk, aligned as CUDA's allocations are, with a guard behind it.
+class Guarded {
+ public:
+  explicit Guarded(int64_t bytes) : size_(bytes), memory_(bytes + kGuard + kAlign, kJunk) {
+    start_ = memory_.data() + (kAlign - reinterpret_cast<uintptr_t>(memory_.data()) % kAlign) % kAlign;
+  }
+
+  uint8_t* data() const { return start_; }
+
+  void check(const std::string& name) const {
+    if (!std::all_of(start_ + size_, start_ + size_ + kGuard, [](uint8_t v) { return v == kJunk; }))
+      throw std::runtime_error("emulate: written behind the end of " + name);
+  }
+
+ private:
+  static constexpr size_t kAlign = 256;
+
+  int64_t size_;
+  std::vector<uint8_t> memory_;
+  uint8_t* start_;
+};
+
+std::vector<augment::Program> parse(const Input& programs, int64_t count, int height, int width) {
+  const double* rows = checked<double>("emulate: programs", programs, {count, kAny, augment::kColumns});
+  const auto depth = static_cast<int64_t>(programs.shape(1));
+  std::vector<augment::Program> out;
+  for (int64_t n = 0; n < count; ++n)
+    out.push_back(augment::parse("emulate: programs[" + std::to_string(n) + "]", rows + n * depth * augment::kColumns,
+                                 depth, height, width));
+  return out;
+}
+
+// One block takes all images, so that what it leaves in shared memory meets the next image.
+nb::object emulate(const Input& images, const Input& programs, const Input& order, int64_t limit) {
+  const uint8_t* from = checked<uint8_t>("emulate: images", images, {kAny, kAny, kAny, 3});
+  const auto count = static_cast<int64_t>(images.shape(0));
+  const auto height = static_cast<int>(images.shape(1)), width = static_cast<int>(images.shape(2));
+  const int32_t* turns = checked<int32_t>("emulate: order", order, {kAny});
+  const Packed packed = pack("emulate: programs", parse(programs, count, height, width), height, width);
+  const int64_t bytes = int64_t{height} * width * 3;
+  const Layout how = layout(bytes, packed.needs, limit);
+  const Guarded shared(how.shared), workspace(how.workspace), out(count * bytes);
+  const Programs all = packed.at(packed.bytes.data());
+  const EmulatedThreads threads{turns, static_cast<int>(order.shape(0))};
+  for (int64_t n = 0; n < count; ++n) {
+    const Memory memory(how, shared.data(), workspace.data(), out.data() + n * bytes);
+    Machine<EmulatedThreads>(threads, memory, height, width)
+        .run(from + n * bytes, all.ops + all.first[n], all.ops + all.first[n + 1], all.extras);
+  }
+  shared.check("shared memory");
+  workspace.check("the workspace");
+  out.check("the output");
+  return bind::to_numpy<uint8_t, 4>(
+      std::vector<uint8_t>(out.data(), out.data() + count * bytes),
+      {static_cast<size_t>(count), static_cast<size_t>(height), static_cast<size_t>(width), 3});
+}
+
+nb::tuple places(int height, int width, bool mixture, bool rows, int64_t limit) {
+  const Layout how = layout(int64_t{height} * width * 3, {mixture, rows}, limit);
+  return nb::make_tuple(how.shares_image, how.shares_other, how.shared, how.workspace);
+}
+
+}  // namespace
+}  // namespace fl::block
+
+NB_MODULE(_test_block, m) {
+  using namespace fl::block;
+  m.def("emulate", &emulate, "images"_a.noconvert(), "programs"_a.noconvert(), "order"_a.noconvert(), "limit"_a);
+  m.def("places", &places, "height"_a, "width"_a, "mixture"_a, "rows"_a, "limit"_a);
+}
