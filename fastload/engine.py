@@ -32,7 +32,7 @@ class Started(NamedTuple):
     runner: native.Runner  # of the work's size
     work: Work
     job: _native.Job
-    crops: Any
+    drawn: native.Drawn
     out: Any  # the batch's slot: array of host_shape and host_dtype
 
 
@@ -56,19 +56,19 @@ class NativeEngine:
         if work.size is not None and work.size not in self.runners:
             self.runners[work.size] = self.runner.at(work.size)
         runner = self.runners[work.size]
-        crops = runner.draw(job, work)
+        drawn = runner.draw(job, work)
         out = self.ring.take(runner.host_shape(len(work)), runner.host_dtype)
-        runner.start(job, crops, out)
-        return Started(runner, work, job, crops, out)
+        runner.start(job, drawn, out)
+        return Started(runner, work, job, drawn, out)
 
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
-        started.runner.finish(started.job, started.work, started.crops, started.out)
+        started.runner.finish(started.job, started.work, started.drawn, started.out)
         self.seek.warn()
         images = torch.from_numpy(started.out)
         labels = torch.from_numpy(self.runner.plan.source.labels[started.work.samples])
         if self.upload:
-            return self.upload(images, labels)
+            return self.upload(images, labels, started.drawn.on_device)
         if self.runner.plan.out.dtype == "bfloat16":
             images = images.view(torch.bfloat16)
         return [images.permute(0, 3, 1, 2) if self.runner.host_channels_last else images, labels]

@@ -40,6 +40,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
              raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
+    augment: "cpu", or with device="cuda" "gpu": where AUGMENT runs, with the same pixels; "auto" is "cpu" so far.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
     seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first epoch what is missing of a
              folder's, in the user's cache; "use" only uses what is there; "off" decodes from each image's first tile.
@@ -65,13 +66,14 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         seek_index: str = "auto",
         decode_scale: str = "exact",
         size_schedule: Any = None,
+        augment: str = "auto",
         **kwargs: Any,
     ) -> None:
-        _check(device, seed, seek_index, decode_scale)
+        _check(device, seed, seek_index, decode_scale, augment)
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
             sampler, shuffle = ShuffleSampler(len(dataset), seed), None
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
-        self.backend, self.device, self.seed, self.seek_index = backend, device, seed, seek_index
+        self.backend, self.device, self.seed, self.seek_index, self.augment = backend, device, seed, seek_index, augment
         self.decode_scale, self.size_schedule = decode_scale, progressive.schedule(size_schedule)
         self._epoch = 0
         self._sizes: set[int] = set()  # found possible
@@ -117,7 +119,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
             lines += [f"  {step.op.stage.name:7} {step.op}" for step in route.plan.steps]
-            lines += backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
+            lines += backends.explain_scale(route.plan) + self._explain_sizes(route.plan) + backends.explain_augment(route.plan)
         if route.plan and route.backend == "native":
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None
@@ -150,7 +152,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale, self.size_schedule)
+            found = plan(pipeline, self.decode_scale, self.size_schedule, self.augment, self.device)
             # A foreign data set that is not native is best left to the engine that its author knows.
             name = "native" if self.backend == "auto" and not ours else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
@@ -169,6 +171,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
         if self.backend != "auto":
             return f"backend={self.backend!r}"
+        if self.augment == "gpu":
+            return "augment='gpu'"
         return "device='cuda'" if self.device == "cuda" else "size_schedule" if self.size_schedule else ""
 
     def _count_steps(self) -> int:
@@ -225,7 +229,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             yield Work(samples, _occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
 
 
-def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: str) -> None:
+def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: str, augment: str) -> None:
     if device not in DEVICES:
         raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
     if device == "cuda" and not torch.cuda.is_available():
@@ -238,6 +242,8 @@ def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: 
         raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
     if decode_scale not in DECODE_SCALES:
         raise UsageError(f"DataLoader: decode_scale is {decode_scale!r}, want 'exact' or 'fast'")
+    if augment not in backends.AUGMENT_PLACES:
+        raise UsageError(f"DataLoader: augment is {augment!r}, want 'auto', 'cpu' or 'gpu'")
     if seek_index not in collect.MODES:
         raise UsageError(f"DataLoader: seek_index is {seek_index!r}, want 'auto', 'use' or 'off'")
 

@@ -33,6 +33,7 @@ class Plan:
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
     size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
+    augment: str = "cpu"  # or "gpu": where AUGMENT runs
 
     @property
     def full(self) -> int:
@@ -57,17 +58,33 @@ class Plan:
         return tuple(step for step in self.steps if step.op.stage == stage)
 
 
-def plan(pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None) -> Plan:
+def plan(
+    pipeline: Pipeline,
+    decode_scale: str = "exact",
+    schedule: SizeSchedule | None = None,
+    augment: str = "cpu",
+    device: str | None = None,
+) -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
+    problems = _augment_problems(augment, device)
     try:
         steps, spec = _placed(pipeline.ops)
     except PipelineError as error:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
-        raise PipelineError([*error.problems, *own]) from None
-    found = Plan(pipeline.source, steps, spec, decode_scale, schedule.mode if schedule else "decode")
-    if schedule and (problems := _schedule_problems(found, schedule)):
+        raise PipelineError([*error.problems, *own, *problems]) from None
+    mode = schedule.mode if schedule else "decode"
+    found = Plan(pipeline.source, steps, spec, decode_scale, mode, "cpu" if augment == "auto" else augment)
+    if schedule:
+        problems = _schedule_problems(found, schedule) + problems
+    if problems:
         raise PipelineError(problems)
     return found
+
+
+def _augment_problems(augment: str, device: str | None) -> list[str]:
+    if augment == "gpu" and device != "cuda":
+        return [f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave augment out"]
+    return []
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:

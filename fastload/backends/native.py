@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.backends import augment, crop, instructions, store
+from fastload.backends import augment, crop, cuda, instructions, store
 from fastload.errors import SampleError
 from fastload.plan import Plan, records
 from fastload.sources.collect import View
@@ -28,11 +28,14 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(f"CROP and AUGMENT make {depth} steps, want up to {_native.MAX_DEPTH}")
     if plan.size_mode != "decode":  # which adds a gather behind all ops
         reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
-    return reasons + store.unsupported(plan.stage(Stage.STORE), device)
+    return reasons + store.unsupported(plan.stage(Stage.STORE), device) + cuda.unsupported(plan)
 
 
 def compile(plan: Plan, device: str) -> "Runner":
-    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
+    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out.
+
+    With plan.augment "gpu" it augments too; the host's part ends with the crop.
+    """
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
     table, fills = store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype)
@@ -40,13 +43,14 @@ def compile(plan: Plan, device: str) -> "Runner":
 
 
 class Drawn(NamedTuple):
-    """The records of a batch, as `_native.Job.run` takes them."""
+    """The records of a batch, as `_native.Job.run` takes them; and what the GPU does before STORE."""
 
     crops: Any
     programs: Any
     rows: Any
     columns: Any
     boxes: Any
+    on_device: Any = None  # _native.DevicePrograms; None: nothing
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,10 @@ class Runner:
             crop.shrink(crops, jpegs)
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
-        last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
-        return Drawn(crops, instructions.joined(parts), *store.kept(last, stored), store.boxes(last, stored))
+        last, stored, programs = self.plan.stage(Stage.STORE), of[Stage.STORE], instructions.joined(parts)
+        if self.plan.augment == "gpu":
+            return Drawn(crops, None, None, None, None, cuda.programs(programs, self.height, self.width))
+        return Drawn(crops, programs, *store.kept(last, stored), store.boxes(last, stored))
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype."""

@@ -34,13 +34,19 @@ nb::object data(const DevicePrograms& self) {
   return to_numpy<uint8_t, 1>(self.packed.bytes, {self.packed.bytes.size()});
 }
 
+void check_address(const char* what, uintptr_t address) {
+  if (address % 16 != 0)
+    refuse("DevicePrograms.launch", what, "an address at " + std::to_string(address % 16) + " beyond a multiple of 16",
+           "a multiple");
+}
+
 void launch(const DevicePrograms& self, uintptr_t images, uintptr_t data, uintptr_t out, uintptr_t workspace,
             uintptr_t stream) {
-  const char* where = "DevicePrograms.launch";
   const auto size = static_cast<uintptr_t>(self.packed.count) * self.packed.height * self.packed.width * kChannels;
   if (images < out + size && out < images + size)
-    refuse(where, "out", "memory of the images", "memory of its own: other ops read what one has written");
-  if (data % 16 != 0 || workspace % 16 != 0) refuse(where, "data and workspace", "odd addresses", "multiples of 16");
+    refuse("DevicePrograms.launch", "out", "memory of the images", "memory of its own: threads read what others write");
+  check_address("data", data);
+  check_address("workspace", workspace);
   cuda::augment(self.packed, {images, data, out, workspace}, stream);
 }
 
