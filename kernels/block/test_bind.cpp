@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -30,28 +32,34 @@ struct EmulatedThreads {
 };
 
 constexpr uint8_t kJunk = 0xA5;
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kGuard = 0;  // the sanitizer sees reads too
+#else
 constexpr size_t kGuard = 64;  // bytes behind each memory that nobody may touch
+#endif
 
 // Memory full of junk, aligned as CUDA's allocations are, with a guard behind it.
 class Guarded {
  public:
-  explicit Guarded(int64_t bytes) : size_(bytes), memory_(bytes + kGuard + kAlign, kJunk) {
-    start_ = memory_.data() + (kAlign - reinterpret_cast<uintptr_t>(memory_.data()) % kAlign) % kAlign;
+  explicit Guarded(int64_t bytes) : size_(bytes), memory_(new(kAlign) uint8_t[bytes + kGuard]) {
+    std::fill_n(memory_.get(), bytes + kGuard, kJunk);
   }
 
-  uint8_t* data() const { return start_; }
+  uint8_t* data() const { return memory_.get(); }
 
   void check(const std::string& name) const {
-    if (!std::all_of(start_ + size_, start_ + size_ + kGuard, [](uint8_t v) { return v == kJunk; }))
+    if (!std::all_of(data() + size_, data() + size_ + kGuard, [](uint8_t v) { return v == kJunk; }))
       throw std::runtime_error("emulate: written behind the end of " + name);
   }
 
  private:
-  static constexpr size_t kAlign = 256;
+  static constexpr std::align_val_t kAlign{256};
+  struct Free {
+    void operator()(uint8_t* memory) const { operator delete[](memory, kAlign); }
+  };
 
   int64_t size_;
-  std::vector<uint8_t> memory_;
-  uint8_t* start_;
+  std::unique_ptr<uint8_t[], Free> memory_;
 };
 
 std::vector<augment::Program> parse(const Input& programs, int64_t count, int height, int width) {

@@ -61,8 +61,8 @@ Launch plan(const block::Packed& batch) {
   out.threads =
       2 * out.how.shared <= limit ? kFewThreads : kMostThreads;  // a processor has room for two blocks, or one
   out.blocks = std::min<int64_t>(batch.count, INT32_MAX);
-  FL_CUDA(cudaFuncSetAttribute(augment_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(out.how.shared)));
+  // The same for every launch, since it belongs to the kernel: other threads launch it too.
+  FL_CUDA(cudaFuncSetAttribute(augment_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit));
   if (out.how.workspace == 0) return out;
   int resident = 0;
   FL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, augment_kernel, out.threads, out.how.shared));

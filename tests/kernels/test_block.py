@@ -128,6 +128,23 @@ def test_maps_from_anywhere(values, name, sampling):
 
 
 @pytest.mark.parametrize(
+    "a",
+    [
+        [0.1, 0, -0.05, 0, 0.1, -0.05],  # a scaling
+        [2000, 0.1, 5 - 1000 - 0.05, 0, 0.1, 3 - 0.05],  # too far for 16.16; sums go down
+        [0.1, 2000, 5 - 1000 - 0.05, 0.1, 0, 3 - 0.05],  # and right
+    ],
+)
+def test_running_sums_round_at_every_step(a):
+    """Ten times 0.1, added one by one, is less than 1: the px before."""
+    image = image_of(25, 31, 2)
+    check(image, [instruction("Affine", *a)])
+    slightly_more = [value * (1 + 1e-12) for value in a]
+    row, other = instruction("Affine", *a), instruction("Affine", *slightly_more)
+    assert (native.augment(image, row[None], "scalar") != native.augment(image, other[None], "scalar")).any()
+
+
+@pytest.mark.parametrize(
     ("size", "limit", "places"),
     [
         ((224, 224), 227 << 10, (True, False)),  # H100, B200
