@@ -162,3 +162,25 @@ def test_the_image_and_its_copy_are_in_shared_memory_where_they_fit(size, limit,
     assert workspace == (0 if image else 3 * pixels)
     mixing = block.places(*size, True, True, limit)
     assert mixing[3] == workspace + 3 * pixels * (1 + 4 + 4)
+
+
+@pytest.mark.parametrize("limit", [PLENTY, LITTLE])
+def test_threads_of_the_host_that_really_run_together(limit):
+    """Each has a machine of its own, as on the GPU. Under ThreadSanitizer this finds what two of them touch in one phase."""
+    image = image_of(29, 37, 7)
+    tilt = instruction("Perspective", 0.9, 0.2, 3, -0.1, 1.1, 5, 1e-3, 1e-3, sampling="bicubic", fill=(1, 2, 3))
+    blurs = [instruction("BoxBlur", 1.625, 2.5, 3), instruction("GaussianBlur", 5, 7, 1, 2)]
+    mixture = [instruction("Start"), COLOURS[0], instruction("Add", 0.4), blurs[1], instruction("Add", 0.7), instruction("Mix", 0.6)]
+    programs = [
+        *([row] for row in COLOURS[::3]),
+        blurs,
+        [tilt],
+        mixture,
+        [*blurs, tilt, *COLOURS[-7:], *mixture, instruction("Contrast", 2)],
+    ]
+    whole = np.zeros((len(programs), max(map(len, programs)), 13))
+    for program, rows in zip(whole, programs, strict=True):
+        program[: len(rows)] = rows
+    found = block.concurrent(np.repeat(image[None], len(whole), axis=0), whole, 4, limit)
+    for result, program in zip(found, whole, strict=True):
+        np.testing.assert_array_equal(result, native.augment(image, program, "scalar"))
