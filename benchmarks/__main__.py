@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import augment, decode, device, loader, plot, row, table
+from benchmarks import augment, decode, device, device_augment, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     add_data(dropin)
     dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
     dropin.set_defaults(run=run_dropin)
-    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE and copies on the GPU")
+    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
     drawn.add_argument("names", nargs="*", help="benchmarks; default: all")
@@ -115,7 +115,7 @@ def run_dropin(given: argparse.Namespace) -> None:
 
 
 def run_gpu(given: argparse.Namespace) -> None:
-    show(device.run(given.repetitions), given)
+    show(device.run(given.repetitions, device_augment.cases), given)
 
 
 def run_plot(given: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,14 @@ class Case:
     moved: Mapping[str, int]
 
 
-def run(repetitions: int) -> list[Row]:
-    """Rows of all cases. Raises BackendError without a GPU or without our kernels."""
+def run(repetitions: int, further: Callable[[], Iterator[Case]] = lambda: iter(())) -> list[Row]:
+    """Rows of all cases and of further ones. Raises BackendError without a GPU or without our kernels."""
     if not torch.cuda.is_available():
         raise BackendError("gpu: torch sees no GPU; run this on a machine with one")
     if not _native.cuda_built:
         raise BackendError("gpu: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON")
     common = facts.common()
-    return [row for case in (*stores(), copies()) for row in measure(case, repetitions, common)]
+    return [row for case in chain(stores(), (copies(),), further()) for row in measure(case, repetitions, common)]
 
 
 def measure(case: Case, repetitions: int, common: dict[str, Any]) -> Iterator[Row]:
@@ -100,14 +101,19 @@ def eager(images: torch.Tensor, dtype: torch.dtype, *, last: bool) -> Callable[[
 
 
 def ours(images: torch.Tensor, dtype: torch.dtype, *, last: bool) -> Callable[[], None]:
+    return partial(storer(dtype, last=last), images)
+
+
+def storer(dtype: torch.dtype, *, last: bool) -> Callable[[torch.Tensor], None]:
+    """STORE of COUNT images, into the same output each time."""
     table = torch.arange(256, dtype=torch.uint8).repeat(3, 1)
     if dtype != torch.uint8:
         table = (((table.float() / 255) - torch.tensor(MEAN)[:, None]) / torch.tensor(STD)[:, None]).to(dtype)
     there = table.contiguous().cuda()
-    out = torch.empty(images.numel(), dtype=dtype, device="cuda")
+    out = torch.empty(COUNT * SIDE * SIDE * 3, dtype=dtype, device="cuda")
     stream = torch.cuda.current_stream().cuda_stream
 
-    def step() -> None:
+    def step(images: torch.Tensor) -> None:
         _native.store_cuda(images.data_ptr(), there.data_ptr(), out.data_ptr(), COUNT, SIDE, SIDE, dtype.itemsize, last, stream)
 
     return step

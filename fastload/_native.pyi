@@ -159,6 +159,32 @@ def store_cuda(
     """
 
 @final
+class DevicePrograms:
+    """A batch's programs as the GPU reads them: checked, with what only the host computes (a blur's weights, running sums)."""
+
+    def __init__(self, programs: NDArray[np.float64], height: int, width: int) -> None:
+        """programs: [N, depth, 13], see `Job.run`, for images of this size, px. Raises ValueError."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the images, px."""
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """A new array of what must lie on the device."""
+
+    def workspace(self) -> int:
+        """Bytes of scratch memory that `launch` needs on the current device; 0 for most programs."""
+
+    def launch(self, images: int, data: int, out: int, workspace: int, stream: int) -> None:
+        """AUGMENT on the device: uint8 [N, height, width, 3] at `images` to `out`, which is memory of its own.
+
+        Device pointers and a cudaStream_t; data: a copy of `data`, and workspace of that size, at multiples of 16 bytes. Neither
+        allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if `cuda_built` is false.
+        """
+
+@final
 class Files:
     """Files that samples live in. keep_open: descriptors are kept (few large files), else opened per read (many small ones)."""
 

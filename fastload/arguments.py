@@ -11,13 +11,14 @@ import torch.utils.data
 from torch.utils.data import BatchSampler
 
 from fastload import _native, machine
+from fastload.backends import AUGMENT_PLACES
 from fastload.errors import UsageError
 from fastload.sources import collect
 
 DEVICES = (None, "cpu", "cuda")
 DECODE_SCALES = ("exact", "fast")
 TORCHS = frozenset(inspect.signature(torch.utils.data.DataLoader.__init__).parameters) - {"self"}  # those of the installed version
-OWN = ("backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "seed_samples")
+OWN = ("backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "augment", "seed_samples")
 # (module, function): they seed the generators of a worker process and do nothing else.
 SEEDING = (
     ("timm.data.loader", "_worker_init"),
@@ -42,6 +43,8 @@ def check(options: dict[str, Any]) -> None:
         raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
     if options["decode_scale"] not in DECODE_SCALES:
         raise UsageError(f"DataLoader: decode_scale is {options['decode_scale']!r}, want 'exact' or 'fast'")
+    if options["augment"] not in AUGMENT_PLACES:
+        raise UsageError(f"DataLoader: augment is {options['augment']!r}, want 'auto', 'cpu' or 'gpu'")
     if options["seek_index"] not in collect.MODES:
         raise UsageError(f"DataLoader: seek_index is {options['seek_index']!r}, want 'auto', 'use' or 'off'")
     if options["seed_samples"] and isinstance(options["dataset"], torch.utils.data.IterableDataset):

@@ -80,9 +80,11 @@ class NativeEngine:
         target = started.target()
         if self.rings[0].pinned and not self.uploads[0]:
             target = target.pin_memory()
-        partners, batches = started.drawn[0].partners, []
-        for picture, upload, out in zip(self.runner.pictures, self.uploads, started.outs, strict=True):
-            images, given = upload(torch.from_numpy(out), target, partners) if upload else (_images(picture, out), target)
+        given, batches = target, []
+        for picture, upload, drawn, out in zip(self.runner.pictures, self.uploads, started.drawn, started.outs, strict=True):
+            images = _images(picture, out)
+            if upload:
+                images, given = upload(torch.from_numpy(out), target, drawn)
             batches.append(images)
         return [batches if self.runner.plan.views else batches[0], given]
 

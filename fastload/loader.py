@@ -9,7 +9,7 @@ import torch
 import torch.utils.data
 from torch.utils.data import BatchSampler
 
-from fastload import arguments, backends, iterators, lowering, progressive, rng, samplers
+from fastload import arguments, backends, explaining, iterators, lowering, progressive, rng, samplers
 from fastload.batches import PixelBatchSampler
 from fastload.dataset import Dataset, place_all
 from fastload.engine import NativeEngine, Order, TorchEngine
@@ -43,6 +43,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
              raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
+    augment: "cpu", or with device="cuda" "gpu": where AUGMENT runs, with the same pixels; "auto" is "cpu" so far.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
     seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first epoch what is missing of a
              folder's, in the user's cache; "use" only uses what is there; "off" decodes from each image's first tile.
@@ -66,6 +67,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     decode_scale: str
     size_schedule: progressive.SizeSchedule | None
     mix: Mix | None
+    augment: str
     seed_samples: bool
 
     def __init__(
@@ -95,6 +97,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         decode_scale: str = "exact",
         size_schedule: Any = None,
         mix: Any = None,
+        augment: str = "auto",
         seed_samples: bool = False,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in arguments.TORCHS or name in arguments.OWN or name == "in_order"}
@@ -152,22 +155,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def explain(self) -> str:
         """Who runs this loader, and why what is not native is not: one line each."""
-        route = self._route
-        if route.backend is None:
-            lines = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
-            lines += ["  decode_scale 'fast' changes nothing there"] * (self.decode_scale == "fast")
-            return "\n".join(lines + ["  seed_samples: every sample is fetched after seeding Python, NumPy and torch"] * self.seed_samples)
-        unit = "threads" if route.backend == "native" else "worker processes"
-        workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
-        lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
-        if route.plan:
-            lines += backends.explain_steps(route.plan) + backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
-            lines += [f"  mix     {self.mix}, labels float32 [N, {route.plan.classes}]"] * (self.mix is not None)
-        if route.plan and route.backend == "native":
-            engine = self._engine
-            made = engine.seek if isinstance(engine, NativeEngine) else None
-            lines.append(f"  {collect.describe(self.seek_index, route.plan.source, made)}")
-        return "\n".join([*lines, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(self)))])
+        return "\n".join(explaining.lines(self))
 
     def stats(self) -> dict[str, Any]:
         """Counted since the loader was made, over all epochs: images and batches handed out, images_per_s (the consumer's own time
@@ -201,7 +189,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale, self.size_schedule, self.mix)
+            found = plan(pipeline, self.decode_scale, self.size_schedule, mix=self.mix, augment=self.augment, device=self.device)
             # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
             name = "native" if self.backend == "auto" and not ours and not self.mix else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
@@ -225,8 +213,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
         if self.backend != "auto":
             return f"backend={self.backend!r}"
-        if self.device == "cuda":
-            return "device='cuda'"
+        if self.augment == "gpu" or self.device == "cuda":
+            return "augment='gpu'" if self.augment == "gpu" else "device='cuda'"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
 
     def _count_steps(self) -> int:
@@ -235,12 +223,6 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return len(self) if self.size_schedule and self.size_schedule.counts_steps else 0
         except TypeError:
             raise UsageError("size_schedule: total_steps needs a sampler with a length; add __len__, or give total_epochs") from None
-
-    def _explain_sizes(self, plan: Plan) -> list[str]:
-        if self.size_schedule is None:
-            return []
-        first = self._size(plan, self._epoch, 0) or plan.full
-        return [f"  sizes   {self.size_schedule}: {first} px at the start of epoch {self._epoch}, {plan.full} px in the pipeline"]
 
     def _size(self, plan: Plan, epoch: int, step: int) -> int | None:
         """Of a batch, px; None for the pipeline's own."""
@@ -277,7 +259,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def _works(self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
         length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
-        plain = type(self.batch_sampler) in (BatchSampler, PixelBatchSampler) and samplers.unique(self.batch_sampler.sampler, length)
+        known = type(self.batch_sampler) in (BatchSampler, PixelBatchSampler)
+        plain = known and samplers.unique(getattr(self.batch_sampler, "sampler", None), length)
         seen = None if plain else np.zeros(length, np.int64)
         batches = samplers.order(self.batch_sampler) or (self._index_sampler if sampler is None else sampler)
         for step, indices in enumerate(batches):

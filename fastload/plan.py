@@ -43,6 +43,7 @@ class Plan:
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
     size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
+    augment: str = "cpu"  # or "gpu": where AUGMENT runs
     view: int = 0  # which of the sample's pictures this is …
     views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
     more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
@@ -99,28 +100,34 @@ class Plan:
 
 
 def plan(
-    pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None, mix: Mix | None = None
-) -> Plan:  # fmt: skip
+    pipeline: Pipeline,
+    decode_scale: str = "exact",
+    schedule: SizeSchedule | None = None,
+    *,
+    mix: Mix | None = None,
+    augment: str = "cpu",
+    device: str | None = None,
+) -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
     views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
-    mixing = _mix_problems(mix, pipeline) if mix else []
+    others = (_mix_problems(mix, pipeline) if mix else []) + _augment_problems(augment, device)
+    first = Plan(pipeline.source, (), Spec(), decode_scale, mode, "cpu" if augment == "auto" else augment, views=views)
     pictures: list[Plan] = []
     problems: dict[str, None] = {}  # in order, each once
     for view, ops in enumerate(pipeline.pictures):
-        picture = Plan(pipeline.source, (), Spec(), decode_scale, mode, view, views)
         try:
             steps, spec = _placed(ops)
             _check_masks(steps, pipeline.masks)
         except PipelineError as error:
-            first = replace(picture, view=pipeline.pictures.index(ops))
-            problems |= dict.fromkeys(f"{first.where}{problem}" for problem in error.problems)
+            where = replace(first, view=pipeline.pictures.index(ops)).where
+            problems |= dict.fromkeys(f"{where}{problem}" for problem in error.problems)
         else:
-            pictures.append(replace(picture, steps=steps, out=spec))
+            pictures.append(replace(first, view=view, steps=steps, out=spec))
     if problems:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
-        raise PipelineError([*problems, *own, *mixing])
+        raise PipelineError([*problems, *own, *others])
     found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix)
-    if wrong := [*(_schedule_problems(found, schedule) if schedule else []), *mixing]:
+    if wrong := [*(_schedule_problems(found, schedule) if schedule else []), *others]:
         raise PipelineError(wrong)
     return found
 
@@ -140,6 +147,12 @@ def _mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
     elif not any("num_classes" in problem for problem in found):
         found += class_problems(mix, len(source.classes), source.labels)
     return [f"mix ({mix.name}): {problem}" for problem in found]
+
+
+def _augment_problems(augment: str, device: str | None) -> list[str]:
+    if augment == "gpu" and device != "cuda":
+        return [f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave augment out"]
+    return []
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:

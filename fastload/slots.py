@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from fastload import _native
-from fastload.backends import native
+from fastload.backends import cuda, native
 
 
 class Ring:
@@ -46,9 +46,10 @@ class _Lease:
 
 
 class Uploader:
-    """STORE on the GPU: pinned uint8 batches go over on a side stream, and the caller's stream waits for the result.
+    """AUGMENT, if it is asked for there, and STORE on the GPU: pinned uint8 batches go over on a side stream, and the caller's
+    stream waits for the result.
 
-    The device does what the table says; equal bits, since the host made the table.
+    The device does what programs and table say; equal bits, since the host made both.
     """
 
     def __init__(self, runner: native.Picture) -> None:
@@ -58,17 +59,21 @@ class Uploader:
         self.dtype = getattr(torch, runner.plan.out.dtype)
         table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if runner.table is None else runner.table
         self.table = torch.from_numpy(np.ascontiguousarray(table)).to(self.device)
-        self.copying: deque[tuple[torch.cuda.Event, torch.Tensor]] = deque()  # keeps slots leased until they are read
+        self.programs = Ring(4, pinned=True)
+        self.copying: deque[tuple[torch.cuda.Event, list[torch.Tensor]]] = deque()  # keeps slots leased until they are read
 
-    def __call__(self, host: torch.Tensor, labels: torch.Tensor, partners: Any) -> list[torch.Tensor]:
-        """host: uint8 [N, H, W, 3], pinned; partners: `Mixed.rows`, or None. Returns images [N, 3, H, W] and labels on the device,
-        ready for the current stream."""
+    def __call__(self, host: torch.Tensor, labels: torch.Tensor, drawn: native.Drawn) -> list[torch.Tensor]:
+        """host: uint8 [N, H, W, 3], pinned. Returns images [N, 3, H, W] and labels on the device, ready for the current stream."""
+        programs, partners = drawn.on_device, drawn.partners
         count, height, width, _ = host.shape
         last = self.runner.plan.out.channels_last
         layout = torch.channels_last if last else torch.contiguous_format
         current = torch.cuda.current_stream(self.device)
+        sent = [host, *self._staged(programs)]
         with torch.cuda.stream(self.stream):
-            raw = host.to(self.device, non_blocking=True)
+            raw, *data = (part.to(self.device, non_blocking=True) for part in sent)
+            if programs is not None:
+                raw = cuda.augment(programs, data[0], raw, self.stream)
             labels_there = labels.to(self.device, non_blocking=True)
             images = torch.empty((count, 3, height, width), dtype=self.dtype, device=self.device, memory_format=layout)
             where = (raw.data_ptr(), self.table.data_ptr(), images.data_ptr(), count, height, width)
@@ -81,7 +86,16 @@ class Uploader:
         current.wait_event(done)
         for tensor in (images, labels_there):
             tensor.record_stream(current)
-        self.copying.append((done, host))
+        self.copying.append((done, sent))
         while len(self.copying) > 1 and self.copying[0][0].query():  # type: ignore[no-untyped-call]
             self.copying.popleft()
         return [images, labels_there]
+
+    def _staged(self, programs: Any) -> list[torch.Tensor]:
+        """The programs' bytes in pinned memory, if there are any: else the copy would wait for all that is under way."""
+        if programs is None:
+            return []
+        data = programs.data
+        slot = self.programs.take(data.shape, data.dtype)
+        slot[:] = data
+        return [torch.from_numpy(slot)]

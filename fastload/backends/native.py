@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.backends import augment, crop, instructions, store
+from fastload.backends import augment, crop, cuda, instructions, store
 from fastload.backends import torch as reference
 from fastload.errors import SampleError
 from fastload.plan import Plan, mixed
@@ -36,11 +36,14 @@ def _unsupported(plan: Plan, device: str) -> list[str]:
         reasons.append("RandomErasing's noise is not mixed natively; erase with a value, or leave out mix")
     if plan.size_mode != "decode":  # which adds a gather behind all ops
         reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
-    return reasons + store.unsupported(plan.stage(Stage.STORE), device)
+    return reasons + store.unsupported(plan.stage(Stage.STORE), device) + cuda.unsupported(plan)
 
 
 def compile(plan: Plan, device: str) -> "Runner":
-    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out."""
+    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out.
+
+    With plan.augment "gpu" it augments too; the host's part ends with the crop.
+    """
     return Runner(plan, tuple(_picture(one, device) for one in plan.pictures))
 
 
@@ -53,7 +56,7 @@ def _picture(plan: Plan, device: str) -> "Picture":
 
 
 class Drawn(NamedTuple):
-    """The records of a batch in one picture, as `_native.Job.run` takes them."""
+    """The records of a batch in one picture, as `_native.Job.run` takes them; and what the GPU does before STORE."""
 
     crops: Any
     filters: Any  # one for all, or one each
@@ -64,6 +67,7 @@ class Drawn(NamedTuple):
     keys: Any  # of the noise in boxes
     partners: Any  # where the batch is mixed, else None
     mixing: Any  # how, `plan.mixed`; for the labels
+    on_device: Any = None  # _native.DevicePrograms; None: nothing
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,12 @@ class Picture:
         drawn = self.filter if filters is None else filters
         mixing = mixed(self.plan, work)
         partners = mixing.rows() if mixing and mixing.moves else None
+        programs = instructions.joined(parts)
+        if self.plan.augment == "gpu":
+            device = cuda.programs(programs, self.height, self.width)
+            return Drawn(crops, drawn, None, None, None, None, None, partners, mixing, device)
         kept, (boxes, keys) = store.kept(last, stored), store.boxes(last, stored)
-        return Drawn(crops, drawn, instructions.joined(parts), *kept, boxes, keys, partners, mixing)
+        return Drawn(crops, drawn, programs, *kept, boxes, keys, partners, mixing)
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any, *, hold: bool) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype; hold: with the next picture."""

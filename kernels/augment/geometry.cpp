@@ -1,5 +1,6 @@
 #include "augment/geometry.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace fl::augment {
@@ -8,8 +9,6 @@ namespace {
 void fill_pixels(uint8_t* row, int from, int to, const Fill& fill) {
   for (int x = from; x < to; ++x) std::memcpy(row + x * kChannels, fill.data(), kChannels);
 }
-
-int inside(double at, int count) { return at >= 0.0 && at < count ? static_cast<int>(at) : -1; }
 
 // Axes that stay apart: positions are running sums. What comes from outside is the fill.
 void scaled(const Image& in, const double* a, const Fill& fill, std::vector<int>& columns, const Pixels& out) {
@@ -60,6 +59,12 @@ void nearest_affine(const Image& in, const double* a, const Fill& fill, std::vec
   if (a[1] == 0 && a[3] == 0) return scaled(in, a, fill, columns, out);
   if (fits_fixed(a, out.height, out.width)) return passes.fixed(in, FixedMap(a), fill, out);
   summed(in, a, fill, out);
+}
+
+bool whole_shift(const Instruction& it) {
+  const auto& a = it.arguments;
+  return it.code == Code::kAffine && a[0] == 1 && a[1] == 0 && a[3] == 0 && a[4] == 1 && a[2] == std::floor(a[2]) &&
+         a[5] == std::floor(a[5]);
 }
 
 }  // namespace fl::augment

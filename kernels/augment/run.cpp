@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "augment/geometry.h"
+#include "augment/point.h"
 #include "body/augment_tables.h"
 #include "body/keyed.h"
 
@@ -15,29 +16,6 @@ namespace fl::augment {
 namespace {
 
 using Arguments = std::array<double, kArguments>;
-
-// One value through a lookup op.
-uint8_t point(Code code, const Arguments& a, int value) {
-  switch (code) {
-    case Code::kBrightness:
-      return blend(0, value, static_cast<float>(a[0]));
-    case Code::kPosterize:
-      return posterize(value, static_cast<int>(a[0]));
-    case Code::kSolarize:
-      return solarize(value, a[0]);
-    case Code::kSolarizeAdd:
-      return solarize_add(value, static_cast<int>(a[0]), a[1]);
-    default:
-      return static_cast<uint8_t>(255 - value);  // kInvert
-  }
-}
-
-// Whole pixels, not turned and not scaled: every filter has all its weight on one pixel.
-bool whole_shift(const Instruction& it) {
-  const Arguments& a = it.arguments;
-  return it.code == Code::kAffine && a[0] == 1 && a[1] == 0 && a[3] == 0 && a[4] == 1 && a[2] == std::floor(a[2]) &&
-         a[5] == std::floor(a[5]);
-}
 
 class Machine {
  public:
@@ -239,7 +217,7 @@ void Machine::step(const Instruction& it) {
       flush();
       return passes_.hue(image_, static_cast<int>(it.arguments[0]));
     default:
-      return look_up([&](int, int value) { return point(it.code, it.arguments, value); });
+      return look_up([&](int, int value) { return point(it.code, it.arguments.data(), value); });
   }
 }
 

@@ -39,4 +39,5 @@ NB_MODULE(_native, m) {
   bind_collector(m);
   bind_augment(m);
   bind_mix(m);
+  bind_device_programs(m);
 }

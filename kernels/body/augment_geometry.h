@@ -76,6 +76,9 @@ FL_HD bool fits_fixed(const double* a, int height, int width) {
   return true;
 }
 
+// The px at a position on one axis; -1 beyond the image.
+FL_HD int inside(double at, int count) { return at >= 0.0 && at < count ? static_cast<int>(at) : -1; }
+
 FL_HD double mix(double from, double to, double share) { return from + (to - from) * share; }
 
 // For values that an int can hold.

@@ -12,35 +12,44 @@ FL_HD void identity_table(uint8_t* table) {
   for (int v = 0; v < 256; ++v) table[v] = static_cast<uint8_t>(v);
 }
 
-// Stretches lowest..highest to 0..255; a channel of one value stays.
+// Stretches low..high to 0..255; a channel of one value stays.
+FL_HD uint8_t stretched(int value, int low, int high) {
+  if (high <= low) return static_cast<uint8_t>(value);
+  const double scale = 255.0 / (high - low);
+  const double offset = -low * scale;
+  const double scaled = value * scale;
+  return clip_to_byte(static_cast<int>(scaled + offset));
+}
+
 FL_HD void autocontrast_table(const uint32_t* counts, uint8_t* table) {
   int low = 0, high = 255;
   while (low < 255 && counts[low] == 0) ++low;
   while (high > 0 && counts[high] == 0) --high;
-  if (high <= low) return identity_table(table);
-  const double scale = 255.0 / (high - low);
-  const double offset = -low * scale;
-  for (int v = 0; v < 256; ++v) {
-    const double scaled = v * scale;
-    table[v] = clip_to_byte(static_cast<int>(scaled + offset));
-  }
+  for (int v = 0; v < 256; ++v) table[v] = stretched(v, low, high);
 }
 
 // Evens out the counts; a channel of one value, or whose step would be 0, stays.
+// below: px with a smaller value; step: px per value, by the count of the highest value there is.
+FL_HD int64_t equalize_step(int64_t pixels, uint32_t highest) { return (pixels - highest) / 255; }
+
+FL_HD uint8_t evened(int value, int64_t below, int64_t step) {
+  if (step == 0) return static_cast<uint8_t>(value);
+  const int64_t place = (step / 2 + below) / step;
+  return static_cast<uint8_t>(place > 255 ? 255 : place);
+}
+
 FL_HD void equalize_table(const uint32_t* counts, uint8_t* table) {
-  int64_t sum = 0;
-  uint32_t last = 0;  // of the highest value there is
+  int64_t pixels = 0;
+  uint32_t highest = 0;
   for (int v = 0; v < 256; ++v) {
-    sum += counts[v];
-    if (counts[v] != 0) last = counts[v];
+    pixels += counts[v];
+    if (counts[v] != 0) highest = counts[v];
   }
-  const int64_t step = (sum - last) / 255;
-  if (step == 0) return identity_table(table);
-  int64_t seen = step / 2;
+  const int64_t step = equalize_step(pixels, highest);
+  int64_t below = 0;
   for (int v = 0; v < 256; ++v) {
-    const int64_t value = seen / step;
-    table[v] = static_cast<uint8_t>(value > 255 ? 255 : value);
-    seen += counts[v];
+    table[v] = evened(v, below, step);
+    below += counts[v];
   }
 }
 

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from fastload import _native as native
 from fastload.errors import UsageError
@@ -61,6 +62,22 @@ def test_the_dropin_benchmark_compares_both_classes(folder, monkeypatch):
     assert all(r.median > 0 for r in rows)
     assert [sorted(r.also) for r in rows[-2:]] == [["first_batch_ms", "later_epoch_ms"], ["microseconds_per_batch", "percent"]]
     assert [r.ratio is None for r in rows] == [True, False] * 6 + [True]
+
+
+def test_the_gpu_benchmark_of_augment_has_programs_for_all_that_it_names():
+    pytest.importorskip("torchvision")
+    device = pytest.importorskip("benchmarks.device_augment")
+    planes = torch.zeros((2, 3, 9, 11), dtype=torch.uint8)
+    for name in device.on_cpu.MAGNITUDES:
+        program = device.program_of_op(name)
+        assert len(native.DevicePrograms(program, device.SIDE, device.SIDE)) == device.COUNT
+        assert [len(step()) for step in device._theirs_of_op(name, planes).values()] == [2, 2]
+    for name, arguments in device.POLICIES:
+        program = device.drawer(getattr(device.T, name)(**arguments))()
+        assert len(native.DevicePrograms(program, device.SIDE, device.SIDE)) == device.COUNT
+        assert list(device._theirs_of_policy(name, arguments, planes)) == [device.SINGLE]
+    for code, arguments in device.BLURS.values():
+        native.DevicePrograms(device.repeated(code, *arguments), device.SIDE, device.SIDE)
 
 
 def test_more_workers_than_cores_are_refused(command, folder):

@@ -19,13 +19,15 @@ OUTPUTS = {
     "float32 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)],
     "float16": [T.ToImage(), T.ToDtype(torch.float16, scale=True), T.Normalize(MEAN, STD)],
     "augmented": [T.RandAugment(2), T.ToTensor(), T.ColOut(0.1, 0.2), T.ColOut(0.1, batch=False), T.Normalize(MEAN, STD)],
+    "policy": [T.RandAugment(2), T.ToTensor(), T.Normalize(MEAN, STD)],
+    "mixture NHWC": [T.AugMix(), T.GaussianBlur(5), T.ToImage(channels_last=True)],
     "bfloat16 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.bfloat16, scale=True), T.Normalize(MEAN, STD)],
 }
 
 
-def make_loader(folder, output="float32", device=None, workers=2):
+def make_loader(folder, output="float32", device=None, workers=2, **more):
     dataset = fastload.open(folder, [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), *OUTPUTS[output]])
-    return fastload.DataLoader(dataset, batch_size=7, shuffle=True, num_workers=workers, device=device, seed=5)
+    return fastload.DataLoader(dataset, batch_size=7, shuffle=True, num_workers=workers, device=device, seed=5, **more)
 
 
 def bits(images):
@@ -49,6 +51,23 @@ def assert_equal(found, want):
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_batches_are_those_of_the_cpu(folder, output, workers):
     assert_equal(list(make_loader(folder, output, "cuda", workers)), list(make_loader(folder, output)))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("output", ["policy", "mixture NHWC", "uint8"])
+def test_augmented_on_the_device_they_are_the_same(folder, output, workers):
+    want = make_loader(folder, output)
+    found = make_loader(folder, output, "cuda", workers, augment="gpu")
+    for _ in range(2):
+        assert_equal(list(found), list(want))
+
+
+def test_sizes_may_change_with_augment_on_the_device(folder):
+    data = fastload.open(folder, [T.RandomResizedCrop(32), *OUTPUTS["policy"]])
+    device = fastload.DataLoader(data, 7, num_workers=2, device="cuda", augment="gpu", seed=5, size_schedule=[24, 40])
+    host = fastload.DataLoader(data, 7, num_workers=2, seed=5, size_schedule=[24, 40])
+    for _ in range(2):
+        assert_equal(list(device), list(host))
 
 
 @pytest.mark.parametrize("how", [[24, 40], fastload.ProgressiveResize(3, mode="resize"), fastload.ProgressiveResize(3, mode="crop")])
@@ -82,8 +101,9 @@ def test_kept_batches_are_not_overwritten_over_two_epochs(folder):
     assert_equal(found, [batch for _ in range(2) for batch in reference])
 
 
-def test_a_host_slot_is_not_reused_before_its_copy(folder):
-    want, loader = list(make_loader(folder)), make_loader(folder, device="cuda")
+@pytest.mark.parametrize("augment", ["cpu", "gpu"])
+def test_a_host_slot_is_not_reused_before_its_copy(folder, augment):
+    want, loader = list(make_loader(folder, "policy")), make_loader(folder, "policy", "cuda", augment=augment)
     batches = iter(loader)
     with torch.cuda.stream(loader._engine.uploads[0].stream):
         torch.cuda._sleep(SLEEP)  # no copy happens while the host goes through the epoch

@@ -1,0 +1,35 @@
+"""What `DataLoader.explain()` says."""
+
+from typing import Any
+
+from fastload import arguments, backends
+from fastload.plan import Plan
+from fastload.sources import collect
+
+
+def lines(loader: Any) -> list[str]:
+    """Who runs the loader, and why what is not native is not: one line each."""
+    route = loader._route
+    if route.backend is None:
+        out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
+        out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
+        return out + ["  seed_samples: every sample is fetched after seeding Python, NumPy and torch"] * loader.seed_samples
+    unit = "threads" if route.backend == "native" else "worker processes"
+    workers = f"{loader.num_workers} {unit}" if loader.num_workers else "the caller's thread"
+    out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
+    if route.plan:
+        out += _plan(loader, route.plan)
+    if route.plan and route.backend == "native":
+        made = getattr(loader._engine, "seek", None)
+        out.append(f"  {collect.describe(loader.seek_index, route.plan.source, made)}")
+    return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]
+
+
+def _plan(loader: Any, plan: Plan) -> list[str]:
+    out = backends.explain_steps(plan) + backends.explain_scale(plan)
+    if loader.size_schedule is not None:
+        first = loader._size(plan, loader._epoch, 0) or plan.full
+        out.append(f"  sizes   {loader.size_schedule}: {first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline")
+    if loader.mix is not None:
+        out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
+    return out + backends.explain_augment(plan)

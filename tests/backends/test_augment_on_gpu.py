@@ -1,0 +1,118 @@
+"""augment="gpu": what the host leaves to the device is the rest of the batch, and what cannot go there is refused. Needs no GPU."""
+
+import numpy as np
+import pytest
+import torch
+
+import fastload
+from fastload import _native
+from fastload import transforms as T
+from fastload.backends import cuda, native
+from fastload.plan import plan
+from fastload.sources import collect
+from fastload.spec import Work
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+OPS = {
+    "policy": [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), T.RandAugment(2, 20), T.ToTensor(), T.Normalize(MEAN, STD)],
+    "warps of CROP": [T.RandomResizedCrop((31, 45)), T.RandomVerticalFlip(), T.RandomRotation(30), T.ToImage(channels_last=True)],
+    "mixture": [T.RandomResizedCrop(32), T.AugMix(), T.ToImage(), T.ToDtype(torch.float16, scale=True)],
+    "nothing to augment": [T.RandomResizedCrop((31, 45)), T.ToTensor()],
+}
+
+
+def batch(folder, ops, augment, device):
+    """The host's part of a batch [7], and what it leaves to the device."""
+    found = plan(fastload.open(folder, ops).pipeline, augment=augment, device=device)
+    assert native.unsupported(found, device) == []
+    runner = native.compile(found, device)
+    work = Work(np.arange(3, 10), np.zeros(7, np.int64), seed=5, epoch=1, step=0)
+    pool = _native.Pool(2)
+    job = runner.begin(pool, work, collect.make("off", found.source).epoch())
+    drawn = runner.draw(job, work)
+    out = np.empty(runner.host_shape(7), runner.host_dtype)
+    runner.start(job, drawn, out)
+    runner.finish(job, work, drawn, out)
+    return runner, drawn, out
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_the_two_halves_make_the_batch(name, folder, monkeypatch):
+    _, _, want = batch(folder, OPS[name], "cpu", "cpu")
+    monkeypatch.setattr(cuda, "programs", lambda instructions, *_: instructions)  # the device's can only be launched
+    runner, drawn, crops = batch(folder, OPS[name], "gpu", "cuda")
+    assert crops.dtype == np.uint8
+    assert (drawn.on_device is None) == (name == "nothing to augment")
+    found = np.empty_like(want)
+    for n, crop in enumerate(crops):
+        image = crop if drawn.on_device is None else _native.augment(crop, drawn.on_device[n])
+        _native.store(image, runner.table, found[n], runner.plan.out.channels_last, "scalar")
+    np.testing.assert_array_equal(found.view(np.uint8), want.view(np.uint8))
+
+
+def test_a_batch_that_nothing_changes_has_no_programs():
+    assert cuda.programs(None, 5, 7) is None
+    assert cuda.programs(np.zeros((4, 2, 13)), 5, 7) is None
+    program = np.zeros((4, 2, 13))
+    program[3, 1, 0] = _native.INSTRUCTIONS.index("Invert")
+    made = cuda.programs(program, 5, 7)
+    assert (len(made), made.size, made.data.dtype) == (4, (5, 7), np.uint8)
+
+
+def test_another_size_has_programs_of_that_size(folder):
+    runner, drawn, _ = batch(folder, OPS["policy"], "gpu", "cuda")
+    assert drawn.on_device.size == (31, 45)
+    assert (runner.at(90).height, runner.at(90).width) == (62, 90)
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_the_plan_refuses_the_gpu_without_one(folder, device):
+    pipeline = fastload.open(folder, [T.RandomResizedCrop(32), T.CenterCrop(9), T.Normalize((0,), (1,))]).pipeline
+    with pytest.raises(fastload.PipelineError) as caught:
+        plan(pipeline, augment="gpu", device=device)
+    problems = str(caught.value).splitlines()
+    assert len(problems) > 1  # with all others
+    assert problems[-1].strip() == f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave augment out"
+
+
+def test_a_loader_refuses_it_for_any_data_set(folder):
+    text = "augment: 'gpu' needs device='cuda' (got None); add device='cuda', or leave augment out"
+    with pytest.raises(fastload.PipelineError) as caught:
+        fastload.DataLoader(fastload.open(folder, OPS["policy"]), augment="gpu")
+    assert str(caught.value) == text
+    with pytest.raises(fastload.BackendError, match="loader: augment='gpu' cannot run this data set: "):
+        fastload.DataLoader([1, 2, 3], augment="gpu")
+
+
+def test_an_unknown_place_is_refused():
+    with pytest.raises(fastload.UsageError) as caught:
+        fastload.DataLoader([1, 2, 3], augment="cuda")
+    assert str(caught.value) == "DataLoader: augment is 'cuda', want 'auto', 'cpu' or 'gpu'"
+
+
+@pytest.mark.parametrize("augment", ["auto", "cpu"])
+def test_auto_is_cpu(folder, augment):
+    pipeline = fastload.open(folder, OPS["policy"]).pipeline
+    assert plan(pipeline, augment=augment, device="cuda").augment == "cpu"
+
+
+def test_what_the_host_does_after_augment_cannot_be_before_it(folder):
+    ops = [T.RandomResizedCrop(32), T.RandAugment(1), T.ColOut(0.1), T.ToImage()]
+    found = plan(fastload.open(folder, ops).pipeline, augment="gpu", device="cuda")
+    assert native.unsupported(found, "cuda") == [
+        "op 3 (ColOut) drops rows and columns on the host, before augment='gpu' is done; leave augment out"
+    ]
+    schedule = fastload.ProgressiveResize(3, mode="resize")
+    found = plan(fastload.open(folder, ops[:2]).pipeline, schedule=schedule, augment="gpu", device="cuda")
+    assert native.unsupported(found, "cuda") == [
+        "size_schedule's mode 'resize' shrinks batches on the host, before augment='gpu' is done; leave augment out"
+    ]
+
+
+def test_explain_says_where(folder, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(_native, "cuda_built", True)
+    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]), device="cuda", augment="gpu")
+    assert "  augment 'gpu': AUGMENT, and what of CROP follows the resize, on the GPU" in loader.explain().splitlines()
+    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]), device="cuda")
+    assert "augment" not in loader.explain()
