@@ -11,6 +11,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "cpu/vector_ops.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace fl::augment::HWY_NAMESPACE {
 #if FL_NO_VECTORS
@@ -24,17 +26,11 @@ void BoxPass(const Image& in, const Box& box, bool down, Scratch& row, const Pix
 }
 
 #else
-namespace hn = hwy::HWY_NAMESPACE;
+using namespace fl::HWY_NAMESPACE;
 
-constexpr hn::ScalableTag<uint8_t> kD8;
 constexpr hn::ScalableTag<uint16_t> kU16;
-constexpr hn::ScalableTag<int16_t> kD16;
-constexpr hn::ScalableTag<int32_t> kD32;
 constexpr hn::ScalableTag<float> kFloat;
-using V8 = hn::Vec<decltype(kD8)>;
 using VU16 = hn::Vec<decltype(kU16)>;
-using V16 = hn::Vec<decltype(kD16)>;
-using V32 = hn::Vec<decltype(kD32)>;
 using VFloat = hn::Vec<decltype(kFloat)>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(kD8));
 

@@ -9,6 +9,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "cpu/vector_ops.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace fl::augment::HWY_NAMESPACE {
 #if FL_NO_VECTORS
@@ -16,11 +18,9 @@ namespace fl::augment::HWY_NAMESPACE {
 void LookUp(const Pixels& image, const Lut& lut) { scalar_passes.lookup(image, lut); }
 
 #else
-namespace hn = hwy::HWY_NAMESPACE;
+using namespace fl::HWY_NAMESPACE;
 
-constexpr hn::ScalableTag<uint8_t> kD8;
 constexpr hn::ScalableTag<int8_t> kSigned;
-using V8 = hn::Vec<decltype(kD8)>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(kD8));
 constexpr int kPart = 16;   // entries that one shuffle looks through
 constexpr int kHalf = 128;  // values that signed bytes count from 0 on

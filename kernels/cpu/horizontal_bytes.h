@@ -91,11 +91,25 @@ HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8
   hn::StoreU(hn::DemoteTo(d, sum), d, out);
 }
 
+// What stays in the first-level cache until all groups are done with it: rows, in and out, and the groups.
+constexpr int kRowsTogether = 16;
+constexpr size_t kGroupBytes = 16 << 10;
+
 template <int kSteps>
 HWY_NOINLINE void all_groups(const Image& in, const Axis& axis, const Pixels& out) {
-  for (int g = 0; g < groups(axis); ++g) {
-    const Group<kSteps> group(axis, g);
-    for (int y = 0; y < in.height; ++y) weigh_group(group, in.row(y), out.row(y) + g * kOutputs);
+  constexpr int kMost = kGroupBytes / sizeof(Group<kSteps>);
+  alignas(64) uint8_t memory[kGroupBytes];
+  auto* const made = reinterpret_cast<Group<kSteps>*>(memory);
+  for (int begin = 0; begin < groups(axis); begin += kMost) {
+    const int count = std::min(groups(axis) - begin, kMost);
+    for (int g = 0; g < count; ++g) new (made + g) Group<kSteps>(axis, begin + g);
+    for (int top = 0; top < in.height; top += kRowsTogether) {
+      const int bottom = std::min(top + kRowsTogether, in.height);
+      for (int g = 0; g < count; ++g) {
+        const Group<kSteps> group = made[g];
+        for (int y = top; y < bottom; ++y) weigh_group(group, in.row(y), out.row(y) + (begin + g) * kOutputs);
+      }
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // each weight is split in two (weights.cpp, split_pairs) and two taps at a time go through 16-bit multiply-adds.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "body/resize.h"
 #include "cpu/passes.h"
@@ -32,13 +33,7 @@ constexpr int kBlocks = kLanes / 16;
 
 // Four vectors of int32 to one of uint8, clipped to 0..255; keeps the order within each block.
 HWY_INLINE V8 clip(V32 a, V32 b, V32 c, V32 d) {
-  const V16 zero = hn::Zero(kD16), most = hn::Set(kD16, 255);
-  const V16 ab = hn::Min(hn::Max(hn::ReorderDemote2To(kD16, a, b), zero), most);
-  const V16 cd = hn::Min(hn::Max(hn::ReorderDemote2To(kD16, c, d), zero), most);
-  alignas(16) constexpr uint8_t kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 128, 128, 128, 128, 128, 128, 128, 128};
-  alignas(16) constexpr uint8_t kEvenUp[16] = {128, 128, 128, 128, 128, 128, 128, 128, 0, 2, 4, 6, 8, 10, 12, 14};
-  return hn::Or(hn::TableLookupBytesOr0(hn::BitCast(kD8, ab), hn::LoadDup128(kD8, kEven)),
-                hn::TableLookupBytesOr0(hn::BitCast(kD8, cd), hn::LoadDup128(kD8, kEvenUp)));
+  return pack_bytes(hn::ReorderDemote2To(kD16, a, b), hn::ReorderDemote2To(kD16, c, d));
 }
 
 // ---- vertical: neighbours in memory are independent, rows are taps

@@ -52,6 +52,20 @@ HWY_INLINE V32 begin_sum(int32_t start, V32& odd) {
 #endif
 }
 
+// Clips to 0..255: in every 16 bytes, 8 values of a, then 8 of b. Highway 1.0 has no such operation.
+HWY_INLINE V8 pack_bytes(V16 a, V16 b) {
+#if HWY_MAX_BYTES >= 64
+  return V8{_mm512_packus_epi16(a.raw, b.raw)};
+#elif HWY_MAX_BYTES >= 32
+  return V8{_mm256_packus_epi16(a.raw, b.raw)};
+#elif HWY_ARCH_X86
+  return V8{_mm_packus_epi16(a.raw, b.raw)};
+#else
+  const hn::Half<decltype(kD8)> half;
+  return hn::Combine(kD8, hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+#endif
+}
+
 #endif
 }  // namespace fl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

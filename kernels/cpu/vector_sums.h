@@ -21,7 +21,9 @@ struct Sums {
   V32 high_odd, low_odd;  // what NEON's multiply-add leaves in a second vector
 
   HWY_INLINE Sums()  // spelled out: GCC does not give a generated one the target's attributes
-      : high(hn::Zero(kD32)), low(hn::Zero(kD32)), high_odd(hn::Zero(kD32)), low_odd(hn::Zero(kD32)) {}
+      : high(hn::Zero(kD32)), high_odd(hn::Zero(kD32)) {
+    low = begin_sum(1 << (kWeightBits - 1), low_odd);
+  }
 
   HWY_INLINE void add(V16 values, V16 high_weights, V16 low_weights) {
     high = add_products(values, high_weights, high, high_odd);
@@ -29,10 +31,9 @@ struct Sums {
   }
 
   HWY_INLINE V32 rounded() const {
-    const V32 half = hn::Set(kD32, 1 << (kWeightBits - 1));
     const V32 upper = hn::ShiftLeft<kLowBits>(hn::RearrangeToOddPlusEven(high, high_odd));
     const V32 lower = hn::RearrangeToOddPlusEven(low, low_odd);
-    return hn::ShiftRight<kWeightBits>(hn::Add(hn::Add(upper, lower), half));
+    return hn::ShiftRight<kWeightBits>(hn::Add(upper, lower));
   }
 };
 

@@ -66,7 +66,6 @@ struct Bounds {
 
 struct Geometry {
   double scale, support;  // source px per output px; source px on each side
-  double shrink;          // of distances, for the filter
   double origin;          // where the first output begins
   int size;
 
@@ -75,7 +74,6 @@ struct Geometry {
     const int begin = static_cast<int>(centre - support + 0.5), end = static_cast<int>(centre + support + 0.5);
     return {std::max(begin, 0), std::min(end, size)};
   }
-  Bounds bounds(int output) const { return around(centre(output)); }
 };
 
 int32_t to_fixed(double weight) {
@@ -97,53 +95,71 @@ void split_pairs(Axis& axis) {
   }
 }
 
-// The weights of sources bounds.begin .. bounds.end - 1 in one output.
-template <class Weight>
-void weigh_one(const Weight& weight, const Bounds& bounds, double centre, double shrink, double* weights) {
-  const int count = bounds.end - bounds.begin;
-  double sum = 0.0;
-  for (int k = 0; k < count; ++k) {
-    const double distance = k + bounds.begin - centre + 0.5;
-    weights[k] = weight(distance * shrink);
-    sum += weights[k];
+// Each output's sources, then their weights, all outputs tap by tap: so compilers work on several of them at a time.
+struct Sources {
+  std::vector<double> centre;        // [count]
+  std::vector<int32_t> begin, size;  // [count], px
+  int taps = 0;                      // the largest size
+};
+
+Sources sources(const Geometry& geometry, const Shown& out) {
+  const int count = out.count();
+  Sources all{std::vector<double>(count), std::vector<int32_t>(count), std::vector<int32_t>(count)};
+  int taps = 0;
+  for (int i = 0; i < count; ++i) {
+    const double centre = geometry.centre(out.at(i));
+    const Bounds bounds = geometry.around(centre);
+    all.centre[i] = centre;
+    all.begin[i] = bounds.begin;
+    all.size[i] = bounds.end - bounds.begin;
+    taps = std::max(taps, all.size[i]);
   }
-  if (sum == 0.0) return;
-  for (int k = 0; k < count; ++k) weights[k] /= sum;
+  all.taps = taps;
+  return all;
 }
 
-// What the outputs need, before any weight is known.
-Geometry cover(const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
-  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0);
-  const Geometry geometry{scale, how.support * stretch, 1.0 / stretch, span.begin, span.size};
-  axis.kind = Axis::Kind::kWeigh;
-  axis.begin = span.size;
-  axis.end = 0;
-  int taps = 0;
-  axis.first.resize(out.count());
-  for (int i = 0; i < out.count(); ++i) {
-    const Bounds bounds = geometry.bounds(out.at(i));
-    axis.begin = std::min(axis.begin, bounds.begin);
-    axis.end = std::max(axis.end, bounds.end);
-    taps = std::max(taps, bounds.end - bounds.begin);
+// [taps, count], before they are divided by their sums [count].
+template <class Weight>
+std::vector<double> weigh(const Weight& weight, const Sources& all, double shrink, std::vector<double>& sums) {
+  const auto count = static_cast<int>(sums.size());
+  std::vector<double> weights(static_cast<size_t>(all.taps) * count);
+  for (int k = 0; k < all.taps; ++k) {
+    double *const row = &weights[static_cast<size_t>(k) * count], *const sum = sums.data();
+    for (int i = 0; i < count; ++i) {
+      const double distance = k + all.begin[i] - all.centre[i] + 0.5, value = weight(distance * shrink);
+      row[i] = k < all.size[i] ? value : 0.0;
+      sum[i] += row[i];
+    }
   }
-  axis.taps = (taps + 1) & ~1;
-  return geometry;
+  for (double& sum : sums) sum = sum == 0.0 ? 1.0 : sum;
+  return weights;
 }
 
 template <class Weight>
 void weighted(const Weight& weight, const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
-  const Geometry geometry = cover(how, span, out, axis);
-  axis.weights.assign(static_cast<size_t>(out.count()) * axis.taps, 0);
-  std::vector<double> weights(axis.taps);
+  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0), shrink = 1.0 / stretch;
+  Sources all = sources({scale, how.support * stretch, span.begin, span.size}, out);
+  const int count = out.count(), first = out.mirrored ? count - 1 : 0, last = count - 1 - first;
+  std::vector<double> sums(count);
+  const std::vector<double> weights = weigh(weight, all, shrink, sums);
+  axis.kind = Axis::Kind::kWeigh;
+  axis.taps = (all.taps + 1) & ~1;
+  axis.begin = all.begin[first];
+  axis.end = all.begin[last] + all.size[last];
+  axis.first.resize(count);
   const int last_first = std::max(axis.end - axis.begin - axis.taps, 0);
-  for (int i = 0; i < out.count(); ++i) {
-    const double centre = geometry.centre(out.at(i));
-    const Bounds bounds = geometry.around(centre);
-    weigh_one(weight, bounds, centre, geometry.shrink, weights.data());
-    const int begin = bounds.begin - axis.begin;
+  for (int i = 0; i < count; ++i) {
+    const int begin = all.begin[i] - axis.begin;
     axis.first[i] = std::min(begin, last_first);  // so that no output reads past the last source; zeros lead instead
-    std::transform(weights.begin(), weights.begin() + (bounds.end - bounds.begin),
-                   &axis.weights[static_cast<size_t>(i) * axis.taps + begin - axis.first[i]], to_fixed);
+    all.begin[i] = begin - axis.first[i];         // how many
+  }
+  axis.weights.assign(static_cast<size_t>(count) * axis.taps, 0);
+  for (int k = 0; k < all.taps; ++k) {
+    const double* const row = &weights[static_cast<size_t>(k) * count];
+    for (int i = 0; i < count; ++i) all.size[i] = to_fixed(row[i] / sums[i]);
+    for (int i = 0; i < count; ++i)
+      if (all.begin[i] + k < axis.taps)
+        axis.weights[static_cast<size_t>(i) * axis.taps + all.begin[i] + k] = all.size[i];
   }
   split_pairs(axis);
 }

@@ -48,6 +48,29 @@ HWY_INLINE void turn_block(const V32 (*columns)[kBlockSize], Pairs* rows) {
 
 // ---- samples to tiles
 
+#if FL_BYTE_VECTORS
+
+// Two tiles' rows side by side are one store.
+HWY_INLINE void store_row(__m128i row, uint8_t* out, ptrdiff_t tile) {
+  if (HWY_LIKELY(tile == kBlockSize)) return _mm_storeu_si128(reinterpret_cast<__m128i*>(out), row);
+  _mm_storel_pd(reinterpret_cast<double*>(out), _mm_castsi128_pd(row));
+  _mm_storeh_pd(reinterpret_cast<double*>(out + tile), _mm_castsi128_pd(row));
+}
+
+HWY_INLINE void store_tile(const V32* lines, uint8_t* out, ptrdiff_t stride, ptrdiff_t tile) {
+  const V8 left = columns_to_bytes(lines), right = columns_to_bytes(lines + 4);
+  for (int half = 0; half < 2; ++half, out += 4 * stride) {
+    const __m512i from = hn::Load(kD8, kRowIndices.from[half]).raw;
+    const __m512i rows = _mm512_permutex2var_epi8(left.raw, from, right.raw);
+    store_row(_mm512_castsi512_si128(rows), out, tile);
+    store_row(_mm512_extracti32x4_epi32(rows, 1), out + stride, tile);
+    store_row(_mm512_extracti32x4_epi32(rows, 2), out + 2 * stride, tile);
+    store_row(_mm512_extracti32x4_epi32(rows, 3), out + 3 * stride, tile);
+  }
+}
+
+#else
+
 HWY_INLINE void store_two_rows(hn::Vec128<uint64_t> rows, uint8_t* out, ptrdiff_t stride) {
   const hn::Full64<uint64_t> row;
   hn::StoreU(hn::LowerHalf(row, rows), row, reinterpret_cast<uint64_t*>(out));
@@ -73,6 +96,8 @@ HWY_INLINE void store_tile(const V32* lines, uint8_t* out, ptrdiff_t stride, ptr
   store_rows(hn::BitCast(kD64, hn::InterleaveLower(kD32, left, right)), out, stride, tile);
   store_rows(hn::BitCast(kD64, hn::InterleaveUpper(kD32, left, right)), out + 2 * stride, stride, tile);
 }
+
+#endif
 
 // One block in ten of a photograph has nothing but DC, of soft ones far more: the test costs less than it saves.
 HWY_INLINE bool only_dc(const int16_t* block) {

@@ -137,10 +137,14 @@ HWY_INLINE V16 right(V32 upper, V32 lower) {
 
 // ---- samples
 
+// Four columns of samples: in every 16 bytes, four of each.
+HWY_INLINE V8 columns_to_bytes(const V32* lines) {
+  return pack_bytes(hn::ReorderDemote2To(kD16, lines[0], lines[1]), hn::ReorderDemote2To(kD16, lines[2], lines[3]));
+}
+
 // Columns of samples to rows: in every 16 bytes, four rows of four.
 HWY_INLINE V32 four_columns(const V32* lines) {
-  const V16 a = hn::ReorderDemote2To(kD16, lines[0], lines[1]), b = hn::ReorderDemote2To(kD16, lines[2], lines[3]);
-  return hn::BitCast(kD32, hn::TableLookupBytes(pack_bytes(a, b), hn::LoadDup128(kD8, kTurn)));
+  return hn::BitCast(kD32, hn::TableLookupBytes(columns_to_bytes(lines), hn::LoadDup128(kD8, kTurn)));
 }
 
 HWY_INLINE void clear(int16_t* block) {

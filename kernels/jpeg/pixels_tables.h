@@ -74,6 +74,24 @@ constexpr Indices make_indices() {
 
 constexpr Indices kIndices = make_indices();
 
+// Back to rows where bytes can be taken from two 64-byte vectors: columns 0..3 of all rows (in kOrder) of two blocks,
+// and columns 4..7, become rows 0..3 (then 4..7) of both blocks side by side.
+struct alignas(64) RowIndices {
+  uint8_t from[2][64];
+};
+
+constexpr RowIndices make_row_indices() {
+  RowIndices out{};
+  for (int i = 0; i < 128; ++i) {
+    const int half = i / 64, row = i / 16 % 4, block = i / 8 % 2, column = i % 8;
+    const int place = (block * 2 + half) * 16 + column % 4 * 4 + kOrder[row];  // kOrder is its own inverse
+    out.from[half][i % 64] = static_cast<uint8_t>(column / 4 * 64 + place);
+  }
+  return out;
+}
+
+constexpr RowIndices kRowIndices = make_row_indices();
+
 // 4 columns of 4 rows (in kOrder) to 4 rows of 4 columns.
 alignas(16) constexpr uint8_t kTurn[16] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
 
