@@ -1,7 +1,7 @@
 """AUGMENT on one core: each op and policy against torchvision on PIL images and on tensors; and whole loaders with and without.
 
 Ops and policies work on uint8 images that are decoded already, the random numbers are part of the work. Whole loaders decode,
-RandomResizedCrop, flip and normalise; "augmented" adds RandAugment(num_ops=1) and ColOut. All take turns.
+RandomResizedCrop, flip and normalise; "hot" adds RandAugment(num_ops=1) and ColOut (DALI has none). All take turns.
 """
 
 import os
@@ -44,7 +44,7 @@ POLICIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("RandAugment", {"num_ops": 1, "interpolation": "bilinear"}),
     ("TrivialAugmentWide", {}),
 )
-PATHS = ("float32", "augmented")  # benchmarks.child's outputs
+PATHS = ("float32", "hot")  # benchmarks.child's outputs
 Variants = Mapping[str, Callable[[], int]]
 
 
@@ -76,7 +76,7 @@ def run(data: str, name: str, repetitions: int, on_done: Callable[[], None] = la
 
 def turns(repetitions: int) -> int:
     """How often on_done is called."""
-    return (len(MAGNITUDES) + len(POLICIES)) * 3 * repetitions + len(PATHS) * len(loader.LOADERS) * (repetitions + 1)
+    return (len(MAGNITUDES) + len(POLICIES)) * 3 * repetitions + len(PATHS) * len(loader.present()) * (repetitions + 1)
 
 
 def take(data: str) -> Photos:
@@ -182,7 +182,7 @@ def paths(data: str, cores: list[int], repetitions: int, common: dict[str, Any],
     for spec in specs:
         sample, plain = found[loader.key(spec)], found[loader.key(spec | {"output": "float32"})]
         reference = (loader.LOADERS["torch"], found[loader.key(spec | {"loader": "torch"})])
-        also = {"cost_of_augmenting": plain.median / sample.median} if spec["output"] == "augmented" else {}
+        also = {"cost_of_augmenting": plain.median / sample.median} if spec["output"] == "hot" else {}
         shown = {"op": f"whole loader, {spec['output']}", "size": PATH_SIDE}
         yield _row(shown, loader.LOADERS[spec["loader"]], sample, None if spec["loader"] == "torch" else reference, common, also)
 
