@@ -29,7 +29,7 @@ from fastload.measure import Interval, Sample
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIDE, TEST_SIDE = 32, 40  # px; larger for testing, as in the recipe Hot (FixRes)
 WIDTH = 16  # channels of the first layer
-RATE, MOMENTUM, DECAY, WARM_UP = 0.2, 0.9, 5e-4, 0.2  # the peak; share of the steps
+RATE, DECAY, WARM_UP = 0.01, 0.02, 0.2  # AdamW; the peak, then by a cosine to 0; share of the steps
 SMOOTHING = 0.1
 # Student's t, two-sided 95 %, by degrees of freedom. Source: Student 1908 (doi:10.2307/2331554), as in every textbook's table.
 STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
@@ -149,7 +149,7 @@ def learn(folder: Path, pipeline: Pipeline, seed: int, settings: Settings) -> tu
     torch.manual_seed(seed)  # of the weights, and of torchvision's draws
     network = make_network().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     loader = make_loader(folder, pipeline, seed, settings.batch_size)
-    optimizer = torch.optim.SGD(network.parameters(), RATE, MOMENTUM, weight_decay=DECAY, nesterov=True)
+    optimizer = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=settings.epochs * len(loader), pct_start=WARM_UP)
     loss_of = nn.CrossEntropyLoss(label_smoothing=SMOOTHING)
     order = hashlib.sha256()
