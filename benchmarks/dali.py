@@ -40,21 +40,7 @@ class Loader:
             yield batch["images"], batch["labels"]
 
     def quiet(self) -> float:
-        """The moment when the work for the next epoch, which DALI begins at the end of this one, was done, by perf_counter.
-
-        An epoch is charged for what it prepares and spared what the one before has prepared; nobody else's turn is disturbed.
-        """
-        start = looked = busy = time.perf_counter()
-        spent = time.process_time()
-        while looked - busy < STILL:
-            time.sleep(POLL)
-            now, total = time.perf_counter(), time.process_time()
-            if total - spent > IDLE * (now - looked):
-                busy = now
-            looked, spent = now, total
-            if now - start > LONGEST:
-                raise BackendError(f"DALI: still busy {LONGEST:g} s after an epoch (want idle); report this")
-        return busy
+        return quiet()
 
 
 def definition(data: str, output: str, size: int) -> Any:
@@ -78,3 +64,21 @@ def definition(data: str, output: str, size: int) -> Any:
         return fn.crop_mirror_normalize(images, output_layout="CHW", mirror=flipped, **scaled), labels
 
     return pipeline
+
+
+def quiet() -> float:
+    """The moment when the work for the next epoch, which DALI begins at the end of this one, was done, by perf_counter.
+
+    An epoch is charged for what it prepares and spared what the one before has prepared; nobody else's turn is disturbed.
+    """
+    start = looked = busy = time.perf_counter()
+    spent = time.process_time()
+    while looked - busy < STILL:
+        time.sleep(POLL)
+        now, total = time.perf_counter(), time.process_time()
+        if total - spent > IDLE * (now - looked):
+            busy = now
+        looked, spent = now, total
+        if now - start > LONGEST:
+            raise BackendError(f"DALI: still busy {LONGEST:g} s after an epoch (want idle); report this")
+    return busy

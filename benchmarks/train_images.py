@@ -37,7 +37,7 @@ class World:
 
 
 TRAIN = World(0, (0.26, 0.34), (0.0, 20.0), (0.7, 1.0))
-TEST = World(1, (0.24, 0.48), (-20.0, 20.0), (0.6, 1.0))
+TEST = World(1, (0.20, 0.49), (-30.0, 30.0), (0.3, 1.0))
 
 
 def make_folder(root: Path, count: int, world: World) -> ImageFolder:
