@@ -1,7 +1,6 @@
 """NVIDIA DALI as a peer of the loader benchmark: its own operators and idiom, on the CPU; left out where it is not installed."""
 
 import time
-import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -23,12 +22,15 @@ def version() -> str | None:
 
 
 class Loader:
-    """Batches of `benchmarks.child`'s outputs, as (images, labels); epochs of every image once, in DALI's order."""
+    """Batches of `benchmarks.child`'s outputs, as (images, labels); epochs of every image once, in DALI's order.
+
+    For that DALI pads the last batch with an image that it makes again and again and then drops: up to a batch's work for nothing.
+    Without padding, epochs run into each other, and some images come twice.
+    """
 
     def __init__(self, spec: dict[str, Any]) -> None:
         from nvidia.dali.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
 
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="nvidia")  # of its own operators, in its own RandAugment
         how = {"batch_size": spec["batch_size"], "num_threads": spec["workers"], "device_id": None, "prefetch_queue_depth": 2, "seed": 0}
         self.batches = DALIGenericIterator(
             definition(spec["data"], spec["output"], spec["size"])(**how), ["images", "labels"], reader_name="reader",
@@ -52,7 +54,7 @@ def definition(data: str, output: str, size: int) -> Any:
 
     @pipeline_def(enable_conditionals=True)
     def pipeline() -> tuple[Any, Any]:
-        jpegs, labels = fn.readers.file(file_root=data, random_shuffle=True, name="reader")
+        jpegs, labels = fn.readers.file(file_root=data, random_shuffle=True, pad_last_batch=True, name="reader")
         box = {"random_area": (0.08, 1.0), "random_aspect_ratio": (3 / 4, 4 / 3), "num_attempts": 10}
         images = fn.decoders.image_random_crop(jpegs, device="cpu", output_type=types.RGB, **box)
         images = fn.resize(images, size=(size, size), interp_type=types.INTERP_LINEAR)  # antialiased, as torchvision's

@@ -81,7 +81,7 @@ def test_an_epoch_counts_images_until_it_is_quiet():
 def test_dali_gives_each_image_once_an_epoch(folder, output, kind):
     spec = {"loader": "dali", "data": folder, "output": output, "size": 24, "batch_size": 16, "workers": 1}
     batches = child.make_loader(spec)
-    for _ in range(2):
+    for _ in range(3):
         labels, shapes = Counter(), []
         for images, found in batches:
             assert str(images.dtype) == kind
