@@ -22,7 +22,7 @@ from fastload.errors import BackendError, UsageError
 from fastload.measure import Sample, interleaved, ratio
 
 LOADERS = {
-    "torch": "PyTorch DataLoader", "dali": "DALI, CPU",
+    "torch": "PyTorch DataLoader", "dali": "DALI, CPU",  # table.footnote knows DALI by its name
     "fastload": "fastload, folder", "later": "fastload, folder, 2nd epoch on", "shards": "fastload, shards",
 }  # fmt: skip
 REFERENCE = "torch"

@@ -49,7 +49,7 @@ def footnote(rows: Sequence[Row]) -> str:
         f"page cache {first.page_cache}" if first.page_cache != "not used" else "",
         f"{first.repetitions} {'paired seeds' if first.benchmark == 'train' else 'interleaved repetitions'}, medians",
         f"load average {first.load} before",
-        _libraries(first),
+        _libraries(first) + (f", DALI {first.software['dali']}" if any(r.variant.startswith("DALI") for r in rows) else ""),
         f"commit {first.commit[:12]}{' with changes' if first.dirty else ''}, {first.date}",
     ]
     return "; ".join(part for part in parts if part) + "."

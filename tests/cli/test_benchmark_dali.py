@@ -12,6 +12,7 @@ from fastload.measure import Sample
 child = pytest.importorskip("benchmarks.child")  # not in an installed package
 dali = pytest.importorskip("benchmarks.dali")
 loader = pytest.importorskip("benchmarks.loader")
+table = pytest.importorskip("benchmarks.table")
 needs_dali = pytest.mark.skipif(dali.version() is None, reason="needs NVIDIA DALI")
 
 
@@ -34,13 +35,22 @@ def test_rows_say_how_many_times_dali_fastload_is(monkeypatch):
     settings = loader.Settings(workers=(1,), outputs=("hot",))
     rates = {"torch": 100.0, "dali": 200.0, "fastload": 800.0, "later": 1200.0, "shards": 1600.0}
     found = {loader.key(spec): Sample((rates[spec["loader"]],) * 3) for spec in loader.specs(settings, "", "", ())}
-    common = {"data": {}, "machine": {}, "software": {}, "commit": "1a2b", "dirty": False, "date": "2026-01-01", "load": 0.1}
+    software = {
+        "torch": "2.11.0",
+        "torchvision": "0.26.0",
+        "dali": "2.4.0",
+        "pillow": {"name": "Pillow", "version": "13", "libjpeg_turbo": "3"},
+    }
+    machine = {"cpu": "A CPU", "cores_usable": 2, "gpu": None}
+    common = {"data": {}, "machine": machine, "software": software, "commit": "1a2b", "dirty": False, "date": "2026-01-01", "load": 0.1}
     rows = loader.rows(settings, found, common)
     assert [(r.variant, r.ratio, r.also.get("times_DALI")) for r in rows] == [
         ("PyTorch DataLoader", None, None), ("DALI, CPU", 2.0, None),
         ("fastload, folder", 8.0, 4.0), ("fastload, folder, 2nd epoch on", 12.0, 6.0), ("fastload, shards", 16.0, 8.0),
     ]  # fmt: skip
-    assert (rows[2].also["times_DALI_low"], rows[2].also["times_DALI_high"]) == (4.0, 4.0)
+    assert "| fastload, shards | 1,600 | 1,600 to 1,600 | 16.00 (16.00 to 16.00) | 8 (8 to 8) |\n" in table.markdown(rows)
+    assert "(libjpeg-turbo 3), DALI 2.4.0; commit 1a2b" in table.footnote(rows)
+    assert "DALI" not in table.footnote(rows[:1])
 
 
 def clock(monkeypatch, until: float) -> None:
