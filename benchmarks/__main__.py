@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import augment, decode, device, device_augment, loader, plot, row, table
+from benchmarks import augment, dali, decode, device, device_augment, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -27,10 +27,11 @@ def main(arguments: Sequence[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     verbs = out.add_subparsers(required=True, metavar="NAME")
-    measuring = argparse.ArgumentParser(add_help=False)
+    showing = argparse.ArgumentParser(add_help=False)
+    showing.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as a table")
+    showing.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
+    measuring = argparse.ArgumentParser(add_help=False, parents=[showing])
     measuring.add_argument("--repetitions", type=int, default=5, help="of each variant, taking turns")
-    measuring.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as a table")
-    measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
     add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     add_data(dropin)
     dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
     dropin.set_defaults(run=run_dropin)
+    add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
@@ -68,7 +70,7 @@ def add_data(verb: argparse.ArgumentParser) -> None:
 def add_loader(verb: argparse.ArgumentParser) -> None:
     add_data(verb)
     verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="workers, and cores for all of a loader")
-    verb.add_argument("--outputs", nargs="+", default=list(loader.OUTPUTS), help="uint8 (PILToTensor), float32 (ToTensor, Normalize)")
+    verb.add_argument("--outputs", nargs="+", default=list(loader.OUTPUTS), help="uint8, float32 (normalised), hot (that recipe's)")
     verb.add_argument("--batch-size", type=int, default=64)
     verb.set_defaults(run=run_loader)
 
@@ -78,6 +80,14 @@ def add_decode(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
     verb.add_argument("--step", type=int, default=decode.Settings.step, help="MCUs per entry of the seek index, 0: rows only")
     verb.set_defaults(run=run_decode)
+
+
+def add_train(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--seeds", type=int, default=5, help="trainings of each pipeline")
+    verb.add_argument("--epochs", type=int, default=16)
+    verb.add_argument("--train-images", type=int, default=1000)
+    verb.add_argument("--test-images", type=int, default=5000)
+    verb.set_defaults(run=run_train)
 
 
 @contextmanager
@@ -90,6 +100,7 @@ def images_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def run_loader(given: argparse.Namespace) -> None:
     settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+    note_peers()
     with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
         show(loader.run(folder, name, settings, advance), given)
 
@@ -102,6 +113,7 @@ def run_decode(given: argparse.Namespace) -> None:
 
 
 def run_augment(given: argparse.Namespace) -> None:
+    note_peers()
     with images_of(given) as (folder, name), progress("augment", augment.turns(given.repetitions), "turns") as advance:
         show(augment.run(folder, name, given.repetitions, advance), given)
 
@@ -112,6 +124,14 @@ def run_dropin(given: argparse.Namespace) -> None:
     settings = dropin.Settings(given.workers, repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("dropin", dropin.turns(settings), "turns") as advance:
         show(dropin.run(folder, name, settings, advance), given)
+
+
+def run_train(given: argparse.Namespace) -> None:
+    from benchmarks import train  # needs torchvision
+
+    settings = train.Settings(given.seeds, given.epochs, given.train_images, given.test_images)
+    with progress("train", settings.seeds * len(train.PIPELINES), "trainings") as advance:
+        show(train.run(settings, advance), given)
 
 
 def run_gpu(given: argparse.Namespace) -> None:
@@ -141,6 +161,11 @@ def run_pipelines(given: argparse.Namespace) -> None:
     from benchmarks import pipelines  # needs torchvision and timm
 
     print(pipelines.page(), end="")
+
+
+def note_peers() -> None:
+    if "dali" not in loader.present():
+        print(f"benchmarks: {dali.MISSING}", file=sys.stderr)
 
 
 def make_images(folder: Path) -> str:

@@ -1,7 +1,7 @@
 """AUGMENT on one core: each op and policy against torchvision on PIL images and on tensors; and whole loaders with and without.
 
 Ops and policies work on uint8 images that are decoded already, the random numbers are part of the work. Whole loaders decode,
-RandomResizedCrop, flip and normalise; "augmented" adds RandAugment(num_ops=1) and ColOut, "mixed" also MixUp. All take turns.
+RandomResizedCrop, flip and normalise; "hot" adds RandAugment(num_ops=1) and ColOut (DALI has none), "mixed" also MixUp. All take turns.
 """
 
 import os
@@ -44,8 +44,8 @@ POLICIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("RandAugment", {"num_ops": 1, "interpolation": "bilinear"}),
     ("TrivialAugmentWide", {}),
 )
-PATHS = ("float32", "augmented", "mixed")  # benchmarks.child's outputs
-BEFORE = {"augmented": ("cost_of_augmenting", "float32"), "mixed": ("cost_of_mixing", "augmented")}  # and what each adds to
+PATHS = ("float32", "hot", "mixed")  # benchmarks.child's outputs
+BEFORE = {"hot": ("cost_of_augmenting", "float32"), "mixed": ("cost_of_mixing", "hot")}  # and what each adds to
 Variants = Mapping[str, Callable[[], int]]
 
 
@@ -77,7 +77,7 @@ def run(data: str, name: str, repetitions: int, on_done: Callable[[], None] = la
 
 def turns(repetitions: int) -> int:
     """How often on_done is called."""
-    return (len(MAGNITUDES) + len(POLICIES)) * 3 * repetitions + len(PATHS) * len(loader.LOADERS) * (repetitions + 1)
+    return (len(MAGNITUDES) + len(POLICIES)) * 3 * repetitions + len(PATHS) * len(loader.present()) * (repetitions + 1)
 
 
 def take(data: str) -> Photos:

@@ -14,14 +14,14 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def transform(output: str, size: int) -> Any:
-    """RandomResizedCrop and flip to uint8, or to normalised float32; "augmented" and "mixed" are that with RandAugment and ColOut."""
+    """RandomResizedCrop and flip to uint8, or to normalised float32; "hot" and "mixed" are that with RandAugment and ColOut."""
     from torchvision import transforms
 
     ops = [transforms.RandomResizedCrop(size), transforms.RandomHorizontalFlip()]
     if output == "uint8":
         return transforms.Compose([*ops, transforms.PILToTensor()])
     last = [transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
-    if output in ("augmented", "mixed"):
+    if output in ("hot", "mixed"):
         from fastload.transforms import ColOut  # torchvision has none; this one is callable in its pipelines too
 
         return transforms.Compose([*ops, transforms.RandAugment(num_ops=1), *last, ColOut(0.05, 0.05)])
@@ -29,7 +29,11 @@ def transform(output: str, size: int) -> Any:
 
 
 def make_loader(spec: dict[str, Any]) -> Any:
-    """PyTorch's workers and fastload's threads both live on from epoch to epoch."""
+    """PyTorch's workers, fastload's threads and DALI's live on from epoch to epoch."""
+    if spec["loader"] == "dali":
+        from benchmarks import dali
+
+        return dali.Loader(spec)
     import torch
     from torchvision.datasets import ImageFolder
 
@@ -61,11 +65,12 @@ def mixing(classes: int) -> Any:
 
 
 def epoch(loader: Any) -> float:
-    """Images per second over one whole epoch, from iter() to the last batch."""
+    """Images per second over one whole epoch, from iter() to the last batch; DALI's until it is quiet, see there."""
     start, images = time.perf_counter(), 0
     for batch, _ in loader:
         images += len(batch)
-    return images / (time.perf_counter() - start)
+    quiet = getattr(loader, "quiet", time.perf_counter)
+    return images / (quiet() - start)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 import fastload
+from benchmarks import dali
 from fastload import _native
 from fastload.cli import doctor
 from fastload.machine import cpu_model, memory_total, usable_cores
@@ -37,6 +38,7 @@ def software() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": doctor.version_of("torch"),
         "torchvision": doctor.version_of("torchvision"),
+        "dali": dali.version(),
         "pillow": doctor.pillow(),
         "targets": _native.targets(),
         "native": _native.versions(),

@@ -1,7 +1,8 @@
 """Whole loaders against each other: decode, RandomResizedCrop and flip, on exactly as many cores as workers.
 
 Each variant has a process of its own, pinned to N cores, workers and main thread alike; only one of them works at a time, and
-they take turns. The first epoch of each is dropped: it fills the page cache and starts workers.
+they take turns. The first epoch of each is dropped: it fills the page cache and starts workers. "hot" is the data path of that
+recipe, in torchvision's words: RandAugment with one op, ColOut, 176 px. DALI runs where it is installed, without ColOut.
 """
 
 import json
@@ -14,17 +15,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import facts
-from benchmarks.row import Row, measured
+from benchmarks import dali, facts
+from benchmarks.row import Row, figure, measured
 from fastload.conversion import job
 from fastload.errors import BackendError, UsageError
-from fastload.measure import Sample, interleaved
+from fastload.measure import Sample, interleaved, ratio
 
 LOADERS = {
-    "torch": "PyTorch DataLoader", "fastload": "fastload, folder", "later": "fastload, folder, 2nd epoch on", "shards": "fastload, shards",
+    "torch": "PyTorch DataLoader", "dali": "DALI, CPU",  # table.footnote knows DALI by its name
+    "fastload": "fastload, folder", "later": "fastload, folder, 2nd epoch on", "shards": "fastload, shards",
 }  # fmt: skip
 REFERENCE = "torch"
-OUTPUTS = ("uint8", "float32")  # PILToTensor; ToTensor and Normalize
+OUTPUTS = ("uint8", "float32", "hot")  # PILToTensor; ToTensor and Normalize; those with RandAugment and ColOut
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Settings:
     outputs: tuple[str, ...] = OUTPUTS
     batch_size: int = 64
     size: int = 224
+    hot_size: int = 176
     repetitions: int = 5
 
 
@@ -62,24 +65,30 @@ def check(settings: Settings, cores: Sequence[int]) -> None:
         if not 1 <= workers <= len(cores):
             raise UsageError(f"workers: {workers} (want 1 to {len(cores)}, the cores that this process may use); each worker has its core")
     if unknown := set(settings.outputs) - set(OUTPUTS):
-        raise UsageError(f"outputs: {', '.join(sorted(unknown))} (want {' or '.join(OUTPUTS)}); choose of these")
+        raise UsageError(f"outputs: {', '.join(sorted(unknown))} (want {', '.join(OUTPUTS)}); choose of these")
     if settings.repetitions < 1:
         raise UsageError(f"repetitions: {settings.repetitions} (want 1 or more); 5 or more give a useful interval")
 
 
 def epochs(settings: Settings) -> int:
     """How often on_done is called."""
-    return len(settings.workers) * len(settings.outputs) * len(LOADERS) * (settings.repetitions + 1)
+    return len(settings.workers) * len(settings.outputs) * len(present()) * (settings.repetitions + 1)
+
+
+def present() -> tuple[str, ...]:
+    """The loaders that can be measured here."""
+    return tuple(name for name in LOADERS if name != "dali" or dali.version())
 
 
 def specs(settings: Settings, data: str, shards: str, cores: Sequence[int]) -> Iterator[dict[str, Any]]:
     """What benchmarks.child is told; variants of one comparison stand side by side."""
     for output in settings.outputs:
         for workers in settings.workers:
-            for loader in LOADERS:
+            for loader in present():
                 yield {
                     "loader": loader, "data": shards if loader == "shards" else data, "output": output, "workers": workers,
-                    "cores": list(cores[:workers]), "batch_size": settings.batch_size, "size": settings.size,
+                    "cores": list(cores[:workers]), "batch_size": settings.batch_size,
+                    "size": settings.hot_size if output == "hot" else settings.size,
                 }  # fmt: skip
 
 
@@ -117,8 +126,10 @@ def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -
         sample, reference = found[key(spec)], found[key(spec | {"loader": REFERENCE})]
         shown = {name: spec[name] for name in ("output", "batch_size", "size")} | {"cores": spec["workers"], "workers": "one per core"}
         against = None if spec["loader"] == REFERENCE else reference
+        peer = found.get(key(spec | {"loader": "dali"})) if spec["loader"] not in (REFERENCE, "dali") else None
         out.append(Row(
             benchmark="loader", variant=LOADERS[spec["loader"]], settings=shown,
             reference=None if against is None else LOADERS[REFERENCE], page_cache="warm", **measured(sample, against), **common,
+            also={} if peer is None else figure("times_DALI", ratio(sample, peer)),
         ))  # fmt: skip
     return out

@@ -1,4 +1,4 @@
-"""Bars of a results file, as PNG and SVG beside it."""
+"""Pictures of a results file, as PNG and SVG beside it: bars of rates, points of a training check."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,8 +9,8 @@ from benchmarks.row import Row
 from benchmarks.table import footnote
 from fastload.errors import UsageError
 
-COLOURS = ("#9aa0a6", "#1f77b4", "#2ca02c", "#d62728")  # the reference is grey
-MOST_COLUMNS = 4  # standing bars of a panel: more names do not fit below
+COLOURS = ("#9aa0a6", "#1f77b4", "#2ca02c", "#d62728", "#9467bd", "#8c564b")  # the reference is grey
+MOST_COLUMNS = 5  # standing bars of a panel: more names do not fit below
 MOST_PANELS = 6  # side by side
 
 
@@ -30,7 +30,7 @@ def draw(rows: Sequence[Row], where: Path) -> list[Path]:
     for r in rows:
         panels.setdefault("\n".join(f"{name} {r.settings.get(name)}" for name in names), []).append(r)
     standing = max(map(len, panels.values())) <= MOST_COLUMNS and len(panels) <= MOST_PANELS
-    figure = (_columns if standing else _lines)(plt, panels)
+    figure = _points(plt, rows) if rows[0].benchmark == "train" else (_columns if standing else _lines)(plt, panels)
     figure.text(0.01, 0.01, footnote(rows), fontsize=5, wrap=True)
     paths = [where.with_suffix(end) for end in (".png", ".svg")]
     for path in paths:
@@ -74,6 +74,22 @@ def _lines(plt: Any, panels: dict[str, list[Row]]) -> Any:
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1, 0].set_xlabel("images/s", fontsize=7)
     figure.tight_layout(rect=(0, 0.35 / height, 1, 1))
+    return figure
+
+
+def _points(plt: Any, rows: Sequence[Row]) -> Any:
+    """One line per variant from below, one point per repetition; thin lines join what belongs together."""
+    figure, axis = plt.subplots(figsize=(8, 0.55 * len(rows) + 1.2))
+    for values in zip(*(r.values for r in rows), strict=True):
+        axis.plot(values, range(len(rows)), color="#d0d4d8", linewidth=0.8, zorder=1)
+    for place, r in enumerate(rows):
+        axis.scatter(r.values, [place] * len(r.values), s=22, color=COLOURS[place % len(COLOURS)], zorder=2)
+    axis.set_yticks(range(len(rows)), [r.variant for r in rows], fontsize=8)
+    axis.set_xlabel(f"{rows[0].unit}, one point per seed", fontsize=8)
+    axis.set_xlim(0, 100)
+    axis.invert_yaxis()
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout(rect=(0, 0.1, 1, 1))
     return figure
 
 

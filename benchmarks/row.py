@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from fastload.errors import UsageError
-from fastload.measure import Sample, ratio
+from fastload.measure import Interval, Sample, ratio
 
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One variant measured once on one machine. Rates are images per second."""
+    """One variant measured once on one machine, in `unit`."""
 
     benchmark: str
     variant: str
@@ -36,7 +36,9 @@ class Row:
     dirty: bool
     date: str  # UTC
     load: float  # average of 1 minute before the run: other work on the machine
-    also: dict[str, float] = field(default_factory=dict)  # further figures, the unit in the name
+    also: dict[str, float] = field(default_factory=dict)  # further figures, the unit in the name; NAME_low, NAME_high: NAME's interval
+    unit: str = "images/s"
+    values: list[float] = field(default_factory=list)  # of every repetition, in order; older rows have none
 
     @property
     def place(self) -> tuple[str, str]:
@@ -53,8 +55,14 @@ def measured(sample: Sample, reference: Sample | None) -> dict[str, Any]:
     found = None if reference is None else ratio(sample, reference)
     return {
         "median": sample.median, "low": sample.low, "high": sample.high, "spread": sample.spread, "repetitions": len(sample.values),
+        "values": list(sample.values),
         "ratio": found and found.value, "ratio_low": found and found.low, "ratio_high": found and found.high,
     }  # fmt: skip
+
+
+def figure(name: str, found: Interval) -> dict[str, float]:
+    """For `also`: an estimate with its 95 % confidence interval."""
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def read(path: Path) -> list[Row]:

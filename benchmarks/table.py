@@ -26,13 +26,13 @@ def every(rows: Sequence[Row]) -> str:
 def markdown(rows: Sequence[Row]) -> str:
     """The table and, below it, what it was measured on."""
     names = [name for name in rows[0].settings if len({str(r.settings.get(name)) for r in rows}) > 1]
-    also = sorted({name for r in rows for name in r.also})
+    also = sorted({name for r in rows for name in r.also if not name.endswith(("_low", "_high"))})
     compared = any(r.ratio is not None for r in rows)
     figures = [*(["ratio (95 % CI)"] if compared else []), *(name.replace("_", " ") for name in also)]
-    lines = [_line([*names, "variant", "images/s", "lowest to highest", *figures])]
+    lines = [_line([*names, "variant", rows[0].unit, "lowest to highest", *figures])]
     lines.append(_line([*["---"] * (len(names) + 1), *["---:"] * (len(figures) + 2)]))
     for r in rows:
-        figures = [*([_ratio(r)] if compared else []), *(_number(r.also[name]) if name in r.also else "" for name in also)]
+        figures = [*([_ratio(r)] if compared else []), *(_figure(r, name) for name in also)]
         lines.append(_line([*(r.settings.get(name, "") for name in names), r.variant, _number(r.median), _range(r), *figures]))
     return "\n".join([*lines, "", footnote(rows)]) + "\n"
 
@@ -46,10 +46,10 @@ def footnote(rows: Sequence[Row]) -> str:
         f"{here['gpu']}, {here['cpu']}" if first.benchmark == "gpu" else f"{here['cpu']}, {here['cores_usable']} cores",
         f"{data['name']}: {data['images']} images, {data['mean_bytes']} bytes and {data['mean_pixels']} px each on average" if data else "",
         ", ".join(f"{name.replace('_', ' ')} {first.settings[name]}" for name in same),
-        f"page cache {first.page_cache}",
-        f"{first.repetitions} interleaved repetitions, medians",
+        f"page cache {first.page_cache}" if first.page_cache != "not used" else "",
+        f"{first.repetitions} {'paired seeds' if first.benchmark == 'train' else 'interleaved repetitions'}, medians",
         f"load average {first.load} before",
-        _libraries(first),
+        _libraries(first) + (f", DALI {first.software['dali']}" if any(r.variant.startswith("DALI") for r in rows) else ""),
         f"commit {first.commit[:12]}{' with changes' if first.dirty else ''}, {first.date}",
     ]
     return "; ".join(part for part in parts if part) + "."
@@ -91,6 +91,14 @@ def _line(cells: Iterable[object]) -> str:
 def _number(value: float) -> str:
     """Three digits at least, thousands apart."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _figure(r: Row, name: str) -> str:
+    """Of `also`, with its interval if it has one."""
+    if name not in r.also:
+        return ""
+    low, high = (r.also.get(name + end) for end in ("_low", "_high"))
+    return _number(r.also[name]) + ("" if low is None or high is None else f" ({_number(low)} to {_number(high)})")
 
 
 def _range(r: Row) -> str:

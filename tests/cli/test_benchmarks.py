@@ -13,6 +13,7 @@ from fastload.measure import Sample
 
 row = pytest.importorskip("benchmarks.row")  # not in an installed package
 table = pytest.importorskip("benchmarks.table")
+dali = pytest.importorskip("benchmarks.dali")
 
 ROW = row.Row(
     benchmark="loader", variant="fastload", settings={"output": "uint8", "cores": 1}, reference="PyTorch", page_cache="warm",
@@ -31,9 +32,12 @@ def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
     done = command("-m", "benchmarks", *arguments, "--json", "--results", str(tmp_path))
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [r["variant"] for r in rows] == ["PyTorch DataLoader", "fastload, folder", "fastload, folder, 2nd epoch on", "fastload, shards"]
+    ours = ["fastload, folder", "fastload, folder, 2nd epoch on", "fastload, shards"]
+    assert [r["variant"] for r in rows] == ["PyTorch DataLoader", *(["DALI, CPU"] if dali.version() else []), *ours]
+    assert (f"benchmarks: {dali.MISSING}\n" in done.stderr) == (dali.version() is None)
     assert all(r["median"] > 0 and r["data"]["images"] == 40 for r in rows)
-    assert [r["ratio"] is None for r in rows] == [True, False, False, False]
+    assert [r["ratio"] is None for r in rows] == [True, *[False] * (len(rows) - 1)]
+    assert [r["values"] for r in rows] == [[r["median"]] for r in rows]
     assert [json.loads(line) for line in (tmp_path / "loader.jsonl").read_text().splitlines()] == rows
 
 
