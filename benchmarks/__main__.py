@@ -84,7 +84,7 @@ def add_decode(verb: argparse.ArgumentParser) -> None:
 
 def add_train(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--seeds", type=int, default=5, help="trainings of each pipeline")
-    verb.add_argument("--epochs", type=int, default=16)
+    verb.add_argument("--epochs", type=int, default=24)
     verb.add_argument("--train-images", type=int, default=1000)
     verb.add_argument("--test-images", type=int, default=5000)
     verb.set_defaults(run=run_train)

@@ -41,7 +41,7 @@ class Settings:
     """Of one run; the defaults are what is published."""
 
     seeds: int = 5
-    epochs: int = 16
+    epochs: int = 24
     train_images: int = 1000
     test_images: int = 5000
     batch_size: int = 32

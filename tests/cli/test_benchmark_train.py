@@ -70,7 +70,7 @@ def test_rows_hold_every_seed_and_the_differences():
     lines = table.markdown(rows).splitlines()
     assert lines[0] == "| variant | accuracy, % | lowest to highest | difference in points |"
     assert lines[3] == "| fastload | 81.5 | 81 to 82 | 0.5 (-5.85 to 6.85) |"
-    assert "; seeds 0 to 1, epochs 16, batch size 32, size 32, test images 5000, test size 40; 2 paired seeds, medians;" in lines[-1]
+    assert "; seeds 0 to 1, epochs 24, batch size 32, size 32, test images 5000, test size 40; 2 paired seeds, medians;" in lines[-1]
     assert "page cache" not in lines[-1]
     assert train.rows(train.Settings(seeds=1), {key: [80.0] for key in train.PIPELINES}, COMMON)[1].also == {}  # no spread, no interval
 
