@@ -169,6 +169,8 @@ class Recipe:
 
     def mix(self, num_classes: int | None = None) -> Mix | None:
         """For `DataLoader(mix=...)`: MixUp and label smoothing; None where the recipe has neither. num_classes None: the data set's."""
+        if self.views:  # nobody has labels for them
+            return None
         smoothing, mixup = self.training.loss.label_smoothing, self.training.mixup
         if mixup and mixup.alpha:
             return transforms.MixUp.composer(mixup.alpha, num_classes, smoothing)

@@ -30,10 +30,11 @@ def batch(folder, ops, augment, device):
     pool = _native.Pool(2)
     job = runner.begin(pool, work, collect.make("off", found.source).epoch())
     drawn = runner.draw(job, work)
-    out = np.empty(runner.host_shape(7), runner.host_dtype)
-    runner.start(job, drawn, out)
-    runner.finish(job, work, drawn, out)
-    return runner, drawn, out
+    picture = runner.pictures[0]
+    out = np.empty(picture.host_shape(7), picture.host_dtype)
+    runner.start(job, drawn, [out])
+    runner.finish(job, work, drawn, [out])
+    return runner, drawn[0], out
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -46,7 +47,7 @@ def test_the_two_halves_make_the_batch(name, folder, monkeypatch):
     found = np.empty_like(want)
     for n, crop in enumerate(crops):
         image = crop if drawn.on_device is None else _native.augment(crop, drawn.on_device[n])
-        _native.store(image, runner.table, found[n], runner.plan.out.channels_last, "scalar")
+        _native.store(image, runner.pictures[0].table, found[n], runner.plan.out.channels_last, "scalar")
     np.testing.assert_array_equal(found.view(np.uint8), want.view(np.uint8))
 
 
@@ -62,7 +63,7 @@ def test_a_batch_that_nothing_changes_has_no_programs():
 def test_another_size_has_programs_of_that_size(folder):
     runner, drawn, _ = batch(folder, OPS["policy"], "gpu", "cuda")
     assert drawn.on_device.size == (31, 45)
-    assert (runner.at(90).height, runner.at(90).width) == (62, 90)
+    assert (runner.at(90).pictures[0].height, runner.at(90).pictures[0].width) == (62, 90)
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])

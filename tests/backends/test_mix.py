@@ -160,7 +160,7 @@ def test_a_data_set_of_the_users_own_is_refused_not_left_unmixed():
     data = torch.utils.data.TensorDataset(torch.zeros(4, 3, 5, 7), torch.arange(4))
     with pytest.raises(BackendError) as error:
         fastload.DataLoader(data, mix=T.MixUp(num_classes=4))
-    want = "(want torchvision's ImageFolder or fastload.open)"
+    want = "(want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open)"
     assert str(error.value).splitlines() == [
         f"loader: mix cannot run this data set: data set torch.utils.data.dataset.TensorDataset is not one that fastload reads {want}",
         "loader: leave mix out, and call it on the batches: images, labels = mix(images, labels)",

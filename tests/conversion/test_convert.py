@@ -22,7 +22,7 @@ def contents(folder):
 
 
 def payloads(source):
-    file, offset, size, checksum, _ = source.locate(np.arange(len(source)))
+    file, offset, size, checksum, *_ = source.locate(np.arange(len(source)))
     data = [source.files.read(f, o, n) for f, o, n in zip(file.tolist(), offset.tolist(), size.tolist(), strict=True)]
     assert [_native.xxh3(d) for d in data] == checksum.tolist()
     return data

@@ -88,7 +88,7 @@ def test_launches_that_cannot_work_are_refused(arguments, text):
 @pytest.mark.parametrize(
     ("programs", "size", "text"),
     [
-        (np.full((2, 1, 13), 99.0), (5, 7), "DevicePrograms: programs[0][0]: code (got 99, want a whole number, 0..23)"),
+        (np.full((2, 1, 13), 99.0), (5, 7), "DevicePrograms: programs[0][0]: code (got 99, want a whole number, 0..24)"),
         (np.zeros((2, 1, 12)), (5, 7), "DevicePrograms: programs: shape (got [2, 1, 12], want [any, any, 13])"),
         (np.zeros((2, 1, 13), np.float32), (5, 7), "DevicePrograms: programs: dtype (got float32, want float64)"),
         (np.zeros((2, 1, 13)), (0, 7), "DevicePrograms: size (got 0x7, want 1..178956970 px)"),

@@ -8,7 +8,7 @@ from timm.data import Mixup, create_dataset, create_loader
 from timm.data.loader import MultiEpochsDataLoader, PrefetchLoader, _worker_init, fast_collate
 
 import fastload
-from fastload.lowering import loaders
+from fastload import arguments
 
 # timm leaves closing files to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -60,14 +60,17 @@ def test_what_the_collate_function_would_cut_is_not_taken(folder):
 
 
 def test_only_timms_own_worker_start_is_passed_over():
-    assert loaders.only_seeds(functools.partial(_worker_init, worker_seeding="all"))
-    assert not loaders.only_seeds(functools.partial(_worker_init, worker_seeding=print))
-    assert not loaders.only_seeds(functools.partial(print, worker_seeding="all"))
-    assert not loaders.only_seeds(_worker_init)
+    assert arguments.only_seeds(functools.partial(_worker_init, worker_seeding="all"))
+    assert not arguments.only_seeds(functools.partial(_worker_init, worker_seeding=print))
+    assert not arguments.only_seeds(functools.partial(print, worker_seeding="all"))
+    assert arguments.only_seeds(_worker_init)
 
 
 def test_loaders_with_an_iteration_of_their_own_are_refused(folder):
     loader = made(folder, is_training=True, use_multi_epochs_loader=True)
-    with pytest.raises(fastload.UsageError, match=r"^accelerate: got MultiEpochsDataLoader, which iterates in its own way; "):
+    with pytest.raises(
+        fastload.UsageError,
+        match=r"MultiEpochsDataLoader has its own __iter__ and __len__, which would be lost; use it as it is$",
+    ):
         fastload.accelerate(loader)
     assert isinstance(loader.loader, MultiEpochsDataLoader)
