@@ -1,4 +1,4 @@
-#include "augment/program.h"
+#include "augment/parse.h"
 
 #include <cmath>
 

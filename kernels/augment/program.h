@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <span>
-#include <string>
 #include <vector>
 
 namespace fl::augment {
@@ -71,10 +69,5 @@ struct Instruction {
 };
 
 using Program = std::vector<Instruction>;
-
-// Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities are left out.
-// `where` names the program; height and width (px) are of the image it runs on. The program points to `functions`.
-Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
-              std::span<const Function> functions = {});
 
 }  // namespace fl::augment

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "augment/program.h"
+#include "augment/parse.h"
 #include "bind/arrays.h"
 #include "core/files.h"
 #include "core/pool.h"

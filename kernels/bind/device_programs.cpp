@@ -27,7 +27,8 @@ void make(DevicePrograms* self, const Input& programs, int height, int width) {
   check_size("DevicePrograms", height, width);
   check(where, Facts(programs), {kAny, kAny, augment::kColumns}, nb::dtype<double>());
   const auto count = static_cast<int64_t>(programs.shape(0));
-  new (self) DevicePrograms{block::pack(where, parse_programs(where, programs, count, height, width, {}), height, width)};
+  new (self)
+      DevicePrograms{block::pack(where, parse_programs(where, programs, count, height, width, {}), height, width)};
 }
 
 nb::object data(const DevicePrograms& self) {

@@ -10,8 +10,8 @@ namespace fl::bind {
 
 struct PyJob {
   std::shared_ptr<Job> job;
-  std::vector<Input> pixels;  // given by set_pixels; until the end
-  std::vector<Output> out;    // of the run in progress, or in preparation
+  std::vector<Input> pixels;          // given by set_pixels; until the end
+  std::vector<Output> out;            // of the run in progress, or in preparation
   std::vector<nb::object> functions;  // that its programs call
 
   ~PyJob();

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "augment/parse.h"
 #include "bind/arrays.h"
 #include "block/machine.h"
 #include "block/pack.h"

@@ -1,0 +1,16 @@
+// From the rows that Python gives to programs that can run. Not for device code, which is C++17.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "augment/program.h"
+
+namespace fl::augment {
+
+// Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities are left out.
+// `where` names the program; height and width (px) are of the image it runs on. The program points to `functions`.
+Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
+              std::span<const Function> functions = {});
+
+}  // namespace fl::augment
