@@ -22,6 +22,21 @@ def module(name: str) -> ModuleType:
     return importlib.import_module(BACKENDS[name])
 
 
+def unsupported(name: str, plan: Plan, device: str) -> list[str]:
+    """Every reason why the backend cannot run the plan here; also that its library is not installed. Raises BackendError."""
+    try:
+        found = module(name)
+    except ImportError as error:
+        return [f"is not installed ({error})"]
+    reasons: list[str] = found.unsupported(plan, device)
+    return reasons
+
+
+def exact(name: str) -> bool:
+    """Whether the backend draws no numbers of its own, so that its pixels can be compared one by one."""
+    return bool(getattr(module(name), "exact", True))
+
+
 def explain_steps(plan: Plan) -> list[str]:
     """What is done to each image, as DataLoader.explain says it; views in a row with the same ops once."""
     lines: list[str] = []
