@@ -30,7 +30,7 @@ class Comparison:
             return Cell(SHAPE, why=(f"batches have {len(got)} views, want {len(want)}",))
         if why := next(filter(None, map(difference.mismatch, got, want)), ""):
             return Cell(SHAPE, why=(why,))
-        if not torch.equal(target, want_target):
+        if target.dtype != want_target.dtype or not torch.equal(target, want_target):
             return Cell(LABELS, why=(_label_problem(target, want_target),))
         for view, (ours, theirs, level) in enumerate(zip(got, want, self.levels, strict=True)):
             found = difference.of_batch(ours, theirs, level)

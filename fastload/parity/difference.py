@@ -35,13 +35,20 @@ def in_levels(images: torch.Tensor, one: torch.Tensor) -> torch.Tensor:
 
 def mismatch(got: torch.Tensor, want: torch.Tensor) -> str:
     """Why two batches of images cannot be compared; empty where they can."""
-    if got.shape == want.shape and got.dtype == want.dtype:
+    if (got.shape, got.dtype, _layouts(got)) == (want.shape, want.dtype, _layouts(want)):
         return ""
     return f"images are {_what(got)}, want {_what(want)}"
 
 
+def _layouts(images: torch.Tensor) -> tuple[bool, bool]:
+    """Whether the memory is in order as [N, C, H, W] and as [N, H, W, C]; both, where a side is 1."""
+    return images.is_contiguous(), images.is_contiguous(memory_format=torch.channels_last)
+
+
 def _what(images: torch.Tensor) -> str:
-    return f"{str(images.dtype).removeprefix('torch.')} {list(images.shape)}"
+    plain, last = _layouts(images)
+    order = "" if plain else ", channels last" if last else ", in another order"
+    return f"{str(images.dtype).removeprefix('torch.')} {list(images.shape)}{order}"
 
 
 def of_batch(got: torch.Tensor, want: torch.Tensor, one: torch.Tensor) -> PerImage:

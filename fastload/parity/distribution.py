@@ -34,7 +34,7 @@ def features(images: torch.Tensor) -> Floats:
 
 def chance(got: Floats, want: Floats) -> float:
     """How likely two samples [N, K] and [M, K] of one distribution are this far apart in any of their K numbers (0..1; Bonferroni)."""
-    count = got.shape[1]
+    count: int = got.shape[1]
     least: float = min(smirnov(got[:, k], want[:, k]) for k in range(count))
     return min(1.0, count * least)
 
