@@ -33,18 +33,24 @@ class Setting:
 
 
 def measure(
-    dataset: Any, setting: Setting | None = None, *, names: Sequence[str] = (), on_done: Callable[[int], None] = lambda _: None
+    dataset: Any,
+    setting: Setting | None = None,
+    *,
+    names: Sequence[str] = (),
+    whole: bool = False,
+    on_done: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Compare the backends on a data set that `fastload.open` gives, or that fastload recognises.
 
-    names: backends; none takes every one that there is. on_done: called with the images of each batch of a row, for progress.
+    names: backends; none takes every one that there is. whole: only the whole pipeline, without its beginnings.
+    on_done: called with the images of each batch of a row, for progress.
     Raises UsageError, BackendError where the data set is none of fastload's, and what the reference raises, such as SampleError.
     """
     setting = setting or Setting()
     pipeline, reasons = lowering.lower(dataset)
     if pipeline is None:
         raise BackendError("\n".join(f"parity: only PyTorch's own engine can run this data set: {reason}" for reason in reasons))
-    made = beginnings.rows(pipeline)
+    made = beginnings.rows(pipeline)[-1:] if whole else beginnings.rows(pipeline)
     compared = columns(names)
     order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
     found = tuple((row.name, _cells(row, compared, order, setting, on_done)) for row in made)
