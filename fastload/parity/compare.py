@@ -10,6 +10,7 @@ from fastload.plan import Plan
 from fastload.show.pixels import denormalised
 from fastload.spec import Floats
 
+OTHERS = 0.1  # share of images that are far off in the mean, from which they are other pictures, not the same ones by other arithmetic
 Images = list[torch.Tensor]  # [N, C, H, W] of each view
 
 
@@ -53,7 +54,8 @@ class Comparison:
         """What all batches come to."""
         found = PerImage(*(np.concatenate(parts) for parts in zip(*self.found, strict=True)))
         largest, mean, share = float(found.largest.max()), float(found.mean.mean()), float(found.share.mean())
-        chance = self._chance() if self.own and largest > NEAR else None
+        own = self.own and float((found.mean > NEAR).mean()) >= OTHERS
+        chance = self._chance() if own else None
         verdict = DIFFERS if largest > NEAR else WITHIN if share else EQUAL
         if chance is not None:
             verdict = OWN if chance >= distribution.UNLIKELY else OTHER
