@@ -28,7 +28,7 @@ one step is there. Labels, their order, shapes, types and memory layout must be 
 - *bit-equal*: not one bit differs. *within N*: no value differs by more than N levels, N being {near:g} at most: rounding, or another JPEG
   decoder; with the mean over all values and the share of pixels that differ. *differs*: further than that.
 - *own draws*: the backend draws its own numbers, so that its images are others; brightness, contrast, colour, detail and balance of the
-  images are distributed as the reference's. Else *other distribution*: p, which the Kolmogorov-Smirnov test gives, is below {unlikely:g}.
+  images are distributed as the reference's. Else *other distribution*: p, which a sign-flip test gives, is below {unlikely:g}.
 - *no*: it cannot run this, and [backends.md](backends.md) says why.
 
 {images} generated JPEGs of many sizes and samplings; torch {torch}.

@@ -52,7 +52,7 @@ class Cell:
             return self.verdict
         if self.verdict in (OWN, OTHER):
             return f"{self.verdict}: p {self.chance:.2g}"
-        numbers = f"mean {self.mean:.2g}, {100 * self.share:.2g} % of pixels"
+        numbers = f"mean {self.mean:.2g}, {100 * self.share:.3g} % of pixels"
         return f"within {self.largest:.2g}: {numbers}" if self.verdict == WITHIN else f"{self.verdict}: max {self.largest:.3g}, {numbers}"
 
     def as_dict(self) -> dict[str, Any]:

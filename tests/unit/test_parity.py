@@ -28,28 +28,29 @@ def test_values_that_are_not_finite():
     assert found.share.tolist() == [1, 0, 0, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("scaled", "probability"), [(0.8276, 0.5), (1.2238, 0.1), (1.3581, 0.05), (1.6276, 0.01), (1.9495, 0.001)])
-def test_smirnov_gives_the_tables_values(scaled, probability):
-    """The distribution's published quantiles, for samples so large that the correction is gone."""
-    count = 2_000_000
-    shift = scaled * math.sqrt(2 / count)  # the distance of two uniform samples, one moved by it
-    grid = (np.arange(count) + 0.5) / count
-    assert distribution.smirnov(grid, grid + shift) == pytest.approx(probability, rel=0.02)
+@pytest.mark.parametrize(("z", "probability"), [(0.6745, 0.5), (1.6449, 0.1), (1.96, 0.05), (2.5758, 0.01), (3.2905, 0.001)])
+def test_the_sign_flip_test_gives_the_normal_tables_values(z, probability):
+    count = 10_000
+    plus = round((count + z * math.sqrt(count)) / 2)  # so many of +1, the others -1: their sum is z standard deviations
+    differences = np.where(np.arange(count) < plus, 1.0, -1.0)
+    assert distribution.sign_flip(differences) == pytest.approx(probability, rel=0.05)
 
 
-def test_equal_samples_are_certain_and_disjoint_ones_impossible():
-    values = np.arange(50.0)
-    assert distribution.smirnov(values, values) == 1
-    assert distribution.smirnov(values, values + 100) < 1e-12
-    assert distribution.smirnov(values, values[:3]) < 0.05
+def test_equal_samples_are_certain_and_a_shift_is_found():
+    images = np.random.default_rng(0).random((64, 6)) * 200
+    assert distribution.chance(images, images) == 1
+    assert distribution.chance(images + np.array([0, 0, 0, 0, 0.5, 0]), images) < 1e-12  # far less than images differ by
+    assert distribution.chance(100 + 0.5 * (images - 100), images) < 1e-4  # only the spread is another
 
 
-def test_the_chance_is_that_of_the_farthest_number_times_their_count():
-    rng = np.random.default_rng(0)
-    got, want = rng.random((200, 3)), rng.random((200, 3))
-    each = [distribution.smirnov(got[:, k], want[:, k]) for k in range(3)]
-    assert distribution.chance(got, want) == pytest.approx(min(1, 3 * min(each)))
-    assert min(each) > 0.001
+def test_chances_of_own_draws_are_as_often_small_as_they_say():
+    """400 comparisons of two draws from one distribution per image, images being far apart: p < 0.05 in about 5 %, less by Bonferroni."""
+    rng = np.random.default_rng(1)
+    images = rng.random((400, 40, 1)) * 200
+    first, second = (images + rng.normal(0, 5, (400, 40, 3)) for _ in range(2))
+    found = np.array([distribution.chance(got, want) for got, want in zip(first, second, strict=True)])
+    assert 0.005 < (found < 0.05).mean() < 0.1
+    assert found.min() > distribution.UNLIKELY / 10
 
 
 def test_features_know_left_from_right_and_top_from_bottom():
