@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import augment, dali, decode, device, device_augment, loader, plot, row, table
+from benchmarks import augment, backends, dali, decode, device, device_augment, loader, parity, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -57,6 +57,10 @@ def parser() -> argparse.ArgumentParser:
     page.set_defaults(run=run_ops)
     listed = verbs.add_parser("pipelines", help="print docs/pipelines.md: which public pipelines run natively, and why the others do not")
     listed.set_defaults(run=run_pipelines)
+    asked = verbs.add_parser("backends", help="print docs/backends.md: what each backend that is installed can run")
+    asked.set_defaults(run=run_backends)
+    compared = verbs.add_parser("parity", help="print docs/parity.md: how far each backend's pixels are from the reference's")
+    compared.set_defaults(run=run_parity)
     for verb in verbs.choices.values():
         verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
     return out
@@ -166,6 +170,16 @@ def run_pipelines(given: argparse.Namespace) -> None:
 def note_peers() -> None:
     if "dali" not in loader.present():
         print(f"benchmarks: {dali.MISSING}", file=sys.stderr)
+
+
+def run_backends(given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="fastload-backends-") as scratch:
+        print(backends.page(Path(scratch)), end="")
+
+
+def run_parity(given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="fastload-parity-") as scratch, progress("parity", parity.count(), "cases") as advance:
+        print(parity.page(Path(scratch), advance), end="")
 
 
 def make_images(folder: Path) -> str:

@@ -14,13 +14,29 @@ from fastload.errors import BackendError
 from fastload.plan import Plan
 
 AUGMENT_PLACES = ("auto", "cpu", "gpu")  # "auto" is "cpu" until machines with a GPU have been measured
-BACKENDS = {"native": "fastload.backends.native", "torch": "fastload.backends.torch"}  # best first
+BACKENDS = {"native": "fastload.backends.native", "torch": "fastload.backends.torch"}
+AUTO = ("native", "torch")  # what "auto" may take, best first: those that give the same pixels
 
 
 def module(name: str) -> ModuleType:
     if name not in BACKENDS:
         raise BackendError(f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of them")
     return importlib.import_module(BACKENDS[name])
+
+
+def unsupported(name: str, plan: Plan, device: str) -> list[str]:
+    """Every reason why the backend cannot run the plan here; also that its library is not installed. Raises BackendError."""
+    try:
+        found = module(name)
+    except ImportError as error:
+        return [f"is not installed ({error})"]
+    reasons: list[str] = found.unsupported(plan, device)
+    return reasons
+
+
+def exact(name: str) -> bool:
+    """Whether the backend draws no numbers of its own, so that its pixels can be compared one by one."""
+    return bool(getattr(module(name), "exact", True))
 
 
 def explain_steps(plan: Plan) -> list[str]:
@@ -56,7 +72,7 @@ def choose(name: str, plan: Plan, device: str) -> tuple[str, list[str]]:
     """
     if device == "cuda" and name == "auto":
         name = "native"  # the only one that fills batches on the GPU
-    names = list(BACKENDS) if name == "auto" else [name]
+    names = AUTO if name == "auto" else (name,)
     reasons: list[str] = []
     for candidate in names:
         found = module(candidate).unsupported(plan, device)

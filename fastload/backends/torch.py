@@ -24,8 +24,9 @@ Pictures = list[list[torch.Tensor]]  # of each sample, of each view
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
-    """Every op has a reference, so nothing is missing."""
-    return plan.every(lambda one: [f"{step.label} has no reference" for step in one.steps if type(step.op) not in pil.APPLY])
+    """Every op has a reference, so nothing is missing but the device."""
+    reasons = [f"fills batches on the host only (got device {device!r}, want 'cpu')"] if device == "cuda" else []
+    return reasons + plan.every(lambda one: [f"{step.label} has no reference" for step in one.steps if type(step.op) not in pil.APPLY])
 
 
 def compile(plan: Plan, device: str) -> "Runner":

@@ -63,6 +63,8 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
     pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
     backend, reasons = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
     job = replace(job, workers=usable_cores() if job.workers is None else job.workers)
+    if job.backend == "all":
+        reasons = list(dict.fromkeys([*reasons, *remedies.cannot(pipeline, job.device)]))
     report = _measure(job, pipeline, backend, budget, on_done)
     report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
     if report.verdict.label != GPU or job.backend == "all":  # nothing helps a loader that is fast enough
@@ -76,7 +78,7 @@ def _batch(job: Job, backend: str) -> int:
         return job.batch_size
     if job.rate is None:
         return GPU_BATCH
-    wanted = int(max(4.0, min(SMALL_BATCH[backend], job.rate * STEP_S)))
+    wanted = int(max(4.0, min(SMALL_BATCH.get(backend, 64), job.rate * STEP_S)))
     return 1 << (wanted.bit_length() - 1)
 
 
@@ -143,9 +145,9 @@ def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, b
 
     found = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
     useful = (other for other in found if other.asked or report.verdict.label != GPU)
-    priced, skipped = remedies.price(useful, lambda: _loader(job, pipeline, backend), make, budget, on_done)
+    priced, skipped, failed = remedies.price(useful, lambda: _loader(job, pipeline, backend), make, budget, on_done)
     late = (f"for want of time (--seconds): {', '.join(skipped)}",) if skipped else ()
-    return replace(report, remedies=priced, not_measured=late + report.not_measured)
+    return replace(report, remedies=priced, not_measured=late + failed + report.not_measured)
 
 
 def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:

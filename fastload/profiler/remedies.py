@@ -58,23 +58,42 @@ def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool =
 
     asked: the user wants every backend measured.
     """
-    for other in backends.BACKENDS:
+    for other in backends.BACKENDS if asked else backends.AUTO:
         if other != backend and _can(pipeline, other, device):
-            yield Alternative(f"backend {other}", "none: the same ops", other, pipeline.ops, asked)
+            cost = "none: the same ops" if backends.exact(other) else "other pixels: see fastload parity"
+            yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
     shrinking = tuple(op for op in pipeline.ops if isinstance(op, ColOut))
     for dropped in dict.fromkeys((augmenting + shrinking, augmenting)):  # the larger gain first: time may run out
         if dropped:
             ops = tuple(op for op in pipeline.ops if op not in dropped)
-            best = next(name for name in backends.BACKENDS if _can(replace(pipeline, ops=ops), name, device))
+            best = next(name for name in dict.fromkeys((*backends.AUTO, backend)) if _can(replace(pipeline, ops=ops), name, device))
             names = " and ".join(op.name for op in dropped)
             where = "" if best == backend else f", then on backend {best}"
             yield Alternative(f"without {names}{where}", "other training: check the accuracy", best, ops)
 
 
+def cannot(pipeline: Pipeline, device: str) -> list[str]:
+    """Every reason why some backend is not among the alternatives, as `backends.choose` says it."""
+    made = plan(pipeline)
+    return [f"backend {name} cannot run this plan: {why}" for name in backends.BACKENDS for why in backends.unsupported(name, made, device)]
+
+
+def fastest(priced: tuple[Priced, ...], backend: str) -> tuple[str, str]:
+    """Of the backends that were asked for: which one to use in place of, or like, `backend`, and by how much; empty if none was."""
+    others = sorted((p for p in priced if p.alternative.asked), key=lambda p: -p.speedup.value)
+    if not others:
+        return "", ""
+    best, gain = others[0], others[0].speedup
+    found = f"{gain.value:.2g}x the images/s [{gain.low:.2g}, {gain.high:.2g}]"
+    if best.worth_it:
+        return best.alternative.backend, f"{found} of {backend}"
+    return backend, f"{best.alternative.backend} comes next with {found}"
+
+
 def _can(pipeline: Pipeline, backend: str, device: str) -> bool:
     try:
-        return backends.choose(backend, plan(pipeline), device)[0] == backend
+        return not backends.unsupported(backend, plan(pipeline), device)
     except FastloadError:
         return False
 
@@ -85,17 +104,23 @@ def price(
     make: Callable[[Alternative], Any],
     budget: Budget,
     on_done: Callable[[], None],
-) -> tuple[tuple[Priced, ...], tuple[str, ...]]:
-    """Measured alternatives, and the names of those that no time was left for. current, make: new loaders."""
-    priced, left_out = [], []
+) -> tuple[tuple[Priced, ...], tuple[str, ...], tuple[str, ...]]:
+    """Measured alternatives, the names of those that no time was left for, and of those that failed, with what they raised.
+
+    current, make: new loaders.
+    """
+    priced, left_out, failed = [], [], []
     feed: Feed | None = None
     for candidate in candidates:
         if not candidate.asked and budget.left() < RESERVE * budget.run:
             left_out.append(candidate.name)
             continue
         feed = feed or Feed(current())
-        priced.append(_price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done))
-    return tuple(priced), tuple(left_out)
+        try:
+            priced.append(_price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done))
+        except (FastloadError, RuntimeError) as error:  # of another library; the other candidates are worth knowing all the same
+            failed.append(f"{candidate.name} failed ({str(error).partition(chr(10))[0]})")
+    return tuple(priced), tuple(left_out), tuple(failed)
 
 
 def _price(candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]) -> Priced:

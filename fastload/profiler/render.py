@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fastload.profiler import verdict as v
+from fastload.profiler.remedies import fastest
 from fastload.profiler.sizes import stall
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def _remedies(report: Report) -> list[str]:
         (HELP if report.verdict.label != v.GPU else FASTER, "loader images/s", "training at best", "cost"),
         [(p.alternative.name, _gain(p), f"{p.predicted(step):,.0f}", p.alternative.cost) for p in good],
     ) if good else []  # fmt: skip
+    name, by = fastest(report.remedies, report.setting.backend or "")
+    out = ([f"BACKEND TO USE  {name}: {by}"] if name else []) + out
     return out + [f"Tried, no clear gain: {p.alternative.name}, {_gain(p)} images/s." for p in rest]
 
 

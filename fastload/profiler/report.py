@@ -5,7 +5,7 @@ from typing import Any
 
 from fastload.measure import Interval
 from fastload.profiler import render
-from fastload.profiler.remedies import Priced
+from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.verdict import Rungs, StageCost, Verdict, overlap
 
@@ -79,6 +79,7 @@ class Report:
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,
+            "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
             "remedies": [_remedy(priced, self.rungs.step.median) for priced in self.remedies] or None,
             "not_included": list(self.not_included),
             "not_measured": list(self.not_measured),

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import fastload
+from fastload import backends
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.profiler import EmulatedStep, profile
 
@@ -55,7 +56,35 @@ def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
         ).stdout
     )  # fmt: skip
     assert found["verdict"]["label"] == "GPU-BOUND"
-    assert [(remedy["name"], len(remedy["loader_img_per_s"])) for remedy in found["remedies"]] == [("backend torch", 3)]
+    measured = {remedy["backend"]: len(remedy["loader_img_per_s"]) for remedy in found["remedies"]}
+    refused = {reason.removeprefix("backend ").partition(" ")[0] for reason in found["setting"]["why_backend"]}
+    assert measured["torch"] == 3
+    assert {*measured, *refused, "native"} == set(backends.BACKENDS)  # each is measured, or its reasons are named
+    assert found["backend_to_use"] in (*measured, "native")
+
+
+def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch):
+    """One is not installed, one raises as other libraries do."""
+    from fastload.profiler import job
+
+    real = job._loader
+
+    def loader(given, pipeline, backend, schedule=None):
+        if backend == "broken":
+            raise RuntimeError("Critical error in pipeline:\nno memory")
+        return real(given, pipeline, backend, schedule)
+
+    monkeypatch.setattr(job, "_loader", loader)
+    monkeypatch.setitem(backends.BACKENDS, "absent", "fastload.backends.no_such_module")
+    monkeypatch.setitem(backends.BACKENDS, "broken", "fastload.backends.native")
+    done = run(
+        "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2, "--workers", 0, "--batch-size", 2,
+        "--backend", "all", "--json", "-",
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    reason = "backend absent cannot run this plan: is not installed (No module named 'fastload.backends.no_such_module')"
+    assert reason in found["setting"]["why_backend"]
+    assert found["not_measured"][0] == "backend broken failed (Critical error in pipeline:)"
 
 
 def test_a_loader_of_ones_own(photos):

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from fastload.measure import Sample
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.render import MAX_LINES
@@ -99,6 +101,7 @@ sizes.loader_img_per_s
 sizes.step_img_per_s
 sizes.training_at_best_img_per_s
 sizes.stall_at_best_share
+backend_to_use
 remedies.name
 remedies.backend
 remedies.cost
@@ -135,6 +138,25 @@ def test_a_fast_loader_needs_no_advice():
     assert lines[0] == "VERDICT  GPU-BOUND   stall 0.3 % [0.2, 0.4]   AU 100 % (MLPerf Storage asks 90 %)   OK"
     assert lines[1] == "         The GPU is the limit; this loader could feed 2.4 such GPUs. A faster data path would gain nothing."
     assert not any("WHAT WOULD HELP" in line for line in lines)
+
+
+def asked(name: str, rate: float) -> Priced:
+    return Priced(Alternative(f"backend {name}", "none: the same ops", name, (), asked=True), Sample((rate,) * 3), Sample((600.0,) * 3))
+
+
+@pytest.mark.parametrize(
+    ("others", "use", "line"),
+    [
+        ((asked("a", 900.0), asked("b", 1200.0)), "b", "BACKEND TO USE  b: 2x the images/s [2, 2] of torch"),
+        ((asked("a", 300.0), asked("b", 120.0)), "torch", "BACKEND TO USE  torch: a comes next with 0.5x the images/s [0.5, 0.5]"),
+        ((asked("a", 620.0),), "torch", "BACKEND TO USE  torch: a comes next with 1x the images/s [1, 1]"),
+        ((priced("without X", 6000.0),), None, None),
+    ],
+)
+def test_the_backend_to_use_is_the_fastest_that_was_asked_for(others, use, line):
+    report = replace(REPORT, remedies=(*others, priced("without Y", 9000.0)))
+    assert [found for found in str(report).splitlines() if found.startswith("BACKEND TO USE")] == ([line] if line else [])
+    assert report.to_json()["backend_to_use"] == use
 
 
 def test_a_noisy_machine_is_named():

@@ -10,7 +10,7 @@ LAYERS = (
     ("errors", "machine", "meter", "_native"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
     ("pipeline", "progressive"), ("plan",), ("measure",), ("backends",), ("slots",), ("engine",), ("dataset", "batches"),
     ("lowering",), ("arguments", "iterators"), ("explaining",), ("loader",), ("recipes",),
-    ("profiler", "conversion", "demo_images", "show"), ("cli",),
+    ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",),
     ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

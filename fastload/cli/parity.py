@@ -1,0 +1,120 @@
+"""`fastload parity`: how far each backend's pixels are from the reference's, on the user's own data and recipe."""
+
+import math
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from fastload.cli import output
+from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.parity import Report
+    from fastload.show.layout import Sheet
+
+MOST_IMAGES = 100_000
+FACTOR = 16  # by how much the sheet's differences are brightened
+SIDE = 224  # px, longer side of an image on the sheet
+
+
+def register(app: typer.Typer) -> None:
+    app.command("parity")(parity)
+
+
+def parity(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or an FFCV file.")],
+    recipe: Annotated[str, typer.Option(metavar="NAME|FILE", help="See fastload recipes list.")] = "hot",
+    images: Annotated[int, typer.Option(metavar="N", help="At most so many, in the order of a shuffle.")] = 64,
+    backend: Annotated[str | None, typer.Option(metavar="A,B", help="Only these; default every one that there is.")] = None,
+    batch_size: Annotated[int, typer.Option(metavar="N", help="The loader's.")] = 16,
+    seed: Annotated[int, typer.Option(metavar="S", help="The loader's seed=.")] = 0,
+    workers: Annotated[int, typer.Option(metavar="N", help="Threads or worker processes; 0: one thread does everything.")] = 0,
+    fail_above: Annotated[float | None, typer.Option(metavar="LEVELS", help="Exit 1 if a backend is further off than that.")] = None,
+    out: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html of the worst images.")] = None,
+    json_to: output.JsonTo = None,
+) -> None:
+    """Compare the backends' pixels with the reference (Pillow and torch): after decoding, and after each op of the recipe."""
+    _refuse(images, batch_size, seed, workers, fail_above, out)
+    from fastload import lowering, recipes
+    from fastload.parity.run import Setting, measure
+    from fastload.show import files
+    from fastload.show.layout import clean
+
+    names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
+    found = recipes.load(recipe)
+    dataset = lowering.open(path, found.transform())
+    rows = 1 + max(map(len, dataset.pipeline.pictures))
+    with output.progress("comparing", rows * min(images, len(dataset))) as advance:
+        report = measure(dataset, Setting(images, batch_size, seed, workers), names=names, on_done=advance)
+    if out is not None:
+        files.save(_sheet(report, path, found.name), out)
+    head = f"recipe {found.name}, {report.images} images, against the torch backend; levels of 255"
+    output.emit(
+        {"data": path, "recipe": found.name, "seed": seed, "batch_size": batch_size, **report.to_json()}, json_to,
+        output.table(["stage", *map(str, report.columns)], [(name, *cells) for name, cells in report.rows], clean(head)),
+        Text("\n".join(notes(report))),
+    )  # fmt: skip
+    _fail(report, fail_above)
+
+
+def notes(report: "Report") -> list[str]:
+    """Below the table: what did not run and why, each reason once, with the first row that it ended; and the worst images."""
+    from fastload.show.layout import clean
+
+    lines: dict[str, str] = {}
+    for name, cells in report.rows:
+        for column, cell in zip(report.columns, cells, strict=True):
+            for why in cell.why:
+                lines.setdefault(f"{column}: {cell.verdict}: {why}", f" (from row {name!r} on)")
+    for column, cell in zip(report.columns, report.whole, strict=True):
+        if cell.worst:
+            lines[f"{column}: the image that differs most is {clean(cell.worst.name)}, by {cell.worst.largest:.2g} at most"] = ""
+    return ["", *(f"{line}{where}" for line, where in lines.items())] if lines else []
+
+
+def _refuse(images: int, batch_size: int, seed: int, workers: int, fail_above: float | None, out: str | None) -> None:
+    """Raises UsageError with all problems."""
+    from fastload.show import files
+
+    found = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (not 1 <= images <= MOST_IMAGES)
+    found += [f"parity: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
+    found += [f"parity: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
+    found += [f"parity: --workers is {workers}, want 0 or more (0: everything in one thread)"] * (workers < 0)
+    if fail_above is not None and not fail_above >= 0:
+        found.append(f"parity: --fail-above is {fail_above:g}, want 0 or more levels")
+    found += files.problems(out) if out is not None else []
+    if found:
+        raise UsageError("\n".join(found))
+
+
+def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":
+    """For each backend and row, the image that differs most: the reference's, the backend's, and their difference."""
+    import numpy as np
+
+    from fastload.show.layout import Card, Sheet, fitted
+    from fastload.show.pixels import picture
+
+    cards = []
+    for name, cells in report.rows:
+        for column, cell in zip(report.columns, cells, strict=True):
+            if cell.worst:
+                worst = cell.worst
+                apart = np.abs(worst.got.astype(np.int32) - worst.want) * FACTOR
+                shown = (worst.want, worst.got, np.minimum(apart, 255).astype(np.uint8))
+                pictures = tuple(fitted(picture(pixels), SIDE) for pixels in shown)
+                cards.append(Card(f"{column}, after {name}", os.path.basename(worst.name), pictures, (str(cell),)))
+    what = f"Left the reference, middle the backend, right their difference, {FACTOR} times as bright."
+    told = f"The image that differs most, for each backend and stage. {what}" if cards else "No image differs."
+    return Sheet(f"fastload parity {path}", (f"recipe {recipe}, {report.images} images", told), tuple(cards))
+
+
+def _fail(report: "Report", above: float | None) -> None:
+    """Exit 1 where a backend is further off than the caller will have."""
+    largest = report.largest()
+    if above is None or largest <= above:
+        return
+    what = f"differs by {largest:.3g} levels" if math.isfinite(largest) else "gave other labels, shapes or pictures, or failed"
+    output.log.print(f"fastload: parity: a backend {what}, and --fail-above {above:g} was given", markup=False)
+    raise typer.Exit(1)

@@ -1,0 +1,81 @@
+"""Collects, batch by batch, how far one backend is from the reference, and says what that means."""
+
+import numpy as np
+import torch
+
+from fastload.parity import difference, distribution
+from fastload.parity.difference import PerImage
+from fastload.parity.report import DIFFERS, EQUAL, LABELS, NEAR, OTHER, OWN, SHAPE, WITHIN, Cell, Worst
+from fastload.plan import Plan
+from fastload.show.pixels import denormalised
+from fastload.spec import Floats
+
+OTHERS = 0.1  # share of images that are far off in the mean, from which they are other pictures, not the same ones by other arithmetic
+Images = list[torch.Tensor]  # [N, C, H, W] of each view
+
+
+class Comparison:
+    """One backend in one row. order: the samples that come. own: it may draw its own numbers, so that only distributions can be equal."""
+
+    def __init__(self, plan: Plan, order: list[int], *, own: bool) -> None:
+        self.plan, self.order, self.own = plan, order, own
+        self.levels = [difference.level(picture) for picture in plan.pictures]
+        self.found: list[PerImage] = []
+        self.features: list[tuple[Floats, Floats]] = []
+        self.worst: tuple[float, float, int, torch.Tensor, torch.Tensor, str] | None = None
+        self.images = 0  # compared
+
+    def add(self, got: Images, target: torch.Tensor, want: Images, want_target: torch.Tensor) -> Cell | None:
+        """Compare a batch with the reference's; a cell where that ends the row."""
+        if len(got) != len(want):
+            return Cell(SHAPE, why=(f"batches have {len(got)} views, want {len(want)}",))
+        if why := next(filter(None, map(difference.mismatch, got, want)), ""):
+            return Cell(SHAPE, why=(why,))
+        if target.dtype != want_target.dtype or not torch.equal(target, want_target):
+            return Cell(LABELS, why=(_label_problem(target, want_target),))
+        for view, (ours, theirs, level) in enumerate(zip(got, want, self.levels, strict=True)):
+            found = difference.of_batch(ours, theirs, level)
+            self.found.append(found)
+            self._keep_worst(view, found, ours, theirs)
+            if self.own:
+                parts = (distribution.features(difference.in_levels(images, level)) for images in (ours, theirs))
+                self.features.append((next(parts), next(parts)))
+        self.images += len(want_target)
+        return None
+
+    def _keep_worst(self, view: int, found: PerImage, got: torch.Tensor, want: torch.Tensor) -> None:
+        place = int(np.argmax(found.mean))
+        mean = float(found.mean[place])
+        if mean > (self.worst[1] if self.worst else 0.0):
+            where = f"{self.plan.pictures[view].where}{self.plan.source.name(self.order[self.images + place])}"
+            self.worst = (float(found.largest[place]), mean, view, got[place : place + 1].clone(), want[place : place + 1].clone(), where)
+
+    def cell(self) -> Cell:
+        """What all batches come to."""
+        found = PerImage(*(np.concatenate(parts) for parts in zip(*self.found, strict=True)))
+        largest, mean, share = float(found.largest.max()), float(found.mean.mean()), float(found.share.mean())
+        own = self.own and float((found.mean > NEAR).mean()) >= OTHERS
+        chance = self._chance() if own else None
+        verdict = DIFFERS if largest > NEAR else WITHIN if share else EQUAL
+        if chance is not None:
+            verdict = OWN if chance >= distribution.UNLIKELY else OTHER
+        return Cell(verdict, largest, mean, share, chance, worst=self._worst())
+
+    def _chance(self) -> float | None:
+        """None where there are too few images to tell."""
+        got, want = (np.concatenate(parts) for parts in zip(*self.features, strict=True))
+        return distribution.chance(got, want) if len(got) >= distribution.LEAST else None
+
+    def _worst(self) -> Worst | None:
+        if self.worst is None:
+            return None
+        largest, mean, view, got, want, where = self.worst
+        pixels = (denormalised(images, self.plan.pictures[view])[0] for images in (got, want))
+        return Worst(where, largest, mean, *pixels)
+
+
+def _label_problem(got: torch.Tensor, want: torch.Tensor) -> str:
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"targets are {got.dtype} {list(got.shape)}, want {want.dtype} {list(want.shape)}"
+    other = (got != want).flatten(1) if got.ndim > 1 else (got != want)[:, None]
+    return f"{int(other.any(dim=1).sum())} of {len(want)} targets of a batch are others"

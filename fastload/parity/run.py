@@ -1,0 +1,108 @@
+"""Runs every row of a pipeline through the reference and the other backends, batch beside batch."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+
+from fastload import backends, lowering
+from fastload.dataset import Dataset
+from fastload.errors import BackendError, FastloadError, UsageError
+from fastload.loader import DataLoader
+from fastload.parity import rows as beginnings
+from fastload.parity.compare import Comparison
+from fastload.parity.report import CANNOT, FAILED, Cell, Column, Report
+from fastload.parity.rows import Row
+from fastload.pipeline import Pipeline
+from fastload.samplers import ShuffleSampler
+
+REFERENCE = "torch"
+Batch = tuple[list[torch.Tensor], torch.Tensor]  # images of each view, and the target
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which images, and with which draws."""
+
+    images: int = 64  # at most
+    batch_size: int = 16
+    seed: int = 0
+    workers: int = 0  # as the loader's num_workers
+
+
+def measure(
+    dataset: Any,
+    setting: Setting | None = None,
+    *,
+    names: Sequence[str] = (),
+    whole: bool = False,
+    on_done: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Compare the backends on a data set that `fastload.open` gives, or that fastload recognises.
+
+    names: backends; none takes every one that there is. whole: only the whole pipeline, without its beginnings.
+    on_done: called with the images of each batch of a row, for progress.
+    Raises UsageError, BackendError where the data set is none of fastload's, and what the reference raises, such as SampleError.
+    """
+    setting = setting or Setting()
+    pipeline, reasons = lowering.lower(dataset)
+    if pipeline is None:
+        raise BackendError("\n".join(f"parity: only PyTorch's own engine can run this data set: {reason}" for reason in reasons))
+    made = beginnings.rows(pipeline)[-1:] if whole else beginnings.rows(pipeline)
+    compared = columns(names)
+    order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
+    found = tuple((row.name, _cells(row, compared, order, setting, on_done)) for row in made)
+    return Report(len(order), compared, found)
+
+
+def columns(names: Sequence[str] = ()) -> tuple[Column, ...]:
+    """The backends to compare with the reference, on each device that is there. Raises UsageError for names that are none."""
+    known = [name for name in backends.BACKENDS if name != REFERENCE]
+    if wrong := [name for name in names if name not in known]:
+        note = f"{REFERENCE} is what they are compared with"
+        raise UsageError(f"parity: backend {wrong[0]!r} is unknown (want {', '.join(known)}; {note}); choose one of them")
+    devices = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+    return tuple(Column(name, device) for name in known if name in names or not names for device in devices)
+
+
+def _cells(row: Row, compared: Sequence[Column], order: list[int], setting: Setting, on_done: Callable[[int], None]) -> tuple[Cell, ...]:
+    """One row. The reference's batches are made once; what the others cannot or will not do ends only their own part."""
+    running: dict[Column, Comparison] = {}
+    feeds: dict[Column, Iterator[Batch]] = {}
+    done: dict[Column, Cell] = {}
+    for column in compared:
+        if why := backends.unsupported(column.backend, row.plan, column.device):
+            done[column] = Cell(CANNOT, why=tuple(why))
+            continue
+        feeds[column] = batches(column, row.pipeline, order, setting)
+        running[column] = Comparison(row.plan, order, own=not backends.exact(column.backend))
+    for images, target in batches(Column(REFERENCE, "cpu"), row.pipeline, order, setting):
+        for column in [column for column in running if column not in done]:
+            if failure := _advance(feeds[column], running[column], images, target):
+                done[column] = failure
+        on_done(len(target))
+    return tuple(done[column] if column in done else running[column].cell() for column in compared)
+
+
+def _advance(feed: Iterator[Batch], comparison: Comparison, images: list[torch.Tensor], target: torch.Tensor) -> Cell | None:
+    """Compare one more batch; a cell where that ends the row."""
+    try:
+        got = next(feed, None)
+    except (FastloadError, RuntimeError, ValueError) as error:  # other libraries' own errors; a failing backend is a finding, not the end
+        return Cell(FAILED, why=(str(error).strip().partition("\n")[0] or type(error).__name__,))
+    if got is None:
+        return Cell(FAILED, why=(f"its epoch ended after {comparison.images} images",))
+    return comparison.add(*got, images, target)
+
+
+def batches(column: Column, pipeline: Pipeline, order: list[int], setting: Setting) -> Iterator[Batch]:
+    """A loader's batches of the samples in `order`, on the CPU. Raises what the loader raises."""
+    loader = DataLoader(
+        Dataset(pipeline), setting.batch_size, sampler=order, num_workers=setting.workers, seed=setting.seed,
+        backend=column.backend, device=None if column.device == "cpu" else column.device, seek_index="use",
+    )  # fmt: skip
+    for images, target in loader:
+        views = images if pipeline.views else [images]
+        yield [view.cpu() for view in views], target.cpu()

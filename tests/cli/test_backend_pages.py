@@ -1,0 +1,63 @@
+"""docs/backends.md and docs/parity.md are what their generators print, for the backends that are here."""
+
+import pytest
+
+from fastload import backends
+from fastload import transforms as T
+from fastload.parity import Column
+
+asking = pytest.importorskip("benchmarks.backends")  # not in an installed package
+parity = pytest.importorskip("benchmarks.parity")
+cases = asking.cases
+HERE = {"native", "torch"}  # needs no other library
+
+
+def stored(tree, name):
+    text = (tree / "docs" / name).read_text()
+    return text, asking.of_markdown(text)
+
+
+def test_the_page_says_what_backends_answer(tree, tmp_path):
+    text, cells = stored(tree, "backends.md")
+    now = asking.of_markdown(asking.page(tmp_path))
+    assert text.startswith(asking.HEAD.format(auto="native or torch"))
+    assert {row for row, _ in cells} == {row for row, _ in now}
+    assert {"native", "native on cuda", "torch"} <= {column for _, column in cells}
+    for (row, column), answer in now.items():
+        if column.split(" ")[0] in HERE:
+            assert cells[row, column] == answer
+
+
+def test_every_op_is_asked_about_and_every_column_is_a_backend(tree):
+    _, cells = stored(tree, "backends.md")
+    names = set(T.__all__) - {"Op", "Params", "Views", "custom"}
+    assert names <= {case.op for case in cases.ops()}
+    assert {f"{op}.{name}" for op, variants in recipes_named().items() for name in variants} <= {case.op for case in cases.ops()}
+    assert {column.split(" ")[0] for _, column in cells} <= set(backends.BACKENDS)
+
+
+def recipes_named():
+    from fastload.recipes.parse import NAMED
+
+    return NAMED
+
+
+def test_reasons_stand_in_place_of_their_numbers():
+    page = "| ops | one |\n| --- | --- |\n| `A`, b | no (1, 2) |\n| `C` | yes |\n\n## Why not\n\n1. is big; very\n2. is red\n"
+    assert asking.of_markdown(page) == {("`A`, b", "one"): "is big; very; is red", ("`C`", "one"): "yes"}
+
+
+def test_a_backend_that_can_do_nothing_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setitem(backends.BACKENDS, "none", "fastload.backends.no_such_module")
+    asked = asking.ask(asking.sources(tmp_path))
+    assert asked.missing[Column("none", "cpu")] == ["is not installed (No module named 'fastload.backends.no_such_module')"]
+    assert Column("native", "cpu") in asked.columns
+
+
+def test_the_page_of_pixels_is_true(tree, tmp_path):
+    """Few images suffice: what is bit-equal is so for each."""
+    _, cells = stored(tree, "parity.md")
+    given = {column: source for column, source in parity.sources(tmp_path).items() if str(column) == "native"}
+    assert {row for row, _ in cells} == {asking.titled(case) for case in [*cases.whole(), *cases.ops()]}
+    for case in [*cases.whole(), *cases.ops()]:
+        assert [cells[asking.titled(case), "native"]] == parity.compared(case, given, images=3)
