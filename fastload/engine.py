@@ -10,7 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 import torch.utils.data
@@ -40,6 +40,10 @@ class Started(NamedTuple):
     target: Callable[[], torch.Tensor]  # labels or masks
 
 
+Orders: TypeAlias = "queue.SimpleQueue[Work | None]"  # None: no more
+Results: TypeAlias = "queue.SimpleQueue[Started | BaseException]"
+
+
 class NativeEngine:
     """Threads, slots and counters of one loader; lives as long as it, over all epochs."""
 
@@ -54,7 +58,13 @@ class NativeEngine:
     def epoch(self, works: Iterator[Work]) -> Iterator[Batch]:
         """Batches of `works`, in order."""
         seek = self.seek.epoch()
-        return _Inline(self, works, seek) if self.pool.threads == 0 else _Threaded(self, works, seek)
+        return _Inline(self, works, seek) if self.pool.threads == 0 else Threaded(self, works, seek)
+
+    def feeder(self, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
+        """The thread of an epoch, running."""
+        thread = threading.Thread(target=_feed, args=(self, seek, orders, started, stopped), name="fastload-feeder", daemon=True)
+        thread.start()
+        return thread
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
@@ -110,24 +120,22 @@ class _Inline:
         return engine.finish(engine.start(engine.runner.begin(engine.pool, work, self.seek), work))
 
 
-class _Threaded:
+class Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
 
     def __init__(self, engine: NativeEngine, works: Iterator[Work], seek: View) -> None:
         self.engine, self.works = engine, works
-        self.orders: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self.started: queue.SimpleQueue[Started | BaseException] = queue.SimpleQueue()
+        self.orders: Orders = queue.SimpleQueue()
+        self.started: Results = queue.SimpleQueue()
         self.pending = 0
         stopped = threading.Event()
-        arguments = (engine, seek, self.orders, self.started, stopped)
-        thread = threading.Thread(target=_feed, args=arguments, name="fastload-feeder", daemon=True)
+        thread = engine.feeder(seek, self.orders, self.started, stopped)
         # Runs when the iterator is dropped, mid-epoch too, and before the interpreter ends.
         self.close = weakref.finalize(self, _stop, self.orders, stopped, thread)
-        thread.start()
         for _ in range(engine.depth):
             self._order()
 
-    def __iter__(self) -> "_Threaded":
+    def __iter__(self) -> "Threaded":
         return self
 
     def __next__(self) -> Batch:
@@ -153,13 +161,7 @@ class _Threaded:
             self.pending += 1
 
 
-def _feed(
-    engine: NativeEngine,
-    seek: View,
-    orders: "queue.SimpleQueue[Work | None]",
-    started: "queue.SimpleQueue[Started | BaseException]",
-    stopped: threading.Event,
-) -> None:
+def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
     reading: deque[tuple[_native.Job, Work]] = deque()
     try:
@@ -173,7 +175,7 @@ def _feed(
         started.put(error)
 
 
-def _stop(orders: "queue.SimpleQueue[Work | None]", stopped: threading.Event, thread: threading.Thread) -> None:
+def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread) -> None:
     stopped.set()
     orders.put(None)
     if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself

@@ -16,6 +16,7 @@ from fastload.batches import PixelBatchSampler
 from fastload.dataset import Dataset, place
 from fastload.engine import NativeEngine, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
+from fastload.ffcv_engine import FfcvEngine
 from fastload.lowering import loaders
 from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
@@ -23,6 +24,7 @@ from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
 from fastload.spec import Work
 
+THREADED = ("native", "ffcv")  # backends whose workers are threads
 DEVICES = (None, "cpu", "cuda")
 DECODE_SCALES = ("exact", "fast")
 
@@ -40,8 +42,8 @@ class _Route:
 class DataLoader(torch.utils.data.DataLoader[Any]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
-    backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
-             raise where they cannot run the data set.
+    backend: "auto" (native where it can, else PyTorch's own engine), "native", "torch" (the reference) or "ffcv" (FFCV's loop over
+             a .beton file); the last three raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
     seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first epoch what is missing of a
@@ -98,7 +100,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
         route = self.__dict__.get("_route")
-        if route is not None and route.backend != "native":
+        if route is not None and route.backend not in THREADED:
             super().check_worker_number_rationality()
 
     def set_epoch(self, epoch: int) -> None:
@@ -115,12 +117,12 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if route.backend is None:
             lines = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
             return "\n".join(lines + ["  decode_scale 'fast' changes nothing there"] * (self.decode_scale == "fast"))
-        unit = "threads" if route.backend == "native" else "worker processes"
+        unit = "threads" if route.backend in THREADED else "worker processes"
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
             lines += backends.explain_steps(route.plan) + backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
-        if route.plan and route.backend == "native":
+        if route.plan and route.backend in THREADED:
             engine = self._engine
             made = engine.seek if isinstance(engine, NativeEngine) else None
             lines.append(f"  {collect.describe(self.seek_index, route.plan.source, made)}")
@@ -216,7 +218,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if route.backend == "torch":
             return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
         # Threads share every batch, so a few batches under way keep all of them busy.
-        return NativeEngine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
+        engine = FfcvEngine if route.backend == "ffcv" else NativeEngine
+        return engine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
     def _works(self, plan: Any, seed: int, epoch: int) -> Iterator[Work]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""

@@ -254,6 +254,7 @@ void bind_job(nb::module_& m) {
       .def("__len__", [](const PyJob& self) { return self.job->size(); })
       .def("wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); })
       .def("wait_done", &wait_done)
+      .def_prop_ro("address", [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })
       .def_prop_ro("status", &status)
       .def_prop_ro("sizes", &sizes)
       .def(

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/pool.h"
@@ -32,6 +33,9 @@ class Job final : public Work {
  public:
   // Starts reading.
   static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
+  // A job whose bytes others bring, one `give` per sample: nothing is read, and its first run is done by them. Needs
+  // samples with a size and status OK.
+  static std::shared_ptr<Job> lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
   ~Job() override;  // drops what has not begun, waits for what runs
 
   int64_t size() const { return static_cast<int64_t>(samples_.size()); }
@@ -52,6 +56,11 @@ class Job final : public Work {
   int scale(int64_t n) const { return held() ? pictures_.front().plans.crops[n].scale : 0; }
   void run();
 
+  // Of a lent job, after `run`: makes sample n from its file's bytes, or from its decoded pixels. Any thread, each
+  // sample once. Returns its status.
+  Status give(int64_t n, std::span<const uint8_t> file) noexcept;
+  Status give(int64_t n, const uint8_t* pixels) noexcept;
+
  private:
   struct Planned {
     Plans plans;
@@ -63,6 +72,7 @@ class Job final : public Work {
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
   void begin(int64_t tasks);
+  void make(int64_t n, Worker& worker) noexcept;
   void run(int64_t task, Worker& worker) noexcept override;
   void finished(int64_t tasks, bool cancelled) noexcept override;
 
@@ -71,6 +81,7 @@ class Job final : public Work {
   std::vector<Sample> samples_;
 
   bool fetching_ = true;
+  bool lent_ = false;              // the next run is others'
   std::vector<int64_t> to_store_;  // the samples of this run
   std::vector<Planned> pictures_;  // of each, in this run or the next
   bool ran_ = false;

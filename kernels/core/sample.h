@@ -21,11 +21,11 @@ namespace fl {
 
 struct Sample {
   Place place;
-  uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
-  Place seek_place;       // of its seek index; size 0: it has none
+  uint64_t checksum = 0;              // XXH3 of the bytes, where the job checks
+  Place seek_place;                   // of its seek index; size 0: it has none
   int raw_height = 0, raw_width = 0;  // px; the bytes are uint8 [height, width, 3], not encoded. 0: they are encoded
-  int64_t row = -1;       // of the collector of new indexes
-  int64_t no_index = 0;   // bytes of the file that is known to have none; 0: nothing is known
+  int64_t row = -1;                   // of the collector of new indexes
+  int64_t no_index = 0;               // bytes of the file that is known to have none; 0: nothing is known
 
   Buffer encoded;
   Buffer seek;
@@ -74,6 +74,12 @@ struct Origin {
 };
 
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
+
+// In place of `fetch`, for a sample whose size is known beforehand and whose file somebody else has mapped: its bytes
+// are copied, since a mapped file may change while it is decoded; raw pixels are used where they are. The seek index is
+// read.
+void take(Sample& sample, std::span<const uint8_t> file, const Origin& origin, BufferList& buffers,
+          Worker& worker) noexcept;
 
 // Needs status OK and checked crops of one scale, at least one. Leaves the sample stored, or not OK.
 void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept;
