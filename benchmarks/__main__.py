@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: loader, decode, augment, gpu, plot, table, ops, pipelines.
+"""`python -m benchmarks NAME`: loader, ffcv, decode, augment, gpu, plot, table, ops, pipelines.
 
 Rows go to results/NAME.jsonl, a table or JSON to stdout.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import augment, decode, device, loader, plot, row, table
+from benchmarks import augment, decode, device, ffcv, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -36,6 +36,11 @@ def parser() -> argparse.ArgumentParser:
     measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
     add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
+    beside = verbs.add_parser("ffcv", parents=[measuring], help="fastload against FFCV's loader on the same .beton files and cores")
+    add_data(beside)
+    beside.add_argument("--workers", type=int, nargs="+", default=[1], help="workers, and cores for all of a loader")
+    beside.add_argument("--files", nargs="+", default=list(ffcv.FILES), choices=ffcv.FILES, help="JPEGs as they are, pixels")
+    beside.set_defaults(run=run_ffcv)
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
     augmenting.set_defaults(run=run_augment)
@@ -89,6 +94,12 @@ def run_loader(given: argparse.Namespace) -> None:
     settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
         show(loader.run(folder, name, settings, advance), given)
+
+
+def run_ffcv(given: argparse.Namespace) -> None:
+    settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
+        show(ffcv.run(folder, name, settings, advance), given)
 
 
 def run_decode(given: argparse.Namespace) -> None:

@@ -158,6 +158,20 @@ def test_what_ffcv_passes_over_is_named(spoil, reason, cells, beton):
 
 
 @needs_ffcv
+def test_what_is_raised_in_ffcvs_thread_arrives(cells, beton, monkeypatch):
+    ours, _ = pair(beton(cells), CROPS, num_workers=1)
+
+    def fail(self, job, work):
+        raise MemoryError("no records")
+
+    monkeypatch.setattr(ffcv.Runner, "draw", fail)
+    with pytest.raises(MemoryError, match="no records"):
+        next(iter(ours))
+    monkeypatch.undo()
+    assert len(list(ours)) == 4
+
+
+@needs_ffcv
 def test_explain_and_counters(cells, beton):
     ours, _ = pair(beton(cells), CROPS, num_workers=2)
     assert ours.explain().splitlines()[0] == "backend ffcv, 2 threads, device cpu"
@@ -202,7 +216,7 @@ def test_what_is_not_installed_says_how(monkeypatch):
     monkeypatch.setattr("importlib.metadata.version", missing)
     assert ffcv.problem() == (
         "ffcv is not installed; apt-get install pkg-config libopencv-dev libturbojpeg0-dev && "
-        "pip install wheel numba opencv-python-headless && pip install --no-build-isolation ffcv==1.0.2"
+        "pip install wheel numba && pip install --no-build-isolation ffcv==1.0.2"
     )
 
 

@@ -1,4 +1,4 @@
-"""`python ffcv_writer.py OUT MODE`: a file of every field type written by FFCV itself, in a process that may be stopped.
+"""`python ffcv_writer.py FOLDER MODE…`: files of every field type written by FFCV itself, in a process that may be stopped.
 
 FFCV's writer waits for ever when one of its workers fails.
 """
@@ -26,18 +26,18 @@ class Rows:
         import torch
 
         return (
-            image(number), number - 3, number / 7, np.frombuffer(bytes(range(number)), np.uint8), {"id": number, "names": ["ä", None]},
-            np.full(ARRAY[1], number, ARRAY[0]), torch.arange(4, dtype=torch.int16) * number,
+            image(number), number - 3, number / 7, np.frombuffer(bytes(range(number + 1)), np.uint8), {"id": number, "names": ["ä", None]},
+            np.full(ARRAY[1], number, ARRAY[0]), torch.from_numpy(np.arange(4, dtype=np.int16) * np.int16(number)),
         )  # fmt: skip
 
 
-def main(out, mode):
+def write(out, mode):
     import torch
     from ffcv.fields import BytesField, FloatField, IntField, JSONField, NDArrayField, RGBImageField, TorchTensorField
     from ffcv.writer import DatasetWriter
 
     fields = {
-        "picture": RGBImageField(write_mode=mode, smart_threshold=4200, compress_probability=0.5), "label": IntField(),
+        "picture": RGBImageField(write_mode=mode, smart_threshold=4330, compress_probability=0.5), "label": IntField(),
         "weight": FloatField(), "note": BytesField(), "meta": JSONField(), "box": NDArrayField(*ARRAY),
         "mask": TorchTensorField(torch.int16, TENSOR),
     }  # fmt: skip
@@ -45,4 +45,5 @@ def main(out, mode):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for mode in sys.argv[2:]:
+        write(f"{sys.argv[1]}/{mode}.beton", mode)

@@ -18,17 +18,21 @@ from fastload.transforms import CenterCrop
 from tests.beton import ffcv_writer
 
 pytestmark = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
+MODES = {"raw": {1}, "jpg": {0}, "smart": {0, 1}, "proportion": {0, 1}}  # and which kinds of images they have
 
 
-def written(path, mode):
-    command = [sys.executable, "-W", "ignore", ffcv_writer.__file__, str(path), mode]
-    subprocess.run(command, check=True, timeout=40, capture_output=True)
-    return beton_file.read(str(path))
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The folder of the files MODE.beton."""
+    folder = tmp_path_factory.mktemp("ffcv")
+    command = [sys.executable, "-W", "ignore", ffcv_writer.__file__, str(folder), *MODES]
+    subprocess.run(command, check=True, timeout=200, capture_output=True)
+    return folder
 
 
-@pytest.mark.parametrize(("mode", "kinds"), [("raw", {1}), ("jpg", {0}), ("smart", {0, 1}), ("proportion", {0, 1})])
-def test_every_mode_and_field_reads_back(mode, kinds, tmp_path):
-    file = written(tmp_path / "x.beton", mode)
+@pytest.mark.parametrize(("mode", "kinds"), MODES.items())
+def test_every_mode_and_field_reads_back(mode, kinds, written):
+    file = beton_file.read(str(written / f"{mode}.beton"))
     assert file.names == ("picture", "label", "weight", "note", "meta", "box", "mask")
     assert len(file) == ffcv_writer.COUNT
     modes = set(file.column(0)["mode"].tolist())
@@ -64,4 +68,5 @@ def test_ffcv_reads_what_is_written_here(tmp_path, make_image, encode):
     assert labels.tolist() == [[0]] * 5
     own = fastload.open(tmp_path / "x.beton", [CenterCrop((40, 61))])
     for number in range(5):
-        np.testing.assert_array_equal(images[number], np.asarray(own[number][0]))
+        difference = np.abs(images[number].astype(int) - np.asarray(own[number][0])).max()
+        assert difference <= (0 if number == 3 else 4)  # FFCV has its JPEGs decoded by a faster, coarser transform

@@ -13,6 +13,8 @@ import numpy as np
 from fastload import _native
 from fastload.backends import crop, native
 from fastload.errors import BackendError
+from fastload.machine import FFCV as VERSION
+from fastload.machine import INSTALL_FFCV as INSTALL
 from fastload.plan import Plan
 from fastload.sources import Source, Subset
 from fastload.sources.beton import BetonSource
@@ -20,12 +22,7 @@ from fastload.sources.seek_views import View
 from fastload.spec import Longs, Work
 
 exact = True
-VERSION = "1.0.2"
 NEEDS = ("ffcv", "numba")
-INSTALL = (
-    "apt-get install pkg-config libopencv-dev libturbojpeg0-dev && pip install wheel numba opencv-python-headless && "
-    f"pip install --no-build-isolation ffcv=={VERSION}"
-)
 ELSEWHERE = 'use backend="native"'
 
 
