@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import augment, backends, dali, decode, device, device_augment, loader, parity, plot, row, table
+from benchmarks import augment, backends, dali, decode, device, device_augment, ffcv, loader, parity, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -34,6 +34,11 @@ def parser() -> argparse.ArgumentParser:
     measuring.add_argument("--repetitions", type=int, default=5, help="of each variant, taking turns")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
     add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
+    beside = verbs.add_parser("ffcv", parents=[measuring], help="fastload against FFCV's loader on the same .beton files and cores")
+    add_data(beside)
+    beside.add_argument("--workers", type=int, nargs="+", default=[1], help="workers, and cores for all of a loader")
+    beside.add_argument("--files", nargs="+", default=list(ffcv.FILES), choices=ffcv.FILES, help="JPEGs as they are, pixels")
+    beside.set_defaults(run=run_ffcv)
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
     augmenting.set_defaults(run=run_augment)
@@ -107,6 +112,12 @@ def run_loader(given: argparse.Namespace) -> None:
     note_peers()
     with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
         show(loader.run(folder, name, settings, advance), given)
+
+
+def run_ffcv(given: argparse.Namespace) -> None:
+    settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
+        show(ffcv.run(folder, name, settings, advance), given)
 
 
 def run_decode(given: argparse.Namespace) -> None:

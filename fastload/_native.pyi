@@ -268,6 +268,19 @@ class Pool:
         others. Of these only the rows under the crop are read, in `run`.
         """
 
+    def lend(
+        self,
+        sizes: NDArray[np.int32],
+        places: tuple[Files, NDArray[np.int64], NDArray[np.int64]] | None = None,
+        seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
+        raw: NDArray[np.int32] | None = None,
+    ) -> Job:
+        """A job of images that others decode or read: sizes [N, 2], height and width, px. Nothing is read; its first `run`, which
+        says what is to become of them, starts nothing: the functions in `CALLS` make the samples, in their callers' threads.
+
+        places: files, and offset and size [N] of the samples in the first of them, which the callers have mapped. seek, raw: see `fetch`.
+        """
+
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
         """Ask the system to read these ahead; returns at once, errors are ignored (the read itself reports them)."""
 
@@ -278,6 +291,13 @@ class Pool:
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
+
+CALLS: Final[dict[str, int]]
+"""Addresses of C functions for compiled loops; they take no GIL, raise nothing and return the sample's status. A sample is given once.
+
+give_file: int32 (const int64 *job, int64 sample, const uint8 *file, int64 bytes); *job: the `Job.address` of a lent job, 0: do nothing.
+give_pixels: int32 (int64 job, int64 sample, const uint8 *pixels); pixels: [height, width, 3].
+"""
 
 MAX_UNIFORMS: Final[int]
 
@@ -311,6 +331,10 @@ class Job:
     @property
     def done(self) -> bool:
         """Whether nothing is left to do. Never blocks."""
+
+    @property
+    def address(self) -> int:
+        """For the functions in `CALLS`; valid as long as this object."""
 
     @property
     def status(self) -> NDArray[np.uint8]:

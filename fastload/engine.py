@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import torch
 import torch.utils.data
@@ -29,7 +29,6 @@ Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs;
 Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 JOIN = 5.0  # s that the end of an epoch waits for its feeder, which may be stuck in a read
-
 T = TypeVar("T")
 
 
@@ -44,6 +43,10 @@ class Started(NamedTuple):
     target: Callable[[], torch.Tensor]  # labels or masks
 
 
+Orders: TypeAlias = "queue.SimpleQueue[Order | None]"  # None: no more
+Results: TypeAlias = "queue.SimpleQueue[Started | Exception]"
+
+
 class NativeEngine:
     """Threads, slots and counters of one loader; lives as long as it, over all epochs."""
 
@@ -55,10 +58,16 @@ class NativeEngine:
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
         self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
 
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Inline | _Threaded":
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Inline | Threaded":
         """Batches of `works`, in order. timeout: s that a batch may take, where there are threads; 0: any time."""
         seek = self.seek.epoch()
-        return _Inline(self, works, seek) if self.pool.threads == 0 else _Threaded(self, works, seek, timeout)
+        return _Inline(self, works, seek) if self.pool.threads == 0 else Threaded(self, works, seek, timeout)
+
+    def feeder(self, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
+        """The thread of an epoch, running."""
+        thread = threading.Thread(target=_feed, args=(self, seek, orders, started, stopped), name="fastload-feeder", daemon=True)
+        thread.start()
+        return thread
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
@@ -128,25 +137,23 @@ class _Inline:
         """Nothing is under way between two batches."""
 
 
-class _Threaded:
+class Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
 
     def __init__(self, engine: NativeEngine, works: Iterator[Order], seek: View, timeout: float) -> None:
         self.engine, self.works, self.timeout = engine, works, timeout
-        self.orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
-        self.started: queue.SimpleQueue[Started | Exception] = queue.SimpleQueue()
+        self.orders: Orders = queue.SimpleQueue()
+        self.started: Results = queue.SimpleQueue()
         self.next: deque[Started | Exception] = deque()  # taken from `started`, to be seen
         self.pending = 0
         stopped = threading.Event()
-        arguments = (engine, seek, self.orders, self.started, stopped)
-        thread = threading.Thread(target=_feed, args=arguments, name="fastload-feeder", daemon=True)
+        thread = engine.feeder(seek, self.orders, self.started, stopped)
         # Runs when the iterator is dropped, mid-epoch too, and before the interpreter ends.
         self.close = weakref.finalize(self, _stop, self.orders, stopped, thread)
-        thread.start()
         for _ in range(engine.depth):
             self._order()
 
-    def __iter__(self) -> "_Threaded":
+    def __iter__(self) -> "Threaded":
         return self
 
     @property
@@ -196,13 +203,7 @@ class _Threaded:
             self.pending += 1
 
 
-def _feed(
-    engine: NativeEngine,
-    seek: View,
-    orders: "queue.SimpleQueue[Order | None]",
-    started: "queue.SimpleQueue[Started | Exception]",
-    stopped: threading.Event,
-) -> None:
+def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
     reading: deque[tuple[_native.Job, Work] | Exception] = deque()
     for work in iter(orders.get, None):
@@ -226,7 +227,7 @@ def _attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
         return error
 
 
-def _stop(orders: "queue.SimpleQueue[Order | None]", stopped: threading.Event, thread: threading.Thread) -> None:
+def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread) -> None:
     stopped.set()
     orders.put(None)
     if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself

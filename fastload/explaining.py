@@ -6,6 +6,8 @@ from fastload import arguments, backends
 from fastload.plan import Plan
 from fastload.sources import collect
 
+THREADED = ("native", "ffcv")  # backends whose workers are threads
+
 
 def lines(loader: Any) -> list[str]:
     """Who runs the loader, and why what is not native is not: one line each."""
@@ -14,12 +16,12 @@ def lines(loader: Any) -> list[str]:
         out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
         return out + ["  seed_samples: every sample is fetched after seeding Python, NumPy and torch"] * loader.seed_samples
-    unit = "threads" if route.backend == "native" else "worker processes"
+    unit = "threads" if route.backend in THREADED else "worker processes"
     workers = f"{loader.num_workers} {unit}" if loader.num_workers else "the caller's thread"
     out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
         out += _plan(loader, route.plan)
-    if route.plan and route.backend == "native":
+    if route.plan and route.backend in THREADED:
         made = getattr(loader._engine, "seek", None)
         out.append(f"  {collect.describe(loader.seek_index, route.plan.source, made)}")
     return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]

@@ -14,6 +14,7 @@ from fastload.batches import PixelBatchSampler
 from fastload.dataset import Dataset, place_all
 from fastload.engine import NativeEngine, Order, TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
+from fastload.ffcv_engine import FfcvEngine
 from fastload.lowering import loaders
 from fastload.meter import Meter
 from fastload.pipeline import Pipeline
@@ -40,8 +41,8 @@ class _Route:
 class DataLoader(torch.utils.data.DataLoader[T_co]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
-    backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
-             raise where they cannot run the data set.
+    backend: "auto" (native where it can, else PyTorch's own engine), "native", "torch" (the reference) or "ffcv" (FFCV's loop over
+             a .beton file); the last three raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     augment: "cpu", or with device="cuda" "gpu": where AUGMENT runs, with the same pixels; "auto" is "cpu" so far.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
@@ -142,7 +143,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
         route = self.__dict__.get("_route")
-        if route is not None and route.backend != "native":
+        if route is not None and route.backend not in explaining.THREADED:
             super().check_worker_number_rationality()
 
     def set_epoch(self, epoch: int) -> None:
@@ -254,7 +255,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if route.backend == "torch":
             return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
         # Threads share every batch, so a few batches under way keep all of them busy.
-        return NativeEngine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
+        engine = FfcvEngine if route.backend == "ffcv" else NativeEngine
+        return engine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
     def _works(self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""

@@ -8,6 +8,13 @@ from pathlib import Path
 
 CGROUPS, MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
 
+FFCV = "1.0.2"  # the version that the backend knows
+# FFCV is built where it is installed, with what Debian has of its libraries.
+INSTALL_FFCV = (
+    "apt-get install pkg-config libopencv-dev libturbojpeg0-dev && pip install wheel numba && "
+    f"pip install --no-build-isolation ffcv=={FFCV}"
+)
+
 
 def cpu_model(path: str = "/proc/cpuinfo") -> str:
     """x86 names its model; Arm gives numbers only, so there the architecture stands in."""

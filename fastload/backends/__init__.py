@@ -14,7 +14,7 @@ from fastload.errors import BackendError
 from fastload.plan import Plan
 
 AUGMENT_PLACES = ("auto", "cpu", "gpu")  # "auto" is "cpu" until machines with a GPU have been measured
-BACKENDS = {"native": "fastload.backends.native", "torch": "fastload.backends.torch"}
+BACKENDS = {"native": "fastload.backends.native", "torch": "fastload.backends.torch", "ffcv": "fastload.backends.ffcv"}
 AUTO = ("native", "torch")  # what "auto" may take, best first: those that give the same pixels
 
 

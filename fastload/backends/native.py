@@ -142,7 +142,7 @@ class Runner:
     def at(self, size: int) -> "Runner":
         """The runner of batches whose work has this size, px."""
         plan = self.plan.at(size)
-        return Runner(plan, tuple(picture.at(one) for picture, one in zip(self.pictures, plan.pictures, strict=True)))
+        return replace(self, plan=plan, pictures=tuple(picture.at(one) for picture, one in zip(self.pictures, plan.pictures, strict=True)))
 
     def advise(self, pool: _native.Pool, work: Work) -> None:
         """Ask the system to read the samples ahead: they are ordered, and fetched a few batches later."""
@@ -190,7 +190,7 @@ class Runner:
         status = job.status
         for place in np.flatnonzero(status == _native.FAILED).tolist():
             raise self._failed(work, place, job.message(place))
-        foreign = np.flatnonzero(status == _native.FOREIGN).tolist()
+        foreign, sizes = np.flatnonzero(status == _native.FOREIGN).tolist(), job.sizes.tolist()
         for place in foreign:
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
@@ -198,6 +198,9 @@ class Runner:
                 pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
             except pil.DECODE_ERRORS as error:
                 raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
+            if crops is not None and pixels.shape[:2] != (want := tuple(-(-side // scale) for side in sizes[place])):
+                got, said = ("x".join(map(str, size)) for size in (pixels.shape[:2], want))
+                raise self._error(work, place, f"is {got} px, and was said to be {said} px; mend or remove the file")
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)
         return bool(foreign)
 

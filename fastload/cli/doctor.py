@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
-from fastload.machine import cpu_model, cpu_quota, memory_limit, memory_total, usable_cores
+from fastload.machine import FFCV, INSTALL_FFCV, cpu_model, cpu_quota, memory_limit, memory_total, usable_cores
 
 GIB = 1 << 30
 SHM = "/dev/shm"  # noqa: S108  looked at, never written to
@@ -29,7 +29,7 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
     "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
     "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
     "dali": ("backend dali", ("nvidia-dali-cuda130", "nvidia-dali-cuda120"), 'pip install "fastload-torch[dali]"'),
-    "ffcv": ("backend ffcv", ("ffcv",), 'pip install "fastload-torch[ffcv]"'),
+    "ffcv": ("backend ffcv", ("ffcv",), INSTALL_FFCV),
 }
 
 
@@ -146,6 +146,8 @@ def warnings_about(found: dict[str, Any]) -> list[str]:
         out.append(f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run --shm-size=8g (fastload needs none)")
     if files["soft"] != resource.RLIM_INFINITY and files["soft"] < FEW_FILES:
         out.append(f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n {_wanted_files(files['hard'])}")
+    if (ffcv := found["optional"]["ffcv"]["version"]) not in (None, FFCV):
+        out.append(f"ffcv: {ffcv}, want {FFCV} for backend ffcv; {INSTALL_FFCV}")
     if found["torch"]["gpus"] and found["native"]["ok"] and not found["native"]["cuda_built"]:
         out.append('CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")')
     return out

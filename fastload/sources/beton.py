@@ -11,7 +11,7 @@ from fastload.errors import SourceError
 from fastload.sources import beton_file, seek
 from fastload.sources.base import Location, SeekFile
 from fastload.sources.beton_file import RAW, BetonFile
-from fastload.spec import Longs, Pixels
+from fastload.spec import Ints, Longs, Pixels
 
 MOST_CLASSES = 1 << 20  # numbers above are no class numbers
 Fields = tuple[str, str]  # names of the image's and the label's field
@@ -58,6 +58,11 @@ class BetonSource:
         raw = np.where(cells["mode"] == RAW, (cells["height"], cells["width"]), 0).T.astype(np.int32)
         indexes = self.seek.locate(samples) if self.seek else None
         return Location(np.zeros_like(samples), cells["data_ptr"].astype(np.int64), size, None, indexes, np.ascontiguousarray(raw))
+
+    def sizes(self, samples: Longs) -> Ints:
+        """int32 [N, 2]: heights and widths, px, as the file's rows say."""
+        cells = self.file.column(self.image)[samples]
+        return np.stack([cells["height"], cells["width"]], axis=1).astype(np.int32)
 
     def pixels(self, sample: int) -> Pixels | None:
         """uint8 [H, W, 3] of an image that is stored raw; None for a JPEG."""

@@ -257,6 +257,7 @@ void bind_job(nb::module_& m) {
       .def("wait_done", &wait_done)
       .def("wait", &wait_for, "seconds"_a)
       .def_prop_ro("done", &done)
+      .def_prop_ro("address", [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })
       .def_prop_ro("status", &status)
       .def_prop_ro("sizes", &sizes)
       .def(

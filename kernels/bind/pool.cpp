@@ -4,6 +4,7 @@
 
 #include "bind/collector.h"
 #include "bind/job.h"
+#include "core/calls.h"
 #include "core/error.h"
 
 namespace fl::bind {
@@ -46,6 +47,17 @@ std::shared_ptr<const Files> place_seek(const nb::tuple& seek, std::vector<Sampl
     refuse("Pool.fetch: seek", "samples", std::to_string(where.size()), std::to_string(samples.size()));
   for (size_t n = 0; n < where.size(); ++n) samples[n].seek_place = where[n];
   return files.files;
+}
+
+// (files, offset, size) of samples that lie in the first of the files.
+std::shared_ptr<const Files> place_lent(const nb::tuple& where, std::vector<Sample>& samples) {
+  if (where.size() != 3) refuse("Pool.lend: places", "length", std::to_string(where.size()), "3");
+  const auto count = static_cast<int64_t>(samples.size());
+  const Input offset = nb::cast<Input>(where[1], false), size = nb::cast<Input>(where[2], false);
+  const int64_t* from = checked<int64_t>("Pool.lend: offset", offset, {count});
+  const int64_t* length = checked<int64_t>("Pool.lend: size", size, {count});
+  for (int64_t n = 0; n < count; ++n) samples[n].place = {0, from[n], length[n]};
+  return nb::cast<const PyFiles&>(where[0]).files;
 }
 
 // (collector, row, no_index) of the samples whose indexes are to be collected.
@@ -104,6 +116,27 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
   return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}, {}};
 }
 
+// Samples whose sizes are known, and whose bytes (or pixels) are given by the functions in CALLS.
+PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& places_of,
+           const std::optional<nb::tuple>& seek, const std::optional<Input>& raw) {
+  const int32_t* px = checked<int32_t>("Pool.lend: sizes", sizes, {kAny, 2});
+  std::vector<Sample> samples(sizes.shape(0));
+  Origin origin{std::make_shared<const Files>(std::vector<std::string>{}, false), nullptr, false, nullptr};
+  for (size_t n = 0; n < samples.size(); ++n) {
+    const int64_t height = px[2 * n], width = px[2 * n + 1];
+    if (height < 1 || width < 1 || height > kMaxPixels / width)
+      refuse(item("Pool.lend", "sizes", static_cast<int64_t>(n)), "size",
+             std::to_string(height) + "x" + std::to_string(width), "1.." + std::to_string(kMaxPixels) + " px");
+    samples[n].height = static_cast<int>(height);
+    samples[n].width = static_cast<int>(width);
+    samples[n].status = kOk;
+  }
+  if (places_of) origin.files = place_lent(*places_of, samples);
+  if (seek) origin.seek = place_seek(*seek, samples);
+  if (raw) place_raw(*raw, false, samples);
+  return {Job::lend(self.pool, std::move(origin), std::move(samples)), {}, {}, {}};
+}
+
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
   self.pool->background([list = places("Pool.advise", files, file, offset, size), from = files.files] {
     for (const Place& place : list) from->advise(place);
@@ -135,6 +168,10 @@ PyPool::~PyPool() {
 }
 
 void bind_pool(nb::module_& m) {
+  nb::dict calls;
+  calls["give_file"] = reinterpret_cast<uintptr_t>(&fastload_give_file);
+  calls["give_pixels"] = reinterpret_cast<uintptr_t>(&fastload_give_pixels);
+  m.attr("CALLS") = calls;
   nb::class_<PyPool>(m, "Pool", nb::is_final())
       .def(
           "__init__",
@@ -147,6 +184,8 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
            "checksum"_a.noconvert().none(), "seek"_a = nb::none(), "collect"_a = nb::none(),
+           "raw"_a.noconvert() = nb::none())
+      .def("lend", &lend, "sizes"_a.noconvert(), "places"_a = nb::none(), "seek"_a = nb::none(),
            "raw"_a.noconvert() = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
       .def("stats", &stats)

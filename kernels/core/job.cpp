@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace fl {
 
@@ -17,10 +18,17 @@ Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
 }
 
 std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
+  const std::shared_ptr<Job> job = lend(std::move(pool), std::move(origin), std::move(samples));
+  job->lent_ = false;
+  job->begin(job->size());
+  return job;
+}
+
+std::shared_ptr<Job> Job::lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
   std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)), [](Job* it) {
     if (!it->pool_->forked()) delete it;  // in a child of fork its tasks never end and its mutex may be locked
   });
-  job->begin(job->size());
+  job->lent_ = true;
   return job;
 }
 
@@ -68,6 +76,8 @@ void Job::run() {
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored) to_store_.push_back(n);
+  given_ = std::exchange(lent_, false);
+  if (given_) return;
   begin(static_cast<int64_t>(to_store_.size()));
 }
 
@@ -116,6 +126,25 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
     samples_[n].status = kFailed;
     samples_[n].message = "out of memory";
   }
+}
+
+Status Job::give(int64_t n, std::span<const uint8_t> file) noexcept {
+  Worker& worker = pool_->borrow();
+  take(samples_[n], file, origin_, *pool_->buffers(), worker);
+  if (samples_[n].status == kOk) make(n, worker);
+  worker.trim();
+  pool_->give_back(worker);
+  return samples_[n].status;
+}
+
+Status Job::give(int64_t n, const uint8_t* pixels) noexcept {
+  Sample& sample = samples_[n];
+  sample.pixels = {pixels, sample.height, sample.width, static_cast<ptrdiff_t>(sample.width) * kChannels, false};
+  Worker& worker = pool_->borrow();
+  make(n, worker);
+  worker.trim();
+  pool_->give_back(worker);
+  return sample.status;
 }
 
 Picture Job::Planned::of(int64_t n) const {
@@ -170,6 +199,10 @@ bool Job::wait(std::chrono::milliseconds slice) {
   pool_->check_process();
   const auto until = Clock::now() + slice;
   const auto over = [&] { return left_ == 0; };
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(given_, false)) go_on();  // others' run ends without a word
+  }
   while (true) {
     {
       const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/pool.h"
@@ -35,6 +36,9 @@ class Job final : public Work {
  public:
   // Starts reading.
   static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
+  // A job whose bytes others bring, one `give` per sample: nothing is read, and its first run is done by them. Needs
+  // samples with a size and status OK.
+  static std::shared_ptr<Job> lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
   ~Job() override;  // drops what has not begun, waits for what runs
 
   int64_t size() const { return static_cast<int64_t>(samples_.size()); }
@@ -55,6 +59,11 @@ class Job final : public Work {
   // The scale of this sample's crops in what was added; 0 if nothing was.
   int scale(int64_t n) const { return held() ? pictures_.front().plans.crops[n].scale : 0; }
   void run();
+
+  // Of a lent job, after `run`: makes sample n from its file's bytes, or from its decoded pixels. Any thread, each
+  // sample once. Returns its status.
+  Status give(int64_t n, std::span<const uint8_t> file) noexcept;
+  Status give(int64_t n, const uint8_t* pixels) noexcept;
 
  private:
   struct Planned {
@@ -85,6 +94,8 @@ class Job final : public Work {
   std::vector<Sample> samples_;
 
   Phase phase_ = Phase::kFetch;
+  bool lent_ = false;              // the next run is others' …
+  bool given_ = false;             // … and this one is
   std::vector<int64_t> to_store_;  // the samples of this run
   std::vector<Planned> pictures_;  // of each, in this run or the next; where they are mixed, as MAKE leaves them
   bool ran_ = false;

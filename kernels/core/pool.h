@@ -40,7 +40,9 @@ class Pool {
   void cancel(Work& work);                      // what has not begun is never run
   bool help();                                  // threads=0: run the oldest task; false: there is none
   void background(std::function<void()> call);  // in order, in one thread of its own
-  void close();                                 // cancel all, wait for what runs, end the threads
+  Worker& borrow();                             // for a thread that is none of the pool's
+  void give_back(Worker& worker);
+  void close();  // cancel all, wait for what runs, end the threads
 
   struct Total {
     int64_t samples, wall_ns, cpu_ns;
@@ -66,8 +68,6 @@ class Pool {
   bool claim(Claim& claim);  // with mutex_ held
   void loop(Worker& worker);
   void loop_background();
-  Worker& borrow();
-  void give_back(Worker& worker);
 
   const pid_t process_;
   const int threads_;
@@ -79,8 +79,8 @@ class Pool {
   std::deque<std::function<void()>> calls_;
   bool closed_ = false;
 
-  std::vector<std::unique_ptr<Worker>> workers_;  // threads=0: as many as callers ever helped at once
-  std::vector<Worker*> idle_;                     // threads=0
+  std::vector<std::unique_ptr<Worker>> workers_;  // the threads', and as many as others ever had at once
+  std::vector<Worker*> idle_;                     // that others may have
   std::vector<std::thread> crew_;
   std::thread background_;
 };

@@ -19,6 +19,7 @@ GOOD = {
     },
     "torch": {"version": "2.11.0", "cuda": "13.0", "gpus": ["NVIDIA H200"]},
     "native": {"ok": True, "cuda_built": True},
+    "optional": {"ffcv": {"version": "1.0.2"}},
 }
 
 
@@ -77,6 +78,13 @@ def test_a_good_machine_gets_no_warning():
         ({"shm": None}, "/dev/shm: missing, want 1 GiB for PyTorch's workers; docker run --shm-size=8g (fastload needs none)"),
         ({"open_files": {"soft": 1024, "hard": 1048576}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
         ({"open_files": {"soft": 1024, "hard": resource.RLIM_INFINITY}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
+        (
+            {"optional": {"ffcv": {"version": "0.0.3"}}},
+            (
+                "ffcv: 0.0.3, want 1.0.2 for backend ffcv; apt-get install pkg-config libopencv-dev libturbojpeg0-dev && "
+                "pip install wheel numba && pip install --no-build-isolation ffcv==1.0.2"
+            ),
+        ),
         (
             {"native": {"ok": True, "cuda_built": False}},
             'CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")',

@@ -1,0 +1,54 @@
+"""One variant of the FFCV benchmark in its own process, on its own cores: `python -m benchmarks.ffcv_child SPEC`."""
+
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any
+
+
+def make_loader(spec: dict[str, Any]) -> Any:
+    """RandomResizedCrop and flip to uint8, with RandAugment where "augment" says so."""
+    warnings.simplefilter("ignore")  # FFCV's own
+    if spec["loader"] in ("ffcv", "ops"):
+        return ffcvs(spec)
+    import fastload
+    from fastload import transforms
+
+    ops = [transforms.RandomResizedCrop(spec["size"]), transforms.RandomHorizontalFlip()]
+    data = fastload.open(spec["data"], [*ops, *[transforms.RandAugment(2, 9)] * spec["augment"], transforms.ToImage(channels_last=True)])
+    common = {"batch_size": spec["batch_size"], "shuffle": True, "seed": 0, "num_workers": spec["workers"]}
+    return fastload.DataLoader(data, backend="ffcv" if spec["loader"] == "backend" else "native", **common)
+
+
+def ffcvs(spec: dict[str, Any]) -> Any:
+    """FFCV's own loader and decoder; "ops": with RandAugment from fastload.backends.ffcv.ops."""
+    from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder
+    from ffcv.loader import Loader, OrderOption
+    from ffcv.transforms import RandomHorizontalFlip, Squeeze, ToTensor, ToTorchImage
+
+    size = spec["size"]
+    images = [RandomResizedCropRGBImageDecoder((size, size)), RandomHorizontalFlip()]
+    if spec["augment"]:
+        from fastload.backends.ffcv import ops
+
+        images.append(ops.RandAugment(2, 9))
+    pipelines = {"image": [*images, ToTensor(), ToTorchImage()], "label": [IntDecoder(), ToTensor(), Squeeze()]}
+    common = {"num_workers": spec["workers"], "order": OrderOption.RANDOM, "seed": 0, "drop_last": False, "os_cache": True}
+    return Loader(spec["data"], spec["batch_size"], pipelines=pipelines, **common)
+
+
+def main() -> None:
+    spec = json.loads(sys.argv[1])
+    os.sched_setaffinity(0, spec["cores"])  # before torch and Numba are imported, which count them
+    loader = make_loader(spec)
+    for _ in sys.stdin:
+        start, images = time.perf_counter(), 0
+        for batch, _ in loader:
+            images += len(batch)
+        print(images / (time.perf_counter() - start), flush=True)
+
+
+if __name__ == "__main__":
+    main()

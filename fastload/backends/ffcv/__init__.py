@@ -1,0 +1,105 @@
+"""FFCV's loader (1.0.2) over .beton files: its order of batches, its mapped file, its compiled and parallel loop. What the loop does to a
+sample is the native engine's code, called by address, so the pixels are the same and a JPEG that cannot be decoded is an error.
+
+`fastload.backends.ffcv.ops` has ops for pipelines of FFCV's own.
+"""
+
+import importlib.metadata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastload import _native
+from fastload.backends import crop, native
+from fastload.errors import BackendError
+from fastload.machine import FFCV as VERSION
+from fastload.machine import INSTALL_FFCV as INSTALL
+from fastload.plan import Plan
+from fastload.sources import Source, Subset
+from fastload.sources.beton import BetonSource
+from fastload.sources.seek_views import View
+from fastload.spec import Longs, Work
+
+exact = True
+NEEDS = ("ffcv", "numba")
+ELSEWHERE = 'use backend="native"'
+
+
+def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
+    """Every reason why FFCV cannot run `plan`."""
+    reasons = [found] if (found := problem()) else []
+    if device != "cpu":
+        reasons.append(f"device is {device!r}, want 'cpu'; {ELSEWHERE}")
+    if beton(plan.source)[0] is None:
+        what = type(plan.source).__name__
+        reasons.append(f"data is {what} ({plan.source.where}), FFCV reads one .beton file; fastload convert SRC x.beton, or {ELSEWHERE}")
+    if not crop.no_scaling(plan):
+        reasons.append(f"decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it out, or {ELSEWHERE}")
+    if plan.masks is not None:
+        reasons.append(f"masks in place of labels are not written for FFCV; {ELSEWHERE}")
+    return reasons + [f'{reason}; use backend="torch"' for reason in native.unsupported(plan, "cpu")]
+
+
+def problem() -> str:
+    """Why FFCV cannot be used here, and what mends it; "" if it can, as far as that is known without importing it."""
+    for name in NEEDS:
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return f"{name} is not installed; {INSTALL}"
+        if name == "ffcv" and found != VERSION:
+            return f"ffcv is {found}, want {VERSION}; {INSTALL}"
+    return ""
+
+
+def beton(source: Source, samples: Longs | None = None) -> tuple[BetonSource | None, Any]:
+    """The FFCV file that a source's samples are of (None if there is none), and their numbers in it."""
+    base: Any = source
+    while isinstance(base, Subset):
+        samples = None if samples is None else base.indices[samples]
+        base = base.base
+    return base if isinstance(base, BetonSource) else None, samples
+
+
+def compile(plan: Plan, device: str) -> "Runner":
+    made = native.compile(plan, device)
+    return Runner(made.plan, made.pictures)
+
+
+@dataclass(frozen=True)
+class Runner(native.Runner):
+    """The native runner of batches whose bytes FFCV's loop brings."""
+
+    def begin(self, pool: _native.Pool, work: Work, seek: View) -> _native.Job:
+        """Nothing is read: sizes are in the file's rows."""
+        source, samples = self.plan.source, work.samples
+        place = source.locate(samples)
+        file, numbers = beton(source, samples)
+        if file is None:
+            raise BackendError(f"{source.where}: is no FFCV file; {ELSEWHERE}")
+        return pool.lend(file.sizes(numbers), (source.files, place.offset, place.size), seek.locate(samples), place.raw)
+
+    def advise(self, pool: _native.Pool, work: Work) -> None:
+        """The file is mapped: reading ahead is the system's."""
+
+
+def threads(workers: int) -> int:
+    """How many FFCV can have of that many: Numba fixes the most when it starts, and FFCV has always one."""
+    from numba import config
+
+    most: Any = config
+    return int(np.clip(workers, 1, most.NUMBA_NUM_THREADS))
+
+
+def loop(plan: Plan, workers: int) -> Any:
+    """FFCV's part: see `driver.Loop`. Raises BackendError."""
+    source, _ = beton(plan.source)
+    if source is None:
+        raise BackendError(f"{plan.source.where}: is no FFCV file; {ELSEWHERE}")
+    from fastload.backends.ffcv import imports
+
+    imports.load()
+    from fastload.backends.ffcv.driver import Loop
+
+    return Loop(source, threads(workers))

@@ -1,0 +1,56 @@
+"""The engine of backend="ffcv": the native one's slots and order of batches, while FFCV's thread and loop make the samples."""
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from fastload import _native
+from fastload.backends import ffcv
+from fastload.engine import NativeEngine, Order, Orders, Results, Started, Threaded
+from fastload.sources.collect import Indexes
+from fastload.sources.seek_views import View
+
+
+class FfcvEngine(NativeEngine):
+    """Compiles FFCV's loop at the first epoch, and keeps it."""
+
+    def __init__(self, runner: ffcv.Runner, workers: int, depth: int, seek: Indexes, *, pinned: bool) -> None:
+        super().__init__(runner, 0, depth, seek, pinned=pinned)
+        self.workers = workers
+        self.loop: Any = None
+
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> Threaded:
+        """Batches of `works`, in order. Raises BackendError where FFCV cannot be imported."""
+        if self.loop is None:
+            self.loop = ffcv.loop(self.runner.plan, self.workers)
+        return Threaded(self, works, self.seek.epoch(), timeout)
+
+    def feeder(self, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
+        thread: threading.Thread = self.loop.start(_jobs(self, seek, orders, started, stopped), started.put)
+        return thread
+
+
+def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> Iterator[_native.Job]:
+    """The batches' jobs, as FFCV's thread asks for them; the next one's records are drawn while one is made."""
+    drawn: deque[Future[Started | Exception]] = deque()
+    with ThreadPoolExecutor(1, "fastload-records") as drawing:
+        for work in iter(orders.get, None):
+            if stopped.is_set():
+                return
+            drawn.append(drawing.submit(_start, engine, seek, work))
+            while len(drawn) > 1 or (drawn and orders.empty()):
+                batch = drawn.popleft().result()
+                if isinstance(batch, Started):
+                    yield batch.job
+                started.put(batch)
+
+
+def _start(engine: FfcvEngine, seek: View, work: Any) -> Started | Exception:
+    if isinstance(work, Exception):
+        return work
+    try:
+        return engine.start(engine.runner.begin(engine.pool, work, seek), work)
+    except Exception as error:  # noqa: BLE001  handed to the consumer, in its batch's place
+        return error

@@ -1,0 +1,72 @@
+"""FFCV 1.0.2 itself: what it writes is read back, and it reads what is written here."""
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import fastload
+from fastload.backends import ffcv
+from fastload.backends.ffcv import imports
+from fastload.conversion import beton_writer
+from fastload.conversion.readers import open_reader
+from fastload.sources import beton_file
+from fastload.transforms import CenterCrop
+from tests.beton import ffcv_writer
+
+pytestmark = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
+MODES = {"raw": {1}, "jpg": {0}, "smart": {0, 1}, "proportion": {0, 1}}  # and which kinds of images they have
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The folder of the files MODE.beton."""
+    folder = tmp_path_factory.mktemp("ffcv")
+    command = [sys.executable, "-W", "ignore", ffcv_writer.__file__, str(folder), *MODES]
+    subprocess.run(command, check=True, timeout=200, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize(("mode", "kinds"), MODES.items())
+def test_every_mode_and_field_reads_back(mode, kinds, written):
+    file = beton_file.read(str(written / f"{mode}.beton"))
+    assert file.names == ("picture", "label", "weight", "note", "meta", "box", "mask")
+    assert len(file) == ffcv_writer.COUNT
+    modes = set(file.column(0)["mode"].tolist())
+    assert modes == kinds if mode != "proportion" else modes <= kinds  # which are drawn
+    for number, (image, label, weight, note, meta, box, mask) in enumerate(map(ffcv_writer.Rows().__getitem__, range(len(file)))):
+        got = {name: file.value(name, number) for name in file.names}
+        assert (got["label"], got["weight"], got["note"], got["meta"]) == (label, weight, note.tobytes(), meta)
+        np.testing.assert_array_equal(got["box"], box)
+        np.testing.assert_array_equal(got["mask"], mask.numpy())
+        if isinstance(got["picture"], bytes):
+            pixels = np.asarray(Image.open(io.BytesIO(got["picture"]))).astype(int)
+            assert pixels.shape == image.shape
+            assert np.abs(pixels - image).mean() < 12  # FFCV's own JPEG of quality 90, of a picture with edges
+        else:
+            np.testing.assert_array_equal(got["picture"], image)
+
+
+def test_ffcv_reads_what_is_written_here(tmp_path, make_image, encode):
+    root = tmp_path / "in" / "cat"
+    root.mkdir(parents=True)
+    for number in range(5):
+        kind = "PNG" if number == 3 else "JPEG"
+        (root / f"{number}.{kind.lower()}").write_bytes(encode(make_image(40, 61, number), kind))
+    beton_writer.run(open_reader(str(tmp_path / "in")), str(tmp_path / "x.beton"), beton_writer.Options(workers=1))
+    imports.load()
+    from ffcv.fields.decoders import IntDecoder, SimpleRGBImageDecoder
+    from ffcv.loader import Loader
+
+    pipelines = {"image": [SimpleRGBImageDecoder()], "label": [IntDecoder()]}
+    with imports.threads_kept():
+        loader = Loader(str(tmp_path / "x.beton"), 5, num_workers=1, drop_last=False, pipelines=pipelines)
+    ((images, labels),) = loader
+    assert labels.tolist() == [[0]] * 5
+    own = fastload.open(tmp_path / "x.beton", [CenterCrop((40, 61))])
+    for number in range(5):
+        difference = np.abs(images[number].astype(int) - np.asarray(own[number][0])).max()
+        assert difference <= (0 if number == 3 else 4)  # FFCV has its JPEGs decoded by a faster, coarser transform
