@@ -11,6 +11,7 @@ import fastload
 from fastload import backends
 from fastload.backends import ffcv
 from fastload.errors import BackendError, SampleError
+from fastload.machine import INSTALL_FFCV
 from fastload.plan import plan
 from fastload.transforms import (
     CenterCrop,
@@ -189,7 +190,7 @@ def test_what_cannot_be_imported_says_so(cells, beton, monkeypatch):
     with pytest.raises(BackendError) as found:
         ffcv.loop(plan(fastload.open(beton(cells), CROPS).pipeline), 1)
     why = "ffcv is installed and cannot be imported (libturbojpeg.so.0: no such file, for ffcv.loader)"
-    assert str(found.value) == f"backend ffcv: {why}; {ffcv.INSTALL}"
+    assert str(found.value) == f"backend ffcv: {why}; {INSTALL_FFCV}"
 
 
 def test_every_reason_at_once(folder, monkeypatch):
@@ -197,7 +198,7 @@ def test_every_reason_at_once(folder, monkeypatch):
     steps = plan(fastload.open(folder, [Resize((9, 9)), Resize((8, 8)), ToTensor()]).pipeline, "fast")
     here = 'use backend="native"'
     assert ffcv.unsupported(steps, "cuda") == [
-        f"ffcv is 0.0.3, want 1.0.2; {ffcv.INSTALL}",
+        f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
         f"device is 'cuda', want 'cpu'; {here}",
         f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, or {here}",
         'op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds; use backend="torch"',

@@ -9,6 +9,7 @@ import torch
 
 from fastload.backends import ffcv
 from fastload.errors import BackendError
+from fastload.machine import INSTALL_FFCV
 
 
 def load() -> None:
@@ -20,7 +21,7 @@ def load() -> None:
             warnings.simplefilter("ignore")
             importlib.import_module("ffcv.loader")
     except (ImportError, OSError) as error:
-        raise BackendError(f"backend ffcv: ffcv is installed and cannot be imported ({error}); {ffcv.INSTALL}") from error
+        raise BackendError(f"backend ffcv: ffcv is installed and cannot be imported ({error}); {INSTALL_FFCV}") from error
 
 
 @contextlib.contextmanager

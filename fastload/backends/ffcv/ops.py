@@ -147,7 +147,9 @@ def _numbered(steps: tuple[Step, ...], ops: tuple[Op, ...], number: int) -> tupl
 def _at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The array at an address."""
     nbytes = int(np.prod(shape)) * dtype.itemsize
-    return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), dtype).reshape(shape)
+    memory: Any = (ctypes.c_uint8 * nbytes).from_address(address)
+    out: NDArray[Any] = np.frombuffer(memory, dtype).reshape(shape)
+    return out
 
 
 def _named(made: type[Op]) -> type[Apply]:
