@@ -11,6 +11,7 @@ import fastload
 from fastload import backends
 from fastload.backends import ffcv
 from fastload.errors import BackendError, SampleError
+from fastload.machine import INSTALL_FFCV
 from fastload.plan import plan
 from fastload.transforms import (
     CenterCrop,
@@ -153,8 +154,7 @@ def test_what_ffcv_passes_over_is_named(spoil, reason, cells, beton):
     with pytest.raises(SampleError) as found:
         next(batches)
     assert str(found.value).startswith(f"{path}[5], sample 5: {reason}")
-    with pytest.raises(StopIteration):
-        next(batches)
+    assert len(list(batches)) == 2  # the epoch goes on
 
 
 @needs_ffcv
@@ -177,7 +177,7 @@ def test_explain_and_counters(cells, beton):
     assert ours.explain().splitlines()[0] == "backend ffcv, 2 threads, device cpu"
     assert len(list(ours)) == 4
     assert ours.decodes() == {"indexed": 0, "whole": 7, "library": 0, "refused": 0, "scaled": 0}
-    assert ours.stats()["store"]["samples"] == 13
+    assert ours.stats()["stages"]["store"]["samples"] == 13
 
 
 @needs_ffcv
@@ -189,7 +189,7 @@ def test_what_cannot_be_imported_says_so(cells, beton, monkeypatch):
     with pytest.raises(BackendError) as found:
         ffcv.loop(plan(fastload.open(beton(cells), CROPS).pipeline), 1)
     why = "ffcv is installed and cannot be imported (libturbojpeg.so.0: no such file, for ffcv.loader)"
-    assert str(found.value) == f"backend ffcv: {why}; {ffcv.INSTALL}"
+    assert str(found.value) == f"backend ffcv: {why}; {INSTALL_FFCV}"
 
 
 def test_every_reason_at_once(folder, monkeypatch):
@@ -197,7 +197,7 @@ def test_every_reason_at_once(folder, monkeypatch):
     steps = plan(fastload.open(folder, [Resize((9, 9)), Resize((8, 8)), ToTensor()]).pipeline, "fast")
     here = 'use backend="native"'
     assert ffcv.unsupported(steps, "cuda") == [
-        f"ffcv is 0.0.3, want 1.0.2; {ffcv.INSTALL}",
+        f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
         f"device is 'cuda', want 'cpu'; {here}",
         f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, or {here}",
         'op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds; use backend="torch"',

@@ -91,6 +91,27 @@ def test_two_ops_draw_numbers_of_their_own(ops):
     assert ops.RandAugment(2, 9).number == ops.RandAugment(2, 9).number
 
 
+def test_what_fails_while_drawing_is_printed_and_fails_the_batch(beton, ops, monkeypatch, capsys):
+    made = ops.RandAugment(2, 9)
+    loader = ffcvs(beton, made)
+
+    def fail(self, samples):
+        raise MemoryError("no records")
+
+    monkeypatch.setattr(ops.Apply, "_occurrences", fail)
+    run = loader.graph.id_to_node[max(loader.graph.id_to_node) - 2].code  # the op's, before ToTensor and ToTorchImage
+    images = np.zeros((2, HEIGHT, WIDTH, 3), np.uint8)
+    with pytest.raises(RuntimeError, match="fastload: an op failed on a batch; what it printed above says why"):
+        run(images, images.copy(), np.arange(2))
+    assert "MemoryError: no records" in capsys.readouterr().err
+
+
+def test_equal_ops_in_one_apply_draw_numbers_of_their_own(ops):
+    op = T.RandAugment(2, 9)
+    picture = ops.Apply(op, op, T.ColOut(), number=7)._made(HEIGHT, WIDTH)
+    assert [step.number for step in picture.plan.steps] == [0, 7, 8, 0, 9]
+
+
 def test_an_op_that_cannot_be_is_refused_when_the_loader_is_made(beton, ops):
     with pytest.raises(PipelineError) as found:
         ffcvs(beton, [ops.Apply(T.ToTensor()), ops.RandomErasing()])

@@ -25,6 +25,19 @@ ROW = row.Row(
 )  # fmt: skip
 
 
+def test_ffcvs_rows_compare_with_ffcv_on_the_same_file_and_cores():
+    beside = pytest.importorskip("benchmarks.ffcv")
+    settings = beside.Settings(workers=(1, 2))
+    specs = list(beside.specs(settings, {}, ()))
+    found = {beside.key(spec): Sample((float(place),) * 2) for place, spec in enumerate(specs, start=1)}
+    assert len(found) == settings.turns // (settings.repetitions + 1) == 24
+    common = {name: getattr(ROW, name) for name in ("data", "machine", "software", "commit", "dirty", "date", "load")}
+    rows = beside.rows(settings, found, common)
+    assert [made.settings["file"] for made in rows[::6]] == ["jpg", "jpg", "raw", "raw"]
+    assert [made.reference for made in rows[6:12]] == [None, *["FFCV"] * 5]
+    assert [made.ratio for made in rows[6:12]] == [None, *[pytest.approx(place / 7) for place in range(8, 13)]]
+
+
 def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
     pytest.importorskip("torchvision")
     pytest.importorskip("pyarrow")

@@ -80,10 +80,7 @@ def test_a_good_machine_gets_no_warning():
         ({"open_files": {"soft": 1024, "hard": resource.RLIM_INFINITY}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
         (
             {"optional": {"ffcv": {"version": "0.0.3"}}},
-            (
-                "ffcv: 0.0.3, want 1.0.2 for backend ffcv; apt-get install pkg-config libopencv-dev libturbojpeg0-dev && "
-                "pip install wheel numba && pip install --no-build-isolation ffcv==1.0.2"
-            ),
+            f"ffcv: 0.0.3, want 1.0.2 for backend ffcv; {machine.INSTALL_FFCV}",
         ),
         (
             {"native": {"ok": True, "cuda_built": False}},

@@ -1,5 +1,5 @@
-"""FFCV's loader (1.0.2) over .beton files: its order of batches, its mapped file, its compiled and parallel loop. What the loop does to a
-sample is the native engine's code, called by address, so the pixels are the same and a JPEG that cannot be decoded is an error.
+"""FFCV's loader (1.0.2) over .beton files: its mapped file, its thread, its compiled and parallel loop. What the loop does to a sample is
+the native engine's code, called by address, so the pixels are the same and a JPEG that cannot be decoded is an error.
 
 `fastload.backends.ffcv.ops` has ops for pipelines of FFCV's own.
 """
@@ -13,8 +13,7 @@ import numpy as np
 from fastload import _native
 from fastload.backends import crop, native
 from fastload.errors import BackendError
-from fastload.machine import FFCV as VERSION
-from fastload.machine import INSTALL_FFCV as INSTALL
+from fastload.machine import FFCV, INSTALL_FFCV
 from fastload.plan import Plan
 from fastload.sources import Source, Subset
 from fastload.sources.beton import BetonSource
@@ -47,9 +46,9 @@ def problem() -> str:
         try:
             found = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            return f"{name} is not installed; {INSTALL}"
-        if name == "ffcv" and found != VERSION:
-            return f"ffcv is {found}, want {VERSION}; {INSTALL}"
+            return f"{name} is not installed; {INSTALL_FFCV}"
+        if name == "ffcv" and found != FFCV:
+            return f"ffcv is {found}, want {FFCV}; {INSTALL_FFCV}"
     return ""
 
 

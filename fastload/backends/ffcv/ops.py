@@ -10,6 +10,7 @@ by `set_epoch`; without it, all is epoch 0, and later passes are later occurrenc
 
 import ctypes
 import threading
+import traceback
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -60,7 +61,7 @@ class Apply(Operation):  # type: ignore[misc]
         self.number = zlib.crc32(repr(ops).encode()) % len(NUMBERS) + 1 if number is None else number
         self.pool, self.jobs = _native.Pool(0), dict[int, _native.Job]()
         self.picture: native.Picture | None = None
-        self.prepare = PREPARE(self._prepare)  # kept: its address is compiled in
+        self.prepare = PREPARE(self._prepared)  # kept: its address is compiled in
         self.set_epoch(0)
 
     def set_epoch(self, epoch: int) -> None:
@@ -106,6 +107,14 @@ class Apply(Operation):  # type: ignore[misc]
             raise PipelineError(f"ops.{type(self).__name__}: {problem}" for problem in problems)
         return native.compile(plan, "cpu").pictures[0]
 
+    def _prepared(self, *batch: int) -> int:
+        """`_prepare`; where that raises, it is printed, and 0 makes every sample of the batch fail."""
+        try:
+            return self._prepare(*batch)
+        except Exception:  # noqa: BLE001  nothing goes through compiled code
+            traceback.print_exc()
+            return 0
+
     def _prepare(self, indices: int, itemsize: int, count: int, out: int) -> int:
         """Draw the records of a batch; the address of its job. Called by the compiled loop, in FFCV's thread."""
         picture = self.picture
@@ -140,15 +149,19 @@ def _with_tensor(ops: tuple[Op, ...]) -> tuple[Op, ...]:
 
 def _numbered(steps: tuple[Step, ...], ops: tuple[Op, ...], number: int) -> tuple[Step, ...]:
     """The steps with the numbers of the user's ops, from `number` on; those that were added draw nothing."""
-    numbers = {id(op): number + place for place, op in enumerate(ops)}
-    return tuple(replace(step, number=numbers.get(id(step.op), 0)) for step in steps)
+    out, place = [], 0
+    for step in steps:
+        given = place < len(ops) and step.op is ops[place]
+        out.append(replace(step, number=number + place if given else 0))
+        place += given
+    return tuple(out)
 
 
 def _at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The array at an address."""
     nbytes = int(np.prod(shape)) * dtype.itemsize
-    data: Any = (ctypes.c_uint8 * nbytes).from_address(address)
-    out: NDArray[Any] = np.frombuffer(data, dtype).reshape(shape)
+    memory: Any = (ctypes.c_uint8 * nbytes).from_address(address)
+    out: NDArray[Any] = np.frombuffer(memory, dtype).reshape(shape)
     return out
 
 
