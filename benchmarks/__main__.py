@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from benchmarks import augment, backends, dali, decode, device, device_augment, ffcv, loader, parity, plot, row, table
 from fastload import demo_images, machine
@@ -51,6 +52,14 @@ def parser() -> argparse.ArgumentParser:
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
+    add_pages(verbs)
+    for verb in verbs.choices.values():
+        verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
+    return out
+
+
+def add_pages(verbs: Any) -> None:
+    """What is made of the results, and pages that are generated."""
     drawn = verbs.add_parser("plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl")
     drawn.add_argument("names", nargs="*", help="benchmarks; default: all")
     drawn.set_defaults(run=run_plot)
@@ -66,9 +75,6 @@ def parser() -> argparse.ArgumentParser:
     asked.set_defaults(run=run_backends)
     compared = verbs.add_parser("parity", help="print docs/parity.md: how far each backend's pixels are from the reference's")
     compared.set_defaults(run=run_parity)
-    for verb in verbs.choices.values():
-        verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
-    return out
 
 
 def add_data(verb: argparse.ArgumentParser) -> None:
