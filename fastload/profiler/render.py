@@ -18,6 +18,7 @@ BAR = 20  # characters of a full bar
 PAD = "         "  # under the verdict
 HELP, FASTER = "WHAT WOULD HELP (measured)", "FASTER LOADERS (no gain here)"
 WIDTH = 140  # of the fine print
+NO_LIMIT = 1e9  # images/s: a stage that takes nothing
 NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
 
 
@@ -57,6 +58,12 @@ def _meaning(report: Report) -> str:
         v.READ: f"The GPU waits {share}, and most of the loader's time is waiting for reads; {feeds}.",
         v.LOADER: f"The GPU waits {share}; {feeds}. Which stage is slow is not known: this loader does not count them.",
         v.OVERLAP: f"The GPU waits {share}, though the loader alone keeps up ({feeds}): what is lost is lost in running together.",
+        v.TRANSFER: f"The GPU waits {share} for copies of batches to it; the loader alone keeps up ({feeds}).",
+        v.CONTENTION: f"The GPU waits {share}: loader, step and other work on this machine take the cores from each other; {feeds}.",
+        v.JITTER: f"The GPU waits {share}, nearly all of it for a few late batches; on average the loader keeps up ({feeds}).",
+        v.CORES: f"The GPU waits {share}; the workers wait for cores: this process may use {report.machine['usable_cores']} of them.",
+        v.STRAGGLER: f"All GPUs wait {share} for the data of {verdict.stage}; the other ranks' loaders keep up.",
+        v.MIXED: f"The GPU waits {share}, for more than one reason: {verdict.stage}.",
         v.OPEN: "The interval of the stall spans the 5 % edge; more time (--seconds), or a quieter machine, would settle it.",
     }
     return texts[verdict.label]
@@ -109,7 +116,7 @@ def _stage_row(report: Report, stage: v.StageCost, total: float) -> tuple[str, .
     limit = min(cores / max(stage.cpu_s, 1e-12), threads / max(waits, 1e-12))
     return (
         stage.name, f"{1e3 * stage.cpu_s:.3f}", f"{100 * share:.0f} %", f"{1e3 * stage.blocked_s:.3f}",
-        f"{float(f'{limit:.3g}'):,.0f}", "█" * round(BAR * share),
+        f"{float(f'{limit:.3g}'):,.0f}" if limit < NO_LIMIT else "none", "█" * round(BAR * share),
     )  # fmt: skip
 
 

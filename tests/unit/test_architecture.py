@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "machine", "_native"), ("spec",), ("rng",), ("transforms", "sources", "samplers"), ("pipeline", "progressive"), ("plan",),
+    ("errors", "machine", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers"), ("pipeline", "progressive"), ("plan",),
     ("measure",), ("backends",), ("slots",), ("engine",), ("dataset", "batches"), ("lowering",), ("loader",), ("recipes",),
     ("profiler", "conversion", "demo_images", "show"), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip

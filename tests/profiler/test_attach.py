@@ -1,0 +1,226 @@
+"""`fastload profile -- COMMAND` on scripts whose limit is known: the verdict must name it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastload.attach.control import Limits
+from fastload.profiler import attached
+
+HEAD = """
+import sys, time
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+def burn(seconds):
+    start = time.thread_time()
+    while time.thread_time() - start < seconds:
+        pass
+
+class Images(Dataset):
+    transform = None
+    def __len__(self):
+        return 100_000
+    def __getitem__(self, index):
+        item(index)
+        return torch.zeros(3, 4, 5), 0
+
+def item(index):
+    pass
+
+def collate(samples):
+    return torch.utils.data.default_collate(samples)
+
+def train(step, loader, epochs=1):
+    weights = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([weights], 0.1)
+    weights.grad = torch.ones(1)
+    for _ in range(epochs):
+        for images, labels in loader:
+            step()
+            optimizer.step()
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(body: str) -> list[str]:
+        path = tmp_path / "train.py"
+        path.write_text(HEAD + body)
+        return [sys.executable, str(path)]
+
+    return write
+
+
+def profiled(command: list[str], steps: int = 40, **limits: object) -> attached.Outcome:
+    return attached.run(command, Limits(steps, **limits))
+
+
+def test_a_slow_step_is_the_limit(script):
+    done = profiled(script("train(lambda: time.sleep(0.1), DataLoader(Images(), 4, num_workers=1))"), 15)
+    assert (done.code, done.stopped, done.why) == (0, True, "")
+    assert done.report.verdict.headline == "GPU-BOUND"
+    assert done.report.setting.batch_size == 4
+    # a known rate: 4 images in 0.1 s, and never more
+    assert 20 < done.report.rungs.step.median <= 40
+
+
+def test_a_slow_read_is_found_in_the_workers(script):
+    body = "item = lambda index: time.sleep(0.01)\ntrain(lambda: None, DataLoader(Images(), 4, num_workers=2))"
+    done = profiled(script(body))
+    assert done.report.verdict.headline == "READ-BOUND"
+    assert done.report.verdict.severity == ("HIGH",)
+
+
+def test_a_burning_collate_is_named_without_workers_too(script):
+    body = "collate = lambda s: (burn(0.02), torch.utils.data.default_collate(s))[1]\n"
+    done = profiled(script(body + "train(lambda: time.sleep(0.002), DataLoader(Images(), 4, collate_fn=collate))"))
+    assert done.report.verdict.headline == "CPU-BOUND: collate"
+    costs = {cost.name: cost.cpu_s for cost in done.report.stages}
+    assert costs["collate"] == pytest.approx(0.005, rel=0.3)  # 20 ms for 4 images
+    assert costs["dataset"] < 0.001
+
+
+def test_jitter_is_told_from_a_slow_loader(script):
+    body = "item = lambda index: time.sleep(0.5 if index % 80 == 79 else 0)\n"
+    done = profiled(script(body + "train(lambda: time.sleep(0.01), DataLoader(Images(), 4, num_workers=1))"), 80)
+    assert done.report.verdict.headline == "JITTER"
+
+
+def test_transforms_are_split_in_workers_only(script):
+    body = """
+class Slow:
+    def __call__(self, value):
+        burn(0.005)
+        return value
+
+class Fast(Slow):
+    def __call__(self, value):
+        return value
+
+class Compose:
+    def __init__(self, transforms):
+        self.transforms = transforms
+    def __call__(self, value):
+        for transform in self.transforms:
+            value = transform(value)
+        return value
+
+class Transformed(Images):
+    transform = Compose([Fast(), Slow()])
+    def __getitem__(self, index):
+        return self.transform(torch.zeros(3, 4, 5)), 0
+
+train(lambda: None, DataLoader(Transformed(), 2, num_workers=1))
+assert type(Transformed.transform.transforms[0]) is Fast
+"""
+    done = profiled(script(body), 25)
+    costs = {cost.name: cost.cpu_s for cost in done.report.stages}
+    assert list(costs) == ["read", "dataset", "Fast", "Slow", "collate"]
+    assert max(costs, key=costs.get) == "Slow"
+
+
+def test_a_crash_is_reported_and_its_status_passed_on(script):
+    body = """
+def crash(count=[0]):
+    count[0] += 1
+    if count[0] == 40:
+        import os
+        os._exit(3)  # no atexit, as after a segmentation fault
+    time.sleep(0.02)
+train(crash, DataLoader(Images(), 4))
+"""
+    done = profiled(script(body), 1000)
+    assert (done.code, done.stopped) == (3, False)
+    assert done.report.verdict.headline == "GPU-BOUND"
+
+
+def test_validation_is_not_training(script):
+    body = """
+slow = Images()
+for epoch in range(3):
+    train(lambda: time.sleep(0.03), DataLoader(slow, 4, sampler=range(80)))
+    item = lambda index: burn(0.003)
+    for batch in DataLoader(slow, 4, sampler=range(60)):
+        pass
+    item = lambda index: None
+"""
+    done = profiled(script(body), 50)
+    assert done.report.verdict.headline == "GPU-BOUND"
+
+
+def test_an_iterable_data_set_and_a_loop_without_an_optimiser(script):
+    body = """
+class Stream(IterableDataset):
+    def __iter__(self):
+        while True:
+            burn(0.005)
+            yield torch.zeros(3)
+for batch in DataLoader(Stream(), 2):
+    pass
+"""
+    done = profiled(script(body), 30)
+    assert (done.stopped, done.report.verdict.headline) == (True, "CPU-BOUND: dataset")
+
+
+def test_the_ladder_replays_batches_within_the_loop(script):
+    body = "item = lambda index: time.sleep(0.005)\ntrain(lambda: time.sleep(0.01), DataLoader(Images(), 4))"
+    done = attached.run(script(body), Limits(None, 6, ladder=True))
+    assert done.report.step.kind == "replayed"
+    assert len(done.report.rungs.step.values) >= 3
+    assert done.report.rungs.step.median == pytest.approx(400, rel=0.25)  # 4 images in 10 ms
+    assert done.report.rungs.loader.median == pytest.approx(200, rel=0.25)  # in 20 ms
+    assert done.report.rungs.training.median == pytest.approx(133, rel=0.25)  # in 30 ms: nothing overlaps
+
+
+def test_environment_variables_that_a_script_sets_before_torch_still_count(script):
+    body = "print('torch threads', torch.get_num_threads())"
+    command = script(body)
+    path = Path(command[1])
+    path.write_text("import sys\nassert 'torch' not in sys.modules\nassert 'numpy' not in sys.modules\n" + path.read_text())
+    assert profiled(command).code == 0
+
+
+def test_another_sitecustomize_still_runs(script, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "sitecustomize.py").write_text("import os; os.environ['OTHER'] = 'ran'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "other"), os.environ.get("PYTHONPATH", "")]))
+    done = profiled(script("import os\nsys.exit(0 if os.environ.get('OTHER') == 'ran' else 9)"))
+    assert done.code == 0
+
+
+def test_the_command_line(script):
+    command = [sys.executable, "-m", "fastload", "profile", "--steps", "15", "--json", "-", "--fail-if", "data-bound", "--"]
+    body = "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: (burn(0.01), torch.zeros(4, 1))))"
+    body = body.replace("train(lambda: None", "train(lambda: time.sleep(0.001)")
+    done = subprocess.run([*command, *script(body)], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == 1
+    assert "on stdout\n" in done.stderr
+    assert done.stderr.endswith("fastload: profile: the verdict is CPU-BOUND, and --fail-if data-bound was given\n")
+    found = json.loads(done.stdout)
+    assert (found["schema"], found["verdict"]["stage"], found["step"]["kind"]) == ("fastload.profile/1", "collate", "attached")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--data", "x", "--", "true"), "profile: --data and a command exclude each other; give one"),
+        (("--steps", "3"), "profile: --steps, --whole and --ladder are for a command; give one after --"),
+        (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
+        (("--whole", "--ladder", "--", "true"), "profile: --whole excludes --steps and --ladder; give one"),
+        (("--", "/no/such"), "profile: /no/such cannot be started (No such file or directory); check the command after --"),
+        (("--", "true"), "profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes "
+         "(want 14 of one epoch's batches or more); check the command"),
+    ],
+)  # fmt: skip
+def test_errors(run, arguments, text):
+    assert str(run("profile", *arguments).exception) == text
+
+
+def test_a_run_that_is_too_short(script):
+    done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(36)))"))
+    assert done.why == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run longer (--steps, --seconds)"
