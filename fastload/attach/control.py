@@ -1,6 +1,7 @@
 """What the training loop gets at each `next`: the batch, a stop when enough was seen, or, with --ladder, batches for its rungs."""
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,9 +125,8 @@ class Rungs:
 
 def _settled() -> float:
     """When the GPU has done everything that was asked of it, s."""
-    import torch
-
-    if torch.cuda.is_initialized():
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return time.perf_counter()
 

@@ -2,8 +2,8 @@
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -21,9 +21,13 @@ _undo: list[Callable[[], object]] = []
 
 def recorder() -> Recorder | None:
     """This process's; None while nobody looks on."""
-    global _recorder  # noqa: PLW0603  one per process
+    global _make, _recorder  # noqa: PLW0603  one per process
     if _recorder is None and _make is not None:
-        _recorder = _make()
+        try:
+            _recorder = _make()
+        except OSError as error:  # the disk is full, or the folder has gone: the program must go on
+            _make = None
+            print(f"fastload: profile: process {os.getpid()} is not measured ({error})", file=sys.stderr)
     return _recorder
 
 
@@ -193,15 +197,9 @@ def _pil(module: ModuleType) -> None:
     _replace(getattr(module, "ImageFile", None), "load", load)
 
 
-@contextmanager
-def attached(make: Callable[[], Recorder]) -> Iterator[None]:
-    """install() for a while."""
-    install(make)
-    try:
-        yield
-    finally:
-        finish()
-        uninstall()
+def attached() -> bool:
+    """Whether anybody looks on in this process."""
+    return _make is not None
 
 
 def environment(folder: str, limits: Limits) -> dict[str, str]:

@@ -13,19 +13,19 @@ RECORD = struct.Struct("<dddddIHHI28s")
 HEADER = struct.Struct("<8sQ")  # magic, records written
 MAGIC = b"flattch1"
 START = 64  # bytes before the first record
-CAPACITY = 1 << 16  # records; 5 MiB, which the file system holds as far as it is used
+CAPACITY = 1 << 14  # records, 1.3 MB
 WAIT, END, FETCH, STAGE, RUNG = range(1, 6)  # kinds: a batch came; an epoch ended; a worker made a batch; a stage of it; a rung
 UNKNOWN = float("nan")
 
 
 class Log:
-    """Appends records to FOLDER/PID.log; small facts go to FOLDER/PID.json."""
+    """Appends records to FOLDER/PID.log; small facts go to FOLDER/PID.json. Raises OSError where it cannot be made."""
 
     def __init__(self, folder: str, capacity: int = CAPACITY) -> None:
         self.folder, self.capacity, self.pid = folder, capacity, os.getpid()
         path = os.path.join(folder, f"{self.pid}.log")
         with open(path, "w+b") as file:
-            file.truncate(START + capacity * RECORD.size)
+            os.posix_fallocate(file.fileno(), 0, START + capacity * RECORD.size)  # a full disk fails here, not at a write
             self._map = mmap.mmap(file.fileno(), 0)
         self._number = itertools.count()
         HEADER.pack_into(self._map, 0, MAGIC, 0)

@@ -69,7 +69,7 @@ class Recorder:
         except StopIteration:
             self.log.write(log.END, number, start, time.perf_counter() - start, 0.0, steps=steps)
             raise
-        record = {
+        record: dict[str, Any] = {
             "kind": log.WAIT, "loader": number, "t": start, "wall": time.perf_counter() - start,
             "cpu": time.thread_time() - cpu, "images": images_in(batch), "steps": steps,
         }  # fmt: skip

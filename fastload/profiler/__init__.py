@@ -11,8 +11,9 @@ from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.report import Report, Setting, StepFacts
 from fastload.profiler.steps import EmulatedStep
 from fastload.profiler.verdict import decide
+from fastload.profiler.watch import Watch, watch
 
-__all__ = ["EmulatedStep", "Report", "profile"]
+__all__ = ["EmulatedStep", "Report", "Watch", "profile", "watch"]
 
 
 def profile(

@@ -1,5 +1,6 @@
 """Python imports this file at its start where the folder is on PYTHONPATH: below `fastload profile -- …`, in every process."""
 
+import importlib
 import os
 import sys
 
@@ -10,7 +11,7 @@ def _hand_on() -> None:
     """Run the sitecustomize that this one hides, if there is one."""
     this = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401
+        importlib.import_module("sitecustomize")
     except ModuleNotFoundError:
         if this is not None:
             sys.modules["sitecustomize"] = this
