@@ -110,7 +110,7 @@ def estimated(found: Iterations, processes: list[Process]) -> Rungs:
         part = found.of(picks)
         images, whole, waited = float(part.images.sum()), float(part.length.sum()), float(part.wait.sum())
         values.append((images / max(whole - waited, 1e-9), _loader_rate(part, fetched, images / whole), images / whole))
-    return Rungs(*(Sample(column) for column in zip(*values, strict=True)))
+    return Rungs(*(Sample(column) for column in zip(*values, strict=True)), pooled=True)
 
 
 def _loader_rate(part: Iterations, fetched: Any, training_rate: float) -> float:
@@ -156,9 +156,7 @@ def _nothing(processes: list[Process]) -> str:
     batches = sum(int((process.of(log.WAIT)["images"] >= 0).sum()) for process in processes)
     want = f"want {WARM_UP + FEWEST + 1} of one epoch's batches or more"
     if not batches:
-        return (
-            f"profile: no DataLoader of PyTorch or fastload gave a batch in any Python process of the command ({want}); check the command"
-        )
+        return f"profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes ({want}); check the command"
     return f"profile: only {batches} batches were seen ({want}); let it run longer (--steps, --seconds)"
 
 

@@ -5,12 +5,13 @@ utilisation (AU).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fastload.measure import Interval, Sample, bootstrap, ratio
+from fastload.measure import Interval, Sample, bootstrap
 
 OK_BELOW, HIGH_FROM = 0.05, 0.20  # of S; the edges of TensorFlow Profiler's input-pipeline analyser
 AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
@@ -34,6 +35,7 @@ class Rungs:
     step: Sample  # E0: the training step alone, on batches that are there already
     loader: Sample  # E1: the loader alone
     training: Sample  # E2: both together
+    pooled: bool = False  # replicates are stretches of one run: all of its time counts, rare late batches too, so no medians
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,19 @@ class Verdict:
 
 def stall(rungs: Rungs) -> Interval:
     """S of the medians, with its interval over paired resamples of the replicates."""
-    return bootstrap(lambda training, step: 1 - np.median(training, axis=-1) / np.median(step, axis=-1), rungs.training, rungs.step)
+    typical = _typical(rungs)
+    return bootstrap(lambda training, step: 1 - typical(training) / typical(step), rungs.training, rungs.step)
+
+
+def headroom(rungs: Rungs) -> Interval:
+    """Loader alone / step alone."""
+    typical = _typical(rungs)
+    return bootstrap(lambda loader, step: typical(loader) / typical(step), rungs.loader, rungs.step)
+
+
+def _typical(rungs: Rungs) -> Callable[[Any], Any]:
+    """One rate for the replicates in the last axis."""
+    return (lambda rates: 1 / np.mean(1 / rates, axis=-1)) if rungs.pooled else (lambda rates: np.median(rates, axis=-1))
 
 
 def severities(s: Interval) -> tuple[str, ...]:
@@ -105,7 +119,7 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
     open, and the cause is still named.
     """
     known = evidence or Evidence()
-    s, headroom = stall(rungs), ratio(rungs.loader, rungs.step)
+    s, room = stall(rungs), headroom(rungs)
     severity = severities(s)
     stage: str | None = None
     if severity == ("OK",):
@@ -114,7 +128,7 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
         label = OPEN
     elif known.straggler is not None:
         label, stage = STRAGGLER, f"rank {known.straggler}"
-    elif headroom.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
+    elif room.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
         label, stage = together(rungs, s, known)
     elif known.starved > STARVED and (known.workers or 0) <= (known.cores or 0):
         label = CONTENTION
@@ -122,7 +136,7 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
         label = CORES
     else:
         label, stage = cause(stages)
-    return Verdict(label, stage, severity, s, headroom)
+    return Verdict(label, stage, severity, s, room)
 
 
 def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | None]:
