@@ -31,6 +31,8 @@ def profile(
     json_to: output.JsonTo = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="Of a command: stop it after N training steps.")] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Of a command: let it run to its end.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
     command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND ...]", help="A training to profile, unedited.")] = None,
 ) -> None:
@@ -47,13 +49,19 @@ def profile(
         raise UsageError("profile: --steps, --whole and --ladder are for a command; give one after --")
     if data is None:
         raise UsageError("profile: no data set given; give --data DIR, or run fastload demo, which makes one")
-    report = _recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume), seconds or attached.budget(quick))
+    report = _recipe(
+        recipe, data, (backend, workers, batch_size, device), (step_rate, assume), (seconds or attached.budget(quick), sweep, cold)
+    )
     attached.emit(report, json_to)
     attached.fail(report.verdict.label, fail_if)
 
 
 def _recipe(
-    name: str, data: str, how: tuple[str, int | None, int | None, str], step: tuple[float | None, str | None], seconds: float
+    name: str,
+    data: str,
+    how: tuple[str, int | None, int | None, str],
+    step: tuple[float | None, str | None],
+    more: tuple[float, bool, bool],
 ) -> Any:
     """The report of a recipe on a folder."""
     from fastload import recipes  # imports torch, which usage errors need not wait for
@@ -66,7 +74,7 @@ def _recipe(
         found = rates.rate(assume)
         note, rate = found.describe(), found.images_per_s
     with output.progress("profiling", None, "runs") as advance:
-        return job.run(job.Job(recipes.load(name), data, rate, note, *how, seconds), advance)
+        return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more), advance)
 
 
 def _alone(data: str | None) -> None:

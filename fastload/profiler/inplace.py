@@ -12,7 +12,7 @@ from fastload.measure import Sample
 from fastload.profiler import machine
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report, Setting, StepFacts
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, spikes
 
 WARM_UP = 5  # iterations that count for nothing
 FEWEST = 8  # iterations after it
@@ -64,7 +64,7 @@ def report(processes: list[Process], seconds: float) -> Report:
     setting = Setting(backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size"))
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached", None, REPLAYED if replayed else ESTIMATE),
-        setting, machine.facts(), seconds, costs, HOW if costs else "", not_measured=_not_measured(replayed),
+        setting, machine.facts(), seconds, costs, HOW if costs else "", evidence=evidence, not_measured=_not_measured(replayed),
     )  # fmt: skip
 
 
@@ -98,7 +98,10 @@ def measured(found: Iterations) -> Rungs | None:
         rows = records[(records["name"] == name.encode()) & (records["loader"] == found.loader) & (records["wall"] > 0)]
         rates[name] = rows["images"] / rows["wall"]
     count = min(map(len, rates.values()))
-    return Rungs(**{name: Sample(tuple(map(float, values[-count:]))) for name, values in rates.items()}) if count >= 3 else None
+    if count < 3:
+        return None
+    step, loader, together = (Sample(tuple(map(float, values[-count:]))) for values in rates.values())
+    return Rungs(step, loader, together)
 
 
 def estimated(found: Iterations, processes: list[Process]) -> Rungs:
@@ -110,7 +113,8 @@ def estimated(found: Iterations, processes: list[Process]) -> Rungs:
         part = found.of(picks)
         images, whole, waited = float(part.images.sum()), float(part.length.sum()), float(part.wait.sum())
         values.append((images / max(whole - waited, 1e-9), _loader_rate(part, fetched, images / whole), images / whole))
-    return Rungs(*(Sample(column) for column in zip(*values, strict=True)), pooled=True)
+    step, loader, together = (Sample(column) for column in zip(*values, strict=True))
+    return Rungs(step, loader, together, pooled=True)
 
 
 def _loader_rate(part: Iterations, fetched: Any, training_rate: float) -> float:
@@ -144,12 +148,6 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
         held, cpu = map(float, sums[name])
         costs.append(StageCost(name.decode("ascii", "replace"), cpu if name in (b"dataset", b"decode") else max(held, cpu), cpu))
     return tuple(costs), share
-
-
-def spikes(wait: Any) -> float:
-    """Share of all waiting that the tenth of the batches with the longest waits has: 0.1 if all wait alike, 1 if only those wait."""
-    total = wait.sum()
-    return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
 
 
 def _nothing(processes: list[Process]) -> str:

@@ -63,6 +63,7 @@ class Evidence:
     straggler: int | None = None  # the rank that waits for data while the others do not
     transfer: Sample | None = None  # images/s of the step with copies to the GPU, beside Rungs.step
     beside: Sample | None = None  # images/s of the step while the loader works and its batches are dropped
+    alone: Sample | None = None  # images/s of the step alone, in turns with those two
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,9 @@ def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | Non
     terms = {JITTER: s.value if known.spikes is not None and known.spikes > SPIKES else 0.0}
     for label, sample in ((TRANSFER, known.transfer), (CONTENTION, known.beside)):
         if sample is not None:
-            lost = bootstrap(lambda with_it, step: 1 - np.median(with_it, axis=-1) / np.median(step, axis=-1), sample, rungs.step)
+            lost = bootstrap(
+                lambda with_it, step: 1 - np.median(with_it, axis=-1) / np.median(step, axis=-1), sample, known.alone or rungs.step
+            )
             terms[label] = lost.value if lost.low > 0 else 0.0
     if terms.get(CONTENTION, 0) > TERM or terms.get(TRANSFER, 0) > TERM:
         terms[JITTER] = max(0.0, terms[JITTER] - terms.get(CONTENTION, 0) - terms.get(TRANSFER, 0))
@@ -164,6 +167,16 @@ def cause(stages: Sequence[StageCost]) -> tuple[str, str | None]:
     if blocked_in_read > READ_BLOCKED * sum(stage.wall_s for stage in stages):
         return READ, None
     return CPU, max(stages, key=lambda stage: stage.cpu_s).name
+
+
+def _lost(rates: np.ndarray, full: np.ndarray) -> Any:
+    return 1 - np.median(rates, axis=-1) / np.median(full, axis=-1)
+
+
+def spikes(wait: np.ndarray) -> float:
+    """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if all wait alike."""
+    total = wait.sum()
+    return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
 
 
 def overlap(rungs: Rungs) -> float:

@@ -206,6 +206,12 @@ def test_the_command_line(script):
     assert (found["schema"], found["step"]["kind"], found["stages"][2]["name"]) == ("fastload.profile/1", "attached", "collate")
 
 
+NOTHING = (
+    "profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes "
+    "(want 14 of one epoch's batches or more); check the command"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -214,8 +220,7 @@ def test_the_command_line(script):
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
         (("--whole", "--ladder", "--", "true"), "profile: --whole excludes --steps and --ladder; give one"),
         (("--", "/no/such"), "profile: /no/such cannot be started (No such file or directory); check the command after --"),
-        (("--", "true"), "profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes "
-         "(want 14 of one epoch's batches or more); check the command"),
+        (("--", "true"), NOTHING),
     ],
 )  # fmt: skip
 def test_errors(run, arguments, text):

@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pytest
 
 from fastload.attach import log
@@ -25,7 +24,7 @@ class Training:
         self.monkeypatch.setattr(os, "getpid", lambda: pid)
         return Log(self.folder)
 
-    def run(self, made, steps: int = 150, step=lambda number: STEP, pid: int = 100, rank: int | None = None):
+    def run(self, made, steps: int = 150, step=lambda _: STEP, pid: int = 100, rank: int | None = None):
         main = self.log(pid)
         loaders = [{"num_workers": self.workers, "batch_size": IMAGES}]
         main.tell({"loaders": loaders, "rank": None if rank is None else str(rank)})

@@ -7,8 +7,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "machine", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers"), ("pipeline", "progressive"), ("plan",),
-    ("measure",), ("backends",), ("slots",), ("engine",), ("dataset", "batches"), ("lowering",), ("loader",), ("recipes",),
+    ("errors", "machine", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers"), ("pipeline", "progressive"),
+    ("plan",), ("measure",), ("backends",), ("slots",), ("engine",), ("dataset", "batches"), ("lowering",), ("loader",), ("recipes",),
     ("profiler", "conversion", "demo_images", "show"), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -32,7 +32,8 @@ class Watch:
         if not hasattr(loader, "__iter__"):
             raise UsageError(f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches")
         self.loader, self.every, self.say = loader, every, say
-        self._lines, self._found = _Lines(), None
+        self._lines = _Lines()
+        self._found: Report | None = None
         self._why = "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
 
     @property
@@ -45,7 +46,7 @@ class Watch:
     def __str__(self) -> str:
         return self._why if self._found is None else str(self._found)
 
-    def __enter__(self) -> "Watch":
+    def __enter__(self) -> "Watch":  # noqa: PYI034  Self needs Python 3.11
         if hooks.attached():
             raise UsageError("watch: another watch, or fastload profile, looks on already; leave that one first")
         self._folder = tempfile.TemporaryDirectory(prefix="fastload-watch-")
