@@ -31,6 +31,8 @@ def profile(
     json_to: output.JsonTo = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="Of a command: stop it after N training steps.")] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Of a command: let it run to its end.")] = False,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page.")] = None,
+    trace: Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Of a command: write a Chrome trace (Perfetto).")] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
@@ -41,18 +43,17 @@ def profile(
     Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ...
     """
     _check(backend, workers, batch_size, step_rate, assume, device, seconds, fail_if)
+    to = attached.Outputs(json_to, html, trace)
     if command:
-        _alone(data)
-        attached.run(command, attached.limits(steps, None if whole else seconds, whole=whole, quick=quick, ladder=ladder), json_to, fail_if)
+        _alone(data, sweep=sweep, cold=cold)
+        seconds = None if whole else seconds
+        attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)
         return
-    if steps is not None or whole or ladder:
-        raise UsageError("profile: --steps, --whole and --ladder are for a command; give one after --")
-    if data is None:
-        raise UsageError("profile: no data set given; give --data DIR, or run fastload demo, which makes one")
+    _no_command(steps, trace, whole=whole, ladder=ladder)
     report = _recipe(
         recipe, data, (backend, workers, batch_size, device), (step_rate, assume), (seconds or attached.budget(quick), sweep, cold)
     )
-    attached.emit(report, json_to)
+    attached.emit(report, to)
     attached.fail(report.verdict.label, fail_if)
 
 
@@ -63,7 +64,9 @@ def _recipe(
     step: tuple[float | None, str | None],
     more: tuple[float, bool, bool],
 ) -> Any:
-    """The report of a recipe on a folder."""
+    """The report of a recipe on a folder. Raises FastloadError."""
+    if data is None:
+        raise UsageError("profile: no data set given; give --data DIR, or run fastload demo, which makes one")
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.profiler import job
     from fastload.recipes import rates
@@ -77,9 +80,16 @@ def _recipe(
         return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more), advance)
 
 
-def _alone(data: str | None) -> None:
+def _no_command(steps: int | None, trace: str | None, *, whole: bool, ladder: bool) -> None:
+    if steps is not None or whole or ladder or trace:
+        raise UsageError("profile: --steps, --whole, --ladder and --trace are for a command; give one after --")
+
+
+def _alone(data: str | None, *, sweep: bool, cold: bool) -> None:
     if data is not None:
         raise UsageError("profile: --data and a command exclude each other; give one")
+    if sweep or cold:
+        raise UsageError("profile: --sweep and --cold need a recipe and --data; a command's loader is only looked at")
 
 
 def _check(
