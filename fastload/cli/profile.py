@@ -59,7 +59,7 @@ def profile(
 
 def _recipe(
     name: str,
-    data: str,
+    data: str | None,
     how: tuple[str, int | None, int | None, str],
     step: tuple[float | None, str | None],
     more: tuple[float, bool, bool],
