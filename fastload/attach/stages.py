@@ -1,5 +1,7 @@
 """Where a worker's time goes while it makes a batch: data set, PIL's decoding, each transform, collate."""
 
+import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -48,6 +50,8 @@ class Stages:
         self._wall, self._cpu = wall, cpu
 
 
+_files: dict[tuple[int, int], int] = {}  # open SCHEDSTAT by process and thread: opening costs more than reading
+
 STAGES = Stages()  # of this process: torch's workers, and num_workers=0, make batches in one thread
 
 
@@ -88,8 +92,10 @@ def split_transforms(dataset: Any, depth: int = 4) -> None:
 
 def starved() -> float:
     """Seconds that this thread has waited for a core, ever; 0 where the system does not say."""
+    thread = os.getpid(), threading.get_ident()  # a forked child has its parent's open files, which tell of the parent
     try:
-        with open(SCHEDSTAT, "rb") as file:
-            return int(file.read().split()[1]) / 1e9
+        if thread not in _files:
+            _files[thread] = os.open(SCHEDSTAT, os.O_RDONLY | os.O_CLOEXEC)
+        return int(os.pread(_files[thread], 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0

@@ -54,8 +54,9 @@ def report(processes: list[Process], seconds: float) -> Report:
         raise UsageError(_nothing(processes))
     ranks.sort(key=lambda found: found.process.rank)
     slowest = max(ranks, key=lambda found: found.stall)
-    costs, starved = stages(processes)
-    rungs = measured(slowest) or estimated(slowest, processes)
+    family = of(slowest.process, processes)
+    costs, starved = stages(family)
+    rungs = measured(slowest) or estimated(slowest, family)
     others = [found.stall for found in ranks if found is not slowest]
     straggler = slowest.process.rank if others and slowest.stall - max(others) > STRAGGLES else None
     facts, replayed = slowest.facts, measured(slowest) is not None
@@ -66,6 +67,12 @@ def report(processes: list[Process], seconds: float) -> Report:
         decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached", None, REPLAYED if replayed else ESTIMATE),
         setting, machine.facts(), seconds, costs, HOW if costs else "", evidence=evidence, not_measured=_not_measured(replayed),
     )  # fmt: skip
+
+
+def of(trainer: Process, processes: list[Process]) -> list[Process]:
+    """The process and its workers; where workers have other parents (forkserver), everybody's."""
+    family = [process for process in processes if process is trainer or process.parent == trainer.pid]
+    return family if len(family) > 1 else processes
 
 
 def training(process: Process) -> Iterations | None:

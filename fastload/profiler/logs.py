@@ -24,6 +24,7 @@ class Process:
     pid: int
     records: Any  # structured array [N] of FIELDS
     facts: dict[str, Any]
+    parent: int = 0  # pid
 
     @property
     def rank(self) -> int:
@@ -38,9 +39,11 @@ def read(folder: str) -> list[Process]:
     """Every process that measured anything, by pid. What is damaged or cut off is left out, never guessed."""
     found = []
     for path in sorted(Path(folder).glob("*.log")):
-        records = _records(path.read_bytes())
+        data = path.read_bytes()
+        records = _records(data)
         if path.stem.isdigit() and len(records):
-            found.append(Process(int(path.stem), records, _facts(path.with_suffix(".json"))))
+            parent = log.HEADER.unpack_from(data)[2]
+            found.append(Process(int(path.stem), records, _facts(path.with_suffix(".json")), parent))
     return found
 
 
@@ -48,7 +51,7 @@ def _records(data: bytes) -> Any:
     empty = np.zeros(0, FIELDS)
     if len(data) < log.START or data[:8] != log.MAGIC:
         return empty
-    _, written = log.HEADER.unpack_from(data)
+    _, written, _ = log.HEADER.unpack_from(data)
     places = (len(data) - log.START) // log.RECORD.size
     found = np.frombuffer(data, FIELDS, min(written, places), log.START)
     times = np.stack([found["t"], found["wall"], found["cpu"], found["starved"]])

@@ -75,9 +75,8 @@ def _charts(report: Report) -> list[str]:
     )  # fmt: skip
     rates = [Bar(name, s.median, f"{s.median:,.0f} images/s", s.low, s.high) for name, s in samples if s is not None]
     out = [_chart("Rates; the line is what the step alone could take", rates, rungs.step.median)]
-    total = sum(stage.cpu_s for stage in report.stages) or 1.0
     stages = [
-        Bar(stage.name, stage.wall_s, f"{1e3 * stage.cpu_s:.2f} ms CPU ({100 * stage.cpu_s / total:.0f} %)") for stage in report.stages
+        Bar(stage.name, stage.wall_s, f"{1e3 * stage.cpu_s:.2f} ms CPU, {1e3 * stage.blocked_s:.2f} ms waiting") for stage in report.stages
     ]
     out += [_chart("Stages: time of one thread per image", stages)] if stages else []
     workers = [

@@ -20,15 +20,16 @@ class Training:
         self.folder, self.workers, self.monkeypatch = str(folder), workers, monkeypatch
         monkeypatch.setattr(inplace, "usable_cores", lambda: CORES)
 
-    def log(self, pid: int) -> Log:
+    def log(self, pid: int, parent: int = 1) -> Log:
         self.monkeypatch.setattr(os, "getpid", lambda: pid)
+        self.monkeypatch.setattr(os, "getppid", lambda: parent)
         return Log(self.folder)
 
     def run(self, made, steps: int = 150, step=lambda _: STEP, pid: int = 100, rank: int | None = None):
         main = self.log(pid)
         loaders = [{"num_workers": self.workers, "batch_size": IMAGES}]
         main.tell({"loaders": loaders, "rank": None if rank is None else str(rank)})
-        workers = [self.log(pid + 1 + number) for number in range(self.workers)]
+        workers = [self.log(pid + 1 + number, pid) for number in range(self.workers)]
         free, asked, now = [0.0] * self.workers, [0.0] * (2 * self.workers), 0.0
         for number in range(steps):
             parts = made(number)
@@ -113,6 +114,7 @@ def test_one_slow_rank(training):
     played.run(lambda _: {"decode": 0.4}, pid=200, rank=1)
     report = played.report()
     assert report.verdict.headline == "STRAGGLER: rank 1"
+    assert report.rungs.loader.median == pytest.approx(2 * IMAGES / 0.4, rel=0.02)  # of its own workers, not of all
     assert report.verdict.severity == ("HIGH",)
 
 
@@ -138,7 +140,7 @@ def test_a_full_log_keeps_the_newest(training):
     assert logs.read(main.folder)[0].records["t"].tolist()[:10] == [float(number) for number in range(15, 25)]
 
 
-@pytest.mark.parametrize("damage", [b"", b"flattch1", b"x" * 5000, log.HEADER.pack(log.MAGIC, 1 << 60) + bytes(40) + b"\xff" * 720])
+@pytest.mark.parametrize("damage", [b"", b"flattch1", b"x" * 5000, log.HEADER.pack(log.MAGIC, 1 << 60, 0) + bytes(40) + b"\xff" * 720])
 def test_damaged_logs_are_left_out(tmp_path, damage):
     (tmp_path / "12.log").write_bytes(damage)
     (tmp_path / "12.json").write_bytes(b"{")
