@@ -38,14 +38,15 @@ class Control:
         self.batches = 0  # of any loader; they stand for steps where no optimiser makes any
         self.started: float | None = None  # when the warm-up was over
         self.rungs: Rungs | None = None
+        self.stopped = False
 
     def __call__(self, recorder: Recorder, number: int, loader: Any, fetch: Callable[[], Any]) -> Any:
         progress = recorder.steps_total or self.batches
         if self.started is None and progress >= WARM_UP:
             self.started = time.perf_counter()
         if self.done(progress):
-            recorder.resolve()
-            recorder.tell(stopped=True)
+            self.stopped = True
+            recorder.finish(stopped=True)
             raise Stopped(0)
         self.batches += 1
         if self.limits.ladder and self.started is not None:

@@ -76,7 +76,7 @@ def uninstall() -> None:
 def finish() -> None:
     """Write what is still in flight."""
     if _recorder is not None:
-        _recorder.resolve()
+        _recorder.finish(stopped=getattr(_recorder.turn, "stopped", False))
 
 
 def _forget() -> None:

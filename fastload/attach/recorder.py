@@ -43,6 +43,16 @@ class Recorder:
         environment = {name.lower(): os.environ.get(name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
         self.log.tell({"argv": sys.argv, **environment, "loaders": self._facts, **more})
 
+    def finish(self, **more: Any) -> None:
+        """Write what is in flight, and what the loaders count themselves."""
+        self.resolve()
+        for place, loader in enumerate(self._kept):
+            stats = getattr(loader, "stats", None)
+            if callable(stats) and self._facts[place]["backend"] == "native":
+                self._facts[place]["stages"] = stats()
+        if self._facts or more:
+            self.tell(**more)
+
     def step(self, *_: object) -> None:
         """An optimiser has made a step."""
         self.steps += 1

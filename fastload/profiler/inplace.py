@@ -18,6 +18,7 @@ WARM_UP = 5  # iterations that count for nothing
 FEWEST = 8  # iterations after it
 WINDOWS = 10  # of the run, as replicates
 STRAGGLES = 0.10  # of time, that one rank waits longer for data than the others
+COUNTED = "counted in the loader's own threads since it was made"
 HOW = "timed in the workers, every tenth batch; read is what data set and decoding wait for"
 ESTIMATE = "ESTIMATED from waits: step alone is the time between batches, loader alone is what the workers' times allow."
 REPLAYED = "Step alone: the loop on kept batches; loader alone: batches made and discarded; both within the running program."
@@ -56,6 +57,9 @@ def report(processes: list[Process], seconds: float) -> Report:
     slowest = max(ranks, key=lambda found: found.stall)
     family = of(slowest.process, processes)
     costs, starved = stages(family)
+    how = HOW
+    if not costs:
+        costs, how = counted(slowest.facts), COUNTED
     rungs = measured(slowest) or estimated(slowest, family)
     others = [found.stall for found in ranks if found is not slowest]
     straggler = slowest.process.rank if others and slowest.stall - max(others) > STRAGGLES else None
@@ -65,7 +69,7 @@ def report(processes: list[Process], seconds: float) -> Report:
     setting = Setting(backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size"))
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached", None, REPLAYED if replayed else ESTIMATE),
-        setting, machine.facts(), seconds, costs, HOW if costs else "", evidence=evidence, not_measured=_not_measured(replayed),
+        setting, machine.facts(), seconds, costs, how if costs else "", evidence=evidence, not_measured=_not_measured(replayed),
     )  # fmt: skip
 
 
@@ -155,6 +159,16 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
         held, cpu = map(float, sums[name])
         costs.append(StageCost(name.decode("ascii", "replace"), cpu if name in (b"dataset", b"decode") else max(held, cpu), cpu))
     return tuple(costs), share
+
+
+def counted(facts: dict[str, Any]) -> tuple[StageCost, ...]:
+    """What fastload's native loader counted; empty for others."""
+    found = facts.get("stages") or {}
+    return tuple(
+        StageCost(name, count["wall_s"] / count["samples"], count["cpu_s"] / count["samples"])
+        for name, count in found.items()
+        if count["samples"]
+    )
 
 
 def _nothing(processes: list[Process]) -> str:

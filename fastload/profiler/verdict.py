@@ -18,7 +18,6 @@ AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
 READ_BLOCKED = 0.5  # share of all stages' wall time that is waiting in read, above which reading is the cause
 SEVERITIES = ("OK", "MODERATE", "HIGH")
 
-STARVED = 0.5  # share of the workers' time that is waiting for a core, above which that is the cause
 SPIKES = 0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
 TERM = 0.02  # of time, below which a term of an overlap is no cause
 MIXES = 0.6  # of the first term, from which a second one is named too
@@ -131,9 +130,9 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
         label, stage = STRAGGLER, f"rank {known.straggler}"
     elif room.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
         label, stage = together(rungs, s, known)
-    elif known.starved > STARVED and (known.workers or 0) <= (known.cores or 0):
-        label = CONTENTION
-    elif known.starved > STARVED and known.cores is not None and known.cores < (os.cpu_count() or 1):
+    elif room.value >= 1 - known.starved and known.cores is not None and (known.workers or 0) <= known.cores:
+        label = CONTENTION  # it would keep up if its workers never waited for a core
+    elif room.value >= 1 - known.starved and known.cores is not None and known.cores < (os.cpu_count() or 1):
         label = CORES
     else:
         label, stage = cause(stages)

@@ -108,6 +108,12 @@ def test_waiting_for_cores(training, monkeypatch, workers, cores, machine, label
     assert played.run(lambda _: {"decode": 0.06 * workers, "starved": 0.1 * workers}).report().verdict.headline == label
 
 
+def test_other_work_does_not_hide_a_loader_that_is_too_slow_anyway(training):
+    report = training().run(lambda _: {"decode": 0.6, "starved": 0.7}).report()
+    assert report.evidence.starved > 0.5
+    assert report.verdict.headline == "CPU-BOUND: decode"
+
+
 def test_one_slow_rank(training):
     played = training()
     played.run(lambda _: {"decode": 0.05}, pid=100, rank=0, step=lambda _: 2 * STEP)  # it waits for rank 1 in its step

@@ -78,6 +78,8 @@ def test_fastloads_own_loader(folder):
         with fastload.watch(loader, every=0) as seen:
             assert sum(len(images) for images, _ in loader) == 40
         assert (seen.report.setting.backend, seen.report.setting.workers) == (backend, 1)
+        if backend == "native":
+            assert [cost.name for cost in seen.report.stages] == ["read", "decode", "resize", "store"]
 
 
 def test_an_error_in_the_loop_goes_on():
