@@ -18,6 +18,7 @@ AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
 READ_BLOCKED = 0.5  # share of all stages' wall time that is waiting in read, above which reading is the cause
 SEVERITIES = ("OK", "MODERATE", "HIGH")
 
+STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
 SPIKES = 0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
 TERM = 0.02  # of time, below which a term of an overlap is no cause
 MIXES = 0.6  # of the first term, from which a second one is named too
@@ -130,13 +131,20 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
         label, stage = STRAGGLER, f"rank {known.straggler}"
     elif room.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
         label, stage = together(rungs, s, known)
-    elif room.value >= 1 - known.starved and known.cores is not None and (known.workers or 0) <= known.cores:
-        label = CONTENTION  # it would keep up if its workers never waited for a core
-    elif room.value >= 1 - known.starved and known.cores is not None and known.cores < (os.cpu_count() or 1):
-        label = CORES
+    elif lack := lacks_cores(known, room.value):
+        label = lack
     else:
         label, stage = cause(stages)
     return Verdict(label, stage, severity, s, room)
+
+
+def lacks_cores(known: Evidence, room: float) -> str | None:
+    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone."""
+    if known.starved < STARVED or room < 1 - known.starved or known.cores is None:
+        return None
+    if (known.workers or 0) <= known.cores:
+        return CONTENTION
+    return CORES if known.cores < (os.cpu_count() or 1) else None
 
 
 def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | None]:

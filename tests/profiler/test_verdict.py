@@ -94,6 +94,12 @@ def test_blocked_time_is_never_negative():  # two clocks may disagree by a littl
     assert StageCost("store", 1.0, 1.1).blocked_s == 0
 
 
+def test_a_loader_that_nearly_keeps_up_lacks_no_cores_unless_it_waits_for_them():
+    close, known = rungs(1000, 990, 900, wobble=0.01), Evidence(workers=2, cores=4)
+    assert decide(close, DECODE_HEAVY, known).headline == "CPU-BOUND: decode"
+    assert decide(close, DECODE_HEAVY, replace(known, starved=0.3)).headline == "CPU-CONTENTION"
+
+
 def same(rate: float) -> Sample:
     return Sample((rate,) * 5)
 
