@@ -91,7 +91,10 @@ class Recorder:
         return batch
 
     def resolve(self, most: int = 0) -> None:
-        """Write the waits whose GPU events are done: between two events around `next`, an idle GPU lets time pass, a busy one none."""
+        """Write the waits whose GPU events are done, and others until `most` are left.
+
+        Between two events around `next` an idle GPU lets time pass, a busy one none.
+        """
         while self._events and (len(self._events) > most or self._events[0][1].query()):
             before, after, record = self._events.popleft()
             idle = before.elapsed_time(after) / 1e3 if after.query() else log.UNKNOWN

@@ -137,6 +137,20 @@ train(crash, DataLoader(Images(), 4))
     assert len(done.report.rungs.training.values) >= 3
 
 
+def test_a_program_that_does_not_stop_is_ended(script, monkeypatch):
+    monkeypatch.setattr(attached, "PATIENCE_S", 1.0)
+    body = """
+while True:
+    try:
+        train(lambda: time.sleep(0.001), DataLoader(Images(), 4))
+    except SystemExit:
+        time.sleep(0.01)
+"""
+    done = profiled(script(body), 20)
+    assert (done.code, done.stopped) == (128 + 15, True)  # SIGTERM
+    assert done.report is not None
+
+
 def test_validation_is_not_training(script):
     body = """
 slow = Images()
