@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from fastload.loader import DataLoader, accelerate
     from fastload.lowering import from_huggingface, open
-    from fastload.profiler import profile
+    from fastload.profiler import profile, watch
     from fastload.progressive import ProgressiveResize
     from fastload.samplers import ShuffleSampler
 
@@ -48,6 +48,7 @@ __all__ = [
     "profile",
     "progressive",
     "transforms",
+    "watch",
 ]
 
 _HOMES = {
@@ -60,6 +61,7 @@ _HOMES = {
     "from_huggingface": "lowering",
     "open": "lowering",
     "profile": "profiler",
+    "watch": "profiler",
 }
 
 

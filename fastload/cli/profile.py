@@ -1,17 +1,15 @@
 """`fastload profile`: what limits training on this machine, and what would help."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from fastload.cli import output
+from fastload.cli import attached, output
 from fastload.errors import UsageError
 
 BACKENDS = ("auto", "native", "torch", "all")
 DEVICES = ("cpu", "cuda")
 FAILS = ("cpu-bound", "data-bound")
-SECONDS, QUICK_SECONDS = 40.0, 8.0  # of measuring; importing and opening the data come on top
 
 
 def register(app: typer.Typer) -> None:
@@ -31,26 +29,67 @@ def profile(
     quick: Annotated[bool, typer.Option("--quick", help="A rough answer within 15 s.")] = False,
     fail_if: Annotated[str | None, typer.Option(metavar="|".join(FAILS), help="Exit 1 if that is the verdict.")] = None,
     json_to: output.JsonTo = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="Of a command: stop it after N training steps.")] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Of a command: let it run to its end.")] = False,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page.")] = None,
+    trace: Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Of a command: write a Chrome trace (Perfetto).")] = None,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
+    cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
+    ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
+    command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND ...]", help="A training to profile, unedited.")] = None,
 ) -> None:
-    """Say what limits training: the GPU or the data path, which stage, and what would help."""
+    """Say what limits training: the GPU or the data path, which stage, and what would help.
+
+    Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ...
+    """
     _check(backend, workers, batch_size, step_rate, assume, device, seconds, fail_if)
+    to = attached.Outputs(json_to, html, trace)
+    if command:
+        _alone(data, sweep=sweep, cold=cold)
+        seconds = None if whole else seconds
+        attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)
+        return
+    _no_command(steps, trace, whole=whole, ladder=ladder)
+    report = _recipe(
+        recipe, data, (backend, workers, batch_size, device), (step_rate, assume), (seconds or attached.budget(quick), sweep, cold)
+    )
+    attached.emit(report, to)
+    attached.fail(report.verdict.label, fail_if)
+
+
+def _recipe(
+    name: str,
+    data: str | None,
+    how: tuple[str, int | None, int | None, str],
+    step: tuple[float | None, str | None],
+    more: tuple[float, bool, bool],
+) -> Any:
+    """The report of a recipe on a folder. Raises FastloadError."""
     if data is None:
         raise UsageError("profile: no data set given; give --data DIR, or run fastload demo, which makes one")
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.profiler import job
     from fastload.recipes import rates
 
-    note, rate = "", step_rate
+    rate, assume = step
+    note = ""
     if assume is not None:
         found = rates.rate(assume)
         note, rate = found.describe(), found.images_per_s
-    budget = seconds or (QUICK_SECONDS if quick else SECONDS)
-    work = job.Job(recipes.load(recipe), data, rate, note, backend, workers, batch_size, device, budget)
     with output.progress("profiling", None, "runs") as advance:
-        report = job.run(work, advance)
-    first, *rest = str(report).split("\n")
-    output.emit(report.to_json(), json_to, Text.assemble((first, "bold"), "\n", "\n".join(rest)))
-    _fail(report.verdict.label, fail_if)
+        return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more), advance)
+
+
+def _no_command(steps: int | None, trace: str | None, *, whole: bool, ladder: bool) -> None:
+    if steps is not None or whole or ladder or trace:
+        raise UsageError("profile: --steps, --whole, --ladder and --trace are for a command; give one after --")
+
+
+def _alone(data: str | None, *, sweep: bool, cold: bool) -> None:
+    if data is not None:
+        raise UsageError("profile: --data and a command exclude each other; give one")
+    if sweep or cold:
+        raise UsageError("profile: --sweep and --cold need a recipe and --data; a command's loader is only looked at")
 
 
 def _check(
@@ -71,13 +110,3 @@ def _check(
         raise UsageError(f"profile: --step-rate {step_rate:g} and --assume {assume} both set the step's rate; give one")
     if seconds is not None and not 1 <= seconds <= 3600:
         raise UsageError(f"profile: --seconds is {seconds:g}, want 1 to 3600")
-
-
-def _fail(label: str, fail_if: str | None) -> None:
-    """Exit 1 where the verdict is what the caller will not have."""
-    from fastload.profiler import verdict
-
-    unwanted = {"cpu-bound": (verdict.CPU,), "data-bound": verdict.DATA_BOUND}
-    if fail_if and label in unwanted[fail_if]:
-        output.log.print(f"fastload: profile: the verdict is {label}, and --fail-if {fail_if} was given", markup=False)
-        raise typer.Exit(1)

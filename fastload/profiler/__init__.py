@@ -8,11 +8,12 @@ from fastload.errors import UsageError
 from fastload.profiler import machine, stages
 from fastload.profiler.job import not_measured
 from fastload.profiler.ladder import Budget, Ladder
+from fastload.profiler.live import Watch, watch
 from fastload.profiler.report import Report, Setting, StepFacts
 from fastload.profiler.steps import EmulatedStep
 from fastload.profiler.verdict import decide
 
-__all__ = ["EmulatedStep", "Report", "profile"]
+__all__ = ["EmulatedStep", "Report", "Watch", "profile", "watch"]
 
 
 def profile(
@@ -38,7 +39,9 @@ def profile(
         raise UsageError(f"profile: seconds is {seconds}, want at least 1")
     started = time.perf_counter()
     ladder = Ladder(loader, step, to_device)
-    rungs, costs, how = ladder.climb(Budget(seconds, started), on_done), ladder.costs(), stages.COUNTED
+    budget = Budget(seconds, started)
+    rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
+    evidence = ladder.why(budget, rungs, on_done)
     del ladder
     if not costs and (found := stages.plan_of(loader)):
         costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
@@ -46,6 +49,7 @@ def profile(
     kind = getattr(step, "kind", "callable")
     facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
     return Report(
-        decide(rungs, costs), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
+        decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
+        evidence=evidence,
         not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
     )  # fmt: skip

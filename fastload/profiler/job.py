@@ -14,7 +14,7 @@ from fastload.loader import DataLoader
 from fastload.machine import usable_cores
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
-from fastload.profiler import machine, remedies, sizes, stages
+from fastload.profiler import cold, machine, remedies, sizes, stages, sweep
 from fastload.profiler.batches import Endless
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import Alternative
@@ -24,6 +24,8 @@ from fastload.profiler.verdict import GPU, decide
 from fastload.progressive import PerEpoch
 from fastload.recipes import Recipe
 
+CACHE, WORKERS = "cold page cache (--cold)", "other numbers of workers (--sweep)"
+COLD = 0.2  # share of the budget for reading cold and warm
 REPLAY = 0.06  # share of the budget for replaying stages
 GPU_BATCH = 256  # per GPU, as the recipes train
 # With an emulated step a batch costs the same per image whatever its size; small ones let short runs hold many.
@@ -45,6 +47,8 @@ class Job:
     batch_size: int | None = None
     device: str = "cpu"
     seconds: float = 40.0  # budget of the measuring; importing and opening come on top
+    sweep: bool = False  # the loader with other numbers of workers too; beyond the budget
+    cold: bool = False  # reading with a cold page cache too; beyond the budget
 
 
 def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
@@ -69,6 +73,7 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
     report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
     if report.verdict.label != GPU or job.backend == "all":  # nothing helps a loader that is fast enough
         report = _with_remedies(report, job, pipeline, backend, budget, on_done)
+    report = _more(report, job, pipeline, backend, on_done)
     return replace(report, seconds=time.perf_counter() - started)
 
 
@@ -106,6 +111,7 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
     step = EmulatedStep(job.rate) if job.rate is not None else _real_step(job, pipeline)
     ladder = Ladder(_loader(job, pipeline, backend), step)
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
+    evidence = ladder.why(budget, rungs, on_done)
     del ladder  # its workers go, so that what follows has the machine to itself
     found = plan(pipeline)
     if not costs:
@@ -117,7 +123,7 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
     )  # fmt: skip
     facts = StepFacts(step.kind, job.rate, job.rate_note)
     return Report(
-        decide(rungs, costs), rungs, facts, setting, machine.facts(), 0.0, costs, how,
+        decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), 0.0, costs, how, evidence=evidence,
         not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind), sizes=by_size,
     )  # fmt: skip
 
@@ -137,6 +143,20 @@ def _by_size(
         return step.rate_at(size / epochs[-1], batch, SIZE_STEP_S)
 
     return sizes.measure(sizes.chosen(epochs), make, step_rate, budget, on_done)
+
+
+def _more(report: Report, job: Job, pipeline: Pipeline, backend: str, on_done: Callable[[], None]) -> Report:
+    """What is measured only if it is asked for."""
+    left = report.not_measured
+    if job.sweep:
+        numbers = sweep.counts(usable_cores(), job.workers)
+        found = sweep.measure(
+            numbers, lambda workers: _loader(replace(job, workers=workers), pipeline, backend), Budget(job.seconds, 0.0), on_done
+        )
+        report, left = replace(report, workers=found), tuple(text for text in left if text != WORKERS)
+    if job.cold and (reading := cold.measure(pipeline.source, COLD * job.seconds)):
+        report, left = replace(report, reading=reading), tuple(text for text in left if text != CACHE)
+    return replace(report, not_measured=left)
 
 
 def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
@@ -166,4 +186,4 @@ def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:
 def not_measured(kind: str) -> tuple[str, ...]:
     """What this ladder has no rung for."""
     emulated = ("host-to-device copies and kernel launches",) if kind == "emulated" else ()
-    return (*emulated, "cold page cache", "other numbers of workers", "several GPUs")
+    return (*emulated, CACHE, WORKERS, "several GPUs")

@@ -1,20 +1,28 @@
 """The ladder: step alone, loader alone, both together, taking turns; longer where the answer is still open."""
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from fastload.machine import usable_cores
 from fastload.measure import Sample, interleaved, rate
 from fastload.profiler import stages
 from fastload.profiler.batches import Feed, images_in
 from fastload.profiler.steps import synchronise
-from fastload.profiler.verdict import Rungs, StageCost, severities, stall
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, headroom, severities, spikes, stall
 
 REPLICATES = 5  # of a round
 FEWEST = 3  # of the first round, where the loader is so slow that the budget runs out
 ROUNDS = 4  # the first and at most three more
 SHARE = 0.5  # of the budget: after it no replicate starts; the rest is for stages and remedies
+CAUSE_REPLICATES = 5  # of the rungs that tell causes apart
+MOST_WAITS = 10_000
 STEP_WARM_UP = 2  # steps before the clock starts
 
 
@@ -45,7 +53,10 @@ class Ladder:
         self.settle: Callable[[], float] = getattr(step, "settle", synchronise)
         self.feed = Feed(loader)
         self.stages = stages.Deltas(loader)
-        self._resident = [self.to_device(self.feed.take()) for _ in range(getattr(step, "resident", 8))]
+        batches = [self.feed.take() for _ in range(getattr(step, "resident", 8))]
+        self._resident = [self.to_device(batch) for batch in batches]
+        self._host = batches if any(a is not b for a, b in zip(batches, self._resident, strict=True)) else []
+        self._waits: deque[float] = deque(maxlen=MOST_WAITS)  # s, of batches in training
         self._turn = 0
 
     def climb(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
@@ -57,6 +68,18 @@ class Ladder:
                 break
             rungs = _join([rungs, self._turns(budget, on_done)])
         return rungs
+
+    def why(self, budget: Budget, rungs: Rungs, on_done: Callable[[], None]) -> Evidence:
+        """What tells causes apart where training waits though the loader alone keeps up: the step beside a busy loader, and with copies."""
+        s = stall(rungs)
+        known = Evidence(workers=getattr(self.loader, "num_workers", None), cores=usable_cores(), spikes=spikes(np.array(self._waits)))
+        if severities(s) == ("OK",) or headroom(rungs).low <= 1:
+            return known
+        turns = {"step": lambda: self._step_alone(budget.run), "beside": lambda: self._beside(budget.run)}
+        if self._host:
+            turns["transfer"] = lambda: self._with_copies(budget.run)
+        found = interleaved(turns, CAUSE_REPLICATES, on_done)
+        return replace(known, alone=found["step"], beside=found["beside"], transfer=found.get("transfer"))
 
     def costs(self) -> tuple[StageCost, ...]:
         """Stage costs while the loader ran alone, if it counts them."""
@@ -73,7 +96,7 @@ class Ladder:
             1,
             on_done,
         )
-        return Rungs(**found)
+        return Rungs(found["step"], found["loader"], found["training"])
 
     def _step_alone(self, seconds: float) -> float:
         # The clock's rate does not vary: a short look is enough to show that it is kept.
@@ -87,6 +110,35 @@ class Ladder:
         batch = self._resident[self._turn % len(self._resident)]
         self.step(batch)
         return images_in(batch)
+
+    def _beside(self, seconds: float) -> float:
+        """The step on resident batches while the loader works and its batches are dropped."""
+        stop = threading.Event()
+
+        def drop() -> None:
+            while not stop.is_set():
+                self.feed.take()
+
+        with ThreadPoolExecutor(1) as pool:
+            dropping = pool.submit(drop)
+            try:
+                return rate(self._one_resident, seconds, self.settle)
+            finally:
+                stop.set()
+                dropping.result()
+
+    def _with_copies(self, seconds: float) -> float:
+        """The step on batches that have to be copied first; the loader rests."""
+        self.feed.drain()
+        time.sleep(self.feed.depth and seconds / 5)  # what it fills up again now, it need not make beside the step
+
+        def once() -> int:
+            self._turn += 1
+            batch = self._host[self._turn % len(self._host)]
+            self.step(self.to_device(batch))
+            return images_in(batch)
+
+        return rate(once, seconds, self.settle)
 
     def _loader_alone(self, seconds: float) -> float:
         self.feed.drain()
@@ -104,7 +156,10 @@ class Ladder:
         return rate(self._one_trained, seconds, self.settle)
 
     def _one_trained(self) -> int:
-        batch = self.to_device(self.feed.take())
+        start = time.perf_counter()
+        batch = self.feed.take()
+        self._waits.append(time.perf_counter() - start)
+        batch = self.to_device(batch)
         self.step(batch)
         return images_in(batch)
 
@@ -114,4 +169,5 @@ def _as_it_is(batch: Any) -> Any:
 
 
 def _join(parts: Sequence[Rungs]) -> Rungs:
-    return Rungs(*(Sample(sum((getattr(part, name).values for part in parts), ())) for name in ("step", "loader", "training")))
+    step, loader, training = (Sample(sum((getattr(part, name).values for part in parts), ())) for name in ("step", "loader", "training"))
+    return Rungs(step, loader, training)

@@ -6,9 +6,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fastload.measure import Sample
 from fastload.profiler import verdict as v
 from fastload.profiler.remedies import fastest
 from fastload.profiler.sizes import stall
+from fastload.profiler.sweep import enough
 
 if TYPE_CHECKING:
     from fastload.profiler.remedies import Priced
@@ -19,12 +21,22 @@ BAR = 20  # characters of a full bar
 PAD = "         "  # under the verdict
 HELP, FASTER = "WHAT WOULD HELP (measured)", "FASTER LOADERS (no gain here)"
 WIDTH = 140  # of the fine print
+NO_LIMIT = 1e9  # images/s: a stage that takes nothing
 NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
 
 
 def lines(report: Report) -> list[str]:
     """The report's lines, without styles."""
-    parts = [_verdict(report), _rates(report), _stages(report), _sizes(report), _remedies(report), _fine_print(report)]
+    parts = [
+        _verdict(report),
+        _rates(report),
+        _stages(report),
+        _sizes(report),
+        _workers(report),
+        _reading(report),
+        _remedies(report),
+        _fine_print(report),
+    ]
     out: list[str] = []
     for part in filter(None, parts):
         out += ([""] if out else []) + part
@@ -58,6 +70,12 @@ def _meaning(report: Report) -> str:
         v.READ: f"The GPU waits {share}, and most of the loader's time is waiting for reads; {feeds}.",
         v.LOADER: f"The GPU waits {share}; {feeds}. Which stage is slow is not known: this loader does not count them.",
         v.OVERLAP: f"The GPU waits {share}, though the loader alone keeps up ({feeds}): what is lost is lost in running together.",
+        v.TRANSFER: f"The GPU waits {share} for copies of batches to it; the loader alone keeps up ({feeds}).",
+        v.CONTENTION: f"The GPU waits {share}: loader, step and other work on this machine take the cores from each other; {feeds}.",
+        v.JITTER: f"The GPU waits {share}, nearly all of it for a few late batches; on average the loader keeps up ({feeds}).",
+        v.CORES: f"The GPU waits {share}; the workers wait for cores: this process may use {report.machine['usable_cores']} of them.",
+        v.STRAGGLER: f"All GPUs wait {share} for the data of {verdict.stage}; the other ranks' loaders keep up.",
+        v.MIXED: f"The GPU waits {share}, for more than one reason: {verdict.stage}.",
         v.OPEN: "The interval of the stall spans the 5 % edge; more time (--seconds), or a quieter machine, would settle it.",
     }
     return texts[verdict.label]
@@ -65,10 +83,13 @@ def _meaning(report: Report) -> str:
 
 def _rates(report: Report) -> list[str]:
     rungs = report.rungs
-    names = (("step alone", rungs.step), ("loader alone", rungs.loader), ("training", rungs.training))
+    names: tuple[tuple[str, Sample], ...] = (("step alone", rungs.step), ("loader alone", rungs.loader), ("training", rungs.training))
+    known = report.evidence
+    extra = (("step beside the loader", known.beside), ("step with copies", known.transfer))
+    names += tuple((name, sample) for name, sample in extra if sample is not None)
     rows = [(name, f"{s.median:,.0f}", f"{s.low:,.0f} to {s.high:,.0f}") for name, s in names]
     table = _columns(("images/s", "median", f"range of {len(rungs.step.values)}"), rows)
-    table[-1] += f"   {min(100.0, 100 * v.overlap(rungs)):.0f} % of the slower one alone"
+    table[3] += f"   {min(100.0, 100 * v.overlap(rungs)):.0f} % of the slower one alone"
     if rungs.loader.spread > NOISY:
         table.append(f"NOISY: the loader alone varied by {100 * rungs.loader.spread:.0f} % from run to run; is other work on this machine?")
     return [*table, _what(report)]
@@ -110,7 +131,7 @@ def _stage_row(report: Report, stage: v.StageCost, total: float) -> tuple[str, .
     limit = min(cores / max(stage.cpu_s, 1e-12), threads / max(waits, 1e-12))
     return (
         stage.name, f"{1e3 * stage.cpu_s:.3f}", f"{100 * share:.0f} %", f"{1e3 * stage.blocked_s:.3f}",
-        f"{float(f'{limit:.3g}'):,.0f}", "█" * round(BAR * share),
+        f"{float(f'{limit:.3g}'):,.0f}" if limit < NO_LIMIT else "none", "█" * round(BAR * share),
     )  # fmt: skip
 
 
@@ -124,6 +145,24 @@ def _sizes(report: Report) -> list[str]:
     out = _columns(("size", "of the epochs", "step images/s", "loader images/s", "training at best", "GPU waits"), rows)
     how = " (step: computed from its rate at full size, the same cost per pixel)" if report.step.kind == "emulated" else ""
     return [*out, f"Over all epochs the GPU waits {100 * stall(report.sizes):.0f} % of the time, at best{how}."]
+
+
+def _workers(report: Report) -> list[str]:
+    if not report.workers:
+        return []
+    rows = [(f"{at.workers}", f"{at.loader.median:,.0f}", f"{at.loader.low:,.0f} to {at.loader.high:,.0f}") for at in report.workers]
+    few = enough(report.workers)
+    out = _columns(("workers", "loader images/s", "range"), rows)
+    return [*out, f"{few.workers} give {few.loader.median:,.0f} images/s; more of them gain nothing that was measured."]
+
+
+def _reading(report: Report) -> list[str]:
+    found = report.reading
+    if found is None:
+        return []
+    text = f"Reading, one thread: {1e3 * found.cold_s:.3f} ms/image with a cold page cache, {1e3 * found.warm_s:.3f} ms with a warm one"
+    bound = f"; cold, {1 / max(found.cold_s, 1e-12):,.0f} images/s per thread" if found.matters else "; no clear difference"
+    return [f"{text} ({found.images} images of {found.bytes_per_image / 1024:,.0f} KiB){bound}."]
 
 
 def _remedies(report: Report) -> list[str]:

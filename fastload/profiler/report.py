@@ -1,13 +1,15 @@
 """The result of a profile, and its JSON form: schema fastload.profile/1. Units are in the names, null is "not measured"."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastload.measure import Interval
 from fastload.profiler import render
+from fastload.profiler.cold import Reading
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
-from fastload.profiler.verdict import Rungs, StageCost, Verdict, overlap
+from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, Verdict, overlap
 
 SCHEMA = "fastload.profile/1"
 
@@ -32,7 +34,7 @@ class Setting:
 class StepFacts:
     """Where the training step came from."""
 
-    kind: str  # "emulated", "resnet50" or "callable"
+    kind: str  # "emulated", "resnet50", "callable", or, within a running program, "attached" or "replayed"
     assumed: float | None = None  # images/s, of an emulated step
     note: str = ""  # what the reader must know about it
 
@@ -51,6 +53,9 @@ class Report:
     not_included: tuple[str, ...] = ()  # parts of the recipe that were not run
     not_measured: tuple[str, ...] = ()
     sizes: tuple[AtSize, ...] = ()  # of a size schedule, ascending; the rungs are of the full size
+    evidence: Evidence = field(default_factory=Evidence)
+    workers: tuple[AtWorkers, ...] = ()  # ascending; the rungs are of setting.workers
+    reading: Reading | None = None  # with a cold and a warm page cache
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))
@@ -76,9 +81,12 @@ class Report:
                 "loader_img_per_s": list(self.rungs.loader.values),
                 "training_img_per_s": list(self.rungs.training.values),
             },
+            "evidence": _evidence(self.evidence),
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,
+            "workers": [{"workers": at.workers, "loader_img_per_s": list(at.loader.values)} for at in self.workers] or None,
+            "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
             "remedies": [_remedy(priced, self.rungs.step.median) for priced in self.remedies] or None,
             "not_included": list(self.not_included),
@@ -107,6 +115,17 @@ def _setting(setting: Setting) -> dict[str, Any]:
     }
 
 
+def _evidence(known: Evidence) -> dict[str, Any]:
+    return {
+        "starved_share": known.starved,
+        "waiting_in_slowest_tenth_share": known.spikes,
+        "straggler_rank": known.straggler,
+        "step_with_copies_img_per_s": list(known.transfer.values) if known.transfer else None,
+        "step_beside_loader_img_per_s": list(known.beside.values) if known.beside else None,
+        "step_in_turns_img_per_s": list(known.alone.values) if known.alone else None,
+    }
+
+
 def _stage(stage: StageCost) -> dict[str, Any]:
     return {
         "name": stage.name,
@@ -124,6 +143,15 @@ def _size(at: AtSize) -> dict[str, Any]:
         "step_img_per_s": at.step,
         "training_at_best_img_per_s": at.training,
         "stall_at_best_share": at.stall,
+    }
+
+
+def _reading(found: Reading) -> dict[str, Any]:
+    return {
+        "images": found.images,
+        "cold_us_per_img": found.cold_s * 1e6,
+        "warm_us_per_img": found.warm_s * 1e6,
+        "bytes_per_img": found.bytes_per_image,
     }
 
 

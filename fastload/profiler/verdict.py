@@ -4,20 +4,28 @@ Stall S = 1 - t_step / t_training, the share of time in which the accelerator wa
 utilisation (AU).
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fastload.measure import Interval, Sample, bootstrap, ratio
+from fastload.measure import Interval, Sample, bootstrap
 
 OK_BELOW, HIGH_FROM = 0.05, 0.20  # of S; the edges of TensorFlow Profiler's input-pipeline analyser
 AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
 READ_BLOCKED = 0.5  # share of all stages' wall time that is waiting in read, above which reading is the cause
 SEVERITIES = ("OK", "MODERATE", "HIGH")
 
+STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
+SPIKES = 0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
+TERM = 0.02  # of time, below which a term of an overlap is no cause
+MIXES = 0.6  # of the first term, from which a second one is named too
+
 GPU, CPU, READ, LOADER, OVERLAP, OPEN = "GPU-BOUND", "CPU-BOUND", "READ-BOUND", "LOADER-BOUND", "OVERLAP-BOUND", "INCONCLUSIVE"
-DATA_BOUND = (CPU, READ, LOADER, OVERLAP)  # training waits for data
+TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED = "H2D-BOUND", "CPU-CONTENTION", "JITTER", "WORKER-STARVED", "STRAGGLER", "MIXED"
+DATA_BOUND = (CPU, READ, LOADER, OVERLAP, TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED)  # training waits for data
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,7 @@ class Rungs:
     step: Sample  # E0: the training step alone, on batches that are there already
     loader: Sample  # E1: the loader alone
     training: Sample  # E2: both together
+    pooled: bool = False  # replicates are stretches of one run: all of its time counts, rare late batches too, so no medians
 
 
 @dataclass(frozen=True)
@@ -44,9 +53,23 @@ class StageCost:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What else is known; the defaults mean: nothing."""
+
+    starved: float = 0.0  # share of the workers' time in which they waited for a core
+    workers: int | None = None
+    cores: int | None = None  # that the process may use
+    spikes: float | None = None  # share of all waiting that the slowest tenth of the batches has
+    straggler: int | None = None  # the rank that waits for data while the others do not
+    transfer: Sample | None = None  # images/s of the step with copies to the GPU, beside Rungs.step
+    beside: Sample | None = None  # images/s of the step while the loader works and its batches are dropped
+    alone: Sample | None = None  # images/s of the step alone, in turns with those two
+
+
+@dataclass(frozen=True)
 class Verdict:
-    label: str  # GPU, CPU, READ, LOADER, OVERLAP or OPEN
-    stage: str | None  # of CPU: the one that costs the most
+    label: str  # GPU, OPEN or one of DATA_BOUND
+    stage: str | None  # of CPU: the one that costs the most; of MIXED: the labels; of STRAGGLER: the rank
     severity: tuple[str, ...]  # one of SEVERITIES, or the neighbours that the interval of S spans
     stall: Interval  # S
     headroom: Interval  # loader alone / step alone: how many such GPUs the loader could feed
@@ -66,7 +89,19 @@ class Verdict:
 
 def stall(rungs: Rungs) -> Interval:
     """S of the medians, with its interval over paired resamples of the replicates."""
-    return bootstrap(lambda training, step: 1 - np.median(training, axis=-1) / np.median(step, axis=-1), rungs.training, rungs.step)
+    typical = _typical(rungs)
+    return bootstrap(lambda training, step: 1 - typical(training) / typical(step), rungs.training, rungs.step)
+
+
+def headroom(rungs: Rungs) -> Interval:
+    """Loader alone / step alone."""
+    typical = _typical(rungs)
+    return bootstrap(lambda loader, step: typical(loader) / typical(step), rungs.loader, rungs.step)
+
+
+def _typical(rungs: Rungs) -> Callable[[Any], Any]:
+    """One rate for the replicates in the last axis."""
+    return (lambda rates: 1 / np.mean(1 / rates, axis=-1)) if rungs.pooled else (lambda rates: np.median(rates, axis=-1))
 
 
 def severities(s: Interval) -> tuple[str, ...]:
@@ -78,23 +113,57 @@ def _place(s: float) -> int:
     return int(s >= OK_BELOW) + int(s >= HIGH_FROM)
 
 
-def decide(rungs: Rungs, stages: Sequence[StageCost] = ()) -> Verdict:
+def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | None = None) -> Verdict:
     """The verdict. stages: of the loader, where they are known.
 
     An interval over the 5 % edge leaves open whether data matters at all: INCONCLUSIVE. Over the 20 % edge only the severity is
     open, and the cause is still named.
     """
-    s, headroom = stall(rungs), ratio(rungs.loader, rungs.step)
+    known = evidence or Evidence()
+    s, room = stall(rungs), headroom(rungs)
     severity = severities(s)
+    stage: str | None = None
     if severity == ("OK",):
-        label, stage = GPU, None
+        label = GPU
     elif "OK" in severity:
-        label, stage = OPEN, None
-    elif headroom.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
-        label, stage = OVERLAP, None
+        label = OPEN
+    elif known.straggler is not None:
+        label, stage = STRAGGLER, f"rank {known.straggler}"
+    elif room.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
+        label, stage = together(rungs, s, known)
+    elif lack := lacks_cores(known, room.value):
+        label = lack
     else:
         label, stage = cause(stages)
-    return Verdict(label, stage, severity, s, headroom)
+    return Verdict(label, stage, severity, s, room)
+
+
+def lacks_cores(known: Evidence, room: float) -> str | None:
+    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone."""
+    if known.starved < STARVED or room < 1 - known.starved or known.cores is None:
+        return None
+    if (known.workers or 0) <= known.cores:
+        return CONTENTION
+    return CORES if known.cores < (os.cpu_count() or 1) else None
+
+
+def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | None]:
+    """Why a loader that keeps up alone does not beside the step: the largest term, or two of them."""
+    terms = {JITTER: s.value if known.spikes is not None and known.spikes > SPIKES else 0.0}
+    for label, sample in ((TRANSFER, known.transfer), (CONTENTION, known.beside)):
+        if sample is not None:
+            lost = bootstrap(
+                lambda with_it, step: 1 - np.median(with_it, axis=-1) / np.median(step, axis=-1), sample, known.alone or rungs.step
+            )
+            terms[label] = lost.value if lost.low > 0 else 0.0
+    if terms.get(CONTENTION, 0) > TERM or terms.get(TRANSFER, 0) > TERM:
+        terms[JITTER] = max(0.0, terms[JITTER] - terms.get(CONTENTION, 0) - terms.get(TRANSFER, 0))
+    first, second, *_ = [*sorted(terms.items(), key=lambda term: -term[1]), ("", 0.0)]
+    if first[1] < TERM:
+        return OVERLAP, None
+    if second[1] >= max(TERM, MIXES * first[1]):
+        return MIXED, f"{first[0]}, {second[0]}"
+    return first[0], None
 
 
 def cause(stages: Sequence[StageCost]) -> tuple[str, str | None]:
@@ -105,6 +174,16 @@ def cause(stages: Sequence[StageCost]) -> tuple[str, str | None]:
     if blocked_in_read > READ_BLOCKED * sum(stage.wall_s for stage in stages):
         return READ, None
     return CPU, max(stages, key=lambda stage: stage.cpu_s).name
+
+
+def _lost(rates: np.ndarray, full: np.ndarray) -> Any:
+    return 1 - np.median(rates, axis=-1) / np.median(full, axis=-1)
+
+
+def spikes(wait: np.ndarray) -> float:
+    """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if all wait alike."""
+    total = wait.sum()
+    return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
 
 
 def overlap(rungs: Rungs) -> float:

@@ -1,15 +1,18 @@
 """The measuring parts on fakes: streams, steps, clocks."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
 
 from fastload.errors import UsageError
-from fastload.measure import rate
+from fastload.measure import Sample, rate
 from fastload.profiler import EmulatedStep, profile, steps
 from fastload.profiler.batches import Endless, Feed, depth, images_in
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.stages import Deltas
+from fastload.profiler.verdict import Rungs
 
 
 @pytest.fixture
@@ -196,3 +199,28 @@ def test_the_real_step_takes_soft_labels(loss):
     torch.testing.assert_close(step.loss(outputs, soft), want)
     hard = torch.tensor([3, 0, 9, 9])
     torch.testing.assert_close(step.loss(outputs, hard), step.loss(outputs, torch.nn.functional.one_hot(hard, 10).float()))
+
+
+def test_causes_are_looked_for_only_where_a_good_loader_waits(monkeypatch):
+    ladder = Ladder([batch(1)] * 50, EmulatedStep(100), to_device=lambda images: images + 1)
+    rates = {"_step_alone": 100.0, "_beside": 80.0, "_with_copies": 99.0}
+    for name, found in rates.items():
+        monkeypatch.setattr(ladder, name, lambda _, found=found: found)
+
+    def why(loader: float, training: float):
+        samples = (Sample((found,) * 5) for found in (100.0, loader, training))
+        return ladder.why(Budget(25, 0.0), Rungs(*samples), lambda: None)
+
+    for easy in (why(200, 99), why(50, 50)):
+        assert (easy.beside, easy.transfer, easy.alone) == (None, None, None)
+    known = why(200, 75)
+    assert (known.beside.median, known.transfer.median, known.alone.median) == (80, 99, 100)
+
+
+def test_the_rungs_beside_a_loader_and_with_copies_run():
+    copied = []
+    ladder = Ladder([batch(2)] * 50, lambda _: time.sleep(0.01), to_device=lambda images: copied.append(1) or images + 1)
+    assert 0 < ladder._beside(0.1) <= 201
+    before = len(copied)
+    assert 0 < ladder._with_copies(0.1) <= 201
+    assert len(copied) > before

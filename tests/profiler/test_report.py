@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from fastload.measure import Sample
+from fastload.profiler.cold import Reading
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.render import MAX_LINES
 from fastload.profiler.report import Report, Setting, StepFacts
 from fastload.profiler.sizes import AtSize
+from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import Rungs, StageCost, decide
 
 STAGES = (StageCost("read", 0.0004, 0.0001), StageCost("decode", 0.0021, 0.002), StageCost("store", 0.0009, 0.0009))
@@ -90,6 +92,12 @@ setting.device
 replicates.step_img_per_s
 replicates.loader_img_per_s
 replicates.training_img_per_s
+evidence.starved_share
+evidence.waiting_in_slowest_tenth_share
+evidence.straggler_rank
+evidence.step_with_copies_img_per_s
+evidence.step_beside_loader_img_per_s
+evidence.step_in_turns_img_per_s
 stages.name
 stages.wall_us_per_img
 stages.cpu_us_per_img
@@ -101,6 +109,12 @@ sizes.loader_img_per_s
 sizes.step_img_per_s
 sizes.training_at_best_img_per_s
 sizes.stall_at_best_share
+workers.workers
+workers.loader_img_per_s
+reading.images
+reading.cold_us_per_img
+reading.warm_us_per_img
+reading.bytes_per_img
 backend_to_use
 remedies.name
 remedies.backend
@@ -170,13 +184,14 @@ def test_a_report_is_never_longer_than_40_lines():
 
 
 def test_the_json_has_these_keys_and_no_others():
-    document = REPORT.to_json()
+    more = replace(REPORT, workers=(AtWorkers(2, Sample((1.0,))),), reading=Reading(3, 2e5, 0.002, 0.001))
+    document = more.to_json()
     assert keys(document) == KEYS.splitlines()
     assert document["schema"] == "fastload.profile/1"
 
 
 def test_what_was_not_measured_is_null():
     document = replace(REPORT, stages=(), stages_how="", remedies=(), sizes=(), setting=Setting()).to_json()
-    assert [document[key] for key in ("stages", "stages_how", "remedies", "sizes")] == [None] * 4
+    assert [document[key] for key in ("stages", "stages_how", "remedies", "sizes", "workers", "reading")] == [None] * 6
     assert document["setting"]["workers"] is None
     assert REPORT.to_json()["remedies"][0]["verified_training_img_per_s"] is None

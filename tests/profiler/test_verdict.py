@@ -1,10 +1,13 @@
 """The verdict's rules on made-up numbers: every class, every edge."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from fastload.measure import Interval, Sample
 from fastload.profiler import verdict
-from fastload.profiler.verdict import Rungs, StageCost, cause, decide, overlap, severities, stall
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, cause, decide, overlap, severities, spikes, stall
 
 DECODE_HEAVY = (StageCost("read", 0.1, 0.05), StageCost("decode", 2.0, 1.9), StageCost("resize", 0.5, 0.5))
 READ_HEAVY = (StageCost("read", 9.0, 0.1), StageCost("decode", 2.0, 1.9))
@@ -89,3 +92,50 @@ def test_waiting_in_other_stages_is_not_reading():
 
 def test_blocked_time_is_never_negative():  # two clocks may disagree by a little
     assert StageCost("store", 1.0, 1.1).blocked_s == 0
+
+
+def test_a_loader_that_nearly_keeps_up_lacks_no_cores_unless_it_waits_for_them():
+    close, known = rungs(1000, 990, 900, wobble=0.01), Evidence(workers=2, cores=4)
+    assert decide(close, DECODE_HEAVY, known).headline == "CPU-BOUND: decode"
+    assert decide(close, DECODE_HEAVY, replace(known, starved=0.3)).headline == "CPU-CONTENTION"
+
+
+def same(rate: float) -> Sample:
+    return Sample((rate,) * 5)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "headline"),
+    [
+        (Evidence(), "OVERLAP-BOUND"),
+        (Evidence(spikes=0.3), "OVERLAP-BOUND"),
+        (Evidence(spikes=0.9), "JITTER"),
+        (Evidence(transfer=same(720)), "H2D-BOUND"),
+        (Evidence(transfer=same(990), beside=same(995)), "OVERLAP-BOUND"),  # terms too small to matter
+        (Evidence(beside=same(710), transfer=same(960)), "CPU-CONTENTION"),
+        (Evidence(beside=same(850), transfer=same(840)), "MIXED: H2D-BOUND, CPU-CONTENTION"),
+        (Evidence(beside=same(700), spikes=0.9), "CPU-CONTENTION"),  # late batches are its effect
+        (Evidence(beside=same(600), alone=same(605)), "OVERLAP-BOUND"),  # the machine was slower then, beside a loader or not
+        (Evidence(beside=same(1000), straggler=3), "STRAGGLER: rank 3"),
+    ],
+)
+def test_why_a_loader_that_keeps_up_alone_does_not_beside_the_step(evidence, headline):
+    assert decide(rungs(1000, 1500, 700), DECODE_HEAVY, evidence).headline == headline
+
+
+def test_evidence_changes_nothing_where_the_gpu_is_the_limit():
+    evidence = Evidence(starved=0.9, workers=4, cores=4, spikes=1.0, straggler=1, transfer=same(100), beside=same(100))
+    assert decide(rungs(1000, 1500, 999), DECODE_HEAVY, evidence).headline == "GPU-BOUND"
+
+
+def test_pooled_replicates_are_one_run():
+    """All of its time counts: a late stretch weighs as long as it took, where a median would not see it."""
+    stretches = Sample((1000.0,) * 9 + (100.0,))
+    found = Rungs(Sample((1000.0,) * 10), Sample((1000.0,) * 10), stretches)
+    assert stall(found).value == 0
+    assert stall(replace(found, pooled=True)).value == pytest.approx(1 - 10 / 19)
+
+
+@pytest.mark.parametrize(("waits", "share"), [([1.0] * 20, 0.1), ([0.0] * 18 + [1.0, 1.0], 1.0), ([0.0] * 5, 0.0), ([], 0.0), ([2.0], 1.0)])
+def test_spikes(waits, share):
+    assert spikes(np.array(waits)) == pytest.approx(share)

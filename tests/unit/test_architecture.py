@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "machine", "meter", "_native"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
+    ("errors", "machine", "meter", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
     ("pipeline", "progressive"), ("plan",), ("measure",), ("backends",), ("slots",), ("engine",), ("ffcv_engine",), ("dataset", "batches"),
     ("lowering",), ("arguments", "iterators"), ("explaining",), ("loader",), ("recipes",),
     ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",),

@@ -1,0 +1,150 @@
+"""What the training loop gets at each `next`: the batch, a stop when enough was seen, or, with --ladder, batches for its rungs."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastload.attach import log
+from fastload.attach.recorder import Recorder, images_in
+
+WARM_UP = 5  # steps that count for nothing: first kernels, first files
+GRACE = 20  # steps that other ranks may be apart
+KEPT = 8  # batches for the step alone
+PART = 15  # a rung's replicate is the budget / PART: five turns of three rungs
+
+
+class Stopped(SystemExit):
+    """Enough was measured. A SystemExit, so that the program ends as by sys.exit(0)."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop; None: never. ladder: replay batches, which changes the training."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    ladder: bool = False
+
+
+class Control:
+    """The `turn` of a Recorder."""
+
+    def __init__(self, limits: Limits, folder: str) -> None:
+        self.limits, self.folder = limits, folder
+        self.ranks = int(os.environ.get("WORLD_SIZE") or 1)
+        self.batches = 0  # of any loader; they stand for steps where no optimiser makes any
+        self.started: float | None = None  # when the warm-up was over
+        self.rungs: Rungs | None = None
+        self.stopped = False
+
+    def __call__(self, recorder: Recorder, number: int, loader: Any, fetch: Callable[[], Any]) -> Any:
+        progress = recorder.steps_total or self.batches
+        if self.started is None and progress >= WARM_UP:
+            self.started = time.perf_counter()
+        if self.done(progress):
+            self.stopped = True
+            recorder.finish(stopped=True)
+            raise Stopped(0)
+        self.batches += 1
+        if self.limits.ladder and self.started is not None:
+            if self.rungs is None and recorder.steps:
+                self.rungs = Rungs(number, (self.limits.seconds or 40.0) / PART, _depth(loader))
+            if self.rungs is not None and self.rungs.number == number:
+                return self.rungs.next(recorder, fetch)
+        return recorder.wait(number, fetch)
+
+    def done(self, progress: int) -> bool:
+        """Whether enough was seen. Ranks agree on a step, or the last ones would wait for the first for ever."""
+        over = self.limits.steps is not None and progress >= self.limits.steps + WARM_UP
+        late = self.limits.seconds is not None and self.started is not None and time.perf_counter() - self.started > self.limits.seconds
+        if self.ranks == 1 or over:
+            return over or late
+        path = os.path.join(self.folder, "stop_at")
+        if late and not os.path.exists(path):
+            _write_once(path, str(progress + GRACE))
+        try:
+            with open(path, encoding="ascii") as file:
+                return progress >= int(file.read())
+        except FileNotFoundError:
+            return False
+
+
+class Rungs:
+    """Loader alone, training, step alone, in turns, within the training loop: one after the other for `seconds` each."""
+
+    def __init__(self, number: int, seconds: float, depth: int) -> None:
+        self.number, self.seconds, self.depth = number, seconds, depth
+        self.kept: list[Any] = []
+        self.rung = "training"
+        self.began, self.images, self.last = time.perf_counter(), 0, 0
+        self.given = 0
+
+    def next(self, recorder: Recorder, fetch: Callable[[], Any]) -> Any:
+        """The loop's next batch."""
+        now = time.perf_counter()
+        if self.images and now - self.began >= self.seconds:
+            now = self.close(recorder)
+            self.rung = "step" if self.rung == "training" else "training"
+            if self.rung == "training":
+                self.alone(recorder, fetch)
+            recorder.steps = 0
+            self.began = time.perf_counter()
+        if self.rung == "step" and self.kept:
+            self.given += 1
+            batch = self.kept[self.given % len(self.kept)]
+        else:
+            batch = recorder.wait(self.number, fetch)
+            self.kept = [*self.kept[-KEPT + 1 :], batch]
+        self.last = images_in(batch)
+        self.images += self.last
+        return batch
+
+    def alone(self, recorder: Recorder, fetch: Callable[[], Any]) -> None:
+        """Loader alone; what it had ready counts for nothing. An epoch's end raises StopIteration, as for the loop."""
+        self.rung = "loader"
+        for _ in range(self.depth + 1):
+            fetch()
+        self.began, self.images = time.perf_counter(), 0
+        try:
+            while time.perf_counter() - self.began < self.seconds:
+                self.images += images_in(fetch())
+        finally:
+            if time.perf_counter() - self.began > self.seconds / 4:
+                self.close(recorder)
+            self.rung, self.images, self.began = "training", 0, time.perf_counter()
+
+    def close(self, recorder: Recorder) -> float:
+        """Write the rung down. The batch that was given last has been trained on when the loop asks for the next one."""
+        now = _settled()
+        recorder.log.write(log.RUNG, self.number, self.began, now - self.began, 0.0, images=self.images, name=self.rung)
+        self.images = 0
+        return now
+
+
+def _settled() -> float:
+    """When the GPU has done everything that was asked of it, s."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def _depth(loader: Any) -> int:
+    """Batches that the loader may hold ready."""
+    return int(getattr(loader, "num_workers", 0) or 0) * int(getattr(loader, "prefetch_factor", None) or 2)
+
+
+def _write_once(path: str, text: str) -> None:
+    """The first of several processes wins, and nobody sees half of it."""
+    own = f"{path}.{os.getpid()}"
+    with open(own, "w", encoding="ascii") as file:
+        file.write(text)
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(own)

@@ -1,0 +1,217 @@
+"""Puts the recorder into PyTorch, at run time and by name: iterators of loaders, fetchers of workers, optimisers, PIL's decoding."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from fastload.attach import imports
+from fastload.attach.control import Control, Limits
+from fastload.attach.recorder import Recorder, time_collate
+from fastload.attach.stages import STAGES
+
+FOLDER, STEPS, SECONDS, LADDER = "FASTLOAD_ATTACH", "FASTLOAD_ATTACH_STEPS", "FASTLOAD_ATTACH_SECONDS", "FASTLOAD_ATTACH_LADDER"
+
+_make: Callable[[], Recorder] | None = None  # of this process; a forked child makes its own
+_recorder: Recorder | None = None
+_undo: list[Callable[[], object]] = []
+
+
+def recorder() -> Recorder | None:
+    """This process's; None while nobody looks on."""
+    global _make, _recorder  # noqa: PLW0603  one per process
+    if _recorder is None and _make is not None:
+        try:
+            _recorder = _make()
+        except OSError as error:  # the disk is full, or the folder has gone: the program must go on
+            _make = None
+            print(f"fastload: profile: process {os.getpid()} is not measured ({error})", file=sys.stderr)
+    return _recorder
+
+
+def install_from_environment() -> None:
+    """Attach to this process, if `fastload profile -- …` started it."""
+    if folder := os.environ.get(FOLDER):
+        steps, seconds = os.environ.get(STEPS), os.environ.get(SECONDS)
+        limits = Limits(int(steps) if steps else None, float(seconds) if seconds else None, os.environ.get(LADDER) == "1")
+        install(lambda: Recorder(folder, Control(limits, folder)))
+        import atexit
+
+        atexit.register(finish)
+
+
+def install(make: Callable[[], Recorder]) -> None:
+    """Attach to this process. make: called once it is needed, and again in forked children."""
+    global _make  # noqa: PLW0603
+    _make = make
+    _once()
+    actions: dict[str, Callable[[ModuleType], object]] = {
+        "torch.utils.data.dataloader": _loaders,
+        "torch.utils.data._utils.fetch": _fetchers,
+        "torch.optim.optimizer": _optimizers,
+        "fastload.engine": _engine,
+        "fastload.loader": _drop_in,
+        "PIL.ImageFile": _pil,
+    }
+    imports.after(actions)
+
+
+@functools.cache
+def _once() -> None:
+    os.register_at_fork(after_in_child=_forget)
+
+
+def uninstall() -> None:
+    """Leave everything as it was found."""
+    global _make  # noqa: PLW0603
+    _make = None
+    _forget()
+    imports.forget()
+    while _undo:
+        _undo.pop()()
+
+
+def finish() -> None:
+    """Write what is still in flight."""
+    if _recorder is not None:
+        _recorder.finish(stopped=getattr(_recorder.turn, "stopped", False))
+
+
+def _forget() -> None:
+    global _recorder  # noqa: PLW0603
+    _recorder = None
+    STAGES.open = False
+
+
+def _replace(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = getattr(owner, name, None)
+    if original is None:  # another version of the library: that part is not measured
+        return
+    setattr(owner, name, functools.wraps(original)(wrap(original)))
+    _undo.append(lambda: setattr(owner, name, original))
+
+
+def _loaders(module: ModuleType) -> None:
+    def init(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(self: Any, loader: Any) -> None:  # noqa: N807
+            self._fastload_loader = loader
+            original(self, loader)
+
+        return __init__
+
+    iterator = getattr(module, "_BaseDataLoaderIter", None)
+    _replace(iterator, "__init__", init)
+    _replace(iterator, "__next__", _timed_next)
+
+
+def _timed_next(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __next__(self: Any) -> Any:  # noqa: N807
+        found = recorder()
+        if found is None:
+            return original(self)
+        return found.next(getattr(self, "_fastload_loader", self), lambda: original(self))
+
+    return __next__
+
+
+def _fetchers(module: ModuleType) -> None:
+    def fetch(original: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(self: Any, index: Any) -> Any:
+            found = recorder()
+            return original(self, index) if found is None else found.made(self, lambda: original(self, index))
+
+        return timed
+
+    def init(original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            original(self, *args, **kwargs)
+            time_collate(self)
+
+        return __init__
+
+    _replace(getattr(module, "_BaseDatasetFetcher", None), "__init__", init)
+    for name in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
+        _replace(getattr(module, name, None), "fetch", fetch)
+
+
+def _optimizers(module: ModuleType) -> None:
+    def step(*_: object) -> None:
+        if found := recorder():
+            found.step()
+
+    register = getattr(module, "register_optimizer_step_post_hook", None)
+    if register is not None:
+        _undo.append(register(step).remove)
+
+
+def _engine(module: ModuleType) -> None:
+    """fastload's own iterators."""
+
+    def epoch(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, *args: _Epoch(original(self, *args), getattr(self, "_fastload_loader", self))
+
+    for name in ("NativeEngine", "TorchEngine"):
+        _replace(getattr(module, name, None), "epoch", epoch)
+
+
+def _drop_in(module: ModuleType) -> None:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def _make_engine(self: Any, *args: Any) -> Any:
+            engine = original(self, *args)
+            engine._fastload_loader = self
+            return engine
+
+        return _make_engine
+
+    _replace(getattr(module, "DataLoader", None), "_make_engine", make)
+
+
+class _Epoch:
+    """An iterator, timed."""
+
+    def __init__(self, inner: Iterator[Any], loader: Any) -> None:
+        self._inner, self._loader = inner, loader
+
+    def __iter__(self) -> "_Epoch":
+        return self
+
+    def __next__(self) -> Any:
+        found = recorder()
+        return next(self._inner) if found is None else found.next(self._loader, self._inner.__next__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def _pil(module: ModuleType) -> None:
+    def load(original: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if not STAGES.open or getattr(self, "tile", None) in (None, []):  # decoded already
+                return original(self, *args, **kwargs)
+            return STAGES.run("decode", original, self, *args, **kwargs)
+
+        return timed
+
+    _replace(getattr(module, "ImageFile", None), "load", load)
+
+
+def attached() -> bool:
+    """Whether anybody looks on in this process."""
+    return _make is not None
+
+
+def environment(folder: str, limits: Limits) -> dict[str, str]:
+    """Variables that make every Python process below attach itself."""
+    site = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
+    path = os.pathsep.join(filter(None, (site, os.environ.get("PYTHONPATH", ""))))
+    out = {FOLDER: folder, "PYTHONPATH": path, LADDER: "1" if limits.ladder else "0", STEPS: "", SECONDS: ""}
+    if limits.steps is not None:
+        out[STEPS] = str(limits.steps)
+    if limits.seconds is not None:
+        out[SECONDS] = repr(limits.seconds)
+    return {**os.environ, **out}
+
+
+__all__ = ["attached", "environment", "finish", "install", "install_from_environment", "recorder", "uninstall"]

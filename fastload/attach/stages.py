@@ -1,0 +1,101 @@
+"""Where a worker's time goes while it makes a batch: data set, PIL's decoding, each transform, collate."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+DEEP_EVERY = 10  # batches: only every tenth is split into stages, since each clock costs about a microsecond
+SCHEDSTAT = "/proc/thread-self/schedstat"  # CPU time, time in the run queue, both ns, and slices
+
+
+class Stages:
+    """Time of one thread by stage; what runs inside another stage counts as the inner one's."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, list[float]] = {}
+        self.open = False
+        self._stack: list[str] = []
+        self._wall = self._cpu = 0.0
+
+    def start(self) -> None:
+        self.sums, self._stack, self.open = {}, ["dataset"], True
+        self._wall, self._cpu = time.perf_counter(), time.thread_time()
+
+    def stop(self) -> dict[str, list[float]]:
+        """Wall and CPU seconds by stage since start()."""
+        self._charge()
+        self.open = False
+        return self.sums
+
+    def run(self, name: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """call(*args, **kwargs), as a stage."""
+        if not self.open:
+            return call(*args, **kwargs)
+        self._charge()
+        self._stack.append(name)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            if self.open:
+                self._charge()
+                self._stack.pop()
+
+    def _charge(self) -> None:
+        wall, cpu = time.perf_counter(), time.thread_time()
+        sums = self.sums.setdefault(self._stack[-1], [0.0, 0.0])
+        sums[0] += wall - self._wall
+        sums[1] += cpu - self._cpu
+        self._wall, self._cpu = wall, cpu
+
+
+_files: dict[tuple[int, int], int] = {}  # open SCHEDSTAT by process and thread: opening costs more than reading
+
+STAGES = Stages()  # of this process: torch's workers, and num_workers=0, make batches in one thread
+
+
+class Timed:
+    """A function or transform that runs as a stage; everything else about it stays."""
+
+    def __init__(self, inner: Any, name: str) -> None:
+        self.__dict__.update(_inner=inner, _name=name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return STAGES.run(self._name, self._inner, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_inner" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._inner, name, value)
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+
+def split_transforms(dataset: Any, depth: int = 4) -> None:
+    """Time each member of the data set's Compose. Only for a worker's own copy of a data set: it is changed in place."""
+    for _ in range(depth):
+        for attribute in ("transform", "transforms"):
+            chain = getattr(dataset, attribute, None)
+            members = getattr(chain, "transforms", None)
+            if type(members) is list and not any(isinstance(member, Timed) for member in members):
+                members[:] = [Timed(member, type(member).__name__) for member in members]
+        inner = getattr(dataset, "dataset", None)  # of a Subset
+        if inner is None:
+            return
+        dataset = inner
+
+
+def starved() -> float:
+    """Seconds that this thread has waited for a core, ever; 0 where the system does not say."""
+    thread = os.getpid(), threading.get_ident()  # a forked child has its parent's open files, which tell of the parent
+    try:
+        if thread not in _files:
+            _files[thread] = os.open(SCHEDSTAT, os.O_RDONLY | os.O_CLOEXEC)
+        return int(os.pread(_files[thread], 100, 0).split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0

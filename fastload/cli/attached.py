@@ -1,0 +1,105 @@
+"""`fastload profile -- COMMAND`, and how every profile is printed. No verb of its own."""
+
+import contextlib
+import json
+import os
+import secrets
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.text import Text
+
+from fastload.cli import output
+from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.attach.control import Limits
+
+SECONDS, QUICK_SECONDS = 40.0, 8.0  # of measuring; importing and opening the data come on top
+
+
+def budget(quick: bool) -> float:
+    return QUICK_SECONDS if quick else SECONDS
+
+
+def limits(steps: int | None, seconds: float | None, *, whole: bool, quick: bool, ladder: bool) -> "Limits":
+    """When to stop the command. Raises UsageError."""
+    from fastload.attach.control import Limits
+
+    if steps is not None and steps < 1:
+        raise UsageError(f"profile: --steps is {steps}, want 1 or more")
+    if whole and (steps is not None or ladder):
+        raise UsageError("profile: --whole excludes --steps and --ladder; give one")
+    if seconds is None and not whole and (steps is None or ladder):
+        seconds = budget(quick)
+    return Limits(steps, seconds, ladder)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files to write besides what is printed; None: none."""
+
+    json: str | None = None
+    html: str | None = None
+    trace: str | None = None
+
+    def __post_init__(self) -> None:
+        for option, where in (("html", self.html), ("trace", self.trace)):
+            if where is not None and not os.path.isdir(os.path.dirname(where) or "."):  # before measuring, not after
+                raise UsageError(f"profile: {where}: its folder does not exist; make it, or give another file to --{option}")
+
+
+def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) -> None:
+    """Profile a command. Its exit status, if it is an error, is ours."""
+    from fastload.profiler import attached, trace
+
+    done = attached.run(command, limits, stdout=sys.stderr.fileno() if to.json == "-" else None)
+    if done.code:
+        output.log.print(f"fastload: profile: the command ended with status {done.code}", markup=False)
+    if to.trace:
+        save(to.trace, json.dumps(trace.document(done.processes)), "trace")
+    if done.report is None:
+        if done.code:
+            output.log.print(f"fastload: {done.why}", markup=False)
+            raise typer.Exit(done.code)
+        raise UsageError(done.why)
+    share = attached.overhead(done.report, done.processes)
+    emit(done.report, to, f"Measuring took {100 * share:.2g} % of the training process's time (computed from its cost per batch).")
+    if done.code:
+        raise typer.Exit(done.code)
+    fail(done.report.verdict.label, fail_if)
+
+
+def emit(report: Any, to: Outputs, *more: str) -> None:
+    """The report, its first line bold, and where else it is wanted. Raises UsageError."""
+    if to.html:
+        from fastload.profiler import page
+
+        save(to.html, page.write(report), "html")
+    first, *rest = str(report).split("\n")
+    output.emit(report.to_json(), to.json, Text.assemble((first, "bold"), "\n", "\n".join([*rest, *more])))
+
+
+def save(where: str, text: str, option: str) -> None:
+    """Write a file whole or not at all. Raises UsageError."""
+    temporary = os.path.join(os.path.dirname(where), f".fastload-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, where)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise UsageError(f"profile: {where}: cannot be written ({error.strerror}); give another file to --{option}") from error
+
+
+def fail(label: str, fail_if: str | None) -> None:
+    """Exit 1 where the verdict is what the caller will not have."""
+    from fastload.profiler import verdict
+
+    unwanted = {"cpu-bound": (verdict.CPU,), "data-bound": verdict.DATA_BOUND}
+    if fail_if and label in unwanted[fail_if]:
+        output.log.print(f"fastload: profile: the verdict is {label}, and --fail-if {fail_if} was given", markup=False)
+        raise typer.Exit(1)

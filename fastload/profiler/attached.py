@@ -1,0 +1,97 @@
+"""Runs any command with the hooks in every Python process below it, and reports what they saw."""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastload.attach import control, hooks, log
+from fastload.attach.control import Limits
+from fastload.attach.recorder import Recorder
+from fastload.errors import UsageError
+from fastload.profiler import inplace, logs
+from fastload.profiler.logs import Process
+from fastload.profiler.report import Report
+
+PATIENCE_S = 20.0  # between a program's stop and its end; then it is told to end, and at last killed
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left. report: None where too little was seen, `why` says what."""
+
+    code: int  # exit status; 128 + n after signal n
+    report: Report | None
+    why: str
+    processes: list[Process]
+    stopped: bool  # by the limits
+
+
+def run(command: Sequence[str], limits: Limits, stdout: Any = None) -> Outcome:
+    """Run to the end or to the limits. stdout: where the command's goes. Raises UsageError if it cannot start."""
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fastload-profile-") as folder:
+        try:
+            child = subprocess.Popen(list(command), env=hooks.environment(folder, limits), stdout=stdout)
+        except OSError as error:
+            raise UsageError(f"profile: {command[0]} cannot be started ({error.strerror}); check the command after --") from error
+        code, processes = _wait(child, folder), logs.read(folder)
+        stopped = any(process.facts.get("stopped") for process in processes)
+    try:
+        report, why = inplace.report(processes, time.perf_counter() - started), ""
+    except UsageError as error:
+        report, why = None, str(error)
+    return Outcome(128 - code if code < 0 else code, report, why, processes, stopped)
+
+
+def _wait(child: "subprocess.Popen[bytes]", folder: str) -> int:
+    """The exit status. A program that stays after its stop is ended."""
+    stopped: float | None = None
+    while True:
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                return child.wait(POLL_S)
+            if stopped is None and _has_stopped(folder):
+                stopped = time.perf_counter()
+            if stopped is not None and time.perf_counter() - stopped > PATIENCE_S:
+                return _end(child)
+        except KeyboardInterrupt:  # the program has got it too
+            stopped = stopped or time.perf_counter()
+
+
+def _end(child: "subprocess.Popen[bytes]") -> int:
+    child.terminate()
+    try:
+        return child.wait(PATIENCE_S / 2)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return child.wait()
+
+
+def _has_stopped(folder: str) -> bool:
+    return any('"stopped": true' in path.read_text(encoding="utf-8") for path in Path(folder).glob("*.json"))
+
+
+def cost(batches: int = 300) -> float:
+    """Seconds that the hooks take per batch in the training process, measured here with an iterator that does nothing."""
+    batch = [[0.0]]
+    with tempfile.TemporaryDirectory(prefix="fastload-profile-") as folder:
+        recorder = Recorder(folder, control.Control(Limits(), folder))
+        loader = object()
+        recorder.next(loader, lambda: batch)
+        start = time.perf_counter()
+        for _ in range(batches):
+            recorder.next(loader, lambda: batch)
+        return (time.perf_counter() - start) / batches
+
+
+def overhead(report: Report, processes: Sequence[Process]) -> float:
+    """Share of the training's time that the hooks took, from what they cost here."""
+    waits = max((process.of(log.WAIT) for process in processes), key=len)
+    span = float(waits["t"][-1] - waits["t"][0]) if len(waits) > 1 else 0.0
+    return cost() * len(waits) / span if span else 0.0

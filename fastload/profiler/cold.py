@@ -1,0 +1,61 @@
+"""Reading a data set's bytes with a cold and with a warm page cache: what the disk costs, apart from what preparing costs."""
+
+import os
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastload.sources import Source, raw_pixels, read
+
+MOST = 256  # images
+SLOWER = 1.5  # cold by warm, below which the cache was not emptied, or the disk is as fast as memory
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One thread, one image after the other, in random order."""
+
+    images: int
+    bytes_per_image: float
+    cold_s: float  # per image
+    warm_s: float
+
+    @property
+    def matters(self) -> bool:
+        return self.cold_s > SLOWER * self.warm_s
+
+
+def measure(source: Source, seconds: float) -> Reading | None:
+    """Half of `seconds` for reading cold; the same images are then read again. None for images in memory.
+
+    Only these images are dropped from the page cache, and only this process's view is needed: no root. Pages that another process
+    has mapped stay, and storage has caches of its own, so cold is the least that reading costs. Raises OSError.
+    """
+    picks = np.random.Generator(np.random.Philox(0)).permutation(len(source))[:MOST]
+    if not len(picks) or raw_pixels(source, int(picks[0])) is not None:
+        return None
+    for sample in picks:
+        drop(source, int(sample))
+    start, size, count = time.perf_counter(), 0, 0
+    for sample in picks:
+        size += len(read(source, int(sample)))
+        count += 1
+        if time.perf_counter() - start > seconds / 2:
+            break
+    middle = time.perf_counter()
+    for sample in picks[:count]:
+        read(source, int(sample))
+    end = time.perf_counter()
+    return Reading(count, size / count, (middle - start) / count, (end - middle) / count)
+
+
+def drop(source: Source, sample: int) -> None:
+    """Take a sample's bytes out of the page cache. Raises OSError."""
+    place = source.locate(np.array([sample], np.int64))
+    file = os.open(source.files.path(int(place.file[0])), os.O_RDONLY)
+    try:
+        size = int(place.size[0])
+        os.posix_fadvise(file, int(place.offset[0]), max(size, 0), os.POSIX_FADV_DONTNEED)  # 0: to the end
+    finally:
+        os.close(file)

@@ -1,0 +1,113 @@
+"""`with fastload.watch(loader):` around a live training loop: a line now and then, and a report at the end."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any
+
+from fastload.attach import hooks
+from fastload.attach.recorder import Recorder
+from fastload.errors import UsageError
+from fastload.profiler import inplace, logs
+from fastload.profiler.report import Report
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class Watch:
+    """A context: while it is open, batches of `loader` are timed, in its workers too where they are forked meanwhile.
+
+    loader: of PyTorch or fastload; any other iterable is timed where the loop runs over this object in its place.
+    every:  s between lines; 0: no lines.
+    say:    takes a line.
+
+    Raises UsageError for what cannot be iterated, and where two watches are open at once.
+    """
+
+    def __init__(self, loader: Any, *, every: float = 10.0, say: Callable[[str], object] = _say) -> None:
+        if not hasattr(loader, "__iter__"):
+            raise UsageError(f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches")
+        self.loader, self.every, self.say = loader, every, say
+        self._lines = _Lines()
+        self._found: Report | None = None
+        self._why = "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
+
+    @property
+    def report(self) -> Report:
+        """The whole run's; once the context is left. Raises UsageError where too little was seen."""
+        if self._found is None:
+            raise UsageError(self._why)
+        return self._found
+
+    def __str__(self) -> str:
+        return self._why if self._found is None else str(self._found)
+
+    def __enter__(self) -> "Watch":  # noqa: PYI034  Self needs Python 3.11
+        if hooks.attached():
+            raise UsageError("watch: another watch, or fastload profile, looks on already; leave that one first")
+        self._folder = tempfile.TemporaryDirectory(prefix="fastload-watch-")
+        self._started = time.perf_counter()
+        hooks.install(lambda: Recorder(self._folder.name, self._turn, only=self.loader))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        hooks.finish()
+        hooks.uninstall()
+        try:
+            self._found = inplace.report(logs.read(self._folder.name), time.perf_counter() - self._started)
+        except UsageError as too_little:
+            text = str(too_little).replace("profile: ", "watch: ").replace("the command's processes", "the watched loop")
+            self._why = text.replace("; check the command", "").replace(" (--steps, --seconds)", "")
+        self._folder.cleanup()
+        if self.every and self._found is not None:
+            self.say(f"fastload: {str(self._found).splitlines()[0]}")
+
+    def __iter__(self) -> Iterator[Any]:
+        """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor fastload's."""
+        batches = iter(self.loader)
+        while (found := hooks.recorder()) is not None:
+            try:  # a loader that is timed anyway is not timed twice
+                batch = found.next(self.loader, batches.__next__)
+            except StopIteration:
+                return
+            yield batch
+        yield from batches
+
+    def _turn(self, recorder: Recorder, number: int, _: Any, fetch: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        batch = recorder.wait(number, fetch)
+        text = self._lines.add(start, time.perf_counter(), self.every)
+        if text:
+            self.say(text)
+        return batch
+
+
+class _Lines:
+    """Adds up what happened since the last line."""
+
+    def __init__(self) -> None:
+        self.since: float | None = None
+        self.waited, self.batches = 0.0, 0
+
+    def add(self, start: float, end: float, every: float) -> str:
+        """A batch that was waited for from start to end, s; the line, if one is due."""
+        if self.since is None:  # the first batch waits for the workers' start
+            self.since = end
+            return ""
+        self.waited += end - start
+        self.batches += 1
+        span = end - self.since
+        if not every or span < every:
+            return ""
+        text = f"fastload: waiting for data {100 * self.waited / span:.0f} % of the time, {self.batches / span:.3g} batches/s"
+        self.since, self.waited, self.batches = end, 0.0, 0
+        return text
+
+
+def watch(loader: Any, *, every: float = 10.0, say: Callable[[str], object] = _say) -> Watch:
+    """Look on while a loop trains: `with fastload.watch(loader) as seen: …`, then `print(seen)` or `seen.report`. See Watch."""
+    return Watch(loader, every=every, say=say)

@@ -1,0 +1,67 @@
+"""Reads what attached processes wrote: fastload.attach.log is the other side."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastload.attach import log
+
+FIELDS = np.dtype(
+    [
+        ("t", "<f8"), ("wall", "<f8"), ("cpu", "<f8"), ("starved", "<f8"), ("idle", "<f8"),
+        ("images", "<u4"), ("steps", "<u2"), ("kind", "<u2"), ("loader", "<u4"), ("name", "S28"),
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process's records, in the order of their time, and its facts."""
+
+    pid: int
+    records: Any  # structured array [N] of FIELDS
+    facts: dict[str, Any]
+    parent: int = 0  # pid
+
+    @property
+    def rank(self) -> int:
+        text = str(self.facts.get("rank") or 0)
+        return int(text) if text.isdigit() else 0
+
+    def of(self, kind: int) -> Any:
+        return self.records[self.records["kind"] == kind]
+
+
+def read(folder: str) -> list[Process]:
+    """Every process that measured anything, by pid. What is damaged or cut off is left out, never guessed."""
+    found = []
+    for path in sorted(Path(folder).glob("*.log")):
+        data = path.read_bytes()
+        records = _records(data)
+        if path.stem.isdigit() and len(records):
+            parent = log.HEADER.unpack_from(data)[2]
+            found.append(Process(int(path.stem), records, _facts(path.with_suffix(".json")), parent))
+    return found
+
+
+def _records(data: bytes) -> Any:
+    empty = np.zeros(0, FIELDS)
+    if len(data) < log.START or data[:8] != log.MAGIC:
+        return empty
+    _, written, _ = log.HEADER.unpack_from(data)
+    places = (len(data) - log.START) // log.RECORD.size
+    found = np.frombuffer(data, FIELDS, min(written, places), log.START)
+    times = np.stack([found["t"], found["wall"], found["cpu"], found["starved"]])
+    found = found[np.isfinite(times).all(axis=0) & (times >= 0).all(axis=0) & (found["kind"] > 0)]
+    return found[np.argsort(found["t"], kind="stable")]
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

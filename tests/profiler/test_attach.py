@@ -1,0 +1,248 @@
+"""`fastload profile -- COMMAND` on scripts whose limit is known: the verdict must name it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastload.attach.control import Limits
+from fastload.profiler import attached
+from fastload.profiler.verdict import cause
+
+HEAD = """
+import sys, time
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+def burn(seconds):
+    start = time.thread_time()
+    while time.thread_time() - start < seconds:
+        pass
+
+class Images(Dataset):
+    transform = None
+    def __len__(self):
+        return 100_000
+    def __getitem__(self, index):
+        item(index)
+        return torch.zeros(3, 4, 5), 0
+
+def item(index):
+    pass
+
+def collate(samples):
+    return torch.utils.data.default_collate(samples)
+
+def train(step, loader, epochs=1):
+    weights = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([weights], 0.1)
+    weights.grad = torch.ones(1)
+    for _ in range(epochs):
+        for images, labels in loader:
+            step()
+            optimizer.step()
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(body: str) -> list[str]:
+        path = tmp_path / "train.py"
+        path.write_text(HEAD + body)
+        return [sys.executable, str(path)]
+
+    return write
+
+
+def profiled(command: list[str], steps: int = 40, **limits: object) -> attached.Outcome:
+    return attached.run(command, Limits(steps, **limits))
+
+
+# Other work on a machine changes rates and verdicts, so these tests look at what it cannot change; test_inplace.py has the verdicts.
+
+
+def test_a_slow_step(script):
+    done = profiled(script("train(lambda: time.sleep(0.1), DataLoader(Images(), 4, num_workers=1))"), 15)
+    assert (done.code, done.stopped, done.why) == (0, True, "")
+    assert done.report.verdict.label in ("GPU-BOUND", "INCONCLUSIVE")
+    assert (done.report.setting.batch_size, done.report.setting.workers) == (4, 1)
+    assert 10 < done.report.rungs.step.median <= 40  # 4 images in 0.1 s, and never more
+
+
+def test_a_slow_read_is_found_in_the_workers(script):
+    body = "item = lambda index: time.sleep(0.02)\ntrain(lambda: None, DataLoader(Images(), 4, num_workers=2))"
+    done = profiled(script(body))
+    assert cause(done.report.stages) == ("READ-BOUND", None)
+    assert done.report.verdict.severity == ("HIGH",)
+    assert done.report.rungs.training.median <= 101  # 2 workers, 20 ms an image
+
+
+def test_a_burning_collate_is_named_without_workers_too(script):
+    body = "collate = lambda s: (burn(0.02), torch.utils.data.default_collate(s))[1]\n"
+    done = profiled(script(body + "train(lambda: time.sleep(0.002), DataLoader(Images(), 4, collate_fn=collate))"))
+    assert cause(done.report.stages) == ("CPU-BOUND", "collate")
+    costs = {cost.name: cost.cpu_s for cost in done.report.stages}
+    assert costs["collate"] == pytest.approx(0.005, rel=0.3)  # 20 ms for 4 images
+    assert costs["dataset"] < 0.002
+
+
+def test_transforms_are_split_in_workers_only(script):
+    body = """
+class Slow:
+    def __call__(self, value):
+        burn(0.005)
+        return value
+
+class Fast(Slow):
+    def __call__(self, value):
+        return value
+
+class Compose:
+    def __init__(self, transforms):
+        self.transforms = transforms
+    def __call__(self, value):
+        for transform in self.transforms:
+            value = transform(value)
+        return value
+
+class Transformed(Images):
+    transform = Compose([Fast(), Slow()])
+    def __getitem__(self, index):
+        return self.transform(torch.zeros(3, 4, 5)), 0
+
+train(lambda: None, DataLoader(Transformed(), 2, num_workers=1))
+assert type(Transformed.transform.transforms[0]) is Fast
+"""
+    done = profiled(script(body), 25)
+    costs = {cost.name: cost.cpu_s for cost in done.report.stages}
+    assert list(costs) == ["read", "dataset", "Fast", "Slow", "collate"]
+    assert max(costs, key=costs.get) == "Slow"
+
+
+def test_a_crash_is_reported_and_its_status_passed_on(script):
+    body = """
+def crash(count=[0]):
+    count[0] += 1
+    if count[0] == 40:
+        import os
+        os._exit(3)  # no atexit, as after a segmentation fault
+    time.sleep(0.02)
+train(crash, DataLoader(Images(), 4))
+"""
+    done = profiled(script(body), 1000)
+    assert (done.code, done.stopped) == (3, False)
+    assert len(done.report.rungs.training.values) >= 3
+
+
+def test_a_program_that_does_not_stop_is_ended(script, monkeypatch):
+    monkeypatch.setattr(attached, "PATIENCE_S", 1.0)
+    body = """
+while True:
+    try:
+        train(lambda: time.sleep(0.001), DataLoader(Images(), 4))
+    except SystemExit:
+        time.sleep(0.01)
+"""
+    done = profiled(script(body), 20)
+    assert (done.code, done.stopped) == (128 + 15, True)  # SIGTERM
+    assert done.report is not None
+
+
+def test_validation_is_not_training(script):
+    body = """
+slow = Images()
+for epoch in range(3):
+    train(lambda: time.sleep(0.03), DataLoader(slow, 4, sampler=range(80)))
+    item = lambda index: burn(0.003)
+    for batch in DataLoader(slow, 4, sampler=range(60)):
+        pass
+    item = lambda index: None
+"""
+    done = profiled(script(body), 50)
+    assert 4 / 0.2 < done.report.rungs.step.median <= 4 / 0.03  # the loop with the optimiser
+    assert done.report.rungs.loader.median > 4 / 0.012  # not the one that burns 12 ms a batch
+
+
+def test_an_iterable_data_set_and_a_loop_without_an_optimiser(script):
+    body = """
+class Stream(IterableDataset):
+    def __iter__(self):
+        while True:
+            burn(0.005)
+            yield torch.zeros(3)
+for batch in DataLoader(Stream(), 2):
+    pass
+"""
+    done = profiled(script(body), 30)
+    assert done.stopped
+    assert cause(done.report.stages) == ("CPU-BOUND", "dataset")
+
+
+def test_the_ladder_replays_batches_within_the_loop(script):
+    body = "item = lambda index: time.sleep(0.005)\ntrain(lambda: time.sleep(0.01), DataLoader(Images(), 4))"
+    done = attached.run(script(body), Limits(None, 6, ladder=True))
+    assert done.report.step.kind == "replayed"
+    assert len(done.report.rungs.step.values) >= 3
+    true = {"step": 4 / 0.01, "loader": 4 / 0.02, "training": 4 / 0.03}  # nothing overlaps
+    for name, rate in true.items():
+        assert 0.2 * rate < getattr(done.report.rungs, name).median < 1.03 * rate
+
+
+def test_environment_variables_that_a_script_sets_before_torch_still_count(script):
+    body = "print('torch threads', torch.get_num_threads())"
+    command = script(body)
+    path = Path(command[1])
+    path.write_text("import sys\nassert 'torch' not in sys.modules\nassert 'numpy' not in sys.modules\n" + path.read_text())
+    assert profiled(command).code == 0
+
+
+def test_another_sitecustomize_still_runs(script, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "sitecustomize.py").write_text("import os; os.environ['OTHER'] = 'ran'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "other"), os.environ.get("PYTHONPATH", "")]))
+    done = profiled(script("import os\nsys.exit(0 if os.environ.get('OTHER') == 'ran' else 9)"))
+    assert done.code == 0
+
+
+def test_the_command_line(script):
+    command = [sys.executable, "-m", "fastload", "profile", "--steps", "15", "--json", "-", "--fail-if", "data-bound", "--"]
+    body = "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: (burn(0.01), torch.zeros(4, 1))))"
+    body = body.replace("train(lambda: None", "train(lambda: time.sleep(0.001)")
+    done = subprocess.run([*command, *script(body)], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == 1
+    assert "on stdout\n" in done.stderr
+    found = json.loads(done.stdout)
+    label = found["verdict"]["label"]
+    assert done.stderr.endswith(f"fastload: profile: the verdict is {label}, and --fail-if data-bound was given\n")
+    assert (found["schema"], found["step"]["kind"], found["stages"][2]["name"]) == ("fastload.profile/1", "attached", "collate")
+
+
+NOTHING = (
+    "profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes "
+    "(want 14 of one epoch's batches or more); check the command"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--data", "x", "--", "true"), "profile: --data and a command exclude each other; give one"),
+        (("--steps", "3"), "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"),
+        (("--cold", "--", "true"), "profile: --sweep and --cold need a recipe and --data; a command's loader is only looked at"),
+        (("--html", "/no/such/x.html"), "profile: /no/such/x.html: its folder does not exist; make it, or give another file to --html"),
+        (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
+        (("--whole", "--ladder", "--", "true"), "profile: --whole excludes --steps and --ladder; give one"),
+        (("--", "/no/such"), "profile: /no/such cannot be started (No such file or directory); check the command after --"),
+        (("--", "true"), NOTHING),
+    ],
+)  # fmt: skip
+def test_errors(run, arguments, text):
+    assert str(run("profile", *arguments).exception) == text
+
+
+def test_a_run_that_is_too_short(script):
+    done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(36)))"))
+    assert done.why == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run longer (--steps, --seconds)"

@@ -1,0 +1,95 @@
+"""The HTML page and the Chrome trace."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from fastload.attach import log
+from fastload.attach.log import Log
+from fastload.cli import attached
+from fastload.errors import UsageError
+from fastload.measure import Sample
+from fastload.profiler import logs, page, trace
+from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide
+
+RUNGS = Rungs(Sample((3000.0,) * 3), Sample((600.0, 606.0, 594.0)), Sample((590.0, 588.0, 592.0)))
+STAGES = (StageCost("<b>&decode", 0.002, 0.002), StageCost("collate", 0.0001, 0.0001))
+REPORT = Report(
+    decide(RUNGS, STAGES), RUNGS, StepFacts("attached", None, "a <note>"), Setting(workers=2), {"cpu": "<Test>", "usable_cores": 2}, 1.0,
+    STAGES, "made up", workers=(AtWorkers(1, Sample((300.0,))), AtWorkers(2, Sample((600.0,)))),
+)  # fmt: skip
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen, self.open = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_fetches_nothing():
+    text = page.write(REPORT)
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in tags.seen}
+    assert not re.search(r"https?:|url\(|javascript", text)
+    assert "<b>&decode" not in text
+    assert "CPU-BOUND: &lt;b&gt;&amp;decode" in text
+    assert "--edge: var(--bad)" in text
+    assert len([tag for tag, _ in tags.seen if tag == "svg"]) == 3  # rates, stages, workers
+
+
+def test_bars_are_as_long_as_their_numbers():
+    tags = Tags()
+    tags.feed(page.write(replace(REPORT, stages=(), workers=())))
+    widths = [float(attrs["width"]) for tag, attrs in tags.seen if tag == "rect"]
+    assert widths[1] / widths[0] == pytest.approx(600 / 3000, rel=0.01)
+    assert widths[0] == pytest.approx(page.WIDTH - page.LEFT - page.RIGHT, abs=0.1)
+
+
+def test_rungs_that_tell_causes_apart_are_shown():
+    assert "step beside the loader" in page.write(replace(REPORT, evidence=Evidence(beside=Sample((2000.0,) * 3))))
+    assert "step beside the loader" not in page.write(REPORT)
+
+
+def test_the_trace_has_waits_steps_and_batches(tmp_path):
+    made = Log(str(tmp_path))
+    made.write(log.WAIT, 0, 10.0, 0.5, 0.1, images=4)
+    made.write(log.FETCH, 0, 10.1, 0.3, 0.2, starved=0.05, images=4)
+    made.write(log.WAIT, 0, 11.0, 0.25, 0.1, images=4, steps=1)
+    spans = [event for event in trace.document(logs.read(str(tmp_path)))["traceEvents"] if event["ph"] == "X"]
+    assert [(event["name"], event["ts"], event["dur"]) for event in spans] == [
+        ("next (loader 0)", 0.0, 5e5), ("batch", 1e5, 3e5), ("step", 5e5, 5e5), ("next (loader 0)", 1e6, 2.5e5),
+    ]  # fmt: skip
+    assert spans[1]["args"] == {"images": 4, "cpu_ms": 200.0, "waiting_for_core_ms": 50.0}
+    assert trace.document([]) == {"displayTimeUnit": "ms", "traceEvents": []}
+
+
+def test_files_from_the_command_line(run, photos, tmp_path):
+    out = tmp_path / "report.html"
+    assert run("profile", "--data", photos, "--recipe", "mild", "--step-rate", 20, "--seconds", 1, "--html", out).exit_code == 0
+    assert out.read_text().startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".fastload")] == []
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        attached.save(str(tmp_path), "x", "html")
+    assert str(caught.value) == f"profile: {tmp_path}: cannot be written (Is a directory); give another file to --html"
+    assert json.dumps([path.name for path in tmp_path.parent.glob(".fastload-*")]) == "[]"

@@ -1,0 +1,109 @@
+"""The recorder by itself: GPU events, images in batches, ranks that stop together."""
+
+import numpy as np
+import pytest
+import torch
+
+from fastload.attach import control, log, recorder, stages
+from fastload.attach.control import Control, Limits, Stopped
+from fastload.attach.recorder import Recorder, images_in
+from fastload.attach.stages import Timed
+from fastload.profiler import logs
+
+
+class Event:
+    """A mark on a GPU's time axis; s."""
+
+    def __init__(self, at: float) -> None:
+        self.at, self.done = at, False
+
+    def query(self) -> bool:
+        return self.done
+
+    def elapsed_time(self, other: "Event") -> float:
+        return 1e3 * (other.at - self.at)
+
+
+def test_a_busy_gpu_is_not_idle_while_the_host_waits(tmp_path, monkeypatch):
+    """Two marks that a busy GPU reaches together, two with 30 ms between them, and two that are never reached."""
+    marks = [Event(at) for at in (1.0, 1.0, 2.0, 2.03, 3.0, 3.5)]
+    given = iter(marks)
+    monkeypatch.setattr(recorder, "_event", lambda: next(given))
+    made = Recorder(str(tmp_path), Control(Limits(), str(tmp_path)))
+    clock = iter([0.0, 0.05, 0.1, 0.2, 0.3, 0.4])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    for _ in range(3):
+        made.next(marks, lambda: [1, 2])
+    for mark in marks[:4]:
+        mark.done = True
+    made.resolve(recorder.IN_FLIGHT)
+    records = logs.read(str(tmp_path))[0].of(log.WAIT)
+    assert records["idle"] == pytest.approx([0.0, 0.03])
+    assert records["wall"] == pytest.approx([0.05, 0.1])
+    made.resolve()
+    last = logs.read(str(tmp_path))[0].of(log.WAIT)[-1]
+    assert np.isnan(last["idle"])  # not known, and not 0
+
+
+@pytest.mark.parametrize(
+    ("batch", "images"),
+    [(torch.zeros(3, 2), 3), ([torch.zeros(4, 1), 5], 4), ({"a": "x", "b": torch.zeros(2, 2)}, 2), ([1, 2, 3], 3), ("abc", 3), (7, 1),
+     (torch.tensor(1), 1), ([[[[[torch.zeros(9)]]]]], 1)],
+)  # fmt: skip
+def test_images_in_a_batch(batch, images):
+    assert images_in(batch) == images
+
+
+def test_ranks_stop_at_the_same_step(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    ranks = [Control(Limits(seconds=10), str(tmp_path)) for _ in range(2)]
+    for rank in ranks:
+        rank.started = 0.0
+    assert [rank.done(50) for rank in ranks] == [False, False]
+    now[0] = 11.0
+    assert [rank.done(step) for rank, step in zip(ranks, (100, 97), strict=True)] == [False, False]
+    agreed = 100 + control.GRACE
+    assert [rank.done(agreed - 1) for rank in ranks] == [False, False]
+    assert [rank.done(agreed) for rank in ranks] == [True, True]
+
+
+def test_a_stop_is_no_error_of_the_program(tmp_path):
+    made = Recorder(str(tmp_path), Control(Limits(steps=1), str(tmp_path)))
+    for _ in range(control.WARM_UP + 1):
+        made.next(tmp_path, lambda: [0])
+    with pytest.raises(Stopped) as caught:
+        made.next(tmp_path, lambda: [0])
+    assert caught.value.code == 0
+    assert not isinstance(caught.value, Exception)
+
+
+def test_a_timed_transform_is_what_it_was():
+    inner = torch.nn.Linear(2, 3)
+    timed = Timed(inner, "Linear")
+    timed.extra = 5
+    assert (timed.in_features, inner.extra, repr(timed)) == (2, 5, repr(inner))
+    assert timed(torch.zeros(1, 2)).shape == (1, 3)
+    with pytest.raises(AttributeError):
+        _ = timed.nothing
+
+
+def test_inner_stages_are_taken_out_of_outer_ones(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("time.thread_time", lambda: now[0] / 2)
+    found = stages.Stages()
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    def outer() -> None:
+        wait(1)
+        found.run("inner", wait, 4)
+        wait(2)
+
+    found.start()
+    found.run("outer", outer)
+    wait(8)
+    assert found.stop() == {"dataset": [8, 4], "outer": [3, 1.5], "inner": [4, 2]}
