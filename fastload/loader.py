@@ -79,7 +79,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self._epoch = 0
         self._sizes: set[int] = set()  # found possible
         self._steps = self._count_steps()
-        self._engine: NativeEngine | TorchEngine | None = None
+        self._engine: Any = None
         self._route = self._find_route()
         self.check_worker_number_rationality()
 
@@ -98,7 +98,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
         route = self.__dict__.get("_route")
-        if route is not None and route.backend != "native":
+        if route is not None and route.backend in (None, "torch"):
             super().check_worker_number_rationality()
 
     def set_epoch(self, epoch: int) -> None:
@@ -115,7 +115,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if route.backend is None:
             lines = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
             return "\n".join(lines + ["  decode_scale 'fast' changes nothing there"] * (self.decode_scale == "fast"))
-        unit = "threads" if route.backend == "native" else "worker processes"
+        unit = "worker processes" if route.backend == "torch" else "threads"
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
@@ -209,10 +209,12 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             reasons.append(f"timeout is {self.timeout} s")
         return reasons
 
-    def _make_engine(self, route: _Route) -> NativeEngine | TorchEngine:
+    def _make_engine(self, route: _Route) -> Any:
         runner = backends.module(route.backend or "").compile(route.plan, self.device or "cpu")
         depth = (self.prefetch_factor or 2) * max(1, self.num_workers)
         pinned = (self.pin_memory or self.device == "cuda") and torch.cuda.is_available()
+        if hasattr(runner, "engine"):  # a library with threads and queues of its own
+            return runner.engine(self.num_workers, depth, pinned=pinned)
         if route.backend == "torch":
             return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
         # Threads share every batch, so a few batches under way keep all of them busy.

@@ -13,7 +13,11 @@ from fastload.backends import crop, masks
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
-BACKENDS = {"native": "fastload.backends.native", "torch": "fastload.backends.torch"}  # best first
+BACKENDS = {
+    "native": "fastload.backends.native", "torch": "fastload.backends.torch",
+    "dali": "fastload.backends.dali", "dali-own": "fastload.backends.dali_own",
+}  # fmt: skip
+AUTO = ("native", "torch")  # what "auto" chooses from, best first: those that give the same pixels
 
 
 def module(name: str) -> ModuleType:
@@ -50,7 +54,7 @@ def choose(name: str, plan: Plan, device: str) -> tuple[str, list[str]]:
     """
     if device == "cuda" and name == "auto":
         name = "native"  # the only one that fills batches on the GPU
-    names = list(BACKENDS) if name == "auto" else [name]
+    names = AUTO if name == "auto" else (name,)
     reasons: list[str] = []
     for candidate in names:
         found = module(candidate).unsupported(plan, device)

@@ -58,7 +58,7 @@ def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool =
 
     asked: the user wants every backend measured.
     """
-    for other in backends.BACKENDS:
+    for other in backends.AUTO:
         if other != backend and _can(pipeline, other, device):
             yield Alternative(f"backend {other}", "none: the same ops", other, pipeline.ops, asked)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
@@ -66,7 +66,7 @@ def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool =
     for dropped in dict.fromkeys((augmenting + shrinking, augmenting)):  # the larger gain first: time may run out
         if dropped:
             ops = tuple(op for op in pipeline.ops if op not in dropped)
-            best = next(name for name in backends.BACKENDS if _can(replace(pipeline, ops=ops), name, device))
+            best = next(name for name in backends.AUTO if _can(replace(pipeline, ops=ops), name, device))
             names = " and ".join(op.name for op in dropped)
             where = "" if best == backend else f", then on backend {best}"
             yield Alternative(f"without {names}{where}", "other training: check the accuracy", best, ops)

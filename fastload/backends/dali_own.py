@@ -1,0 +1,1 @@
+"""NVIDIA DALI draws its own numbers."""
