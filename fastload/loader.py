@@ -40,8 +40,8 @@ class _Route:
 class DataLoader(torch.utils.data.DataLoader[Any]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
-    backend: "auto" (native where it can, else PyTorch's own engine), "native" or "torch" (the reference); the last two
-             raise where they cannot run the data set.
+    backend: "auto" (native where it can, else PyTorch's own engine), "native", "torch" (the reference), "dali" (NVIDIA DALI, the
+             same draws) or "dali-own" (DALI's own draws); all but the first raise where they cannot run the data set.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
     seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first epoch what is missing of a
@@ -70,7 +70,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         size_schedule: Any = None,
         **kwargs: Any,
     ) -> None:
-        _check(device, seed, seek_index, decode_scale)
+        _check(device, seed, seek_index, decode_scale, backend)
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
             sampler, shuffle = ShuffleSampler(len(dataset), seed), None
         super().__init__(dataset, batch_size, shuffle, sampler, *args, **kwargs)
@@ -229,12 +229,12 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             yield Work(samples, _occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
 
 
-def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: str) -> None:
+def _check(device: str | None, seed: int | None, seek_index: str, decode_scale: str, backend: str) -> None:
     if device not in DEVICES:
         raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError("DataLoader: device='cuda', but torch sees no GPU; leave device out")
-    if device == "cuda" and not _native.cuda_built:
+    if device == "cuda" and not _native.cuda_built and not backend.startswith("dali"):
         raise UsageError(
             "DataLoader: device='cuda', but fastload was built without CUDA kernels; build it where nvcc is, or leave device out"
         )

@@ -97,22 +97,22 @@ def whole_decode(device: str) -> bool:
 def _unsupported(plan: Plan) -> list[str]:
     crops = plan.stage(Stage.CROP)
     reasons = [f"{step.label} is not written for DALI; use backend='native'" for step in crops if not isinstance(step.op, CROPS)]
-    reasons = reasons or crop.unsupported(crops) + [reason for step in crops for reason in _crop_problems(step)]
+    reasons = reasons or crop.unsupported(crops) + [reason for step in crops for reason in crop_problems(step)]
     reasons += augment.unsupported(plan.stage(Stage.AUGMENT))
     reasons += [reason for step in plan.stage(Stage.AUGMENT) for reason in _augment_problems(step)]
     return reasons + store_problems(plan)
 
 
-def _crop_problems(step: Step) -> list[str]:
+def crop_problems(step: Step) -> list[str]:
     op = step.op
     if isinstance(op, (RandomResizedCrop, Resize)) and op.interpolation not in RESIZES:
         return [f"{step.label} has interpolation {op.interpolation!r}; DALI has {', '.join(RESIZES[:-1])}"]
     if isinstance(op, (RandomAffine, RandomRotation)):
-        return _warp_problems(step.label, op.interpolation, fill_colour(op.fill, 3))
+        return warp_problems(step.label, op.interpolation, fill_colour(op.fill, 3))
     return []
 
 
-def _warp_problems(label: str, interpolation: str, fill: tuple[int, ...]) -> list[str]:
+def warp_problems(label: str, interpolation: str, fill: tuple[int, ...]) -> list[str]:
     reasons = []
     if interpolation not in WARPS:
         reasons.append(f"{label} has interpolation {interpolation!r}; DALI warps by {' or '.join(WARPS)}")
@@ -130,7 +130,7 @@ def _augment_problems(step: Step) -> list[str]:
     reasons = []
     for op, _ in augment.parts(step.op):
         label = step.label if op is step.op else f"{step.label}: {op.name}"
-        reasons += _warp_problems(label, op.interpolation, op.colour()) if hasattr(op, "interpolation") else []
+        reasons += warp_problems(label, op.interpolation, op.colour()) if hasattr(op, "interpolation") else []
     return reasons
 
 

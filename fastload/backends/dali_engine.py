@@ -1,5 +1,6 @@
 """Runs the graph over an epoch's works: DALI's threads and prefetching, our order, and a way on after a sample that DALI cannot decode."""
 
+import warnings
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 
 from fastload import _native
-from fastload.backends import dali_graph, dali_inputs, dali_tail
+from fastload.backends import dali_graph, dali_inputs, dali_own_graph, dali_tail
 from fastload.backends.dali_inputs import Made
 from fastload.errors import BackendError, SampleError
 from fastload.plan import Plan
@@ -44,11 +45,14 @@ class DaliEngine:
     def build(self, feed: "Feed", count: int, seed: int) -> Any:
         """A pipeline for batches of up to `count` samples."""
         number = torch.cuda.current_device() if self.device == "cuda" else None
-        made = dali_graph.pipeline(
-            feed, self.pictures, self.device, batch_size=count, num_threads=self.threads, device_id=number,
-            prefetch_queue_depth=self.depth, seed=seed,
-        )  # fmt: skip
-        made.build()
+        graph = dali_own_graph if self.own else dali_graph
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # DALI's policies use names that DALI deprecates
+            made = graph.pipeline(
+                feed, self.pictures, self.device, batch_size=count, num_threads=self.threads, device_id=number,
+                prefetch_queue_depth=self.depth, seed=seed,
+            )  # fmt: skip
+            made.build()
         return made
 
 
@@ -161,7 +165,7 @@ class Epoch:
 
 
 def _reason(error: Exception) -> str:
-    """The last line of DALI's message that says something."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(("Current pipeline", "Critical error", "File ", "Stacktrace", "["))]
-    return told[-1] if told else type(error).__name__
+    """DALI's own words, without the traceback around them."""
+    said = str(error).rpartition("encountered:")[2].splitlines()
+    lines = [line.strip() for line in said if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -104,9 +104,10 @@ def arguments(given: dict[str, Any], number: int, row: dali_rows.Row) -> dict[st
 @plain
 def one(image: Any, kind: str, given: dict[str, Any], fill: float, device: str) -> Any:
     """One op of dali_rows.KINDS."""
-    if kind in ("Affine", "AffineBilinear"):
-        filter = types.INTERP_NN if kind == "Affine" else types.INTERP_LINEAR
-        return fn.warp_affine(image, matrix=given["matrix"], interp_type=filter, fill_value=fill)
+    if kind == "Affine":
+        return fn.warp_affine(image, matrix=given["matrix"], interp_type=types.INTERP_NN, fill_value=fill)
+    if kind == "AffineBilinear":
+        return warped(image, given["matrix"], fill)
     if kind in ("FlipX", "FlipY"):
         return fn.flip(image, horizontal=int(kind == "FlipX"), vertical=int(kind == "FlipY"))
     if kind == "GaussianBlur":
@@ -145,11 +146,30 @@ def degenerate(image: Any, kind: str) -> Any:
     if kind == "Brightness":
         return types.Constant(0.0)
     if kind == "Sharpness":
-        return fn.cast(operator("filter")(image, types.Constant(SMOOTH), border="reflect_101"), dtype=types.FLOAT)
+        return smooth(image)
     grey = fn.cast(fn.color_space_conversion(image, image_type=types.RGB, output_type=types.GRAY), dtype=types.FLOAT)
     return math.floor(fn.reductions.mean(grey) + 0.5) if kind == "Contrast" else grey
 
 
+@plain
+def warped(image: Any, matrix: Any, fill: float) -> Any:
+    """Bilinear, and the fill where the nearest pixel would be outside, as Pillow does; DALI by itself blends the two at the edge."""
+    whole = fn.cast(fn.slice(image, 0, 1, axes=[2]) >= 0, dtype=types.UINT8)
+    inside = fn.warp_affine(whole, matrix=matrix, interp_type=types.INTERP_NN, fill_value=0)
+    found = fn.warp_affine(image, matrix=matrix, interp_type=types.INTERP_LINEAR, dtype=types.FLOAT)
+    return fn.cast(math.floor(found) * inside + fill * (1 - inside), dtype=types.UINT8)  # Pillow cuts
+
+
+@plain
+def smooth(image: Any) -> Any:
+    """Pillow's SMOOTH, float32: pixels at the edge stay as they are."""
+    size = fn.cast(fn.slice(image.shape(), 0, 2, axes=[0]), dtype=types.INT32)
+    inner = fn.cast(operator("filter")(image, types.Constant(SMOOTH), mode="valid"), dtype=types.FLOAT)
+    change = inner - fn.slice(image, (1, 1), size - 2, axes=(0, 1))
+    return image + fn.slice(change, (-1, -1), size, axes=(0, 1), out_of_bounds_policy="pad", fill_values=0)
+
+
+@plain
 def stretched(image: Any) -> Any:
     """Each channel to 0..255; one of a single value stays as it is."""
     low = fn.cast(fn.reductions.min(image, axes=(0, 1), keep_dims=True), dtype=types.FLOAT)
@@ -166,7 +186,7 @@ def stored(image: Any, given: dict[str, Any], picture: Picture) -> Any:
     out = picture.plan.out
     factor, shift = dali_tail.linear(picture.plan)
     mean, deviation = (-shift / factor).tolist(), (1 / factor).tolist()
-    mirror = given["flip"] if "flip" in picture.parts and not picture.rows else 0
+    mirror = given["flip"] if "flip" in given and not picture.rows else 0
     return fn.crop_mirror_normalize(
         image, mean=mean, std=deviation, mirror=mirror, dtype=DTYPES[out.dtype], output_layout="HWC" if out.channels_last else "CHW"
     )

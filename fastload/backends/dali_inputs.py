@@ -40,7 +40,7 @@ class Picture:
     def parts(self) -> tuple[str, ...]:
         """Names in TYPES: what of CROP runs, told by records."""
         if self.own:
-            return ()
+            return ("size",)
         ops = tuple(step.op for step in self.plan.stage(Stage.CROP))
         names = ["anchor", "shape"] if self._has(ops, RandomResizedCrop) else []
         if self._has(ops, RandomResizedCrop, Resize):
@@ -144,10 +144,10 @@ def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[lis
         of[step.stage].append(record)
     last = plan.stage(Stage.STORE)
     tail = Tail(plan, *store.kept(last, of[Stage.STORE]), store.boxes(last, of[Stage.STORE])[0])
-    if picture.own:
-        return [], tail
-    crops, after = crop.fold(plan.stage(Stage.CROP), of[Stage.CROP], sizes)
     height_width = np.tile(np.array(crop.final_size(plan.cropped), np.int32), (len(work), 1))
+    if picture.own:
+        return [height_width.astype(np.float32)], tail
+    crops, after = crop.fold(plan.stage(Stage.CROP), of[Stage.CROP], sizes)
     given = {"anchor": crops[:, :2], "shape": crops[:, 2:4], "size": crops[:, crop.RESIZED].astype(np.float32),
              "start": crops[:, crop.WINDOW], "window": height_width, "flip": crops[:, crop.FLIP],
              "filter": crop.filters(plan.stage(Stage.CROP), of[Stage.CROP])}  # fmt: skip
