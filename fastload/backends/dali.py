@@ -97,7 +97,7 @@ def whole_decode(device: str) -> bool:
 def _unsupported(plan: Plan) -> list[str]:
     crops = plan.stage(Stage.CROP)
     reasons = [f"{step.label} is not written for DALI; use backend='native'" for step in crops if not isinstance(step.op, CROPS)]
-    reasons = reasons or crop.unsupported(crops) + [reason for step in crops for reason in crop_problems(step)]
+    reasons += crop.unsupported(crops) + [reason for step in crops for reason in crop_problems(step)]
     reasons += augment.unsupported(plan.stage(Stage.AUGMENT))
     reasons += [reason for step in plan.stage(Stage.AUGMENT) for reason in _augment_problems(step)]
     return reasons + store_problems(plan)

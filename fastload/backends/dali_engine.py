@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils.dlpack
 
 from fastload import _native
 from fastload.backends import dali_graph, dali_inputs, dali_own_graph, dali_tail
@@ -46,8 +47,7 @@ class DaliEngine:
         """A pipeline for batches of up to `count` samples."""
         number = torch.cuda.current_device() if self.device == "cuda" else None
         graph = dali_own_graph if self.own else dali_graph
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # DALI's policies use names that DALI deprecates
+        with warnings.catch_warnings(record=True):  # DALI's policies use names that DALI deprecates
             made = graph.pipeline(
                 feed, self.pictures, self.device, batch_size=count, num_threads=self.threads, device_id=number,
                 prefetch_queue_depth=self.depth, seed=seed,
@@ -129,10 +129,8 @@ class Epoch:
                 made = self.feed.given.popleft()
                 self.pipeline.schedule_run()
                 return self._batch(outputs, made)
-        error, self.feed.error = self.feed.error, None
-        if error is not None:
-            raise error
-        raise StopIteration
+        failed, self.feed.error = self.feed.error, None
+        raise failed or StopIteration
 
     def _start(self) -> None:
         """A pipeline for what is to come, or none."""
@@ -155,7 +153,9 @@ class Epoch:
         self._start()
 
     def _batch(self, outputs: Any, made: Made) -> list[Any]:
-        images = [dali_tail.finish(torch.from_dlpack(one.as_tensor()), tail) for one, tail in zip(outputs, made.tails, strict=True)]
+        images = [
+            dali_tail.finish(torch.utils.dlpack.from_dlpack(one.as_tensor()), tail) for one, tail in zip(outputs, made.tails, strict=True)
+        ]
         target = made.target
         if self.engine.device == "cuda":
             target = target.to(images[0].device, non_blocking=True)

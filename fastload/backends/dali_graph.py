@@ -4,6 +4,7 @@ DALI rewrites the pipeline's function, and what it calls, so that an `if` on a n
 `if` is left alone (`plain`), which also keeps building quick.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fastload.backends import dali_rows, dali_tail
 from fastload.backends.dali import whole_decode
 from fastload.backends.dali_inputs import Picture, inputs
 from fastload.transforms.base import FILTERS
+from fastload.transforms.reference.augment import HALF
 
 BICUBIC = FILTERS["bicubic"]
 DTYPES = {"uint8": types.UINT8, "int32": types.INT32, "float32": types.FLOAT, "float16": types.FLOAT16, "bfloat16": types.FLOAT}
@@ -104,29 +106,15 @@ def arguments(given: dict[str, Any], number: int, row: dali_rows.Row) -> dict[st
 @plain
 def one(image: Any, kind: str, given: dict[str, Any], fill: float, device: str) -> Any:
     """One op of dali_rows.KINDS."""
-    if kind == "Affine":
-        return fn.warp_affine(image, matrix=given["matrix"], interp_type=types.INTERP_NN, fill_value=fill)
-    if kind == "AffineBilinear":
-        return warped(image, given["matrix"], fill)
-    if kind in ("FlipX", "FlipY"):
-        return fn.flip(image, horizontal=int(kind == "FlipX"), vertical=int(kind == "FlipY"))
-    if kind == "GaussianBlur":
-        return fn.gaussian_blur(image, sigma=given["sigma"], window_size=given["taps"])
-    if kind == "Hue":
-        return fn.hue(image, hue=given["factor"])
-    if kind == "Equalize":
-        return operator("equalize")(image)
-    if kind == "Invert":
-        return fn.cast(255 - image, dtype=types.UINT8)
-    if kind == "AutoContrast":
-        return stretched(image)
+    if kind in SIMPLE:
+        return SIMPLE[kind](image, given, fill)
     if kind == "Posterize":
         return image & on(given["mask"], device)
     factor = on(given["factor"], device)
     if kind == "Solarize":
         return fn.cast((image >= factor) * (255 - image) + (image < factor) * image, dtype=types.UINT8)
     if kind == "SolarizeAdd":
-        return fn.cast(math.min(image + math.floor(factor) * (image < 128), 255), dtype=types.UINT8)  # fmt: skip
+        return fn.cast(math.min(image + math.floor(factor) * (image < HALF), 255), dtype=types.UINT8)
     base = degenerate(image, kind)
     return fn.cast(math.clamp(math.floor(base + factor * (image - base)), 0, 255), dtype=types.UINT8)  # Pillow cuts, never rounds
 
@@ -192,3 +180,15 @@ def stored(image: Any, given: dict[str, Any], picture: Picture) -> Any:
     )
 
 
+# Of an image, its arguments and the fill.
+SIMPLE: dict[str, Callable[[Any, dict[str, Any], float], Any]] = {
+    "Affine": lambda image, given, fill: fn.warp_affine(image, matrix=given["matrix"], interp_type=types.INTERP_NN, fill_value=fill),
+    "AffineBilinear": lambda image, given, fill: warped(image, given["matrix"], fill),
+    "AutoContrast": lambda image, given, fill: stretched(image),
+    "Equalize": lambda image, given, fill: operator("equalize")(image),
+    "FlipX": lambda image, given, fill: fn.flip(image, horizontal=1, vertical=0),
+    "FlipY": lambda image, given, fill: fn.flip(image, horizontal=0, vertical=1),
+    "GaussianBlur": lambda image, given, fill: fn.gaussian_blur(image, sigma=given["sigma"], window_size=given["taps"]),
+    "Hue": lambda image, given, fill: fn.hue(image, hue=given["factor"]),
+    "Invert": lambda image, given, fill: fn.cast(255 - image, dtype=types.UINT8),
+}

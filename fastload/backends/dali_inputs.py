@@ -124,7 +124,7 @@ def decoded(plan: Plan, work: Work, place: int, data: bytes) -> Any:
 
 def portable(pixels: Any) -> bytes:
     """Pixels as a PPM file: how DALI is handed what another decoder made."""
-    return b"P6 %d %d 255\n" % (pixels.shape[1], pixels.shape[0]) + pixels.tobytes()
+    return b"P6 %d %d 255\n%b" % (pixels.shape[1], pixels.shape[0], pixels.tobytes())
 
 
 def through_pillow(plan: Plan, made: Made) -> Made:
@@ -156,5 +156,3 @@ def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[lis
         programs = dali_rows.programs(plan, picture.rows, after, of[Stage.AUGMENT], height_width)
         arrays += dali_rows.arguments(picture.rows, programs)
     return arrays, tail
-
-

@@ -20,7 +20,7 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     if plan.decode_scale != "exact":
         found.append("decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'")
     if dali.whole_decode(device):
-        found.append("this nvImageCodec (0.9) fails on parts of JPEGs on the GPU; install nvidia-dali-cuda130==2.2.*, or use backend='dali'")
+        found.append("nvImageCodec 0.9 fails on parts of JPEGs on the GPU; pip install 'nvidia-dali-cuda130==2.2.*', or use backend='dali'")
     return found
 
 

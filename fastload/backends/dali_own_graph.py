@@ -4,8 +4,9 @@ from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.auto_aug import auto_augment, rand_augment, trivial_augment
+from nvidia.dali.pipeline import do_not_convert as plain
 
-from fastload.backends.dali_graph import given, plain, scaled, stored
+from fastload.backends.dali_graph import given, scaled, stored
 from fastload.backends.dali_inputs import Picture
 from fastload.spec import Stage
 from fastload.transforms import AutoAugment, RandAugment, RandomHorizontalFlip, RandomResizedCrop
@@ -40,7 +41,7 @@ def cropped(encoded: Any, own: dict[str, Any], picture: Picture, device: str) ->
     )  # fmt: skip
     image = scaled(image, own, box.interpolation)
     flips = [step.op.p for step in steps if isinstance(step.op, RandomHorizontalFlip)]
-    return image, {"flip": fn.random.coin_flip(probability=p) for p in flips}
+    return image, {"flip": fn.random.coin_flip(probability=flips[0])} if flips else {}
 
 
 def policy(image: Any, op: Any, size: Any) -> Any:

@@ -93,54 +93,6 @@ def rows(plan: Plan) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def arguments(self) -> tuple[str, ...]:
-        """Names in TYPES, in their order."""
-        used = {"kind"}.union(*(KINDS[kind] for kind in self.kinds))
-        return tuple(name for name in TYPES if name in used)
-
-
-def names(op: Op, spec: Spec) -> set[str]:
-    """The kinds that programs of `op` are made of, found by drawing many; what has no kind is named as its instruction."""
-    generator = np.random.Generator(np.random.Philox(0))
-    # Powers of uniforms, so that what is drawn with a small probability is among them.
-    u = generator.random((PROBES, op.draws(spec))) ** generator.choice([1.0, 16.0], (PROBES, op.draws(spec)))
-    sizes = np.tile(np.array([spec.height or 64, spec.width or 64], np.int32), (PROBES, 1))
-    rows = [instructions.of_program(part, record, sizes) for part, record in augment.parts(op, op.params(u, sizes).records)]
-    return set(_kinds(np.concatenate(rows, axis=1)).ravel().tolist()) - {"Identity"}
-
-
-def _kinds(rows: Floats) -> Any:
-    """Names [...] of instructions [..., 13]."""
-    kinds = np.array(list(INSTRUCTION), dtype=object)[rows[..., NUMBER].astype(np.int64)]
-    kinds[(kinds == "Affine") & (rows[..., FILTER] == 1)] = "AffineBilinear"
-    kinds[(kinds == "Affine") & (rows[..., FILTER] == 2)] = "bicubic Affine"
-    return kinds
-
-
-def rows(plan: Plan) -> tuple[Row, ...]:
-    """The rows of all programs of a picture: those of CROP, then AUGMENT's."""
-    found: list[Row] = []
-    crops = plan.stage(Stage.CROP)
-    warps = [step.op for step in crops if isinstance(step.op, (RandomAffine, RandomRotation))]
-    if warps or any(isinstance(step.op, RandomVerticalFlip) for step in crops):
-        flips = sum(isinstance(step.op, (RandomHorizontalFlip, RandomVerticalFlip)) for step in crops)
-        kinds = ("FlipX", "FlipY", *dict.fromkeys("AffineBilinear" if op.interpolation == "bilinear" else "Affine" for op in warps))
-        fill = fill_colour(warps[0].fill, 3)[0] if warps else 0
-        found += [Row(kinds, fill)] * (1 + flips + len(warps))
-    for step in plan.stage(Stage.AUGMENT):
-        if name := augment.FLIPS.get(type(step.op)):
-            found.append(Row((name,), 0))
-            continue
-        kinds = tuple(kind for kind in KINDS if kind in names(step.op, step.spec))
-        found += [Row(kinds, float(op.colour()[0])) for op, _ in augment.parts(step.op) for _ in range(op.rows())]
-    return tuple(found)
-
-
-def crop_depth(plan: Plan) -> int:
-    """How many of `rows` are CROP's."""
-    return len(rows(plan)) - augment.depth(plan.stage(Stage.AUGMENT))
-
-
 def arguments(layout: tuple[Row, ...], programs: Floats) -> list[Any]:
     """Arrays [N, …] of each row's arguments, row by row; programs [N, rows, 13]."""
     out: list[Any] = []
@@ -194,4 +146,3 @@ def programs(plan: Plan, layout: tuple[Row, ...], cropped: list[Floats], records
     steps = plan.stage(Stage.AUGMENT)
     depth = len(layout) - augment.depth(steps)
     return np.concatenate([fixed(cropped, depth, len(sizes)), *augment.fold(steps, records, sizes)], axis=1)
-

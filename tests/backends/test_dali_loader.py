@@ -2,17 +2,23 @@
 
 import gc
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import fastload
 from fastload.backends import dali, dali_own
+from fastload.dataset import Dataset
 from fastload.errors import BackendError, SampleError
+from fastload.pipeline import Pipeline
+from fastload.plan import plan
+from fastload.sources import ArraySource
 from fastload.transforms import (
-    AutoAugment,
     AugMix,
+    AutoAugment,
     CenterCrop,
     ColOut,
     GaussianBlur,
@@ -28,7 +34,6 @@ from fastload.transforms import (
     ToTensor,
     TrivialAugmentWide,
     Views,
-    custom,
 )  # fmt: skip
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
@@ -41,7 +46,9 @@ def loader(path, ops=TRAIN, backend="dali", batch_size=7, **options):
 
 
 def equal(first, second):
-    return len(first) == len(second) and all(torch.equal(x, y) for a, b in zip(first, second, strict=True) for x, y in zip(a, b, strict=True))
+    return len(first) == len(second) and all(
+        torch.equal(x, y) for a, b in zip(first, second, strict=True) for x, y in zip(a, b, strict=True)
+    )
 
 
 @pytest.mark.parametrize("backend", BOTH)
@@ -122,12 +129,28 @@ def test_batches_may_grow(folder):
         assert (images.float() - want.float()).abs().mean() < 1
 
 
-def test_views_and_masks(folder, tmp_path, encode):
-    two = [Views([RandomResizedCrop((24, 31))], [RandomResizedCrop((16, 20)), RandAugment(1)])]
+def test_views(folder):
+    two = Views([[RandomResizedCrop((24, 31))], [RandomResizedCrop((16, 20)), RandAugment(1)]])
     (large, small), labels = next(iter(loader(folder, two)))
     (want_large, want_small), want_labels = next(iter(loader(folder, two, "native")))
     assert (large.shape, small.shape, labels.tolist()) == (want_large.shape, want_small.shape, want_labels.tolist())
     assert (large.float() - want_large.float()).abs().mean() < 1
+
+
+def test_masks_stay_on_their_images(folder, tmp_path):
+    for path in Path(folder).rglob("*.jpg"):
+        mask = tmp_path / "masks" / path.relative_to(folder).with_suffix(".png")
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        with Image.open(path) as image:
+            image.convert("L").save(mask)
+    found = {}
+    for backend in ("native", "dali"):
+        dataset = fastload.open(folder, TRAIN, masks=tmp_path / "masks")
+        found[backend] = [masks for _, masks in fastload.DataLoader(dataset, 7, seed=3, shuffle=True, backend=backend)]
+    assert all(torch.equal(a, b) for a, b in zip(found["native"], found["dali"], strict=True))
+    with pytest.raises(BackendError) as caught:
+        fastload.DataLoader(dataset, 7, backend="dali-own")
+    assert reasons(caught) == ["masks need the crops of their images, which only DALI knows; use backend='dali'"]
 
 
 @pytest.mark.parametrize("backend", BOTH)
@@ -138,7 +161,7 @@ def test_a_bad_sample_is_named_after_the_batches_before_it(backend, content, bad
     path = bad_folder({f"{number:02d}.jpg": bad if number == 9 else data for number, data in enumerate(good)})
     batches = iter(loader(path, backend=backend, batch_size=4, shuffle=False, num_workers=1))
     assert [len(next(batches)[0]) for _ in range(2)] == [4, 4]
-    with pytest.raises(SampleError, match=r"/a/09\.jpg, sample 10: cannot be decoded \(.*\); mend or remove the file$"):
+    with pytest.raises(SampleError, match=r"/a/09\.jpg, sample 9: cannot be decoded \(.*\); mend or remove the file$"):
         next(batches)
     assert list(batches) == []
 
@@ -159,20 +182,16 @@ def test_what_dali_itself_refuses_is_asked_of_pillow(bad_folder, encode, make_im
 
 def test_png_and_grey_images_come_through_pillow(bad_folder, encode, make_image):
     pixels = make_image(50, 60, 3)
-    path = bad_folder({"1.jpg": encode(pixels, "PNG"), "2.jpg": encode(pixels[..., 0]), "3.png": encode(np.dstack([pixels, pixels[..., :1]]), "PNG")})
+    path = bad_folder(
+        {"1.jpg": encode(pixels, "PNG"), "2.jpg": encode(pixels[..., 0]), "3.png": encode(np.dstack([pixels, pixels[..., :1]]), "PNG")}
+    )
     native, found = (list(loader(path, [CenterCrop((40, 50))], name, shuffle=False)) for name in ("native", "dali"))
     assert equal(native, found)
 
 
 def test_pixels_in_memory():
-    from fastload.lowering import lower  # noqa: F401  the arrays' way in
-    from fastload.pipeline import Pipeline
-    from fastload.sources import ArraySource
-
     images = np.random.default_rng(0).integers(0, 256, (9, 20, 26, 3), np.uint8)
     source = ArraySource("memory", images, np.arange(9), ("a",) * 9)
-    from fastload.dataset import Dataset
-
     batches = fastload.DataLoader(Dataset(Pipeline(source, (CenterCrop((20, 26)),))), 9, backend="dali")
     assert torch.equal(next(iter(batches))[0], torch.from_numpy(images).permute(0, 3, 1, 2))
 
@@ -182,6 +201,10 @@ def test_explain_and_auto(folder):
     assert loader(folder, backend="auto").explain().splitlines()[0] == "backend native, the caller's thread, device cpu"
 
 
+def reasons(caught):
+    return [line.partition(" cannot run this plan: ")[2] for line in str(caught.value).splitlines()]
+
+
 def test_every_reason_at_once(folder):
     ops = [
         RandomResizedCrop(24, interpolation="hamming"), RandomPerspective(), AugMix(), RandAugment.timm("rand-m9"),
@@ -189,33 +212,48 @@ def test_every_reason_at_once(folder):
     ]  # fmt: skip
     with pytest.raises(BackendError) as caught:
         loader(folder, ops, decode_scale="fast")
-    assert str(caught.value).splitlines() == []
+    assert reasons(caught) == [
+        "op 2 (RandomPerspective) is not written for DALI; use backend='native'",
+        "op 1 (RandomResizedCrop) has interpolation 'hamming'; DALI has nearest, bilinear, bicubic, lanczos",
+        "op 3 (AugMix) draws Add, Start, Sum, which is not written for DALI; use backend='native'",
+        "op 4 (RandAugment) draws bicubic Affine, which is not written for DALI; use backend='native'",
+        "op 5 (RandAugment) has fill (1, 2, 3); DALI fills with one number",
+        "op 7 (RandomErasing) fills with noise ('random'), which DALI has not; give a number, or use backend='native'",
+        "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'",
+    ]
 
 
 def test_every_reason_of_dali_by_itself(folder):
     ops = [Resize(30), CenterCrop(24), GaussianBlur(3), RandAugment.composer(), AutoAugment("svhn"), ToImage()]
     with pytest.raises(BackendError) as caught:
         loader(folder, ops, "dali-own")
-    assert str(caught.value).splitlines() == []
+    assert reasons(caught) == [
+        "CROP is Resize, CenterCrop; DALI by itself has RandomResizedCrop, then RandomHorizontalFlip; use backend='dali'",
+        "op 3 (GaussianBlur) is none of DALI's own policies; use backend='dali'",
+        "op 4 (RandAugment) has another library's definition; DALI has its own only; use backend='dali'",
+        "op 5 (AutoAugment) has policy 'svhn'; DALI by itself has 'imagenet' as fastload means it; use backend='dali'",
+    ]
 
 
 def test_not_installed_or_too_old(folder, monkeypatch):
-    monkeypatch.setattr(dali, "installed", lambda *names: "1.44.0")
+    monkeypatch.setattr(dali, "installed", lambda *_: "1.44.0")
     with pytest.raises(BackendError) as caught:
         loader(folder)
     assert str(caught.value) == (
         'backend dali cannot run this plan: NVIDIA DALI is 1.44.0, want 2.2 or newer; pip install "fastload-torch[dali]"'
     )
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert dali.missing() == dali_own.unsupported(fastload.plan.plan(fastload.open(folder, TRAIN).pipeline)) == [
-        'NVIDIA DALI is not installed; pip install "fastload-torch[dali]"'
-    ]
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert (
+        dali.missing()
+        == dali_own.unsupported(plan(fastload.open(folder, TRAIN).pipeline))
+        == ['NVIDIA DALI is not installed; pip install "fastload-torch[dali]"']
+    )
 
 
 def test_a_broken_nvimagecodec_decodes_whole_images(monkeypatch):
-    monkeypatch.setattr(dali, "installed", lambda *names: "0.9.0.20")
+    monkeypatch.setattr(dali, "installed", lambda *_: "0.9.0.20")
     assert (dali.whole_decode("cuda"), dali.whole_decode("cpu")) == (True, False)
-    monkeypatch.setattr(dali, "installed", lambda *names: "0.8.0.1")
+    monkeypatch.setattr(dali, "installed", lambda *_: "0.8.0.1")
     assert not dali.whole_decode("cuda")
 
 
