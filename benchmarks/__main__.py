@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: loader, decode, augment, gpu, plot, table, ops, pipelines.
+"""`python -m benchmarks NAME`: loader, dali, decode, augment, gpu, plot, table, ops, pipelines.
 
 Rows go to results/NAME.jsonl, a table or JSON to stdout.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import augment, decode, device, loader, plot, row, table
+from benchmarks import augment, dali, decode, device, loader, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     measuring.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as a table")
     measuring.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
+    add_dali(verbs.add_parser("dali", parents=[measuring], help="the DALI backends against a pipeline written by hand"))
     add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
@@ -70,6 +71,13 @@ def add_loader(verb: argparse.ArgumentParser) -> None:
     verb.set_defaults(run=run_loader)
 
 
+def add_dali(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
+    verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="threads, and cores for all of a loader")
+    verb.add_argument("--outputs", nargs="+", default=list(dali.OUTPUTS), choices=dali.OUTPUTS, help="policy: RandAugment, float32")
+    verb.set_defaults(run=run_dali)
+
+
 def add_decode(verb: argparse.ArgumentParser) -> None:
     add_data(verb)
     verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
@@ -89,6 +97,12 @@ def run_loader(given: argparse.Namespace) -> None:
     settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
         show(loader.run(folder, name, settings, advance), given)
+
+
+def run_dali(given: argparse.Namespace) -> None:
+    settings = dali.Settings(tuple(given.workers), tuple(given.outputs), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("dali", dali.epochs(settings), "epochs") as advance:
+        show(dali.run(folder, name, settings, advance), given)
 
 
 def run_decode(given: argparse.Namespace) -> None:

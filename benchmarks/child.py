@@ -58,9 +58,11 @@ def main() -> None:
     spec = json.loads(sys.argv[1])
     # Before torch is imported, so that every thread and worker of either loader inherits it.
     os.sched_setaffinity(0, spec["cores"])
-    loader = make_loader(spec)
+    from benchmarks import dali
+
+    loader, run = (dali.make_loader(spec), dali.epoch) if spec["loader"] in dali.LOADERS else (make_loader(spec), epoch)
     for _ in sys.stdin:
-        print(epoch(loader), flush=True)
+        print(run(loader), flush=True)
 
 
 if __name__ == "__main__":

@@ -184,11 +184,11 @@ def stored(image: Any, given: dict[str, Any], picture: Picture) -> Any:
 SIMPLE: dict[str, Callable[[Any, dict[str, Any], float], Any]] = {
     "Affine": lambda image, given, fill: fn.warp_affine(image, matrix=given["matrix"], interp_type=types.INTERP_NN, fill_value=fill),
     "AffineBilinear": lambda image, given, fill: warped(image, given["matrix"], fill),
-    "AutoContrast": lambda image, given, fill: stretched(image),
-    "Equalize": lambda image, given, fill: operator("equalize")(image),
-    "FlipX": lambda image, given, fill: fn.flip(image, horizontal=1, vertical=0),
-    "FlipY": lambda image, given, fill: fn.flip(image, horizontal=0, vertical=1),
-    "GaussianBlur": lambda image, given, fill: fn.gaussian_blur(image, sigma=given["sigma"], window_size=given["taps"]),
-    "Hue": lambda image, given, fill: fn.hue(image, hue=given["factor"]),
-    "Invert": lambda image, given, fill: fn.cast(255 - image, dtype=types.UINT8),
+    "AutoContrast": lambda image, _given, _fill: stretched(image),
+    "Equalize": lambda image, _given, _fill: operator("equalize")(image),
+    "FlipX": lambda image, _given, _fill: fn.flip(image, horizontal=1, vertical=0),
+    "FlipY": lambda image, _given, _fill: fn.flip(image, horizontal=0, vertical=1),
+    "GaussianBlur": lambda image, given, _fill: fn.gaussian_blur(image, sigma=given["sigma"], window_size=given["taps"]),
+    "Hue": lambda image, given, _fill: fn.hue(image, hue=given["factor"]),
+    "Invert": lambda image, _given, _fill: fn.cast(255 - image, dtype=types.UINT8),
 }
