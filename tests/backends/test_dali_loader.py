@@ -265,3 +265,12 @@ def test_dalis_own_policies_run(policy, folder):
         assert (images.shape, images.dtype) == (want.shape, want.dtype)
         assert abs(images.mean() - want.mean()) < 0.6
         assert 0.3 < images.std() / want.std() < 3
+
+
+@pytest.mark.parametrize("name", ["peer", "dali", "dali-own", "native"])
+def test_the_benchmarks_loaders_give_the_same_number_of_images(name, folder):
+    benchmark = pytest.importorskip("benchmarks.dali")  # not in an installed package
+    spec = {"loader": name, "data": folder, "output": "float32", "workers": 1, "batch_size": 16, "size": 24}
+    found = list(benchmark.make_loader(spec))
+    assert sum(len(labels) for _, labels in found) == benchmark.PASSES * 40
+    assert {(tuple(images.shape[1:]), images.dtype, labels.dtype) for images, labels in found} == {((3, 24, 24), torch.float32, torch.int64)}
