@@ -38,6 +38,9 @@ from fastload.transforms import (
 )  # fmt: skip
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
+from fastload.backends import dali_graph, dali_inputs
+from fastload.plan import plan
+
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CUT = CenterCrop((32, 30))
 LARGE = Resize((112, 130))
@@ -119,3 +122,12 @@ def test_pixels_are_as_near_to_native_as_the_table_says(name, folder):
 
 def test_the_table_names_what_is_tested():
     assert list(STATED) == list(PIPELINES)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_gpus_graph_is_drawn_without_a_gpu(whole, folder, monkeypatch):
+    monkeypatch.setattr("fastload.backends.dali_graph.whole_decode", lambda _: whole)
+    for ops in PIPELINES.values():
+        pictures = dali_inputs.pictures(plan(fastload.open(folder, ops).pipeline), own=False)
+        drawn = dali_graph.pipeline(lambda: (), pictures, "cuda", batch_size=4, num_threads=1, device_id=0, prefetch_queue_depth=1)
+        assert drawn.device_id == 0

@@ -273,4 +273,6 @@ def test_the_benchmarks_loaders_give_the_same_number_of_images(name, folder):
     spec = {"loader": name, "data": folder, "output": "float32", "workers": 1, "batch_size": 16, "size": 24}
     found = list(benchmark.make_loader(spec))
     assert sum(len(labels) for _, labels in found) == benchmark.PASSES * 40
-    assert {(tuple(images.shape[1:]), images.dtype, labels.dtype) for images, labels in found} == {((3, 24, 24), torch.float32, torch.int64)}
+    assert {(tuple(images.shape[1:]), images.dtype, labels.dtype) for images, labels in found} == {
+        ((3, 24, 24), torch.float32, torch.int64)
+    }
