@@ -143,7 +143,9 @@ def pipeline(spec: dict[str, Any]) -> Any:
         images = fn.decoders.image_random_crop(encoded, device="cpu", random_area=(0.08, 1.0), random_aspect_ratio=(3 / 4, 4 / 3))
         images = fn.resize(images, size=(size, size), interp_type=types.INTERP_LINEAR, antialias=True)
         if policy:
-            images = rand_augment.rand_augment(images, n=2, m=9, shape=(size, size), fill_value=0, max_translate_rel=150 / 331)
+            images = rand_augment.rand_augment(
+                images, n=2, m=9, shape=(size, size), fill_value=0, interp_type=types.INTERP_NN, max_translate_rel=150 / 331
+            )
         mirror = fn.random.coin_flip()
         return fn.crop_mirror_normalize(images, dtype=dtype, mean=mean, std=std, mirror=mirror, output_layout="CHW"), labels
 
