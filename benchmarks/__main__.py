@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import augment, backends, dali, decode, device, device_augment, ffcv, loader, parity, plot, row, table
+from benchmarks import augment, backends, dali, dali_backends, decode, device, device_augment, ffcv, loader, parity, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     measuring = argparse.ArgumentParser(add_help=False, parents=[showing])
     measuring.add_argument("--repetitions", type=int, default=5, help="of each variant, taking turns")
     add_loader(verbs.add_parser("loader", parents=[measuring], help="fastload against PyTorch's DataLoader, on the same cores"))
+    add_dali(verbs.add_parser("dali", parents=[measuring], help="the DALI backends against a pipeline written by hand"))
     add_decode(verbs.add_parser("decode", parents=[measuring], help="one JPEG to a cropped, resized image on one core, by decoder"))
     beside = verbs.add_parser("ffcv", parents=[measuring], help="fastload against FFCV's loader on the same .beton files and cores")
     add_data(beside)
@@ -90,6 +91,13 @@ def add_loader(verb: argparse.ArgumentParser) -> None:
     verb.set_defaults(run=run_loader)
 
 
+def add_dali(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
+    verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="threads, and cores for all of a loader")
+    verb.add_argument("--outputs", nargs="+", default=list(dali.OUTPUTS), choices=dali.OUTPUTS, help="policy: RandAugment, float32")
+    verb.set_defaults(run=run_dali)
+
+
 def add_decode(verb: argparse.ArgumentParser) -> None:
     add_data(verb)
     verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
@@ -124,6 +132,12 @@ def run_ffcv(given: argparse.Namespace) -> None:
     settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
         show(ffcv.run(folder, name, settings, advance), given)
+
+
+def run_dali(given: argparse.Namespace) -> None:
+    settings = dali_backends.Settings(tuple(given.workers), tuple(given.outputs), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("dali", dali_backends.epochs(settings), "epochs") as advance:
+        show(dali_backends.run(folder, name, settings, advance), given)
 
 
 def run_decode(given: argparse.Namespace) -> None:

@@ -35,7 +35,7 @@ def check(options: dict[str, Any]) -> None:
         raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError("DataLoader: device='cuda', but torch sees no GPU; leave device out")
-    if device == "cuda" and not _native.cuda_built:
+    if device == "cuda" and not _native.cuda_built and not options["backend"].startswith("dali"):
         raise UsageError(
             "DataLoader: device='cuda', but fastload was built without CUDA kernels; build it where nvcc is, or leave device out"
         )

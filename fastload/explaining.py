@@ -6,7 +6,7 @@ from fastload import arguments, backends
 from fastload.plan import Plan
 from fastload.sources import collect
 
-THREADED = ("native", "ffcv")  # backends whose workers are threads
+OWN_DECODER = ("native", "ffcv")  # backends that use seek indexes
 
 
 def lines(loader: Any) -> list[str]:
@@ -16,12 +16,12 @@ def lines(loader: Any) -> list[str]:
         out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
         return out + ["  seed_samples: every sample is fetched after seeding Python, NumPy and torch"] * loader.seed_samples
-    unit = "threads" if route.backend in THREADED else "worker processes"
+    unit = "worker processes" if route.backend == "torch" else "threads"
     workers = f"{loader.num_workers} {unit}" if loader.num_workers else "the caller's thread"
     out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
         out += _plan(loader, route.plan)
-    if route.plan and route.backend in THREADED:
+    if route.plan and route.backend in OWN_DECODER:
         made = getattr(loader._engine, "seek", None)
         out.append(f"  {collect.describe(loader.seek_index, route.plan.source, made)}")
     return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]

@@ -41,8 +41,8 @@ class _Route:
 class DataLoader(torch.utils.data.DataLoader[T_co]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
-    backend: "auto" (native where it can, else PyTorch's own engine), "native", "torch" (the reference) or "ffcv" (FFCV's loop over
-             a .beton file); the last three raise where they cannot run the data set.
+    backend: "auto" (native where it can, else PyTorch's own engine), "native", "torch" (the reference), "ffcv" (FFCV's loop over a
+             .beton file), "dali" (NVIDIA DALI, the same draws) or "dali-own" (DALI's own draws); all but "auto" raise where they cannot.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     augment: "cpu", or with device="cuda" "gpu": where AUGMENT runs, with the same pixels; "auto" is "cpu" so far.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
@@ -117,7 +117,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         self._meter = Meter()
         self._sizes: set[int] = set()  # found possible
         self._steps = self._count_steps()
-        self._engine: NativeEngine | TorchEngine | None = None
+        self._engine: Any = None
         self._route = self._find_route()
         self.check_worker_number_rationality()
 
@@ -143,7 +143,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
         route = self.__dict__.get("_route")
-        if route is not None and route.backend not in explaining.THREADED:
+        if route is not None and route.backend in (None, "torch"):
             super().check_worker_number_rationality()
 
     def set_epoch(self, epoch: int) -> None:
@@ -248,10 +248,12 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             reasons.append(f"timeout is {self.timeout} s, and there are no workers")
         return reasons
 
-    def _make_engine(self, route: _Route) -> NativeEngine | TorchEngine:
+    def _make_engine(self, route: _Route) -> Any:
         runner = backends.module(route.backend or "").compile(route.plan, self.device or "cpu")
         depth = (self.prefetch_factor or 2) * max(1, self.num_workers)
         pinned = (self.pin_memory or self.device == "cuda") and torch.cuda.is_available()
+        if hasattr(runner, "engine"):  # a library with threads and queues of its own
+            return runner.engine(self.num_workers, depth, pinned=pinned)
         if route.backend == "torch":
             return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
         # Threads share every batch, so a few batches under way keep all of them busy.

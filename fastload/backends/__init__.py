@@ -14,7 +14,10 @@ from fastload.errors import BackendError
 from fastload.plan import Plan
 
 AUGMENT_PLACES = ("auto", "cpu", "gpu")  # "auto" is "cpu" until machines with a GPU have been measured
-BACKENDS = {"native": "fastload.backends.native", "torch": "fastload.backends.torch", "ffcv": "fastload.backends.ffcv"}
+BACKENDS = {
+    "native": "fastload.backends.native", "torch": "fastload.backends.torch", "ffcv": "fastload.backends.ffcv",
+    "dali": "fastload.backends.dali", "dali-own": "fastload.backends.dali_own",
+}  # fmt: skip
 AUTO = ("native", "torch")  # what "auto" may take, best first: those that give the same pixels
 
 

@@ -24,35 +24,36 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
     for step in steps:
         if type(step.op) in FLIPS:
             continue
-        if type(step.op) not in OPS or any(type(part) not in OPS for part, _ in _parts(step.op)):
+        if type(step.op) not in OPS or any(type(part) not in OPS for part, _ in parts(step.op)):
             reasons.append(f"{step.label} is not written natively")
         elif isinstance(step.op, Grayscale) and step.op.num_output_channels == 1:
             reasons.append(f"{step.label} leaves one channel; the native engine stores three")
         else:
             reasons += [
                 f"{step.label}{'' if op is step.op else f' holds {op.name}, which'} stays in Python: {op.code}"
-                for op, _ in _parts(step.op) if isinstance(op, Custom) and isinstance(op.code, str)
+                for op, _ in parts(step.op) if isinstance(op, Custom) and isinstance(op.code, str)
             ]  # fmt: skip
     return reasons
 
 
 def functions(steps: tuple[Step, ...]) -> _native.Functions | None:
     """The users' functions in the order of `fold`'s numbers; None where there are none."""
-    ops = [op for step in steps if type(step.op) not in FLIPS for op, _ in _parts(step.op) if isinstance(op, Custom)]
+    ops = [op for step in steps if type(step.op) not in FLIPS for op, _ in parts(step.op) if isinstance(op, Custom)]
     codes = [op.code for op in ops if isinstance(op.code, Compiled)]
     if not codes:
         return None
     return _native.Functions([(code.address, op.uniforms) for op, code in zip(ops, codes, strict=True)], codes)
 
 
-def _parts(op: Any) -> list[tuple[Program, Any]]:
-    parts: list[tuple[Program, Any]] = op.parts(np.zeros((1, op.rows(), 3)))
-    return parts
+def parts(op: Any, programs: Any = None) -> list[tuple[Program, Any]]:
+    """The ops that the rows of an op's programs belong to, with these rows."""
+    found: list[tuple[Program, Any]] = op.parts(np.zeros((1, op.rows(), 3)) if programs is None else programs)
+    return found
 
 
 def depth(steps: tuple[Step, ...]) -> int:
     """Instructions of one program, at most."""
-    return sum(1 if type(step.op) in FLIPS else sum(op.rows() + isinstance(op, AugMix) for op, _ in _parts(step.op)) for step in steps)
+    return sum(1 if type(step.op) in FLIPS else sum(op.rows() + isinstance(op, AugMix) for op, _ in parts(step.op)) for step in steps)
 
 
 def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> list[Floats]:

@@ -131,7 +131,9 @@ def test_an_explicit_backend_is_never_silently_another(folder):
     text = r"^loader: backend='native' cannot run this data set: transform torchvision.transforms.transforms.ElasticTransform is not one"
     with pytest.raises(fastload.BackendError, match=text):
         fastload.DataLoader(data, 4, backend="native")
-    with pytest.raises(fastload.BackendError, match=r"^backend 'dalli' is unknown \(want auto, native, torch, ffcv\); choose one of them$"):
+    with pytest.raises(
+        fastload.BackendError, match=r"^backend 'dalli' is unknown \(want auto, native, torch, ffcv, dali, dali-own\); choose one of them$"
+    ):
         fastload.DataLoader(fastload.open(folder, [RandomResizedCrop(8)]), 4, backend="dalli")
 
 

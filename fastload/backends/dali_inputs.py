@@ -1,0 +1,158 @@
+"""A work's samples as what DALI's graph takes: encoded bytes and, per picture, the records as arrays."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from fastload import _native
+from fastload.backends import crop, dali_rows, masks, store
+from fastload.backends.dali_tail import Tail
+from fastload.errors import SampleError
+from fastload.plan import Plan
+from fastload.sources import raw_pixels
+from fastload.spec import Ints, Stage, Work
+from fastload.transforms import CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
+
+END = b"\xff\xd9"  # of a JPEG; without it, Pillow has the last word
+TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32", 1), "filter": ("int32", 0),
+         "start": ("int32", 1), "window": ("int32", 1), "flip": ("int32", 0)}  # fmt: skip
+
+
+class Input(NamedTuple):
+    """One thing that the graph is given for each sample."""
+
+    name: str
+    dtype: str
+    ndim: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Which parts the graph of one of a sample's pictures has; the same for all sizes of it."""
+
+    plan: Plan
+    rows: tuple[dali_rows.Row, ...]
+    own: bool
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names in TYPES: what of CROP runs, told by records."""
+        if self.own:
+            return ("size",)
+        ops = tuple(step.op for step in self.plan.stage(Stage.CROP))
+        names = ["anchor", "shape"] if self._has(ops, RandomResizedCrop) else []
+        if self._has(ops, RandomResizedCrop, Resize):
+            names += ["size"] + ["filter"] * (self.filter == "random")
+        names += ["start", "window"] if self._has(ops, CenterCrop, Pad, RandomCrop) else []
+        return (*names, "flip") if self._has(ops, RandomHorizontalFlip) else tuple(names)
+
+    @property
+    def filter(self) -> str:
+        """Of the one resize; "random" where each sample has its own."""
+        return crop.interpolation(self.plan.stage(Stage.CROP))
+
+    @staticmethod
+    def _has(ops: tuple[Any, ...], *kinds: type) -> bool:
+        return any(isinstance(op, kinds) for op in ops)
+
+    def inputs(self) -> list[Input]:
+        found = [Input(name, *TYPES[name]) for name in self.parts]
+        for number, row in enumerate(self.rows):
+            found += [Input(f"{number}.{name}", dali_rows.TYPES[name][0], len(dali_rows.TYPES[name][1])) for name in row.arguments]
+        return found
+
+
+class Made(NamedTuple):
+    """A batch on its way: what the graph is given, and what it is not."""
+
+    work: Work
+    arrays: tuple[Any, ...]  # by `inputs`; the first is the list of encoded samples
+    tails: list[Tail]
+    target: torch.Tensor
+    decoded: bool = False  # all samples, by Pillow
+
+
+def pictures(plan: Plan, *, own: bool) -> tuple[Picture, ...]:
+    return tuple(Picture(one, () if own else dali_rows.rows(one), own) for one in plan.pictures)
+
+
+def inputs(found: tuple[Picture, ...]) -> list[Input]:
+    """Of the whole graph, in the order of `Made.arrays`."""
+    return [Input("encoded", *TYPES["encoded"])] + [
+        Input(f"{number}.{one.name}", one.dtype, one.ndim) for number, picture in enumerate(found) for one in picture.inputs()
+    ]
+
+
+def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -> Made:
+    """plan: of the work's size; job: of its files. Raises SampleError for the first sample that nobody can read or decode."""
+    job.wait_fetched()
+    encoded, sizes = _encoded(plan, work, job)
+    arrays, tails = [], []
+    for one, picture in zip(plan.pictures, found, strict=True):
+        given, tail = _records(one, picture, work, sizes)
+        arrays += given
+        tails.append(tail)
+    target = torch.from_numpy(plan.source.labels[work.samples]) if plan.masks is None else masks.batch(plan, work, sizes)
+    return Made(work, (encoded, *arrays), tails, target)
+
+
+def _encoded(plan: Plan, work: Work, job: _native.Job) -> tuple[list[Any], Ints]:
+    """Bytes that DALI decodes to the pixels that Pillow has, uint8 arrays [bytes]; and sizes int32 [N, 2], px."""
+    status, sizes, is_raw = job.status, job.sizes.copy(), plan.source.locate(work.samples).is_raw
+    out = []
+    for place in range(len(work)):
+        if status[place] == _native.FAILED:
+            raise failed(plan, work, place, job.message(place))
+        data = b"" if is_raw[place] else job.payload(place)
+        if is_raw[place] or status[place] != _native.OK or not data.endswith(END):
+            pixels = decoded(plan, work, place, data)
+            sizes[place], data = pixels.shape[:2], portable(pixels)
+        out.append(np.frombuffer(data, np.uint8))
+    return out, sizes
+
+
+def decoded(plan: Plan, work: Work, place: int, data: bytes) -> Any:
+    """uint8 [H, W, 3], by Pillow. Raises SampleError."""
+    try:
+        pixels = raw_pixels(plan.source, int(work.samples[place]))
+        return np.asarray(pil.decode(data)) if pixels is None else pixels
+    except pil.DECODE_ERRORS as error:
+        raise failed(plan, work, place, f"cannot be decoded ({error}); mend or remove the file") from error
+
+
+def portable(pixels: Any) -> bytes:
+    """Pixels as a PPM file: how DALI is handed what another decoder made."""
+    return b"P6 %d %d 255\n%b" % (pixels.shape[1], pixels.shape[0], pixels.tobytes())
+
+
+def through_pillow(plan: Plan, made: Made) -> Made:
+    """The same batch without an encoded sample. Raises SampleError for the first that Pillow cannot decode either."""
+    images = [portable(decoded(plan, made.work, place, data.tobytes())) for place, data in enumerate(made.arrays[0])]
+    return made._replace(arrays=([np.frombuffer(image, np.uint8) for image in images], *made.arrays[1:]), decoded=True)
+
+
+def failed(plan: Plan, work: Work, place: int, reason: str) -> SampleError:
+    sample = int(work.samples[place])
+    return SampleError(plan.source.name(sample), sample, reason)
+
+
+def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[list[Any], Tail]:
+    of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
+    for step, record in zip(plan.steps, plan.records(work, sizes), strict=True):
+        of[step.stage].append(record)
+    last = plan.stage(Stage.STORE)
+    tail = Tail(plan, *store.kept(last, of[Stage.STORE]), store.boxes(last, of[Stage.STORE])[0])
+    height_width = np.tile(np.array(crop.final_size(plan.cropped), np.int32), (len(work), 1))
+    if picture.own:
+        return [height_width.astype(np.float32)], tail
+    crops, after = crop.fold(plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+    given = {"anchor": crops[:, :2], "shape": crops[:, 2:4], "size": crops[:, crop.RESIZED].astype(np.float32),
+             "start": crops[:, crop.WINDOW], "window": height_width, "flip": crops[:, crop.FLIP],
+             "filter": crop.filters(plan.stage(Stage.CROP), of[Stage.CROP])}  # fmt: skip
+    arrays = [np.ascontiguousarray(given[name]) for name in picture.parts]
+    if picture.rows:
+        programs = dali_rows.programs(plan, picture.rows, after, of[Stage.AUGMENT], height_width)
+        arrays += dali_rows.arguments(picture.rows, programs)
+    return arrays, tail
