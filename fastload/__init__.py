@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fastload import progressive, transforms
     from fastload.batches import PixelBatchSampler
     from fastload.dataset import Dataset
+    from fastload.distributed import DistributedSampler
     from fastload.errors import (
         BackendError,
         ConversionError,
@@ -33,6 +34,7 @@ __all__ = [
     "ConversionError",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "FastloadError",
     "OpError",
     "PipelineError",
@@ -53,6 +55,7 @@ __all__ = [
 _HOMES = {
     "DataLoader": "loader",
     "Dataset": "dataset",
+    "DistributedSampler": "distributed",
     "PixelBatchSampler": "batches",
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "samplers",

@@ -4,23 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 import torch.utils.data
-from torch.utils.data import BatchSampler
 
-from fastload import arguments, backends, iterators, lowering, progressive, rng, samplers
-from fastload.batches import PixelBatchSampler
-from fastload.dataset import Dataset, place_all
+from fastload import arguments, backends, distributed, epochs, iterators, lowering, orders, progressive, rng, state
+from fastload.dataset import Dataset
 from fastload.engine import NativeEngine, Order, TorchEngine
-from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
+from fastload.errors import BackendError, FastloadError, PipelineError
 from fastload.lowering import loaders
 from fastload.meter import Meter
 from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
-from fastload.spec import Work
 from fastload.transforms import Mix
 from fastload.transforms.mix import as_mix
 
@@ -109,10 +105,12 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def _set_up(self, own: dict[str, Any]) -> None:
         own |= {"size_schedule": progressive.schedule(own["size_schedule"]), "mix": as_mix(own["mix"])}
         self.__dict__.update(own)
-        self._epoch = self._opened = 0  # of the next and of the last iter()
+        self._epoch = 0  # of the next iter()
+        self._progress = state.Progress(0, done=True)  # of the last iter()
+        self._pending: state.Progress | None = None  # loaded, for the next iter()
         self._meter = Meter()
         self._sizes: set[int] = set()  # found possible
-        self._steps = self._count_steps()
+        self._steps = orders.count_steps(self)
         self._engine: NativeEngine | TorchEngine | None = None
         self._route = self._find_route()
         self.check_worker_number_rationality()
@@ -120,8 +118,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def __iter__(self) -> Any:
         if self._mark() != self._route.fingerprint:
             self._route, self._engine, self._sizes, self._iterator = self._find_route(), None, set(), None
-        self._opened, self._epoch = self._epoch, self._epoch + 1
-        return super().__iter__()
+        self._progress, self._pending = state.opened(self, self._pending), None
+        self._epoch = self._progress.epoch + 1
+        with self._progress.replaying():
+            return super().__iter__()
 
     def _get_iterator(self) -> Any:
         if self._route.backend is not None:
@@ -133,8 +133,14 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
         if self._engine is None:
             self._engine = self._make_engine(self._route)
-        seed = base_seed if self.seed is None else self.seed
-        return self._engine.epoch(self._works(self._route.plan, seed, self._opened, sampler), self.timeout)
+        seed, progress = self._draws_seed(base_seed), self._progress
+        return self._engine.epoch(self._works(self._route.plan, seed, progress.epoch, sampler, progress), self.timeout)
+
+    def _draws_seed(self, base_seed: int) -> int:
+        """Of the epoch's draws: a resumed epoch's own, `seed`, or what was drawn for this epoch (of rank 0, where ranks share it)."""
+        if self._progress.seed is None:
+            self._progress.seed = distributed.shared(base_seed, self) if self.seed is None else self.seed
+        return self._progress.seed
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
@@ -144,11 +150,16 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is epoch `epoch`, from 0: reaches the random keys, the samplers and the data set. Raises UsageError."""
-        self._epoch = epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
-        for part in {id(p): p for p in (self.sampler, self.batch_sampler, self.dataset)}.values():
-            tell = getattr(part, "set_epoch", None)
-            if tell is not None:
-                tell(epoch)
+        self._epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
+        epochs.set_epoch(self, self._epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the consumer is, in numbers and texts: up to 1 KiB, 8 KiB with a generator. See docs/resume.md."""
+        return state.state_dict(self, self._progress, self._pending)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The next iter() goes on behind the last batch that the state knows. Raises UsageError for a state that is not this loader's."""
+        self._pending = state.load(self, state_dict)
 
     def explain(self) -> str:
         """Who runs this loader, and why what is not native is not: one line each."""
@@ -229,28 +240,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return "device='cuda'"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
 
-    def _count_steps(self) -> int:
-        """Batches in an epoch, where the size schedule must know; else 0."""
-        try:
-            return len(self) if self.size_schedule and self.size_schedule.counts_steps else 0
-        except TypeError:
-            raise UsageError("size_schedule: total_steps needs a sampler with a length; add __len__, or give total_epochs") from None
-
     def _explain_sizes(self, plan: Plan) -> list[str]:
         if self.size_schedule is None:
             return []
-        first = self._size(plan, self._epoch, 0) or plan.full
+        first = orders.size(self, plan, self._epoch, 0) or plan.full
         return [f"  sizes   {self.size_schedule}: {first} px at the start of epoch {self._epoch}, {plan.full} px in the pipeline"]
-
-    def _size(self, plan: Plan, epoch: int, step: int) -> int | None:
-        """Of a batch, px; None for the pipeline's own."""
-        if self.size_schedule is None:
-            return None
-        size = progressive.checked_size(self.size_schedule, plan.full, epoch, step, self._steps)
-        if size is not None and size not in self._sizes:
-            plan.at(size)  # raises here, in the user's thread, what a function's size makes impossible
-            self._sizes.add(size)
-        return size
 
     def _loader_reasons(self, pipeline: Pipeline | None) -> list[str]:
         """Arguments that only PyTorch's own engine honours."""
@@ -274,19 +268,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         # Threads share every batch, so a few batches under way keep all of them busy.
         return NativeEngine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
-    def _works(self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
+    def _works(
+        self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None, progress: state.Progress | None = None
+    ) -> Iterator[Order]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
-        length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
-        plain = type(self.batch_sampler) in (BatchSampler, PixelBatchSampler) and samplers.unique(self.batch_sampler.sampler, length)
-        seen = None if plain else np.zeros(length, np.int64)
-        batches = samplers.order(self.batch_sampler) or (self._index_sampler if sampler is None else sampler)
-        for step, indices in enumerate(batches):
-            try:
-                samples = place_all(indices, length)
-            except (IndexError, TypeError) as error:
-                yield error
-                continue
-            yield Work(samples, samplers.occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
+        return orders.works(self, plan, progress or state.Progress(epoch), seed, sampler)
 
 
 def accelerate(loader: Any, **options: Any) -> Any:

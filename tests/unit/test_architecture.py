@@ -8,8 +8,9 @@ PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
     ("errors", "machine", "meter", "_native"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
-    ("pipeline", "progressive"), ("plan",), ("measure",), ("backends",), ("slots",), ("engine",), ("dataset", "batches"),
-    ("lowering",), ("arguments", "iterators"), ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"), ("cli",),
+    ("pipeline", "progressive", "distributed"), ("plan",), ("measure", "bad_samples"), ("backends",), ("slots",), ("engine",),
+    ("dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("loader",), ("recipes",),
+    ("profiler", "conversion", "demo_images", "show"), ("cli",),
     ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
