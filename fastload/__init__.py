@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fastload.distributed import DistributedSampler
     from fastload.errors import (
         BackendError,
+        BadSamplesError,
         ConversionError,
         FastloadError,
         OpError,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BackendError",
+    "BadSamplesError",
     "ConversionError",
     "DataLoader",
     "Dataset",

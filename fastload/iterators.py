@@ -5,6 +5,7 @@ give the workers orders in place of indices.
 """
 
 import copy
+import functools
 import time
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
-from fastload import samplers
+from fastload import distributed, orders, samplers
 from fastload.dataset import place_all
-from fastload.errors import SampleError
+from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.meter import batch_size
 from fastload.seeding import Order, Seeded
 
@@ -39,6 +40,7 @@ class Native(_BaseDataLoaderIter):
 
     def _open(self, loader: Any) -> None:
         self._meter, self._progress, self._last = loader._meter, loader._progress, time.perf_counter()
+        self._split = distributed.split(loader)[0] > 1
         self._batches = loader._batches(self._sampler_iter, self._base_seed)
 
     def _next_data(self) -> Any:
@@ -48,18 +50,23 @@ class Native(_BaseDataLoaderIter):
         except StopIteration:
             self._progress.done = True
             raise
-        except SampleError:
-            self._meter.bad_samples += 1
-            self._progress.step += 1
-            raise
-        except (IndexError, TypeError):  # a batch of indices that are none
+        except (FastloadError, IndexError, TypeError) as error:  # the last two: indices that are none
+            self._meter.bad_samples += isinstance(error, SampleError)
             self._progress.step += 1
             raise
         self._progress.step += 1
+        if not len(batch[1]):
+            return self._without()
         now = time.perf_counter()
         self._meter.count(len(batch[1]), ready, asked, self._last, now)
         self._last = now
         return batch
+
+    def _without(self) -> Any:
+        """The next batch, where nothing is left of this one."""
+        if self._split:
+            raise BadSamplesError("on_error='skip': nothing is left of a batch, and other ranks have theirs; use 'substitute'")
+        return self._next_data()
 
     def _shutdown_workers(self) -> None:
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""
@@ -141,7 +148,8 @@ class _Keys:
     """The seeds' keys in one epoch: which samples came how often."""
 
     def __init__(self, loader: Any) -> None:
-        self.seed, self.epoch, self.length = loader._draws_seed, loader._progress.epoch, len(loader.dataset)
+        self.seed = functools.partial(orders.seed, loader)
+        self.epoch, self.length = loader._progress.epoch, len(loader.dataset)
         plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
         once = plain and samplers.unique(loader.sampler, self.length)
         self.seen = None if once else np.zeros(self.length, np.int64)

@@ -1,5 +1,7 @@
 """`DataLoader`, the drop-in: PyTorch's class, with the native engine inside for what fastload recognises."""
 
+import functools
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -7,9 +9,11 @@ from typing import Any, TypeVar
 import torch
 import torch.utils.data
 
-from fastload import arguments, backends, distributed, epochs, iterators, lowering, orders, progressive, rng, state
+from fastload import arguments, backends, epochs, iterators, lowering, orders, progressive, rng, state
+from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
-from fastload.engine import NativeEngine, Order, TorchEngine
+from fastload.engine import NativeEngine, Order
+from fastload.engine_torch import TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError
 from fastload.lowering import loaders
 from fastload.meter import Meter
@@ -50,6 +54,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     seed_samples: True seeds Python, NumPy and torch before each sample of a data set that PyTorch's own engine runs, so that its
              augmentation does not depend on the worker count.
 
+    on_error: of an image that cannot be read or decoded: "raise"; "substitute" puts another sample with its own label in its place; "skip"
+             hands out a shorter batch. max_bad: how many of an epoch's samples may be bad: a share, rounded up, or a count.
+    bad_samples: a file for the list of them, one line of JSON each; None: in the user's cache. docs/bad-images.md.
+
     num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0 runs in the caller's thread.
     FASTLOAD_STRICT=1 in the environment makes an error of what could not run natively.
     Raises what torch raises, and PipelineError, BackendError and UsageError. docs/differences.md lists what differs from torch.
@@ -63,6 +71,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     size_schedule: progressive.SizeSchedule | None
     mix: Mix | None
     seed_samples: bool
+    on_error: str
+    max_bad: float
+    bad_samples: str | None
 
     def __init__(
         self,
@@ -92,6 +103,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         size_schedule: Any = None,
         mix: Any = None,
         seed_samples: bool = False,
+        on_error: str = "raise",
+        max_bad: float = 0.01,
+        bad_samples: Any = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in arguments.TORCHS or name in arguments.OWN or name == "in_order"}
         arguments.check(given)
@@ -104,6 +118,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def _set_up(self, own: dict[str, Any]) -> None:
         own |= {"size_schedule": progressive.schedule(own["size_schedule"]), "mix": as_mix(own["mix"])}
+        own["bad_samples"] = None if own["bad_samples"] is None else os.fspath(own["bad_samples"])
         self.__dict__.update(own)
         self._epoch = 0  # of the next iter()
         self._progress = state.Progress(0, done=True)  # of the last iter()
@@ -133,14 +148,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
         if self._engine is None:
             self._engine = self._make_engine(self._route)
-        seed, progress = self._draws_seed(base_seed), self._progress
+            self._bad = BadSamples(self._engine.runner.plan.source, self.bad_samples, self.max_bad)
+        self._engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
+        seed, progress = orders.seed(self, base_seed), self._progress
         return self._engine.epoch(self._works(self._route.plan, seed, progress.epoch, sampler, progress), self.timeout)
-
-    def _draws_seed(self, base_seed: int) -> int:
-        """Of the epoch's draws: a resumed epoch's own, `seed`, or what was drawn for this epoch (of rank 0, where ranks share it)."""
-        if self._progress.seed is None:
-            self._progress.seed = distributed.shared(base_seed, self) if self.seed is None else self.seed
-        return self._progress.seed
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
@@ -172,7 +183,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         workers = f"{self.num_workers} {unit}" if self.num_workers else "the caller's thread"
         lines = [f"backend {route.backend}, {workers}, device {self.device or 'cpu'}"]
         if route.plan:
-            lines += backends.explain_steps(route.plan) + backends.explain_scale(route.plan) + self._explain_sizes(route.plan)
+            lines += backends.explain_steps(route.plan) + backends.explain_scale(route.plan) + orders.explain_sizes(self, route.plan)
             lines += [f"  mix     {self.mix}, labels float32 [N, {route.plan.classes}]"] * (self.mix is not None)
         if route.plan and route.backend == "native":
             engine = self._engine
@@ -212,7 +223,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale, self.size_schedule, self.mix)
+            found = plan(pipeline, self.decode_scale, self.size_schedule, self.mix, self.on_error)
             # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
             name = "native" if self.backend == "auto" and not ours and not self.mix else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
@@ -238,13 +249,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return f"backend={self.backend!r}"
         if self.device == "cuda":
             return "device='cuda'"
+        if self.on_error != "raise":
+            return f"on_error={self.on_error!r}"
+        if getattr(getattr(self.batch_sampler, "sampler", None), "eval_exact", False):
+            return "eval_exact"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
-
-    def _explain_sizes(self, plan: Plan) -> list[str]:
-        if self.size_schedule is None:
-            return []
-        first = orders.size(self, plan, self._epoch, 0) or plan.full
-        return [f"  sizes   {self.size_schedule}: {first} px at the start of epoch {self._epoch}, {plan.full} px in the pipeline"]
 
     def _loader_reasons(self, pipeline: Pipeline | None) -> list[str]:
         """Arguments that only PyTorch's own engine honours."""

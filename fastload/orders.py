@@ -20,11 +20,11 @@ from fastload.state import Progress
 Order = Work | Exception  # an error takes the place of its batch
 
 
-def works(loader: Any, plan: Plan, progress: Progress, seed: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
-    """The epoch's batches from `progress.first` on. sampler: the batch sampler's iterator."""
+def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
+    """The epoch's batches from `progress.first` on. key: the seed of their draws; sampler: the batch sampler's iterator."""
     length, batches = len(loader.dataset), loader.batch_sampler
     rank = distributed.split(loader)[1]
-    start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), seed, progress.epoch, 0, rank)
+    start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), key, progress.epoch, 0, rank)
     inner = getattr(batches, "sampler", None)
     if type(batches) is BatchSampler and type(inner) is DistributedSampler:
         parts = inner.batches(batches.batch_size, batches.drop_last, progress.first)
@@ -96,3 +96,19 @@ def size(loader: Any, plan: Plan, epoch: int, step: int) -> int | None:
         plan.at(found)  # raises here, in the user's thread, what a function's size makes impossible
         loader._sizes.add(found)
     return found
+
+
+def explain_sizes(loader: Any, plan: Plan) -> list[str]:
+    """The size schedule, as DataLoader.explain says it."""
+    if loader.size_schedule is None:
+        return []
+    first = size(loader, plan, loader._epoch, 0) or plan.full
+    return [f"  sizes   {loader.size_schedule}: {first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline"]
+
+
+def seed(loader: Any, base_seed: int) -> int:
+    """Of the epoch's draws: a resumed epoch's own, the loader's, or what was drawn for this epoch (by rank 0, where ranks share it)."""
+    progress: Progress = loader._progress
+    if progress.seed is None:
+        progress.seed = distributed.shared(base_seed, loader) if loader.seed is None else int(loader.seed)
+    return progress.seed

@@ -48,6 +48,7 @@ class Plan:
     more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
     masks: Masks | None = None  # what a batch has in place of labels
     mix: Mix | None = None  # what becomes of finished batches, labels too
+    on_error: str = "raise"  # what a bad sample does to its batch; or "substitute", "skip"
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -99,11 +100,11 @@ class Plan:
 
 
 def plan(
-    pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None, mix: Mix | None = None
+    pipeline: Pipeline, decode_scale: str = "exact", schedule: SizeSchedule | None = None, mix: Mix | None = None, on_error: str = "raise"
 ) -> Plan:  # fmt: skip
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
     views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
-    mixing = _mix_problems(mix, pipeline) if mix else []
+    mixing = [*(_mix_problems(mix, pipeline) if mix else []), *_error_problems(on_error, pipeline, mix)]
     pictures: list[Plan] = []
     problems: dict[str, None] = {}  # in order, each once
     for view, ops in enumerate(pipeline.pictures):
@@ -119,7 +120,7 @@ def plan(
     if problems:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
         raise PipelineError([*problems, *own, *mixing])
-    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix)
+    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix, on_error=on_error)
     if wrong := [*(_schedule_problems(found, schedule) if schedule else []), *mixing]:
         raise PipelineError(wrong)
     return found
@@ -140,6 +141,16 @@ def _mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
     elif not any("num_classes" in problem for problem in found):
         found += class_problems(mix, len(source.classes), source.labels)
     return [f"mix ({mix.name}): {problem}" for problem in found]
+
+
+def _error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[str]:
+    """Why a batch cannot do without a bad sample."""
+    found = []
+    if on_error == "skip" and mix:
+        found.append("on_error: 'skip' would leave images of a mixed batch without their partners; use 'substitute'")
+    if on_error != "raise" and pipeline.masks:
+        found.append(f"on_error: {on_error!r} is not there for masks yet; use 'raise'")
+    return found
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:

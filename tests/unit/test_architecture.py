@@ -9,8 +9,8 @@ PACKAGE = ROOT / "fastload"
 LAYERS = (
     ("errors", "machine", "meter", "_native"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
     ("pipeline", "progressive", "distributed"), ("plan",), ("measure", "bad_samples"), ("backends",), ("slots",), ("engine",),
-    ("dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("loader",), ("recipes",),
-    ("profiler", "conversion", "demo_images", "show"), ("cli",),
+    ("engine_torch",), ("dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("loader",),
+    ("recipes",), ("profiler", "conversion", "demo_images", "show"), ("cli",),
     ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
