@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,19 +24,37 @@ TRIES = 16  # samples that are tried in place of one that is bad
 OCCURRENCES = 1 << 16  # the random keys hold so many; those that stand in count down from the last
 
 
+class Report(NamedTuple):
+    """A batch's bad samples."""
+
+    errors: tuple[SampleError, ...]
+    own: tuple[int, ...]  # samples that the batch was to have; the others were only tried in their places
+
+
 @dataclass
 class Trouble:
     """What went wrong in one batch, and what was done about it."""
 
     policy: str  # "raise", "substitute" or "skip"
+    first: Work  # as it was ordered
     errors: list[SampleError] = field(default_factory=list)
+    own: list[int] = field(default_factory=list)  # as in Report
     lost: set[int] = field(default_factory=set)  # places in the batch that are left out
     given: dict[int, Iterator[int]] = field(default_factory=dict)  # of each bad place: what is still to be tried
 
-    def next_for(self, place: int, work: Work, samples: int) -> int | None:
+    def note(self, place: int, error: SampleError) -> None:
+        """A sample in this place is bad."""
+        self.errors.append(error)
+        if place not in self.given and place not in self.lost:
+            self.own.append(error.index)
+
+    def report(self) -> Report:
+        return Report(tuple(self.errors), tuple(self.own))
+
+    def next_for(self, place: int, samples: int) -> int | None:
         """The next sample to try in this place; `samples`: in the data set. None if all were tried."""
         if place not in self.given:
-            self.given[place] = iter(candidates(work, place, samples).tolist())
+            self.given[place] = iter(candidates(self.first, place, samples).tolist())
         return next(self.given[place], None)
 
     def kept(self, count: int) -> Longs | None:
@@ -56,12 +74,13 @@ def candidates(work: Work, place: int, samples: int) -> Longs:
     return others
 
 
-def standing_in(work: Work, place: int, sample: int, views: int) -> Work:
-    """The work with `sample` in this place, under an occurrence that no sampler gives; where validity counts, it is not valid."""
+def standing_in(work: Work, place: int, sample: int, first: Work, views: int) -> Work:
+    """The work with `sample` in this place, under an occurrence that no sampler gives; where validity counts, it is not valid.
+
+    first: the work as it was ordered.
+    """
     samples, occurrences = work.samples.copy(), work.occurrences.copy()
-    samples[place] = sample
-    if occurrences[place] < OCCURRENCES // 2:  # of one that is bad too, it stays
-        occurrences[place] = OCCURRENCES // max(1, views) - 1 - occurrences[place]
+    samples[place], occurrences[place] = sample, OCCURRENCES // max(1, views) - 1 - first.occurrences[place]
     valid = None if work.valid is None else np.where(np.arange(len(work)) == place, False, work.valid)
     return replace(work, samples=samples, occurrences=occurrences, valid=valid)
 
@@ -72,21 +91,21 @@ def without(work: Work, places: Longs) -> Work:
     return replace(work, samples=work.samples[places], occurrences=work.occurrences[places], valid=valid)
 
 
-def made(run: Callable[[Work], Any], work: Work, trouble: Trouble, samples: int, views: int) -> tuple[Any, Work]:
+def made(run: Callable[[Work], Any], trouble: Trouble, samples: int, views: int) -> tuple[Any, Work]:
     """What `run` makes of the batch without its bad samples, and the work that it has made; None where nothing is left."""
-    now, asked = work, np.arange(len(work))  # asked: places that are not lost
+    now, asked = trouble.first, np.arange(len(trouble.first))  # asked: places that are not lost
     while len(asked):
         try:
             return run(without(now, asked)), without(now, asked)
         except SampleError as error:
             if trouble.policy == "raise":
                 raise
-            trouble.errors.append(error)
             for place in _places(run, now, asked, error):
+                trouble.note(place, error)
                 if trouble.policy == "skip":
                     trouble.lost.add(place)
-                elif (other := trouble.next_for(place, work, samples)) is not None:
-                    now = standing_in(now, place, other, views)
+                elif (other := trouble.next_for(place, samples)) is not None:
+                    now = standing_in(now, place, other, trouble.first, views)
                 else:
                     raise
             asked = np.setdiff1d(asked, sorted(trouble.lost))
@@ -122,23 +141,24 @@ class BadSamples:
         self.epoch: Any = None
         self.met: set[int] = set()
 
-    def take(self, meter: Meter, progress: Any, errors: list[SampleError]) -> None:
+    def take(self, meter: Meter, progress: Any, found: Report) -> None:
         """List and count a batch's bad samples; progress: of the epoch. Raises BadSamplesError if these are too many."""
-        meter.bad_samples += len(errors)
+        if not found.errors:
+            return
         if progress is not self.epoch:
             self.epoch, self.met = progress, set()
-        if errors:
-            self._list(errors)
-        for error in errors:
-            progress.bad += error.index not in self.met
-            self.met.add(error.index)
-            if progress.bad > self.limit:
-                raise BadSamplesError(
-                    f"{error}\n{self.source.where}: {progress.bad} bad samples in epoch {progress.epoch}, max_bad={self.most} allows "
-                    f"{self.limit} of {len(self.source)}; see {self.path}, mend or remove the files, or allow more"
-                )
+        meter.bad_samples += len(found.errors)
+        self._list(found.errors)
+        progress.bad += len(set(found.own) - self.met)
+        self.met.update(found.own)
+        if progress.bad > self.limit:
+            last = next(error for error in found.errors if error.index == found.own[-1])
+            raise BadSamplesError(
+                f"{last}\n{self.source.where}: {progress.bad} bad samples in epoch {progress.epoch}, max_bad={self.most} allows "
+                f"{self.limit} of {len(self.source)}; see {self.path}, mend or remove the files, or allow more"
+            )
 
-    def _list(self, errors: list[SampleError]) -> None:
+    def _list(self, errors: tuple[SampleError, ...]) -> None:
         try:
             os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
             with open(self.path, "a+b") as file:

@@ -18,8 +18,7 @@ import torch.utils.data
 
 from fastload import _native
 from fastload.backends import masks, native
-from fastload.bad_samples import Trouble
-from fastload.errors import SampleError
+from fastload.bad_samples import Report, Trouble
 from fastload.plan import targets
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Indexes
@@ -51,7 +50,7 @@ class NativeEngine:
 
     def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Indexes, *, pinned: bool) -> None:
         self.runner, self.depth, self.seek = runner, depth, seek
-        self.on_bad: Callable[[list[SampleError]], object] = bool  # told of a batch's bad samples that did not raise
+        self.on_bad: Callable[[Report], object] = bool  # told of a batch's bad samples that did not raise
         self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
         self.pool = _native.Pool(threads)
         self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
@@ -68,7 +67,7 @@ class NativeEngine:
         if work.size is not None and work.size not in self.runners:
             self.runners[work.size] = self.runner.at(work.size)
         runner = self.runners[work.size]
-        trouble = Trouble(runner.plan.on_error)
+        trouble = Trouble(runner.plan.on_error, work)
         drawn, work = runner.draw(job, work, trouble)
         outs = [
             ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
@@ -83,7 +82,7 @@ class NativeEngine:
         """Wait for the pixels and wrap them."""
         runner, trouble = started.runner, started.trouble
         drawn, work = runner.finish(started.job, started.work, started.drawn, started.outs, trouble)
-        self.on_bad(trouble.errors)
+        self.on_bad(trouble.report())
         self.seek.warn()
         target = started.target() if started.target else torch.from_numpy(targets(runner.plan, work, drawn[0].mixing))
         if self.rings[0].pinned and not self.uploads[0]:

@@ -7,8 +7,8 @@ import torch
 import torch.utils.data
 
 from fastload.backends import torch as reference
+from fastload.bad_samples import Report
 from fastload.engine import Batch, Order, attempt
-from fastload.errors import SampleError
 
 
 class TorchEngine:
@@ -17,7 +17,7 @@ class TorchEngine:
     def __init__(self, runner: reference.Runner, workers: int, depth: int, *, pinned: bool, context: Any = None) -> None:
         self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
         self.per_worker = max(1, depth // max(1, workers))
-        self.on_bad: Callable[[list[SampleError]], object] = bool  # as above
+        self.on_bad: Callable[[Report], object] = bool  # as above
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
         """Batches of `works`, in order."""
@@ -42,7 +42,7 @@ class _Fetched:
 
     ready = 0  # not known
 
-    def __init__(self, loader: "torch.utils.data.DataLoader[Any]", on_bad: Callable[[list[SampleError]], object]) -> None:
+    def __init__(self, loader: "torch.utils.data.DataLoader[Any]", on_bad: Callable[[Report], object]) -> None:
         self.batches: Iterator[Any] = iter(loader)
         self.on_bad = on_bad
 
@@ -53,8 +53,8 @@ class _Fetched:
         batch = next(self.batches)
         if isinstance(batch, Exception):
             raise batch
-        made, errors = batch
-        self.on_bad(errors)
+        made, report = batch
+        self.on_bad(report)
         return list(made)
 
     def close(self) -> None:
@@ -68,11 +68,11 @@ class _Works(torch.utils.data.Dataset[Any]):
     def __init__(self, runner: reference.Runner) -> None:
         self.runner = runner
 
-    def __getitem__(self, work: Order) -> tuple[Any, list[SampleError]] | Exception:
+    def __getitem__(self, work: Order) -> tuple[Any, Report] | Exception:
         if isinstance(work, Exception):
             return work
         made = attempt(self.runner.tolerant, work)
-        return made if isinstance(made, Exception) else (made[0], made[1].errors)
+        return made if isinstance(made, Exception) else (made[0], made[1].report())
 
 
 class _Once(torch.utils.data.Sampler[Order]):

@@ -20,32 +20,31 @@ def mended(job: _native.Job, plan: Plan, work: Work, bad: list[tuple[int, Sample
     Raises the first error where bad samples raise, or where nothing is left to try.
     """
     encoded: dict[int, bytes] = {}
-    first = work
     for place, error in bad:
         if trouble.policy == "raise":
             raise error
-        trouble.errors.append(error)
+        trouble.note(place, error)
         if trouble.policy == "skip":
             trouble.lost.add(place)
             job.set_pixels(place, NOTHING)
             continue
-        work = _substituted(job, plan, work, first, place, error, trouble, encoded)
+        work = _substituted(job, plan, work, place, error, trouble, encoded)
     return work, encoded
 
 
 def _substituted(
-    job: _native.Job, plan: Plan, work: Work, first: Work, place: int, error: SampleError, trouble: Trouble, encoded: dict[int, bytes]
+    job: _native.Job, plan: Plan, work: Work, place: int, error: SampleError, trouble: Trouble, encoded: dict[int, bytes]
 ) -> Work:
-    while (sample := trouble.next_for(place, first, len(plan.source))) is not None:
+    while (sample := trouble.next_for(place, len(plan.source))) is not None:
         try:
             data, pixels = _decoded(plan, sample)
         except SampleError as another:
-            trouble.errors.append(another)
+            trouble.note(place, another)
             continue
         job.set_pixels(place, pixels)
         if data and _native.probe(data)[0] == _native.OK:
             encoded[place] = data
-        return standing_in(work, place, sample, plan.views)
+        return standing_in(work, place, sample, trouble.first, plan.views)
     raise error
 
 

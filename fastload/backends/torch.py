@@ -41,8 +41,8 @@ class Runner:
 
     def tolerant(self, work: Work) -> tuple[Any, Trouble]:
         """The batch as `plan.on_error` has it, with `valid` where the work has it, and what went wrong. Raises SampleError."""
-        trouble = Trouble(self.plan.on_error)
-        batch, done = made(self, work, trouble, len(self.plan.source), self.plan.views)
+        trouble = Trouble(self.plan.on_error, work)
+        batch, done = made(self, trouble, len(self.plan.source), self.plan.views)
         whole = (torch.empty(0), torch.empty(0)) if batch is None else batch
         return (*whole, *([] if done.valid is None else [torch.from_numpy(done.valid)])), trouble
 
