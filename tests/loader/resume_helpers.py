@@ -1,6 +1,7 @@
 """Loaders that are stopped before each of their steps and go on elsewhere."""
 
 import copy
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -19,19 +20,21 @@ def digest(batch: Any) -> bytes:
 
 def told(loader: Any, epochs: int) -> tuple[list[list[bytes]], list[list[dict[str, Any]]]]:
     """Per epoch: the batches, and the states before each of them, before StopIteration and after it."""
-    batches, states = [], []
-    for _ in range(epochs):
-        iterator, given, before = iter(loader), [], []
-        while True:
-            before.append(copy.deepcopy(loader.state_dict()))
-            batch = next(iterator, None)
-            if batch is None:
-                break
-            given.append(digest(batch))
+    every = [told_once(loader) for _ in range(epochs)]
+    return [given for given, _ in every], [before for _, before in every]
+
+
+def told_once(loader: Any) -> tuple[list[bytes], list[dict[str, Any]]]:
+    """`told` of one epoch."""
+    iterator, given, before = iter(loader), [], []
+    while True:
         before.append(copy.deepcopy(loader.state_dict()))
-        batches.append(given)
-        states.append(before)
-    return batches, states
+        batch = next(iterator, None)
+        if batch is None:
+            break
+        given.append(digest(batch))
+    before.append(copy.deepcopy(loader.state_dict()))
+    return given, before
 
 
 def check_every_step(
@@ -59,3 +62,24 @@ def check_every_step(
             if step % 5 == 1 and onward:
                 assert [digest(batch) for batch in loader] == batches[now + 1]
     return count
+
+
+def check_some(make: Callable[[], Any], steps: int, whole: int = 50) -> int:
+    """As check_every_step over as many epochs as `steps` steps take; but a state's next two batches are looked at, and all that is left of
+    its epoch for one state in `whole`. Number of states."""
+    batches, states, epochs = [], [], 0
+    loader = make()
+    while len(states) < steps:
+        given = told_once(loader)
+        states += [(epochs, step, state) for step, state in enumerate(given[1][:-1])]
+        batches.append(given[0])
+        epochs += 1
+    for number, (epoch, step, state) in enumerate(states):
+        text = json.dumps(state)
+        assert len(text) <= SMALL
+        loader = make()
+        loader.load_state_dict(json.loads(text))
+        most = None if number % whole == 0 else 2
+        rest = batches[epoch][step:][:most]
+        assert [digest(batch) for batch in itertools.islice(loader, most)] == rest, (epoch, step)
+    return len(states)
