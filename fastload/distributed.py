@@ -14,6 +14,7 @@ from fastload.errors import UsageError
 from fastload.samplers import CHUNK, occurrences
 from fastload.spec import Floats, Longs, Work
 
+COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
 ROUND = 256  # samples: repeated augmentation keeps a multiple of them, as DeiT does
 
 
@@ -32,8 +33,8 @@ def split(loader: Any) -> tuple[int, int]:
 
 
 def shared(seed: int, loader: Any) -> int:
-    """Rank 0's seed, where the ranks share the epoch and so all come here; else `seed`."""
-    if not joined() or split(loader)[0] == 1:
+    """Rank 0's seed, where all ranks share the epoch and so all come here; else `seed`: nobody waits for a rank that loads nothing."""
+    if not joined() or split(loader)[0] != torch.distributed.get_world_size():
         return seed
     box = [seed]
     torch.distributed.broadcast_object_list(box, src=0)
@@ -123,7 +124,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
             if seen is None:
                 yield Part(*self._placed(epoch, positions[mine]), valid)
             else:
-                samples = self._drawn(epoch, positions)
+                samples = self._chosen(self._uniforms(epoch, positions))
                 yield Part(np.ascontiguousarray(samples[mine]), np.ascontiguousarray(occurrences(samples, seen)[mine]), valid)
 
     def _placed(self, epoch: int, positions: Longs) -> tuple[Longs, Longs]:
@@ -134,19 +135,25 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         # What fills up the last round is the same picture again; more copies of repeated augmentation are other ones.
         return samples, copies + turns * self.repeats if self.repeats > 1 else np.zeros_like(copies)
 
-    def _drawn(self, epoch: int, positions: Longs) -> Longs:
-        """Samples at these positions of a weighted order."""
+    def _uniforms(self, epoch: int, positions: Longs) -> Floats:
+        """float64 [K] in [0, 1): what the draw at each of these positions is made of."""
         work = Work(positions, np.zeros_like(positions), self.seed, epoch, 0)
         u = rng.sample_uniforms(work, rng.WEIGHTS_OP, 2) @ np.array([1, 2.0**-32])
+        below_one: Floats = np.minimum(u, 1 - 2.0**-53)
+        return below_one
+
+    def _chosen(self, u: Floats) -> Longs:
+        """The samples of these uniforms, in proportion to the weights."""
         assert self._shares is not None
-        found: Longs = np.searchsorted(self._shares, np.minimum(u, 1 - 2.0**-53), side="right").astype(np.int64)
+        found: Longs = np.searchsorted(self._shares, u, side="right").astype(np.int64)
         return found
 
     def _counted(self, epoch: int, positions: int) -> Longs:
         """int64 [samples]: how often each came in the first so many positions."""
         seen = np.zeros(self.length, np.int64)
-        for start in range(0, positions, CHUNK):
-            seen += np.bincount(self._drawn(epoch, np.arange(start, min(start + CHUNK, positions))), minlength=self.length)
+        for start in range(0, positions, COUNTED):
+            u = self._uniforms(epoch, np.arange(start, min(start + COUNTED, positions)))
+            seen += np.bincount(self._chosen(np.sort(u)), minlength=self.length)  # sorted, the search is local
         return seen
 
     def _problems(self) -> list[str]:

@@ -23,23 +23,20 @@ Order = Work | Exception  # an error takes the place of its batch
 def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
     """The epoch's batches from `progress.first` on. key: the seed of their draws; sampler: the batch sampler's iterator."""
     length, batches = len(loader.dataset), loader.batch_sampler
-    rank = distributed.split(loader)[1]
+    world, rank = distributed.split(loader)
     start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), key, progress.epoch, 0, rank)
-    inner = getattr(batches, "sampler", None)
+    inner: Any = getattr(batches, "sampler", None)
     if type(batches) is BatchSampler and type(inner) is DistributedSampler:
         parts = inner.batches(batches.batch_size, batches.drop_last, progress.first)
         for step, part in enumerate(parts, progress.first):
-            yield replace(
-                start,
-                samples=part.samples,
-                occurrences=part.occurrences,
-                step=step,
-                size=size(loader, plan, progress.epoch, step),
-                valid=part.valid,
-            )
+            work = replace(start, samples=part.samples, occurrences=part.occurrences, step=step, valid=part.valid)
+            choices = None if inner.weights is None else part.samples  # a weight of 0 may be meant to leave a sample out
+            yield replace(work, size=size(loader, plan, progress.epoch, step), choices=choices)
         return
     once = type(batches) in (BatchSampler, PixelBatchSampler) and samplers.unique(inner, length)
     seen = None if once else np.zeros(length, np.int64)
+    # What a sampler leaves out may be meant for validation: nothing of it may stand in for a bad sample.
+    every = once and len(inner) * world > length - world
     found = samplers.order(batches, progress.first, progress.draw)
     if found is None:
         found = _replayed(loader, progress, sampler, seen)
@@ -50,8 +47,7 @@ def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterat
             yield error
             continue
         occurrences = samplers.occurrences(samples, seen)
-        # What a sampler of the user's leaves out may be meant for validation: nothing of it may stand in for a bad sample.
-        choices = None if once else samples
+        choices = None if every else samples
         yield replace(
             start, samples=samples, occurrences=occurrences, step=step, size=size(loader, plan, progress.epoch, step), choices=choices
         )

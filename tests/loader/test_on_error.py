@@ -158,6 +158,12 @@ def test_only_samples_of_the_users_sampler_stand_in(broken):
         assert set(labels.tolist()) <= good
 
 
+@pytest.mark.parametrize("sampler", [torch.utils.data.RandomSampler(range(15)), DistributedSampler(40, weights=[1.0] * 20 + [0.0] * 20)])
+def test_nothing_stands_in_that_a_known_sampler_leaves_out(broken, sampler):
+    for _, labels in loader(broken, shuffle=None, sampler=sampler, batch_size=8):
+        assert set(labels.tolist()) <= {0, 1}
+
+
 def test_a_batch_without_any_good_sample(broken):
     batches = [[0, 1], [3, 12], [4, 5]]
     made = loader(broken, "skip", shuffle=None, batch_size=1, batch_sampler=batches)

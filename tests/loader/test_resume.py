@@ -1,6 +1,7 @@
 """A state taken before any step, restored anywhere, gives exactly the batches that were left."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import fastload
 from fastload import DistributedSampler, PixelBatchSampler, ShuffleSampler
 from fastload import transforms as T
 
-from .resume_helpers import LARGE, SMALL, check_every_step, digest, told
+from .resume_helpers import LARGE, SMALL, check_every_step, check_some, digest, told
 
 OPS = [T.RandomResizedCrop((12, 16)), T.RandomHorizontalFlip()]
 
@@ -62,6 +63,21 @@ def test_a_state_before_every_step(folder, name):
         options["data"] = fastload.open(folder, T.Views([(OPS, 2)]))
     most = LARGE if name == "drawn seed, caller" else SMALL
     assert check_every_step(maker(folder, **options), most=most, onward="drawn" not in name) > 22
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"num_workers": 0, "mix": T.CutMix(alpha=1.0)}, {"backend": "torch", "num_workers": 0}, {"on_error": "substitute"}],
+    ids=["threads", "mixed", "reference", "bad images"],
+)
+def test_states_of_two_hundred_steps(folder, tmp_path, options):
+    where = tmp_path / "images"
+    shutil.copytree(folder, where)
+    if "on_error" in options:
+        for path in sorted(where.glob("*/*.jpg"))[::9]:
+            path.write_bytes(b"no image")
+        options = {**options, "max_bad": 1.0}
+    assert check_some(maker(str(where), batch_size=2, **options), 200) == 210
 
 
 @pytest.mark.parametrize("kind", ["repeats", "weights", "replacement", "torch's weights"])
