@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from fastload import progressive, transforms
     from fastload.batches import PixelBatchSampler
     from fastload.dataset import Dataset
+    from fastload.distributed import DistributedSampler
     from fastload.errors import (
         BackendError,
+        BadSamplesError,
         ConversionError,
         FastloadError,
         OpError,
@@ -30,9 +32,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BackendError",
+    "BadSamplesError",
     "ConversionError",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "FastloadError",
     "OpError",
     "PipelineError",
@@ -54,6 +58,7 @@ __all__ = [
 _HOMES = {
     "DataLoader": "loader",
     "Dataset": "dataset",
+    "DistributedSampler": "distributed",
     "PixelBatchSampler": "batches",
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "samplers",

@@ -16,9 +16,13 @@ from fastload.errors import UsageError
 from fastload.sources import collect
 
 DEVICES = (None, "cpu", "cuda")
+ON_ERROR = ("raise", "substitute", "skip")
 DECODE_SCALES = ("exact", "fast")
 TORCHS = frozenset(inspect.signature(torch.utils.data.DataLoader.__init__).parameters) - {"self"}  # those of the installed version
-OWN = ("backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "augment", "seed_samples")
+OWN = (
+    "backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "augment", "seed_samples",
+    "on_error", "max_bad", "bad_samples",
+)  # fmt: skip
 # (module, function): they seed the generators of a worker process and do nothing else.
 SEEDING = (
     ("timm.data.loader", "_worker_init"),
@@ -47,8 +51,22 @@ def check(options: dict[str, Any]) -> None:
         raise UsageError(f"DataLoader: augment is {options['augment']!r}, want 'auto', 'cpu' or 'gpu'")
     if options["seek_index"] not in collect.MODES:
         raise UsageError(f"DataLoader: seek_index is {options['seek_index']!r}, want 'auto', 'use' or 'off'")
+    if problems := _error_problems(options["on_error"], options["max_bad"], options["bad_samples"]):
+        raise UsageError("\n".join(f"DataLoader: {problem}" for problem in problems))
     if options["seed_samples"] and isinstance(options["dataset"], torch.utils.data.IterableDataset):
         raise UsageError("DataLoader: seed_samples=True, but an IterableDataset has no sample numbers to make seeds of; leave it out")
+
+
+def _error_problems(on_error: Any, most: Any, path: Any) -> list[str]:
+    found = []
+    if on_error not in ON_ERROR:
+        found.append(f"on_error is {on_error!r}, want 'raise', 'substitute' or 'skip'")
+    count = isinstance(most, int) and not isinstance(most, bool) and most >= 0
+    if not count and not (isinstance(most, float) and 0 <= most <= 1):
+        found.append(f"max_bad is {most!r}, want a share of the samples (0.0 to 1.0) or a number of them (0, 1, …)")
+    if path is not None and on_error == "raise":
+        found.append("bad_samples is given, but on_error='raise' lists none; leave it out, or use 'substitute' or 'skip'")
+    return found
 
 
 def torchs(given: dict[str, Any]) -> dict[str, Any]:

@@ -18,12 +18,12 @@ import torch.utils.data
 
 from fastload import _native
 from fastload.backends import masks, native
-from fastload.backends import torch as reference
-from fastload.plan import Plan, targets
+from fastload.bad_samples import Report, Trouble
+from fastload.plan import targets
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
-from fastload.spec import Ints, Work
+from fastload.spec import Work
 
 Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
 Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
@@ -40,7 +40,8 @@ class Started(NamedTuple):
     job: _native.Job
     drawn: list[native.Drawn]  # of each picture
     outs: list[Any]  # its slot: array of host_shape and host_dtype
-    target: Callable[[], torch.Tensor]  # labels or masks
+    target: Callable[[], torch.Tensor] | None  # masks
+    trouble: Trouble
 
 
 Orders: TypeAlias = "queue.SimpleQueue[Order | None]"  # None: no more
@@ -52,6 +53,7 @@ class NativeEngine:
 
     def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Indexes, *, pinned: bool) -> None:
         self.runner, self.depth, self.seek = runner, depth, seek
+        self.on_bad: Callable[[Report], object] = bool  # told of a batch's bad samples that did not raise
         self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
         self.pool = _native.Pool(threads)
         self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
@@ -74,34 +76,42 @@ class NativeEngine:
         if work.size is not None and work.size not in self.runners:
             self.runners[work.size] = self.runner.at(work.size)
         runner = self.runners[work.size]
-        drawn = runner.draw(job, work)
+        trouble = Trouble(runner.plan.on_error, work)
+        drawn, work = runner.draw(job, work, trouble)
         outs = [
             ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
         sizes = job.sizes
         runner.start(job, drawn, outs)
-        return Started(runner, work, job, drawn, outs, self._target(runner.plan, work, sizes, drawn[0].mixing))
+        # Masks are begun at once, where there are threads for them.
+        target = None if runner.plan.masks is None else masks.begin(runner.plan, work, sizes, self.mask_threads)
+        return Started(runner, work, job, drawn, outs, target, trouble)
 
     def finish(self, started: Started) -> Batch:
         """Wait for the pixels and wrap them."""
-        started.runner.finish(started.job, started.work, started.drawn, started.outs)
+        runner, trouble = started.runner, started.trouble
+        drawn, work = runner.finish(started.job, started.work, started.drawn, started.outs, trouble)
+        self.on_bad(trouble.report())
         self.seek.warn()
-        target = started.target()
+        target = started.target() if started.target else torch.from_numpy(targets(runner.plan, work, drawn[0].mixing))
         if self.rings[0].pinned and not self.uploads[0]:
             target = target.pin_memory()
         given, batches = target, []
-        for picture, upload, drawn, out in zip(self.runner.pictures, self.uploads, started.drawn, started.outs, strict=True):
+        for picture, upload, records, out in zip(self.runner.pictures, self.uploads, drawn, started.outs, strict=True):
             images = _images(picture, out)
             if upload:
-                images, given = upload(torch.from_numpy(out), target, drawn)
+                images, given = upload(torch.from_numpy(out), target, records)
             batches.append(images)
-        return [batches if self.runner.plan.views else batches[0], given]
+        whole: Batch = [batches if self.runner.plan.views else batches[0], given]
+        if work.valid is not None:
+            whole.append(torch.from_numpy(work.valid))
+        kept = trouble.kept(len(work))
+        return whole if kept is None else [_kept(part, torch.from_numpy(kept)) for part in whole]
 
-    def _target(self, plan: Plan, work: Work, sizes: Ints, mixing: Any) -> Callable[[], torch.Tensor]:
-        """What gives the batch's labels or masks; masks are begun at once, where there are threads for them."""
-        if plan.masks is None:
-            return lambda: torch.from_numpy(targets(plan, work, mixing))
-        return masks.begin(plan, work, sizes, self.mask_threads)
+
+def _kept(part: Any, places: torch.Tensor) -> Any:
+    """Images or labels of these places of the batch; of several views a list."""
+    return [_kept(one, places) for one in part] if isinstance(part, list) else part.index_select(0, places.to(part.device))
 
 
 def _images(picture: native.Picture, out: Any) -> torch.Tensor:
@@ -209,17 +219,17 @@ def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, st
     for work in iter(orders.get, None):
         if stopped.is_set():
             return
-        reading.append(work if isinstance(work, Exception) else _attempt(_begin, engine, work, seek))
+        reading.append(work if isinstance(work, Exception) else attempt(_begin, engine, work, seek))
         while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
             item = reading.popleft()
-            started.put(item if isinstance(item, Exception) else _attempt(engine.start, *item))
+            started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
 
 
 def _begin(engine: NativeEngine, work: Work, seek: View) -> tuple[_native.Job, Work]:
     return engine.runner.begin(engine.pool, work, seek), work
 
 
-def _attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
+def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
     """What `step` returns or raises: a batch that fails leaves the others alone."""
     try:
         return step(*arguments)
@@ -232,69 +242,3 @@ def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread) ->
     orders.put(None)
     if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself
         thread.join(JOIN)
-
-
-class TorchEngine:
-    """The torch backend on PyTorch's own engine: each of its workers makes whole batches, as it does for any data set."""
-
-    def __init__(self, runner: reference.Runner, workers: int, depth: int, *, pinned: bool, context: Any = None) -> None:
-        self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
-        self.per_worker = max(1, depth // max(1, workers))
-
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
-        """Batches of `works`, in order."""
-        return _Fetched(
-            torch.utils.data.DataLoader(
-                _Works(self.runner),
-                batch_size=None,
-                sampler=_Once(works),
-                num_workers=self.workers,
-                prefetch_factor=self.per_worker if self.workers else None,
-                pin_memory=self.pinned,
-                timeout=timeout,
-                multiprocessing_context=self.context if self.workers else None,
-                generator=torch.Generator(),  # the inner loader draws nothing from the user's
-            )
-        )
-
-
-class _Fetched:
-    """The batches of PyTorch's engine, errors raised with their own types."""
-
-    ready = 0  # not known
-
-    def __init__(self, loader: "torch.utils.data.DataLoader[Any]") -> None:
-        self.batches: Iterator[Any] = iter(loader)
-
-    def __iter__(self) -> "_Fetched":
-        return self
-
-    def __next__(self) -> Batch:
-        batch = next(self.batches)
-        if isinstance(batch, Exception):
-            raise batch
-        return list(batch)
-
-    def close(self) -> None:
-        """Workers end when the iterator is dropped."""
-        self.batches = iter(())
-
-
-class _Works(torch.utils.data.Dataset[Any]):
-    """A data set whose items are batches, indexed by works; an error travels as a value, since workers lose its type."""
-
-    def __init__(self, runner: reference.Runner) -> None:
-        self.runner = runner
-
-    def __getitem__(self, work: Order) -> tuple[Any, torch.Tensor] | Exception:
-        return work if isinstance(work, Exception) else _attempt(self.runner, work)
-
-
-class _Once(torch.utils.data.Sampler[Order]):
-    """An iterator as a sampler."""
-
-    def __init__(self, works: Iterator[Order]) -> None:
-        self.works = works
-
-    def __iter__(self) -> Iterator[Order]:
-        return self.works

@@ -44,6 +44,10 @@ class SampleError(FastloadError, RuntimeError):
         return type(self), (self.where, self.index, self.reason)
 
 
+class BadSamplesError(FastloadError, RuntimeError):
+    """More samples are bad than `max_bad` allows."""
+
+
 class OpError(FastloadError, RuntimeError):
     """A user's function in a pipeline failed on an image; loaders make a SampleError of it."""
 

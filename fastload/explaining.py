@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastload import arguments, backends
+from fastload import arguments, backends, orders
 from fastload.plan import Plan
 from fastload.sources import collect
 
@@ -28,10 +28,7 @@ def lines(loader: Any) -> list[str]:
 
 
 def _plan(loader: Any, plan: Plan) -> list[str]:
-    out = backends.explain_steps(plan) + backends.explain_scale(plan)
-    if loader.size_schedule is not None:
-        first = loader._size(plan, loader._epoch, 0) or plan.full
-        out.append(f"  sizes   {loader.size_schedule}: {first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline")
+    out = backends.explain_steps(plan) + backends.explain_scale(plan) + orders.explain_sizes(loader, plan)
     if loader.mix is not None:
         out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
     return out + backends.explain_augment(plan)

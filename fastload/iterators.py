@@ -5,6 +5,7 @@ give the workers orders in place of indices.
 """
 
 import copy
+import functools
 import time
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
-from fastload import samplers
+from fastload import distributed, orders, samplers
 from fastload.dataset import place_all
-from fastload.errors import SampleError
+from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.meter import batch_size
 from fastload.seeding import Order, Seeded
 
@@ -38,20 +39,34 @@ class Native(_BaseDataLoaderIter):
         self._open(loader)
 
     def _open(self, loader: Any) -> None:
-        self._meter, self._last = loader._meter, time.perf_counter()
+        self._meter, self._progress, self._last = loader._meter, loader._progress, time.perf_counter()
+        self._split = distributed.split(loader)[0] > 1
         self._batches = loader._batches(self._sampler_iter, self._base_seed)
 
     def _next_data(self) -> Any:
         asked, ready = time.perf_counter(), self._batches.ready
         try:
             batch = next(self._batches)
-        except SampleError:
-            self._meter.bad_samples += 1
+        except StopIteration:
+            self._progress.done = True
             raise
+        except (FastloadError, IndexError, TypeError) as error:  # the last two: indices that are none
+            self._meter.bad_samples += isinstance(error, SampleError)
+            self._progress.step += 1
+            raise
+        self._progress.step += 1
+        if not len(batch[1]):
+            return self._without()
         now = time.perf_counter()
         self._meter.count(len(batch[1]), ready, asked, self._last, now)
         self._last = now
         return batch
+
+    def _without(self) -> Any:
+        """The next batch, where nothing is left of this one."""
+        if self._split:
+            raise BadSamplesError("on_error='skip': nothing is left of a batch, and other ranks have theirs; use 'substitute'")
+        return self._next_data()
 
     def _shutdown_workers(self) -> None:
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""
@@ -63,28 +78,49 @@ class _Watched(_BaseDataLoaderIter):
     """What `Single` and `Multi` add to PyTorch's iterators."""
 
     def __init__(self, loader: Any) -> None:
-        self._keys = _Keys(loader) if loader.seed_samples else None
+        self._follow(loader)
         if self._keys:
             loader = _seeded(loader)
         self._meter = loader._meter
-        self._last = time.perf_counter()
         super().__init__(loader)
         self._profile_name = f"enumerate(DataLoader)#{type(self).__mro__[2].__name__}.__next__"  # PyTorch's own
 
-    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+    def _follow(self, loader: Any) -> None:
+        """The epoch that the loader has opened."""
         self._last = time.perf_counter()
-        if self._keys and not first_iter:
-            self._keys = _Keys(loader)
+        self._progress, self._resumed = loader._progress, loader._progress.resumed
+        self._keys = _Keys(loader) if loader.seed_samples else None
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        if not first_iter:
+            self._follow(loader)
         super()._reset(loader, first_iter)
 
     def _next_index(self) -> Any:
+        if not self._resumed:
+            return self._index()
+        self._resumed = False
+        with self._progress.replaying():
+            for _ in range(self._progress.first):
+                self._index()
+            return self._index()  # samplers draw when they are first asked
+
+    def _index(self) -> Any:
         index = super()._next_index()  # type: ignore[no-untyped-call]
         return self._keys.order(index, int(self._base_seed), batch=self._auto_collation) if self._keys else index
 
     def _next_data(self) -> Any:
         asked, ready = time.perf_counter(), self._ready()
         fetch: Any = super()._next_data  # the base class's never returns, those between do
-        data = fetch()
+        try:
+            data = fetch()
+        except StopIteration:
+            self._progress.done = True
+            raise
+        except Exception:
+            self._progress.step += 1  # torch's iterators go on behind it
+            raise
+        self._progress.step += 1
         now = time.perf_counter()
         self._meter.count(batch_size(data) if self._auto_collation else 1, ready, asked, self._last, now)
         self._last = now
@@ -112,7 +148,8 @@ class _Keys:
     """The seeds' keys in one epoch: which samples came how often."""
 
     def __init__(self, loader: Any) -> None:
-        self.seed, self.epoch, self.length = loader.seed, loader._opened, len(loader.dataset)
+        self.seed = functools.partial(orders.seed, loader)
+        self.epoch, self.length = loader._progress.epoch, len(loader.dataset)
         plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
         once = plain and samplers.unique(loader.sampler, self.length)
         self.seen = None if once else np.zeros(self.length, np.int64)
@@ -124,8 +161,8 @@ class _Keys:
             numbers = place_all(indices, self.length)
         except (IndexError, TypeError):
             return index
-        seed = base_seed if self.seed is None else self.seed
-        return Order(indices if batch else index, numbers, samplers.occurrences(numbers, self.seen), seed, self.epoch)
+        occurrences = samplers.occurrences(numbers, self.seen)
+        return Order(indices if batch else index, numbers, occurrences, self.seed(base_seed), self.epoch)
 
 
 def _seeded(loader: Any) -> Any:

@@ -1,19 +1,20 @@
 """`DataLoader`, the drop-in: PyTorch's class, with the native engine inside for what fastload recognises."""
 
+import functools
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 import torch.utils.data
-from torch.utils.data import BatchSampler
 
-from fastload import arguments, backends, explaining, iterators, lowering, progressive, rng, samplers
-from fastload.batches import PixelBatchSampler
-from fastload.dataset import Dataset, place_all
-from fastload.engine import NativeEngine, Order, TorchEngine
-from fastload.errors import BackendError, FastloadError, PipelineError, UsageError
+from fastload import arguments, backends, epochs, explaining, iterators, lowering, orders, progressive, rng, state
+from fastload.bad_samples import BadSamples
+from fastload.dataset import Dataset
+from fastload.engine import NativeEngine, Order
+from fastload.engine_torch import TorchEngine
+from fastload.errors import BackendError, FastloadError, PipelineError
 from fastload.ffcv_engine import FfcvEngine
 from fastload.lowering import loaders
 from fastload.meter import Meter
@@ -21,7 +22,6 @@ from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.sources import collect
-from fastload.spec import Work
 from fastload.transforms import Mix
 from fastload.transforms.mix import as_mix
 
@@ -56,6 +56,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     seed_samples: True seeds Python, NumPy and torch before each sample of a data set that PyTorch's own engine runs, so that its
              augmentation does not depend on the worker count.
 
+    on_error: of an image that cannot be read or decoded: "raise"; "substitute" puts another sample with its own label in its place; "skip"
+             hands out a shorter batch. max_bad: how many of an epoch's samples may be bad: a share, rounded up, or a count.
+    bad_samples: a file for the list of them, one line of JSON each; None: in the user's cache. docs/bad-images.md.
+
     num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0 runs in the caller's thread.
     FASTLOAD_STRICT=1 in the environment makes an error of what could not run natively.
     Raises what torch raises, and PipelineError, BackendError and UsageError. docs/differences.md lists what differs from torch.
@@ -70,6 +74,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     mix: Mix | None
     augment: str
     seed_samples: bool
+    on_error: str
+    max_bad: float
+    bad_samples: str | None
 
     def __init__(
         self,
@@ -100,6 +107,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         mix: Any = None,
         augment: str = "auto",
         seed_samples: bool = False,
+        on_error: str = "raise",
+        max_bad: float = 0.01,
+        bad_samples: Any = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name in arguments.TORCHS or name in arguments.OWN or name == "in_order"}
         arguments.check(given)
@@ -112,11 +122,14 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def _set_up(self, own: dict[str, Any]) -> None:
         own |= {"size_schedule": progressive.schedule(own["size_schedule"]), "mix": as_mix(own["mix"])}
+        own["bad_samples"] = None if own["bad_samples"] is None else os.fspath(own["bad_samples"])
         self.__dict__.update(own)
-        self._epoch = self._opened = 0  # of the next and of the last iter()
+        self._epoch = 0  # of the next iter()
+        self._progress = state.Progress(0, done=True)  # of the last iter()
+        self._pending: state.Progress | None = None  # loaded, for the next iter()
         self._meter = Meter()
         self._sizes: set[int] = set()  # found possible
-        self._steps = self._count_steps()
+        self._steps = orders.count_steps(self)
         self._engine: Any = None
         self._route = self._find_route()
         self.check_worker_number_rationality()
@@ -124,8 +137,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def __iter__(self) -> Any:
         if self._mark() != self._route.fingerprint:
             self._route, self._engine, self._sizes, self._iterator = self._find_route(), None, set(), None
-        self._opened, self._epoch = self._epoch, self._epoch + 1
-        return super().__iter__()
+        self._progress, self._pending = state.opened(self, self._pending), None
+        self._epoch = self._progress.epoch + 1
+        with self._progress.replaying():
+            return super().__iter__()
 
     def _get_iterator(self) -> Any:
         if self._route.backend is not None:
@@ -137,8 +152,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
         if self._engine is None:
             self._engine = self._make_engine(self._route)
-        seed = base_seed if self.seed is None else self.seed
-        return self._engine.epoch(self._works(self._route.plan, seed, self._opened, sampler), self.timeout)
+            self._bad = BadSamples(self._engine.runner.plan.source, self.bad_samples, self.max_bad)
+        self._engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
+        seed, progress = orders.seed(self, base_seed), self._progress
+        return self._engine.epoch(self._works(self._route.plan, seed, progress.epoch, sampler, progress), self.timeout)
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are threads."""
@@ -148,11 +165,16 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is epoch `epoch`, from 0: reaches the random keys, the samplers and the data set. Raises UsageError."""
-        self._epoch = epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
-        for part in {id(p): p for p in (self.sampler, self.batch_sampler, self.dataset)}.values():
-            tell = getattr(part, "set_epoch", None)
-            if tell is not None:
-                tell(epoch)
+        self._epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
+        epochs.set_epoch(self, self._epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the consumer is, in numbers and texts: up to 1 KiB, 8 KiB with a generator. See docs/resume.md."""
+        return state.state_dict(self, self._progress, self._pending)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The next iter() goes on behind the last batch that the state knows. Raises UsageError for a state that is not this loader's."""
+        self._pending = state.load(self, state_dict)
 
     def explain(self) -> str:
         """Who runs this loader, and why what is not native is not: one line each."""
@@ -190,7 +212,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if pipeline is None or reasons:
             return self._own_engine(reasons, mark)
         try:
-            found = plan(pipeline, self.decode_scale, self.size_schedule, mix=self.mix, augment=self.augment, device=self.device)
+            found = plan(
+                pipeline,
+                self.decode_scale,
+                self.size_schedule,
+                mix=self.mix,
+                augment=self.augment,
+                device=self.device,
+                on_error=self.on_error,
+            )
             # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
             name = "native" if self.backend == "auto" and not ours and not self.mix else self.backend
             backend, why_not = backends.choose(name, found, self.device or "cpu")
@@ -216,24 +246,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return f"backend={self.backend!r}"
         if self.augment == "gpu" or self.device == "cuda":
             return "augment='gpu'" if self.augment == "gpu" else "device='cuda'"
+        if self.on_error != "raise":
+            return f"on_error={self.on_error!r}"
+        if getattr(getattr(self.batch_sampler, "sampler", None), "eval_exact", False):
+            return "eval_exact"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
-
-    def _count_steps(self) -> int:
-        """Batches in an epoch, where the size schedule must know; else 0."""
-        try:
-            return len(self) if self.size_schedule and self.size_schedule.counts_steps else 0
-        except TypeError:
-            raise UsageError("size_schedule: total_steps needs a sampler with a length; add __len__, or give total_epochs") from None
-
-    def _size(self, plan: Plan, epoch: int, step: int) -> int | None:
-        """Of a batch, px; None for the pipeline's own."""
-        if self.size_schedule is None:
-            return None
-        size = progressive.checked_size(self.size_schedule, plan.full, epoch, step, self._steps)
-        if size is not None and size not in self._sizes:
-            plan.at(size)  # raises here, in the user's thread, what a function's size makes impossible
-            self._sizes.add(size)
-        return size
 
     def _loader_reasons(self, pipeline: Pipeline | None) -> list[str]:
         """Arguments that only PyTorch's own engine honours."""
@@ -260,20 +277,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         engine = FfcvEngine if route.backend == "ffcv" else NativeEngine
         return engine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 
-    def _works(self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
+    def _works(
+        self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None, progress: state.Progress | None = None
+    ) -> Iterator[Order]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
-        length = len(self.dataset)  # type: ignore[arg-type]  # what is lowered has a length
-        known = type(self.batch_sampler) in (BatchSampler, PixelBatchSampler)
-        plain = known and samplers.unique(getattr(self.batch_sampler, "sampler", None), length)
-        seen = None if plain else np.zeros(length, np.int64)
-        batches = samplers.order(self.batch_sampler) or (self._index_sampler if sampler is None else sampler)
-        for step, indices in enumerate(batches):
-            try:
-                samples = place_all(indices, length)
-            except (IndexError, TypeError) as error:
-                yield error
-                continue
-            yield Work(samples, samplers.occurrences(samples, seen), seed, epoch, step, size=self._size(plan, epoch, step))
+        return orders.works(self, plan, progress or state.Progress(epoch), seed, sampler)
 
 
 def accelerate(loader: Any, **options: Any) -> Any:

@@ -49,6 +49,7 @@ class Plan:
     more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
     masks: Masks | None = None  # what a batch has in place of labels
     mix: Mix | None = None  # what becomes of finished batches, labels too
+    on_error: str = "raise"  # what a bad sample does to its batch; or "substitute", "skip"
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -107,10 +108,12 @@ def plan(
     mix: Mix | None = None,
     augment: str = "cpu",
     device: str | None = None,
+    on_error: str = "raise",
 ) -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
     views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
     others = (_mix_problems(mix, pipeline) if mix else []) + _augment_problems(augment, device)
+    others += _error_problems(on_error, pipeline, mix)
     first = Plan(pipeline.source, (), Spec(), decode_scale, mode, "cpu" if augment == "auto" else augment, views=views)
     pictures: list[Plan] = []
     problems: dict[str, None] = {}  # in order, each once
@@ -126,7 +129,7 @@ def plan(
     if problems:
         own = [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()] if schedule else []
         raise PipelineError([*problems, *own, *others])
-    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix)
+    found = replace(pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix, on_error=on_error)
     if wrong := [*(_schedule_problems(found, schedule) if schedule else []), *others]:
         raise PipelineError(wrong)
     return found
@@ -153,6 +156,16 @@ def _augment_problems(augment: str, device: str | None) -> list[str]:
     if augment == "gpu" and device != "cuda":
         return [f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave augment out"]
     return []
+
+
+def _error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[str]:
+    """Why a batch cannot do without a bad sample."""
+    found = []
+    if on_error == "skip" and mix:
+        found.append("on_error: 'skip' would leave images of a mixed batch without their partners; use 'substitute'")
+    if on_error != "raise" and pipeline.masks:
+        found.append(f"on_error: {on_error!r} is not there for masks yet; use 'raise'")
+    return found
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:

@@ -24,6 +24,8 @@ KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
 MOST_EPOCH = (1 << 32) - 1
 MIX_OP = BATCH_DRAWS - 3  # of a batch: how it is mixed, whatever ops there are
 SEEDS_OP = BATCH_DRAWS - 4  # seeds of other libraries' generators
+WEIGHTS_OP = BATCH_DRAWS - 5  # weighted sampling, by position in the order
+SUBSTITUTE_OP = BATCH_DRAWS - 6  # which samples stand in for one that is bad
 ROUNDS = 6  # Feistel rounds of `permute`
 
 

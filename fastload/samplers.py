@@ -59,10 +59,10 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         for chunk in self.chunks(epoch, CHUNK):
             yield from chunk.tolist()
 
-    def chunks(self, epoch: int, size: int) -> Iterator[Longs]:
-        """The epoch's order in arrays of `size`; the last may be shorter."""
+    def chunks(self, epoch: int, size: int, first: int = 0) -> Iterator[Longs]:
+        """The epoch's order in arrays of `size`, from array number `first` on; the last may be shorter."""
         count = len(self)
-        for start in range(0, count, size):
+        for start in range(first * size, count, size):
             positions = self.rank + self.num_replicas * np.arange(start, min(start + size, count))
             yield rng.permute(positions % self.length, self.length, self.seed, epoch)
 
@@ -76,47 +76,64 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return [text for good, text in checks if not good]
 
 
-def order(batches: Any) -> Iterator[Longs] | None:
-    """The epoch of a BatchSampler over a sampler of a known class as arrays int64 [N], or None.
+def order(batches: Any, first: int = 0, draw: Callable[[], int] = lambda: rng.draw_seed(None)) -> Iterator[Longs] | None:
+    """The epoch of a BatchSampler over a sampler of a known class, from batch `first` on, as arrays int64 [N]; or None.
 
+    draw: gives the seed that a RandomSampler without a generator takes from torch's default one.
     The same indices, and the same draws at the same moments, as PyTorch's classes make; but a list of 1.28 million Python numbers
     takes 60 ms and 40 MB, and an array takes neither.
     """
     if type(batches) is not BatchSampler:
         return None
-    sampler, size, drop_last = batches.sampler, batches.batch_size, batches.drop_last
+    sampler: Any = batches.sampler
+    size, drop_last = batches.batch_size, batches.drop_last
     if type(sampler) is SequentialSampler:
-        return _cut(lambda: np.arange(len(sampler.data_source)), size, drop_last)
+        return _cut(lambda: np.arange(len(sampler.data_source)), size, drop_last, first)
     if type(sampler) is RandomSampler and not sampler.replacement and sampler.num_samples == len(sampler.data_source):
-        return _shuffled(sampler, size, drop_last)
-    return None
+        return _shuffled(sampler, size, drop_last, first, draw)
+    if type(sampler) is DistributedSampler:
+        return _cut(lambda: _share(sampler), size, drop_last, first)
+    return _keyed(sampler, size, drop_last, first) if type(sampler) is ShuffleSampler else None
 
 
-def _cut(make: Callable[[], Longs], size: int, drop_last: bool, at_end: Callable[[], Any] = lambda: None) -> Iterator[Longs]:
+def _cut(make: Callable[[], Longs], size: int, drop_last: bool, first: int, at_end: Callable[[], Any] = lambda: None) -> Iterator[Longs]:
     """Batches of an order that is made when the first one is asked for; at_end: called when the sampler would be asked for more."""
     whole = make()
     full = len(whole) // size * size
-    for start in range(0, full, size):
+    for start in range(first * size, full, size):
         yield whole[start : start + size]
     at_end()
-    if full < len(whole) and not drop_last:
+    if first * size <= full < len(whole) and not drop_last:
         yield whole[full:]
 
 
-def _shuffled(sampler: RandomSampler, size: int, drop_last: bool) -> Iterator[Longs]:
+def _shuffled(sampler: RandomSampler, size: int, drop_last: bool, first: int, draw: Callable[[], int]) -> Iterator[Longs]:
     count, generator = sampler.num_samples, sampler.generator
 
     def permutation() -> Longs:
-        source = generator
-        if source is None:
-            source = torch.Generator().manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
+        source = torch.Generator().manual_seed(draw()) if generator is None else generator
         return torch.randperm(count, generator=source).numpy()
 
     def leftover() -> None:
         if generator is not None:  # RandomSampler draws another permutation when it ends, and takes nothing of it
             torch.randperm(count, generator=generator)
 
-    return _cut(permutation, size, drop_last, leftover)
+    return _cut(permutation, size, drop_last, first, leftover)
+
+
+def _share(sampler: "DistributedSampler[Any]") -> Longs:
+    """This rank's order, as PyTorch's DistributedSampler makes it."""
+    count = len(sampler.dataset)  # type: ignore[arg-type]  # it has asked for the length itself
+    seed = torch.Generator().manual_seed(sampler.seed + sampler.epoch) if sampler.shuffle else None
+    whole = np.arange(count) if seed is None else torch.randperm(count, generator=seed).numpy()
+    return np.ascontiguousarray(np.resize(whole, sampler.total_size)[sampler.rank :: sampler.num_replicas])
+
+
+def _keyed(sampler: ShuffleSampler, size: int, drop_last: bool, first: int) -> Iterator[Longs]:
+    sampler.epoch += 1
+    for batch in sampler.chunks(sampler.epoch, size, first):
+        if len(batch) == size or not drop_last:
+            yield batch
 
 
 def unique(sampler: Any, length: int) -> bool:

@@ -183,7 +183,8 @@ class Epoch:
             target = target.to(images[0].device, non_blocking=True)
         elif self.engine.pinned:
             images, target = [one.pin_memory() for one in images], target.pin_memory()
-        return [images if self.engine.plan.views else images[0], target]
+        whole = [images if self.engine.plan.views else images[0], target]
+        return whole if made.work.valid is None else [*whole, torch.from_numpy(made.work.valid)]
 
 
 def _reason(error: Exception) -> str:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.backends import augment, crop, cuda, instructions, store
+from fastload.backends import augment, crop, cuda, instructions, mending, store
 from fastload.backends import torch as reference
+from fastload.bad_samples import Trouble
 from fastload.errors import SampleError
 from fastload.plan import Plan, mixed
 from fastload.sources import raw_pixels
@@ -155,16 +156,20 @@ class Runner:
         place = source.locate(samples)
         return pool.fetch(source.files, *place[:4], seek.locate(samples), seek.collect(samples), place.raw)
 
-    def draw(self, job: _native.Job, work: Work) -> list[Drawn]:
-        """Wait for the samples' sizes, then draw the records of each picture."""
+    def draw(self, job: _native.Job, work: Work, trouble: Trouble) -> tuple[list[Drawn], Work]:
+        """Wait for the samples' sizes, then draw the records of each picture; the work as `trouble` has left it. Raises SampleError."""
         job.wait_fetched()
         jpegs = job.status == _native.OK
-        self._redo_foreign(job, work)
+        _, bad = self._redo_foreign(job, work)
+        work, encoded = mending.mended(job, self.plan, work, bad, trouble)
         sizes = job.sizes
         drawn = [picture.draw(work, sizes) for picture in self.pictures]
         if not crop.no_scaling(self.plan):
-            crop.shrink([one.crops for one in drawn], jpegs & ~self.plan.source.locate(work.samples).is_raw)
-        return drawn
+            jpegs &= ~self.plan.source.locate(work.samples).is_raw
+            jpegs[list(encoded)] = True
+            crop.shrink([one.crops for one in drawn], jpegs)
+            mending.scale(job, encoded, drawn[0].crops)
+        return drawn, work
 
     def start(self, job: _native.Job, drawn: list[Drawn], outs: list[Any]) -> None:
         """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype."""
@@ -172,37 +177,68 @@ class Runner:
         for picture, records, out in zip(self.pictures, drawn, outs, strict=True):
             picture.start(job, records, out, hold=picture is not last)
 
-    def finish(self, job: _native.Job, work: Work, drawn: list[Drawn], outs: list[Any]) -> None:
-        """Wait until `outs` are whole; raises SampleError for the first sample that nobody can decode."""
-        job.wait_done()
-        if self._redo_foreign(job, work, drawn[0].crops):
-            # Their records stand: a damaged JPEG's header has given the size that Pillow sees too.
-            self.start(job, drawn, outs)
-            job.wait_done()
-            for place in np.flatnonzero(job.status != _native.OK).tolist():
-                raise self._failed(work, place, job.message(place))
+    def finish(self, job: _native.Job, work: Work, drawn: list[Drawn], outs: list[Any], trouble: Trouble) -> tuple[list[Drawn], Work]:
+        """Wait until `outs` are whole; the records and the work of what is in them.
 
-    def _redo_foreign(self, job: _native.Job, work: Work, crops: Any = None) -> bool:
+        Raises SampleError for the first sample that nobody can decode, where bad samples raise.
+        """
+        asked: set[int] = set()  # what Pillow was asked for: it has the last word
+        while True:
+            job.wait_done()
+            foreign, bad = self._redo_foreign(job, work, drawn[0].crops, asked)
+            bad = [(place, error) for place, error in bad if place not in trouble.lost]
+            if bad:
+                work, encoded = mending.mended(job, self.plan, work, bad, trouble)
+                drawn = self._again(job, work, drawn, [place for place, _ in bad], encoded)
+            elif not foreign:
+                return drawn, work
+            # The others' records stand: a damaged JPEG's header has given the size that Pillow sees too.
+            self.start(job, drawn, outs)
+
+    def _again(self, job: _native.Job, work: Work, drawn: list[Drawn], places: list[int], encoded: dict[int, bytes]) -> list[Drawn]:
+        """The records with those of other samples in `places`."""
+        fresh = [picture.draw(work, job.sizes) for picture in self.pictures]
+        jpegs = np.zeros(len(work), np.bool_)
+        jpegs[list(encoded)] = True
+        if not crop.no_scaling(self.plan):
+            crop.shrink([one.crops for one in fresh], jpegs)
+        others = np.setdiff1d(np.arange(len(work)), places)
+        for new, old in zip(fresh, drawn, strict=True):
+            new.crops[others] = old.crops[others]  # at the scales that they have
+        mending.scale(job, encoded, fresh[0].crops)
+        return fresh
+
+    def _redo_foreign(
+        self, job: _native.Job, work: Work, crops: Any = None, asked: set[int] | None = None
+    ) -> tuple[bool, list[tuple[int, SampleError]]]:
         """Give the job Pillow's pixels for what the native decoder does not take, at the scale of its crop if there is one.
 
-        True if there were any.
+        Whether there were any, and the places and errors of what nobody can decode. asked: places that Pillow was given before.
         """
         status = job.status
-        for place in np.flatnonzero(status == _native.FAILED).tolist():
-            raise self._failed(work, place, job.message(place))
+        bad = [(place, self._failed(work, place, job.message(place))) for place in np.flatnonzero(status == _native.FAILED).tolist()]
         foreign, sizes = np.flatnonzero(status == _native.FOREIGN).tolist(), job.sizes.tolist()
         for place in foreign:
+            if asked is not None and place in asked:
+                bad.append((place, self._failed(work, place, job.message(place))))
+                continue
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
                 pixels = raw_pixels(self.plan.source, int(work.samples[place]))
                 pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
             except pil.DECODE_ERRORS as error:
-                raise self._error(work, place, f"cannot be decoded ({error}); mend or remove the file") from error
+                found = self._error(work, place, f"cannot be decoded ({error}); mend or remove the file")
+                found.__cause__ = error
+                bad.append((place, found))
+                continue
             if crops is not None and pixels.shape[:2] != (want := tuple(-(-side // scale) for side in sizes[place])):
                 got, said = ("x".join(map(str, size)) for size in (pixels.shape[:2], want))
-                raise self._error(work, place, f"is {got} px, and was said to be {said} px; mend or remove the file")
+                bad.append((place, self._error(work, place, f"is {got} px, and was said to be {said} px; mend or remove the file")))
+                continue
             job.set_pixels(place, np.ascontiguousarray(pixels), scale)
-        return bool(foreign)
+            if asked is not None:
+                asked.add(place)
+        return bool(foreign), bad
 
     def _failed(self, work: Work, place: int, reason: str) -> SampleError:
         """What is wrong with a sample: where users' functions run, the reference knows their exception, which no thread can keep."""

@@ -12,6 +12,7 @@ from PIL import Image
 
 from fastload import _native
 from fastload.backends import crop, masks
+from fastload.bad_samples import Trouble, made
 from fastload.errors import OpError, SampleError
 from fastload.plan import Plan, Step, mixed, targets
 from fastload.sources import raw_pixels, read
@@ -39,15 +40,22 @@ class Runner:
 
     plan: Plan
 
+    def tolerant(self, work: Work) -> tuple[Any, Trouble]:
+        """The batch as `plan.on_error` has it, with `valid` where the work has it, and what went wrong. Raises SampleError."""
+        trouble = Trouble(self.plan.on_error, work)
+        batch, done = made(self, trouble, len(self.plan.source), self.plan.views)
+        whole = (torch.empty(0), torch.empty(0)) if batch is None else batch
+        return (*whole, *([] if done.valid is None else [torch.from_numpy(done.valid)])), trouble
+
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
         """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has them, or masks. Raises SampleError."""
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
-        made, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
+        pictures, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
         how = mixed(self.plan, work)
         target = torch.from_numpy(targets(self.plan, work, how)) if self.plan.masks is None else masks.batch(self.plan, work, sizes)
         batches = []
-        for picture, images in zip(self.plan.pictures, zip(*made, strict=True), strict=True):
+        for picture, images in zip(self.plan.pictures, zip(*pictures, strict=True), strict=True):
             layout = torch.channels_last if picture.out.channels_last else torch.contiguous_format
             batch = torch.stack(images) if how is None else mix(torch.stack(images), how)
             batches.append(batch.contiguous(memory_format=layout))
@@ -58,18 +66,18 @@ class Runner:
 
     def _exact(self, work: Work) -> tuple[Pictures, Ints]:
         """Each sample's pictures, and its size int32 [N, 2], px."""
-        images = [self._decode(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
+        images = [self._decode(int(sample), self._read(int(sample))) for sample in work.samples]
         sizes = np.array([pil.size(image) for image in images], np.int32)
         drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
-        made = [
+        pictures = [
             [_apply(self.plan, sample, image, steps, [record[place] for record in records]) for steps, records in drawn]
             for place, (sample, image) in enumerate(zip(work.samples.tolist(), images, strict=True))
         ]  # fmt: skip
-        return made, sizes
+        return pictures, sizes
 
     def _fast(self, work: Work) -> tuple[Pictures, Ints]:
         """Sizes from the JPEGs' headers; each is decoded at the scale that its crops allow."""
-        samples = [(int(sample), read(self.plan.source, int(sample))) for sample in work.samples]
+        samples = [(int(sample), self._read(int(sample))) for sample in work.samples]
         headers = [_native.probe(data) for _, data in samples]
         jpegs = np.array([header[0] == _native.OK for header in headers])
         others = [None if jpeg else self._decode(*sample) for sample, jpeg in zip(samples, jpegs, strict=True)]
@@ -94,6 +102,12 @@ class Runner:
                 ]
             )
         return done, sizes
+
+    def _read(self, sample: int) -> bytes:
+        try:
+            return read(self.plan.source, sample)
+        except OSError as error:
+            raise SampleError(self.plan.source.name(sample), sample, f"cannot be read ({error.strerror})") from error
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source

@@ -8,9 +8,9 @@ PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
     ("errors", "machine", "meter", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
-    ("pipeline", "progressive"), ("plan",), ("measure",), ("backends",), ("slots",), ("engine",), ("ffcv_engine",), ("dataset", "batches"),
-    ("lowering",), ("arguments", "iterators"), ("explaining",), ("loader",), ("recipes",),
-    ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",),
+    ("pipeline", "progressive", "distributed"), ("plan",), ("measure", "bad_samples"), ("backends",), ("slots",), ("engine",),
+    ("engine_torch", "ffcv_engine"), ("dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",),
+    ("arguments", "iterators"), ("explaining",), ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",),
     ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -98,6 +98,29 @@ def test_torchs_orders_as_arrays(length, size, drop_last, kind):
     assert run(samplers.order) == run(lambda batches: batches)
 
 
+def known(kind, length):
+    """A sampler whose order is read as arrays."""
+    if kind == "shuffle":
+        return ShuffleSampler(length, 3, num_replicas=2, rank=1)
+    if kind == "default generator":
+        return RandomSampler(range(length))
+    if kind == "own generator":
+        return RandomSampler(range(length), generator=torch.Generator().manual_seed(2))
+    return DistributedSampler(range(length), 3, 1, shuffle=kind == "torch's shuffled", seed=5, drop_last=length == 20)
+
+
+@pytest.mark.parametrize("length", [1, 7, 20])
+@pytest.mark.parametrize("drop_last", [True, False])
+@pytest.mark.parametrize("kind", ["shuffle", "torch's", "torch's shuffled", "default generator", "own generator"])
+def test_known_orders_can_begin_at_any_batch(length, drop_last, kind):
+    torch.manual_seed(1)
+    whole = [list(batch) for batch in BatchSampler(known(kind, length), 3, drop_last)]
+    for first in range(len(whole) + 2):
+        torch.manual_seed(1)
+        batches = samplers.order(BatchSampler(known(kind, length), 3, drop_last), first)
+        assert [batch.tolist() for batch in batches] == whole[first:]
+
+
 def test_other_orders_are_left_to_their_classes():
     class Mine(RandomSampler):
         pass
@@ -107,8 +130,8 @@ def test_other_orders_are_left_to_their_classes():
 
     data = range(5)
     plain = RandomSampler(data)
-    others = [RandomSampler(data, num_samples=7), RandomSampler(data, replacement=True), Mine(data), [1, 2], ShuffleSampler(5)]
-    assert [samplers.order(BatchSampler(sampler, 2, False)) for sampler in others] == [None] * 5
+    others = [RandomSampler(data, num_samples=7), RandomSampler(data, replacement=True), Mine(data), [1, 2]]
+    assert [samplers.order(BatchSampler(sampler, 2, False)) for sampler in others] == [None] * 4
     assert samplers.order(Batches(plain, 2, False)) is None
     assert samplers.order([[1, 2]]) is None
     assert samplers.order(BatchSampler(plain, 2, False)) is not None

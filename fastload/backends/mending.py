@@ -1,0 +1,70 @@
+"""A native batch whose bad samples others stand in for, or are left out: the rest of it is not made again."""
+
+import numpy as np
+
+from fastload import _native
+from fastload.backends import crop
+from fastload.bad_samples import Trouble, standing_in
+from fastload.errors import SampleError
+from fastload.plan import Plan
+from fastload.sources import raw_pixels, read
+from fastload.spec import Ints, Pixels, Work
+from fastload.transforms import pil
+
+NOTHING = np.zeros((1, 1, 3), np.uint8)  # in the place of a sample that is left out; nobody sees it
+
+
+def mended(job: _native.Job, plan: Plan, work: Work, bad: list[tuple[int, SampleError]], trouble: Trouble) -> tuple[Work, dict[int, bytes]]:
+    """Give the job pixels in place of bad ones; the work with the samples that stand in, and the bytes of those that are JPEGs.
+
+    Raises the first error where bad samples raise, or where nothing is left to try.
+    """
+    encoded: dict[int, bytes] = {}
+    for place, error in bad:
+        if trouble.policy == "raise":
+            raise error
+        trouble.note(place, error)
+        if trouble.policy == "skip":
+            trouble.lost.add(place)
+            job.set_pixels(place, NOTHING)
+            continue
+        work = _substituted(job, plan, work, place, error, trouble, encoded)
+    return work, encoded
+
+
+def _substituted(
+    job: _native.Job, plan: Plan, work: Work, place: int, error: SampleError, trouble: Trouble, encoded: dict[int, bytes]
+) -> Work:
+    while (sample := trouble.next_for(place, len(plan.source))) is not None:
+        try:
+            data, pixels = _decoded(plan, sample)
+        except SampleError as another:
+            trouble.note(place, another)
+            continue
+        job.set_pixels(place, pixels)
+        if data and _native.probe(data)[0] == _native.OK:
+            encoded[place] = data
+        return standing_in(work, place, sample, trouble.first, plan.views)
+    raise error
+
+
+def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:
+    """Give the job JPEGs that stand in at the scale of their crops."""
+    for place, data in encoded.items():
+        if (scale := int(crops[place, crop.SCALE])) > 1:
+            job.set_pixels(place, np.ascontiguousarray(np.asarray(pil.decode(data, scale))), scale)
+
+
+def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
+    """A sample's bytes, if it is encoded, and its pixels uint8 [H, W, 3]. Raises SampleError."""
+    name = plan.source.name(sample)
+    try:
+        pixels = raw_pixels(plan.source, sample)
+        data = read(plan.source, sample) if pixels is None else b""
+    except OSError as error:
+        raise SampleError(name, sample, f"cannot be read ({error.strerror})") from error
+    try:
+        found = np.asarray(pil.decode(data)) if pixels is None else pixels
+    except pil.DECODE_ERRORS as error:
+        raise SampleError(name, sample, f"cannot be decoded ({error}); mend or remove the file") from error
+    return data, np.ascontiguousarray(found)

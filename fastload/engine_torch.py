@@ -1,0 +1,85 @@
+"""The torch backend on PyTorch's own engine: its worker processes make whole batches."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.utils.data
+
+from fastload.backends import torch as reference
+from fastload.bad_samples import Report
+from fastload.engine import Batch, Order, attempt
+
+
+class TorchEngine:
+    """The torch backend on PyTorch's own engine: each of its workers makes whole batches, as it does for any data set."""
+
+    def __init__(self, runner: reference.Runner, workers: int, depth: int, *, pinned: bool, context: Any = None) -> None:
+        self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
+        self.per_worker = max(1, depth // max(1, workers))
+        self.on_bad: Callable[[Report], object] = bool  # as above
+
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
+        """Batches of `works`, in order."""
+        return _Fetched(
+            torch.utils.data.DataLoader(
+                _Works(self.runner),
+                batch_size=None,
+                sampler=_Once(works),
+                num_workers=self.workers,
+                prefetch_factor=self.per_worker if self.workers else None,
+                pin_memory=self.pinned,
+                timeout=timeout,
+                multiprocessing_context=self.context if self.workers else None,
+                generator=torch.Generator(),  # the inner loader draws nothing from the user's
+            ),
+            self.on_bad,
+        )
+
+
+class _Fetched:
+    """The batches of PyTorch's engine, errors raised with their own types."""
+
+    ready = 0  # not known
+
+    def __init__(self, loader: "torch.utils.data.DataLoader[Any]", on_bad: Callable[[Report], object]) -> None:
+        self.batches: Iterator[Any] = iter(loader)
+        self.on_bad = on_bad
+
+    def __iter__(self) -> "_Fetched":
+        return self
+
+    def __next__(self) -> Batch:
+        batch = next(self.batches)
+        if isinstance(batch, Exception):
+            raise batch
+        made, report = batch
+        self.on_bad(report)
+        return list(made)
+
+    def close(self) -> None:
+        """Workers end when the iterator is dropped."""
+        self.batches = iter(())
+
+
+class _Works(torch.utils.data.Dataset[Any]):
+    """A data set whose items are batches, indexed by works; an error travels as a value, since workers lose its type."""
+
+    def __init__(self, runner: reference.Runner) -> None:
+        self.runner = runner
+
+    def __getitem__(self, work: Order) -> tuple[Any, Report] | Exception:
+        if isinstance(work, Exception):
+            return work
+        made = attempt(self.runner.tolerant, work)
+        return made if isinstance(made, Exception) else (made[0], made[1].report())
+
+
+class _Once(torch.utils.data.Sampler[Order]):
+    """An iterator as a sampler."""
+
+    def __init__(self, works: Iterator[Order]) -> None:
+        self.works = works
+
+    def __iter__(self) -> Iterator[Order]:
+        return self.works

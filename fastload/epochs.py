@@ -1,0 +1,108 @@
+"""What the order of a loader's epochs depends on: its samplers, their generators, its data set."""
+
+import functools
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler, SequentialSampler
+from torch.utils.data.distributed import DistributedSampler as TorchsSampler
+
+from fastload import _native, distributed
+from fastload.batches import PixelBatchSampler
+from fastload.distributed import DistributedSampler
+from fastload.samplers import ShuffleSampler
+from fastload.sources import Source
+
+NAMES = 64  # samples whose names and labels stand for the data set
+KEYED = (ShuffleSampler, DistributedSampler)
+PURE = (SequentialSampler, TorchsSampler, *KEYED, list, tuple, range)  # orders that move no generator but their own
+
+
+def own_generator(loader: Any) -> torch.Generator | None:
+    """The user's generator that the order depends on, if there is one."""
+    for part in (loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None), loader):
+        if isinstance(found := getattr(part, "generator", None), torch.Generator):
+            return found
+    return None
+
+
+def set_epoch(loader: Any, epoch: int) -> None:
+    """Tell the samplers and the data set."""
+    parts = (loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None), loader.dataset)
+    for part in {id(p): p for p in parts}.values():
+        if callable(tell := getattr(part, "set_epoch", None)):
+            tell(epoch)
+
+
+def sampler_of(loader: Any) -> Any:
+    """The sampler that says the order of the samples."""
+    if loader.batch_sampler is None:
+        return loader.sampler
+    return getattr(loader.batch_sampler, "sampler", loader.batch_sampler)
+
+
+def order_epoch(loader: Any) -> int | None:
+    """The epoch that the sampler gives next, where it counts by itself."""
+    sampler = sampler_of(loader)
+    if isinstance(sampler, KEYED):
+        return int(sampler.epoch) + 1
+    return int(sampler.epoch) if isinstance(sampler, TorchsSampler) else None
+
+
+def global_batch(loader: Any, epoch: int) -> int | None:
+    """Samples of all ranks in one step; None where only a sampler of the user's knows."""
+    batches, world = loader.batch_sampler, distributed.split(loader)[0]
+    if type(batches) is BatchSampler:
+        return int(batches.batch_size) * world
+    if type(batches) is PixelBatchSampler:
+        return batches.at(epoch) * world
+    return world if batches is None else None
+
+
+def described(loader: Any) -> str:
+    """What the order depends on besides the epoch: the sampler's class and settings."""
+    sampler = sampler_of(loader)
+    settings = {name: getattr(sampler, name, None) for name in ("seed", "shuffle", "replacement", "repeats")}
+    shown = [f"{name}={value}" for name, value in settings.items() if isinstance(value, int)]
+    return f"{type(sampler).__name__}({', '.join(shown)})"[:128]
+
+
+def length(loader: Any) -> int | None:
+    try:
+        return len(loader.dataset)
+    except TypeError:
+        return None
+
+
+def names(loader: Any) -> str:
+    """A hash of the labels and names, relative to the data set, of some samples; "" of a data set that PyTorch's own engine runs."""
+    plan = loader._route.plan
+    return "" if plan is None else _names(plan.source)
+
+
+@functools.lru_cache(maxsize=8)
+def _cached(source: "_Held") -> str:
+    it = source.source
+    where = f"{it.where.rstrip('/')}/"
+    places = np.unique(np.linspace(0, len(it) - 1, NAMES).astype(np.int64)) if len(it) else np.zeros(0, np.int64)
+    found = [f"{it.name(place).removeprefix(where)}\0{label}" for place, label in zip(places.tolist(), it.labels[places], strict=True)]
+    text = "\0".join([str(len(it)), *found]).encode("utf-8", "surrogateescape")
+    return f"{_native.xxh3(text):016x}"
+
+
+class _Held:
+    """A source by its identity: sources hold arrays, which have no hash."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __hash__(self) -> int:
+        return id(self.source)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.source is self.source
+
+
+def _names(source: Source) -> str:
+    return _cached(_Held(source))
