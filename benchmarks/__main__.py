@@ -94,7 +94,9 @@ def add_loader(verb: argparse.ArgumentParser) -> None:
 def add_dali(verb: argparse.ArgumentParser) -> None:
     add_data(verb)
     verb.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="threads, and cores for all of a loader")
-    verb.add_argument("--outputs", nargs="+", default=list(dali.OUTPUTS), choices=dali.OUTPUTS, help="policy: RandAugment, float32")
+    verb.add_argument(
+        "--outputs", nargs="+", default=list(dali_backends.OUTPUTS), choices=dali_backends.OUTPUTS, help="policy: RandAugment, float32"
+    )
     verb.set_defaults(run=run_dali)
 
 
