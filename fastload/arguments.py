@@ -75,7 +75,8 @@ def torchs(given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             f"DataLoader: in_order is False, but torch {torch.__version__} has no such argument (want 2.6 or newer); leave it out"
         )
-    return {name: value for name, value in given.items() if name in TORCHS}
+    workers = auto_workers() if given["num_workers"] == "auto" else given["num_workers"]
+    return {name: value for name, value in given.items() if name in TORCHS} | {"num_workers": workers}
 
 
 def auto_workers() -> int:

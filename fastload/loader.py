@@ -113,8 +113,6 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     ) -> None:
         given = {name: value for name, value in locals().items() if name in arguments.TORCHS or name in arguments.OWN or name == "in_order"}
         arguments.check(given)
-        if num_workers == "auto":
-            given["num_workers"] = arguments.auto_workers()
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
             given |= {"sampler": ShuffleSampler(dataset, seed), "shuffle": None}  # type: ignore[arg-type]  # it has a length
         super().__init__(**arguments.torchs(given))
