@@ -150,7 +150,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
         if self._engine is None:
             self._engine = self._make_engine(self._route)
-            self._bad = BadSamples(self._engine.runner.plan.source, self.bad_samples, self.max_bad)
+            source = self._route.plan.source  # type: ignore[union-attr]  # who has a backend has a plan
+            self._bad = BadSamples(source, self.bad_samples, self.max_bad)
         self._engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
         seed, progress = orders.seed(self, base_seed), self._progress
         return self._engine.epoch(self._works(self._route.plan, seed, progress.epoch, sampler, progress), self.timeout)

@@ -94,7 +94,7 @@ def test_several_iterators_and_early_ends(backend, folder):
 def test_a_dropped_iterator_ends_its_pipeline(folder):
     iterator = iter(loader(folder, num_workers=1))
     next(iterator)
-    pipeline = weakref.ref(iterator.pipeline)
+    pipeline = weakref.ref(iterator._batches.pipeline)
     del iterator
     gc.collect()
     assert pipeline() is None
@@ -163,7 +163,7 @@ def test_a_bad_sample_is_named_after_the_batches_before_it(backend, content, bad
     assert [len(next(batches)[0]) for _ in range(2)] == [4, 4]
     with pytest.raises(SampleError, match=r"/a/09\.jpg, sample 9: cannot be decoded \(.*\); mend or remove the file$"):
         next(batches)
-    assert list(batches) == []
+    assert [len(images) for images, _ in batches] == [1]  # the epoch goes on: 13 samples
 
 
 def test_what_dali_itself_refuses_is_asked_of_pillow(bad_folder, encode, make_image, monkeypatch):
@@ -269,7 +269,7 @@ def test_dalis_own_policies_run(policy, folder):
 
 @pytest.mark.parametrize("name", ["peer", "dali", "dali-own", "native"])
 def test_the_benchmarks_loaders_give_the_same_number_of_images(name, folder):
-    benchmark = pytest.importorskip("benchmarks.dali")  # not in an installed package
+    benchmark = pytest.importorskip("benchmarks.dali_backends")  # not in an installed package
     spec = {"loader": name, "data": folder, "output": "float32", "workers": 1, "batch_size": 16, "size": 24}
     found = list(benchmark.make_loader(spec))
     assert sum(len(labels) for _, labels in found) == benchmark.PASSES * 40

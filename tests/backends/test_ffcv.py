@@ -161,7 +161,7 @@ def test_what_ffcv_passes_over_is_named(spoil, reason, cells, beton):
 def test_what_is_raised_in_ffcvs_thread_arrives(cells, beton, monkeypatch):
     ours, _ = pair(beton(cells), CROPS, num_workers=1)
 
-    def fail(self, job, work):
+    def fail(self, *_):
         raise MemoryError("no records")
 
     monkeypatch.setattr(ffcv.Runner, "draw", fail)
