@@ -49,7 +49,7 @@ class Recorder:
         for place, loader in enumerate(self._kept):
             stats = getattr(loader, "stats", None)
             if callable(stats) and self._facts[place]["backend"] == "native":
-                self._facts[place]["stages"] = stats()
+                self._facts[place]["stages"] = stats()["stages"]
         if self._facts or more:
             self.tell(**more)
 

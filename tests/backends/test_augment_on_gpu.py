@@ -8,6 +8,7 @@ import fastload
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends import cuda, native
+from fastload.bad_samples import Trouble
 from fastload.plan import plan
 from fastload.sources import collect
 from fastload.spec import Work
@@ -29,11 +30,12 @@ def batch(folder, ops, augment, device):
     work = Work(np.arange(3, 10), np.zeros(7, np.int64), seed=5, epoch=1, step=0)
     pool = _native.Pool(2)
     job = runner.begin(pool, work, collect.make("off", found.source).epoch())
-    drawn = runner.draw(job, work)
+    trouble = Trouble(found.on_error, work)
+    drawn, work = runner.draw(job, work, trouble)
     picture = runner.pictures[0]
     out = np.empty(picture.host_shape(7), picture.host_dtype)
     runner.start(job, drawn, [out])
-    runner.finish(job, work, drawn, [out])
+    runner.finish(job, work, drawn, [out], trouble)
     return runner, drawn[0], out
 
 
