@@ -25,6 +25,7 @@ class Recorder:
         self._loaders: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no other loader gets the id of a dead one
         self._facts: list[dict[str, Any]] = []
+        self._said: dict[str, Any] = {}
         self._events: deque[tuple[Any, Any, dict[str, Any]]] = deque()
         self._made = 0  # batches, in a worker
 
@@ -40,8 +41,10 @@ class Recorder:
         return self._loaders[id(loader)]
 
     def tell(self, **more: Any) -> None:
+        """Write the facts of this process; what was said once (`more`) stays said."""
+        self._said |= more
         environment = {name.lower(): os.environ.get(name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
-        self.log.tell({"argv": sys.argv, **environment, "loaders": self._facts, **more})
+        self.log.tell({"argv": sys.argv, **environment, "loaders": self._facts, **self._said})
 
     def finish(self, **more: Any) -> None:
         """Write what is in flight, and what the loaders count themselves."""
