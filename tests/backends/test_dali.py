@@ -1,7 +1,5 @@
 """The DALI backend's pixels against native's: docs/dali.md states the differences, and they are held here."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -40,6 +38,7 @@ from fastload.transforms import (
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
 from fastload.backends import dali_graph, dali_inputs
 from fastload.plan import plan
+from tests.backends.dali_page import STATED
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CUT = CenterCrop((32, 30))
@@ -102,16 +101,6 @@ def difference(path, ops, **options):
         found.append(scale * np.abs(images.double().numpy() - want.double().numpy()).ravel())
     every = np.concatenate(found)
     return float(every.max()), float(every.mean())
-
-
-def stated():
-    """The table of docs/dali.md: name, largest and mean difference."""
-    lines = (Path(__file__).parents[2] / "docs" / "dali.md").read_text().splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.count("|") == 5]
-    return {name: (float(most), float(mean)) for name, most, mean, _ in cells if most.replace(".", "").isdigit()}
-
-
-STATED = stated()
 
 
 @pytest.mark.parametrize("name", PIPELINES)
