@@ -176,7 +176,7 @@ class Epoch:
         images = [
             dali_tail.finish(torch.utils.dlpack.from_dlpack(one.as_tensor()), tail) for one, tail in zip(outputs, made.tails, strict=True)
         ]
-        target, how = made.target, mixed(self.engine.plan, made.work)
+        target, how = made.target, mixed(self.engine.at(made.work.size), made.work)
         if how is not None:
             images, target = [mix(images[0], how)], torch.from_numpy(targets(self.engine.plan, made.work, how))
         if self.engine.device == "cuda":
