@@ -17,7 +17,7 @@ import torch
 import torch.utils.data
 
 from fastload import _native
-from fastload.backends import masks, native
+from fastload.backends import masks, mending, native
 from fastload.bad_samples import Report, Trouble
 from fastload.plan import targets
 from fastload.slots import Ring, Uploader
@@ -105,13 +105,7 @@ class NativeEngine:
         whole: Batch = [batches if self.runner.plan.views else batches[0], given]
         if work.valid is not None:
             whole.append(torch.from_numpy(work.valid))
-        kept = trouble.kept(len(work))
-        return whole if kept is None else [_kept(part, torch.from_numpy(kept)) for part in whole]
-
-
-def _kept(part: Any, places: torch.Tensor) -> Any:
-    """Images or labels of these places of the batch; of several views a list."""
-    return [_kept(one, places) for one in part] if isinstance(part, list) else part.index_select(0, places.to(part.device))
+        return mending.without_lost(whole, trouble, len(work))
 
 
 def _images(picture: native.Picture, out: Any) -> torch.Tensor:

@@ -42,8 +42,6 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     found = missing() + plan.every(_unsupported)
     if plan.decode_scale != "exact":
         found.append("decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'")
-    if plan.on_error != "raise":
-        found.append(f"on_error is {plan.on_error!r}, which is not written for DALI; use 'raise' or backend='native'")
     return found
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import torch
 import torch.utils.dlpack
 
 from fastload import _native
-from fastload.backends import dali_graph, dali_inputs, dali_own_graph, dali_tail
+from fastload.backends import dali_graph, dali_inputs, dali_own_graph, dali_tail, mending
 from fastload.backends.dali_inputs import Made
+from fastload.bad_samples import Report
 from fastload.errors import BackendError, SampleError
 from fastload.plan import Plan, mixed, targets
 from fastload.spec import Work
@@ -29,6 +30,7 @@ class DaliEngine:
         self.pictures = dali_inputs.pictures(plan, own=own)
         self.plans: dict[int | None, Plan] = {None: plan}  # by the work's size
         self.pool = _native.Pool(1)  # reads files and headers
+        self.on_bad: Callable[[Report], object] = bool  # told of a batch's bad samples that did not raise
 
     def epoch(self, works: Iterator[Work | Exception], timeout: float = 0) -> "Epoch":
         """Batches of `works`, in order; an error takes its batch's place. timeout: DALI has none."""
@@ -105,7 +107,7 @@ class Feed:
         self.given.clear()
         for place, made in enumerate(waiting):
             try:
-                self.again.append(dali_inputs.through_pillow(self.engine.plan, made))
+                self.again.append(dali_inputs.through_pillow(self.engine.at(made.work.size), self.engine.pictures, made))
             except SampleError as error:
                 self.error, self.rest = error, waiting[place + 1 :]
                 return
@@ -176,6 +178,7 @@ class Epoch:
         images = [
             dali_tail.finish(torch.utils.dlpack.from_dlpack(one.as_tensor()), tail) for one, tail in zip(outputs, made.tails, strict=True)
         ]
+        self.engine.on_bad(made.trouble.report())
         target, how = made.target, mixed(self.engine.at(made.work.size), made.work)
         if how is not None:
             images, target = [mix(images[0], how)], torch.from_numpy(targets(self.engine.plan, made.work, how))
@@ -184,7 +187,8 @@ class Epoch:
         elif self.engine.pinned:
             images, target = [one.pin_memory() for one in images], target.pin_memory()
         whole = [images if self.engine.plan.views else images[0], target]
-        return whole if made.work.valid is None else [*whole, torch.from_numpy(made.work.valid)]
+        whole += [] if made.work.valid is None else [torch.from_numpy(made.work.valid)]
+        return mending.without_lost(whole, made.trouble, len(made.work))
 
 
 def _reason(error: Exception) -> str:

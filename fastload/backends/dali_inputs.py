@@ -1,18 +1,19 @@
 """A work's samples as what DALI's graph takes: encoded bytes and, per picture, the records as arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from fastload import _native
-from fastload.backends import crop, dali_rows, masks, store
+from fastload.backends import crop, dali_rows, masks, mending, store
 from fastload.backends.dali_tail import Tail
+from fastload.bad_samples import Trouble
 from fastload.errors import SampleError
 from fastload.plan import Plan
 from fastload.sources import raw_pixels
-from fastload.spec import Ints, Stage, Work
+from fastload.spec import Ints, Pixels, Stage, Work
 from fastload.transforms import CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
 
 END = b"\xff\xd9"  # of a JPEG; without it, Pillow has the last word
@@ -64,13 +65,30 @@ class Picture:
         return found
 
 
+@dataclass
+class Samples:
+    """A batch's encoded samples, which DALI decodes to the pixels that Pillow has; a `mending.Batch`."""
+
+    encoded: list[Any]  # uint8 [bytes] each
+    sizes: Ints  # int32 [N, 2], px
+    decoded: set[int] = field(default_factory=set)  # places that have pixels
+
+    def set_pixels(self, place: int, pixels: Pixels, /) -> None:
+        """uint8 [H, W, 3] in place of a sample's bytes: as a PPM file, which is how DALI is handed what another decoder made."""
+        self.decoded.add(place)
+        self.sizes[place] = pixels.shape[:2]
+        self.encoded[place] = np.frombuffer(b"P6 %d %d 255\n%b" % (pixels.shape[1], pixels.shape[0], pixels.tobytes()), np.uint8)
+
+
 class Made(NamedTuple):
     """A batch on its way: what the graph is given, and what it is not."""
 
-    work: Work
+    work: Work  # with what stands in for bad samples
+    samples: Samples
     arrays: tuple[Any, ...]  # by `inputs`; the first is the list of encoded samples
     tails: list[Tail]
     target: torch.Tensor
+    trouble: Trouble
     decoded: bool = False  # all samples, by Pillow
 
 
@@ -86,51 +104,51 @@ def inputs(found: tuple[Picture, ...]) -> list[Input]:
 
 
 def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -> Made:
-    """plan: of the work's size; job: of its files. Raises SampleError for the first sample that nobody can read or decode."""
+    """plan: of the work's size; job: of its files. Raises SampleError for a sample that nobody can read or decode, where bad ones raise."""
     job.wait_fetched()
-    encoded, sizes = _encoded(plan, work, job)
-    arrays, tails = [], []
-    for one, picture in zip(plan.pictures, found, strict=True):
-        given, tail = _records(one, picture, work, sizes)
-        arrays += given
-        tails.append(tail)
-    target = torch.from_numpy(plan.source.labels[work.samples]) if plan.masks is None else masks.batch(plan, work, sizes)
-    return Made(work, (encoded, *arrays), tails, target)
-
-
-def _encoded(plan: Plan, work: Work, job: _native.Job) -> tuple[list[Any], Ints]:
-    """Bytes that DALI decodes to the pixels that Pillow has, uint8 arrays [bytes]; and sizes int32 [N, 2], px."""
-    status, sizes, is_raw = job.status, job.sizes.copy(), plan.source.locate(work.samples).is_raw
-    out = []
+    status, is_raw, bad = job.status, plan.source.locate(work.samples).is_raw, []
+    samples = Samples([None] * len(work), job.sizes.copy())
     for place in range(len(work)):
         if status[place] == _native.FAILED:
-            raise failed(plan, work, place, job.message(place))
+            bad.append((place, failed(plan, work, place, job.message(place))))
+            continue
         data = b"" if is_raw[place] else job.payload(place)
+        samples.encoded[place] = np.frombuffer(data, np.uint8)
         if is_raw[place] or status[place] != _native.OK or not data.endswith(END):
-            pixels = decoded(plan, work, place, data)
-            sizes[place], data = pixels.shape[:2], portable(pixels)
-        out.append(np.frombuffer(data, np.uint8))
-    return out, sizes
+            bad += _through_pillow(samples, plan, work, place)
+    return _mended(samples, plan, found, work, bad, Trouble(plan.on_error, work))
 
 
-def decoded(plan: Plan, work: Work, place: int, data: bytes) -> Any:
-    """uint8 [H, W, 3], by Pillow. Raises SampleError."""
+def through_pillow(plan: Plan, found: tuple[Picture, ...], made: Made) -> Made:
+    """The same batch without an encoded sample. Raises SampleError as `make`."""
+    bad = [problem for place in range(len(made.work)) for problem in _through_pillow(made.samples, plan, made.work, place)]
+    return _mended(made.samples, plan, found, made.work, bad, made.trouble)._replace(decoded=True)
+
+
+def _through_pillow(samples: Samples, plan: Plan, work: Work, place: int) -> list[tuple[int, SampleError]]:
+    """Pixels in place of a sample's bytes; the place and an error if Pillow cannot decode it."""
+    if place in samples.decoded:
+        return []
     try:
         pixels = raw_pixels(plan.source, int(work.samples[place]))
-        return np.asarray(pil.decode(data)) if pixels is None else pixels
+        samples.set_pixels(place, np.asarray(pil.decode(samples.encoded[place].tobytes())) if pixels is None else pixels)
     except pil.DECODE_ERRORS as error:
-        raise failed(plan, work, place, f"cannot be decoded ({error}); mend or remove the file") from error
+        found = failed(plan, work, place, f"cannot be decoded ({error}); mend or remove the file")
+        found.__cause__ = error
+        return [(place, found)]
+    return []
 
 
-def portable(pixels: Any) -> bytes:
-    """Pixels as a PPM file: how DALI is handed what another decoder made."""
-    return b"P6 %d %d 255\n%b" % (pixels.shape[1], pixels.shape[0], pixels.tobytes())
-
-
-def through_pillow(plan: Plan, made: Made) -> Made:
-    """The same batch without an encoded sample. Raises SampleError for the first that Pillow cannot decode either."""
-    images = [portable(decoded(plan, made.work, place, data.tobytes())) for place, data in enumerate(made.arrays[0])]
-    return made._replace(arrays=([np.frombuffer(image, np.uint8) for image in images], *made.arrays[1:]), decoded=True)
+def _mended(samples: Samples, plan: Plan, found: tuple[Picture, ...], work: Work, bad: list[Any], trouble: Trouble) -> Made:
+    """The batch with its records, and with others in place of what is bad; samples that are not bad keep theirs."""
+    work, _ = mending.mended(samples, plan, work, bad, trouble)
+    arrays, tails = [], []
+    for one, picture in zip(plan.pictures, found, strict=True):
+        given, tail = _records(one, picture, work, samples.sizes)
+        arrays += given
+        tails.append(tail)
+    target = torch.from_numpy(plan.source.labels[work.samples]) if plan.masks is None else masks.batch(plan, work, samples.sizes)
+    return Made(work, samples, (samples.encoded, *arrays), tails, target, trouble)
 
 
 def failed(plan: Plan, work: Work, place: int, reason: str) -> SampleError:

@@ -1,6 +1,9 @@
-"""A native batch whose bad samples others stand in for, or are left out: the rest of it is not made again."""
+"""A batch whose bad samples others stand in for, or are left out: the rest of it is not made again."""
+
+from typing import Any, Protocol
 
 import numpy as np
+import torch
 
 from fastload import _native
 from fastload.backends import crop
@@ -14,10 +17,16 @@ from fastload.transforms import pil
 NOTHING = np.zeros((1, 1, 3), np.uint8)  # in the place of a sample that is left out; nobody sees it
 
 
-def mended(job: _native.Job, plan: Plan, work: Work, bad: list[tuple[int, SampleError]], trouble: Trouble) -> tuple[Work, dict[int, bytes]]:
-    """Give the job pixels in place of bad ones; the work with the samples that stand in, and the bytes of those that are JPEGs.
+class Batch(Protocol):
+    """What takes pixels uint8 [H, W, 3] in place of a sample's bytes: a native job, or what DALI is given."""
 
-    Raises the first error where bad samples raise, or where nothing is left to try.
+    def set_pixels(self, sample: int, pixels: Pixels, /) -> None: ...
+
+
+def mended(batch: Batch, plan: Plan, work: Work, bad: list[tuple[int, SampleError]], trouble: Trouble) -> tuple[Work, dict[int, bytes]]:
+    """Give the batch pixels in place of bad ones; the work with the samples that stand in, and the bytes of those that are JPEGs.
+
+    bad: places in the batch and what is wrong there. Raises the first error where bad samples raise, or where nothing is left to try.
     """
     encoded: dict[int, bytes] = {}
     for place, error in bad:
@@ -26,26 +35,35 @@ def mended(job: _native.Job, plan: Plan, work: Work, bad: list[tuple[int, Sample
         trouble.note(place, error)
         if trouble.policy == "skip":
             trouble.lost.add(place)
-            job.set_pixels(place, NOTHING)
+            batch.set_pixels(place, NOTHING)
             continue
-        work = _substituted(job, plan, work, place, error, trouble, encoded)
+        work = _substituted(batch, plan, work, place, error, trouble, encoded)
     return work, encoded
 
 
-def _substituted(
-    job: _native.Job, plan: Plan, work: Work, place: int, error: SampleError, trouble: Trouble, encoded: dict[int, bytes]
-) -> Work:
+def _substituted(batch: Batch, plan: Plan, work: Work, place: int, error: SampleError, trouble: Trouble, encoded: dict[int, bytes]) -> Work:
     while (sample := trouble.next_for(place, len(plan.source))) is not None:
         try:
             data, pixels = _decoded(plan, sample)
         except SampleError as another:
             trouble.note(place, another)
             continue
-        job.set_pixels(place, pixels)
+        batch.set_pixels(place, pixels)
         if data and _native.probe(data)[0] == _native.OK:
             encoded[place] = data
         return standing_in(work, place, sample, trouble.first, plan.views)
     raise error
+
+
+def without_lost(parts: list[Any], trouble: Trouble, count: int) -> list[Any]:
+    """Images and labels of a batch of `count`, without what is left out."""
+    places = trouble.kept(count)
+    return parts if places is None else [_kept(part, torch.from_numpy(places)) for part in parts]
+
+
+def _kept(part: Any, places: torch.Tensor) -> Any:
+    """Images or labels of these places; of several views a list."""
+    return [_kept(one, places) for one in part] if isinstance(part, list) else part.index_select(0, places.to(part.device))
 
 
 def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:

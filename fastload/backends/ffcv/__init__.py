@@ -35,8 +35,6 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(f"data is {what} ({plan.source.where}), FFCV reads one .beton file; fastload convert SRC x.beton, or {ELSEWHERE}")
     if not crop.no_scaling(plan):
         reasons.append(f"decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it out, or {ELSEWHERE}")
-    if plan.on_error != "raise":
-        reasons.append(f"on_error {plan.on_error!r} is not written for FFCV; use 'raise', or {ELSEWHERE}")
     if plan.masks is not None:
         reasons.append(f"masks in place of labels are not written for FFCV; {ELSEWHERE}")
     return reasons + [f'{reason}; use backend="torch"' for reason in native.unsupported(plan, "cpu")]
