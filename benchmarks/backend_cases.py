@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fastload import recipes
 from fastload import transforms as T
 from fastload.progressive import ProgressiveResize
-from fastload.transforms import Op
+from fastload.transforms import Mix, Op
 
 SIZE = (40, 48)  # height, width; px: never square, so that a swap of x and y shows
 CUT, STILL = T.RandomResizedCrop(SIZE), T.Resize(SIZE)
@@ -16,6 +16,7 @@ class Case(NamedTuple):
     op: str
     option: str
     ops: tuple[Op, ...]
+    mix: Mix | None = None
 
 
 def crop() -> list[Case]:
@@ -93,8 +94,9 @@ def ops() -> list[Case]:
 
 
 def whole() -> list[Case]:
-    """Whole recipes, as they are trained."""
-    found = [Case(f"recipe {name}", "", recipes.load(name).ops()) for name in recipes.names()]
+    """Whole recipes, as they are trained, MixUp and smoothed labels too."""
+    loaded = {name: recipes.load(name) for name in recipes.names()}
+    found = [Case(f"recipe {name}", "", recipe.ops(), recipe.mix()) for name, recipe in loaded.items()]
     return [*found, Case("recipe RSB A1, A2 (timm)", "", RSB)]
 
 

@@ -33,6 +33,7 @@ LEFT_OUT = "\nNot in the tables: {}.\n"
 WHY = "\n## Why not\n\n"
 MADE = 24  # images
 LABEL = re.compile(r"op \d+ \((\w+)\)")
+SCRATCH = re.compile(r"\(/\S*/(\w+)\)")  # where the page's data was
 NUMBERS = re.compile(r"no \(([\d, ]+)\)")
 Texts = list[list[str]]  # the cells of a table's rows
 
@@ -86,8 +87,8 @@ def ask(found: dict[str, Any]) -> Asked:
 
 
 def unsupported(column: Column, made: Plan) -> list[str]:
-    """Reasons without the ops' numbers, which are those of this page's pipelines."""
-    return [LABEL.sub(r"\1", why) for why in backends.unsupported(column.backend, made, column.device)]
+    """Reasons without the ops' numbers and the data's folder, which are this page's own."""
+    return [SCRATCH.sub(r"(\1)", LABEL.sub(r"\1", why)) for why in backends.unsupported(column.backend, made, column.device)]
 
 
 def page(scratch: Path) -> str:

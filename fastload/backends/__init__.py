@@ -38,8 +38,13 @@ def unsupported(name: str, plan: Plan, device: str) -> list[str]:
 
 
 def exact(name: str) -> bool:
-    """Whether the backend draws no numbers of its own, so that its pixels can be compared one by one."""
+    """Whether the backend's pixels are the reference's."""
     return bool(getattr(module(name), "exact", True))
+
+
+def draws_itself(name: str) -> bool:
+    """Whether the backend draws numbers of its own, so that only distributions can be compared, not pixels one by one."""
+    return bool(getattr(module(name), "own_draws", False))
 
 
 def explain_steps(plan: Plan) -> list[str]:

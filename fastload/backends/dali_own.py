@@ -10,6 +10,7 @@ from fastload.spec import Stage
 from fastload.transforms import AutoAugment, RandAugment, RandomHorizontalFlip, RandomResizedCrop, TrivialAugmentWide
 
 exact = False
+own_draws = True
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:

@@ -12,7 +12,10 @@ from fastload.errors import UsageError
 
 if TYPE_CHECKING:
     from fastload.parity import Report
+    from fastload.recipes.schema import Recipe
     from fastload.show.layout import Sheet
+    from fastload.sources import Source
+    from fastload.transforms import Mix
 
 MOST_IMAGES = 100_000
 FACTOR = 16  # by how much the sheet's differences are brightened
@@ -35,7 +38,7 @@ def parity(
     out: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html of the worst images.")] = None,
     json_to: output.JsonTo = None,
 ) -> None:
-    """Compare the backends' pixels with the reference (Pillow and torch): after decoding, and after each op of the recipe."""
+    """Compare the backends' pixels with the reference (Pillow and torch): after decoding, after each op of the recipe, and mixed."""
     _refuse(images, batch_size, seed, workers, fail_above, out)
     from fastload import lowering, recipes
     from fastload.parity.run import Setting, measure
@@ -45,9 +48,10 @@ def parity(
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
     found = recipes.load(recipe)
     dataset = lowering.open(path, found.transform())
-    rows = 1 + max(map(len, dataset.pipeline.pictures))
+    mix = _mix(found, dataset.pipeline.source)
+    rows = 1 + max(map(len, dataset.pipeline.pictures)) + bool(mix)
     with output.progress("comparing", rows * min(images, len(dataset))) as advance:
-        report = measure(dataset, Setting(images, batch_size, seed, workers), names=names, on_done=advance)
+        report = measure(dataset, Setting(images, batch_size, seed, workers), names=names, mix=mix, on_done=advance)
     if out is not None:
         files.save(_sheet(report, path, found.name), out)
     head = f"recipe {found.name}, {report.images} images, against the torch backend; levels of 255"
@@ -57,6 +61,14 @@ def parity(
         Text("\n".join(notes(report))),
     )  # fmt: skip
     _fail(report, fail_above)
+
+
+def _mix(recipe: "Recipe", source: "Source") -> "Mix | None":
+    """The recipe's, where the labels allow it."""
+    from fastload.transforms.mixing import class_problems
+
+    mix = recipe.mix()
+    return None if mix is None or class_problems(mix, len(source.classes), source.labels) else mix
 
 
 def notes(report: "Report") -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
-from fastload.transforms import CenterCrop
+from fastload.transforms import CenterCrop, Mix
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,9 @@ class Row:
     plan: Plan
 
 
-def rows(pipeline: Pipeline) -> list[Row]:
-    """Decoding alone, then the pipeline up to each of its ops; ops before which sizes still differ share a row with the next.
+def rows(pipeline: Pipeline, mix: Mix | None = None) -> list[Row]:
+    """Decoding alone, then the pipeline up to each of its ops, then its batches mixed; ops before which sizes still differ share a row
+    with the next.
 
     A beginning draws what the whole draws: random numbers depend on an op's place, not on what follows. Raises PipelineError.
     """
@@ -35,7 +36,7 @@ def rows(pipeline: Pipeline) -> list[Row]:
         except PipelineError:
             if count == longest:
                 raise
-    return found
+    return [*found, Row(f"mix {mix.name}", pipeline, plan(pipeline, mix=mix))] if mix else found
 
 
 def _beginning(pipeline: Pipeline, count: int) -> Pipeline:

@@ -15,8 +15,8 @@ from fastload.parity import rows as beginnings
 from fastload.parity.compare import Comparison
 from fastload.parity.report import CANNOT, FAILED, Cell, Column, Report
 from fastload.parity.rows import Row
-from fastload.pipeline import Pipeline
 from fastload.samplers import ShuffleSampler
+from fastload.transforms import Mix
 
 REFERENCE = "torch"
 Batch = tuple[list[torch.Tensor], torch.Tensor]  # images of each view, and the target
@@ -38,11 +38,13 @@ def measure(
     *,
     names: Sequence[str] = (),
     whole: bool = False,
+    mix: Mix | None = None,
     on_done: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Compare the backends on a data set that `fastload.open` gives, or that fastload recognises.
 
-    names: backends; none takes every one that there is. whole: only the whole pipeline, without its beginnings.
+    names: backends; none takes every one that there is. whole: only the whole pipeline, without its beginnings. mix: as the loader's,
+    a last row.
     on_done: called with the images of each batch of a row, for progress.
     Raises UsageError, BackendError where the data set is none of fastload's, and what the reference raises, such as SampleError.
     """
@@ -50,7 +52,7 @@ def measure(
     pipeline, reasons = lowering.lower(dataset)
     if pipeline is None:
         raise BackendError("\n".join(f"parity: only PyTorch's own engine can run this data set: {reason}" for reason in reasons))
-    made = beginnings.rows(pipeline)[-1:] if whole else beginnings.rows(pipeline)
+    made = beginnings.rows(pipeline, mix)[-1:] if whole else beginnings.rows(pipeline, mix)
     compared = columns(names)
     order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
     found = tuple((row.name, _cells(row, compared, order, setting, on_done)) for row in made)
@@ -76,9 +78,9 @@ def _cells(row: Row, compared: Sequence[Column], order: list[int], setting: Sett
         if why := backends.unsupported(column.backend, row.plan, column.device):
             done[column] = Cell(CANNOT, why=tuple(why))
             continue
-        feeds[column] = batches(column, row.pipeline, order, setting)
-        running[column] = Comparison(row.plan, order, own=not backends.exact(column.backend))
-    for images, target in batches(Column(REFERENCE, "cpu"), row.pipeline, order, setting):
+        feeds[column] = batches(column, row, order, setting)
+        running[column] = Comparison(row.plan, order, own=backends.draws_itself(column.backend))
+    for images, target in batches(Column(REFERENCE, "cpu"), row, order, setting):
         for column in [column for column in running if column not in done]:
             if failure := _advance(feeds[column], running[column], images, target):
                 done[column] = failure
@@ -97,12 +99,12 @@ def _advance(feed: Iterator[Batch], comparison: Comparison, images: list[torch.T
     return comparison.add(*got, images, target)
 
 
-def batches(column: Column, pipeline: Pipeline, order: list[int], setting: Setting) -> Iterator[Batch]:
+def batches(column: Column, row: Row, order: list[int], setting: Setting) -> Iterator[Batch]:
     """A loader's batches of the samples in `order`, on the CPU. Raises what the loader raises."""
     loader = DataLoader(
-        Dataset(pipeline), setting.batch_size, sampler=order, num_workers=setting.workers, seed=setting.seed,
+        Dataset(row.pipeline), setting.batch_size, sampler=order, num_workers=setting.workers, seed=setting.seed, mix=row.plan.mix,
         backend=column.backend, device=None if column.device == "cpu" else column.device, seek_index="use",
     )  # fmt: skip
     for images, target in loader:
-        views = images if pipeline.views else [images]
+        views = images if row.pipeline.views else [images]
         yield [view.cpu() for view in views], target.cpu()

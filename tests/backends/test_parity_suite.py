@@ -82,14 +82,28 @@ def test_rows_are_the_beginnings_of_the_pipeline(folder):
     assert [[len(ops) for ops in row.pipeline.pictures] for row in several[1:]] == [[1, 1, 1], [2, 2, 2], [3, 3, 2]]
 
 
+def test_only_dali_by_itself_draws_its_own_numbers():
+    assert [name for name in backends.BACKENDS if backends.draws_itself(name)] == ["dali-own"]
+    assert [name for name in backends.BACKENDS if not backends.exact(name)] == ["dali", "dali-own"]
+
+
+def test_mixed_batches_are_the_last_row(folder):
+    recipe = recipes.load("hot")
+    found = measure(fastload.open(folder, PIPELINES["hot"]), SHORT, names=["native"], mix=recipe.mix())
+    assert [name for name, _ in found.rows][-2:] == ["7 Normalize", "mix MixUp"]
+    assert found.whole[0].verdict == "bit-equal"
+    made = rows(fastload.open(folder, PIPELINES["hot"]).pipeline, recipe.mix())
+    assert [row.plan.mix is None for row in made] == [True] * (len(made) - 1) + [False]
+
+
 @pytest.fixture
 def fake(monkeypatch):
-    """fake(change, exact=…): a backend "fake" whose batches are change(images, target, number of the batch) of the native one's."""
+    """fake(change, own_draws=…): a backend "fake" whose batches are change(images, target, number of the batch) of the native one's."""
     real = run.batches
 
-    def make(change, *, exact=True, unsupported=lambda _plan, _device: []):
+    def make(change, *, own_draws=False, unsupported=lambda _plan, _device: []):
         module = types.ModuleType("fastload_fake_backend")
-        module.exact, module.unsupported = exact, unsupported
+        module.own_draws, module.unsupported = own_draws, unsupported
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setitem(backends.BACKENDS, "fake", module.__name__)
 
@@ -203,7 +217,7 @@ def test_own_draws_must_be_distributed_as_the_references(folder, fake):
     """Every image is there 4 times, so that 160 are compared."""
     other = fastload.open(folder, UINT8)
     drawn = list(fastload.DataLoader(other, 4, sampler=list(fastload.ShuffleSampler(40, 0)), seed=99))
-    fake(lambda _images, target, number: ([drawn[number][0]], target), exact=False)
+    fake(lambda _images, target, number: ([drawn[number][0]], target), own_draws=True)
     cell = last(folder, setting=Setting(images=40, batch_size=4))
     assert cell.verdict == "own draws"
     assert cell.chance > 0.01
@@ -212,7 +226,7 @@ def test_own_draws_must_be_distributed_as_the_references(folder, fake):
 
 @pytest.mark.parametrize("change", [lambda i: i // 2, lambda i: i.flip(1) // 2 + 90, lambda i: i[:, :, :1].expand_as(i)])
 def test_other_distributions_are_found(change, folder, fake):
-    fake(lambda images, target, _: ([change(images[0]).contiguous()], target), exact=False)
+    fake(lambda images, target, _: ([change(images[0]).contiguous()], target), own_draws=True)
     cell = last(folder, setting=Setting(images=40, batch_size=8))
     assert cell.verdict == "other distribution"
     assert cell.chance < 0.001

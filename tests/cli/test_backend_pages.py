@@ -1,10 +1,14 @@
 """docs/backends.md and docs/parity.md are what their generators print, for the backends that are here."""
 
+import re
+
 import pytest
 
 from fastload import backends
 from fastload import transforms as T
 from fastload.parity import Column
+from fastload.pipeline import Pipeline
+from fastload.plan import plan
 
 asking = pytest.importorskip("benchmarks.backends")  # not in an installed package
 parity = pytest.importorskip("benchmarks.parity")
@@ -61,3 +65,37 @@ def test_the_page_of_pixels_is_true(tree, tmp_path):
     assert {row for row, _ in cells} == {asking.titled(case) for case in [*cases.whole(), *cases.ops()]}
     for case in [*cases.whole(), *cases.ops()]:
         assert [cells[asking.titled(case), "native"]] == parity.compared(case, given, images=3)
+
+
+RUN = ("recipe hot", "`RandAugment.composer`", "`CenterCrop`, alone", "`ColOut`, a batch", "`RandomErasing`, a value")
+FAR = re.compile(r"^(?:within|differs: max) ([\d.]+)")
+
+
+def test_the_page_of_pixels_is_true_for_the_backends_that_are_installed(tree, tmp_path):
+    """What they cannot run, of all rows; their pixels, of some: a few images cannot be further off than all of them."""
+    _, cells = stored(tree, "parity.md")
+    listed = {column for _, column in cells}
+    given = {column: source for column, source in parity.sources(tmp_path).items() if str(column) in listed - {"native"}}
+    for case in [*cases.whole(), *cases.ops()]:
+        row = asking.titled(case)
+        for column, source in given.items():
+            cannot = bool(backends.unsupported(column.backend, plan(Pipeline(source, case.ops), mix=case.mix), column.device))
+            assert (cells[row, str(column)] == "no") == cannot, (row, str(column))
+        if row not in RUN:
+            continue
+        run = {column: source for column, source in given.items() if not backends.draws_itself(column.backend)}
+        for column, found in zip(run, parity.compared(case, run, images=3), strict=True):  # which tell nothing of a distribution
+            said = cells[row, str(column)]
+            assert found == said or furthest(found) <= 1.06 * furthest(said), (row, str(column))  # 2 or 3 digits stand there
+
+
+def furthest(cell):
+    """Levels."""
+    return float(FAR.match(cell)[1]) if FAR.match(cell) else {"bit-equal": 0.0}.get(cell, float("nan"))
+
+
+def test_the_page_has_every_backend(tree):
+    _, cells = stored(tree, "parity.md")
+    assert {column for _, column in cells} == set(backends.BACKENDS) - {"torch"}
+    assert {cell for (_, column), cell in cells.items() if column in ("native", "ffcv")} == {"bit-equal", "no"}
+    assert not [key for key, cell in cells.items() if cell.startswith(("other", "failed", "cannot"))]

@@ -56,7 +56,12 @@ def test_the_table_and_the_document(run, folder, tiny, tmp_path):
     ]
     found = json.loads(document.read_text())
     assert (found["schema"], found["recipe"], found["images"], found["reference"]) == ("fastload.parity/1", "tiny", 6, "torch")
-    assert [row["name"] for row in found["rows"]][1:] == ["1 RandomResizedCrop", "2 RandomHorizontalFlip", "3 ToImage"]
+    assert [row["name"] for row in found["rows"]][1:] == [
+        "1 RandomResizedCrop",
+        "2 RandomHorizontalFlip",
+        "3 ToImage",
+        "mix LabelSmoothing",
+    ]
     assert found["rows"][-1]["cells"] == [
         {
             "backend": "native", "device": "cpu", "verdict": "bit-equal", "max_levels": 0, "mean_levels": 0, "pixels_share": 0,
@@ -65,6 +70,16 @@ def test_the_table_and_the_document(run, folder, tiny, tmp_path):
     ]  # fmt: skip
     with Image.open(sheet) as image:
         assert image.format == "PNG"
+
+
+def test_labels_that_cannot_be_mixed_are_not(run, tmp_path, tiny, make_image, encode):
+    from tests.beton.layout import Writer
+
+    rows = [[("jpg", encode(make_image(40, 50, number)), 40, 50), number - 1] for number in range(3)]
+    (tmp_path / "x.beton").write_bytes(Writer([("image", "image"), ("label", "int")], rows).bytes())
+    done = run(tmp_path / "x.beton", "--recipe", tiny, "--backend", "native")
+    assert (done.exit_code, done.exception) == (0, None)
+    assert [line.split() for line in done.stdout.splitlines() if line.strip()][-1] == ["3", "ToImage", "bit-equal"]
 
 
 def pixels(value):
