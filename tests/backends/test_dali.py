@@ -39,6 +39,7 @@ pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
 from fastload.backends import dali_graph, dali_inputs
 from fastload.plan import plan
 from tests.backends.dali_page import STATED
+from tests.conftest import encoded, textured
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 CUT = CenterCrop((32, 30))
@@ -85,6 +86,24 @@ PIPELINES = {
 }  # fmt: skip
 
 
+# Of images that are several times larger than the crop: DALI's edges differ the more, the more pixels make one.
+OF_LARGE = {
+    "resize, bilinear, of large images": [BOX, RandomHorizontalFlip()],
+    "resize, bicubic, of large images": [RandomResizedCrop((31, 40), interpolation="bicubic")],
+}
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """16 JPEGs of some 300 px."""
+    root = tmp_path_factory.mktemp("large")
+    for number in range(16):
+        path = root / f"class{number % 2}" / f"{number:02d}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(encoded(textured(250 + 13 * number, 420 - 11 * number, number), subsampling=number % 3))
+    return str(root)
+
+
 def loader(path, ops, backend="dali", batch_size=6, **options):
     return fastload.DataLoader(fastload.open(path, ops), batch_size, **{"shuffle": True, "seed": 5, "backend": backend, **options})
 
@@ -109,8 +128,22 @@ def test_pixels_are_as_near_to_native_as_the_table_says(name, folder):
     assert (most <= STATED[name][0], mean <= STATED[name][1]) == (True, True), f"{name}: {most:.4f}, {mean:.5f}"
 
 
+@pytest.mark.parametrize("name", OF_LARGE)
+def test_large_images_are_as_near_as_the_table_says(name, large):
+    most, mean = difference(large, OF_LARGE[name])
+    assert (most <= STATED[name][0], mean <= STATED[name][1]) == (True, True), f"{name}: {most:.4f}, {mean:.5f}"
+    assert most > STATED["resize, bilinear"][0]
+
+
+def test_what_differs_most_is_the_edge(large):
+    native, dali = (torch.cat([images for images, _ in loader(large, [BOX], name)]).int() for name in ("native", "dali"))
+    apart = (native - dali).abs()
+    assert apart[..., 1:-1, 1:-1].max() == 1
+    assert apart.max() > 3
+
+
 def test_the_table_names_what_is_tested():
-    assert list(STATED) == list(PIPELINES)
+    assert set(STATED) == {*PIPELINES, *OF_LARGE}
 
 
 @pytest.mark.parametrize("whole", [False, True])
