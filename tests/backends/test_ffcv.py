@@ -121,6 +121,17 @@ def test_sizes_change_without_compiling_again(cells, beton):
 
 
 @needs_ffcv
+@pytest.mark.parametrize("mode", ["decode", "resize", "crop"])
+def test_sizes_change_from_batch_to_batch(mode, cells, beton):
+    schedule = fastload.ProgressiveResize(total_steps=8, delay=0, finetune=0.25, increment=1, mode=mode)
+    ours, native = pair(beton(cells), [RandomResizedCrop(31)], size_schedule=schedule, num_workers=1)
+    for _ in range(2):
+        found = list(ours)
+        same(found, native)
+    assert len({images.shape for images, _ in found}) > 2
+
+
+@needs_ffcv
 def test_two_epochs_at_once_and_one_that_is_dropped(cells, beton):
     ours, native = pair(beton(cells), MEDIUM, num_workers=1)
     both = list(zip(ours, ours, strict=True))
