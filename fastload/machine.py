@@ -14,6 +14,9 @@ INSTALL_FFCV = (
     "apt-get install pkg-config libopencv-dev libturbojpeg0-dev && pip install wheel numba && "
     f"pip install --no-build-isolation ffcv=={FFCV}"
 )
+# DALI decodes by nvImageCodec. In 0.9 a part of a JPEG, on the GPU, is reported to be an error or a crash (its issue 55); 0.8 is fine.
+CODECS, BROKEN_CODEC = ("nvidia-nvimgcodec-cu13", "nvidia-nvimgcodec-cu12"), "0.9."
+WHOLE_CODEC = "pip install 'nvidia-dali-cuda130==2.2.*'"  # the last DALI with 0.8
 
 
 def cpu_model(path: str = "/proc/cpuinfo") -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastload.backends import augment, crop, dali_rows, store
+from fastload.machine import BROKEN_CODEC, CODECS
 from fastload.plan import Plan, Step
 from fastload.spec import Stage
 from fastload.transforms import (
@@ -34,7 +35,6 @@ INSTALL = 'pip install "fastload-torch[dali]"'
 CROPS = (CenterCrop, Pad, RandomAffine, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomRotation, RandomVerticalFlip, Resize)
 RESIZES = ("nearest", "bilinear", "bicubic", "lanczos", "random")
 WARPS = ("nearest", "bilinear")
-BROKEN_ROI = "0.9."  # of nvImageCodec: decoding a part of a JPEG on the GPU fails or crashes (nvImageCodec issue 55)
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
@@ -90,8 +90,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def whole_decode(device: str) -> bool:
     """Whether images must be decoded whole, and cropped then: GPU decoders of this version fail on a part."""
-    codec = installed("nvidia-nvimgcodec-cu13", "nvidia-nvimgcodec-cu12")
-    return device == "cuda" and codec is not None and codec.startswith(BROKEN_ROI)
+    return device == "cuda" and (installed(*CODECS) or "").startswith(BROKEN_CODEC)
 
 
 def _unsupported(plan: Plan) -> list[str]:

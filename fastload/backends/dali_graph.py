@@ -54,8 +54,9 @@ def given(feed: Any, pictures: tuple[Picture, ...]) -> dict[int, Any]:
 
 @plain
 def decoded(encoded: Any, own: dict[str, Any], picture: Picture, device: str) -> Any:
-    """uint8 [height, width, 3] of the box."""
-    how = {"device": "mixed" if device == "cuda" else "cpu", "output_type": types.RGB, "adjust_orientation": False}
+    """uint8 [height, width, 3] of the box. By itself, the GPU's decoder repeats colours that are stored at half size."""
+    how = {"device": "cpu", "output_type": types.RGB, "adjust_orientation": False}
+    how |= {"device": "mixed", "jpeg_fancy_upsampling": True} if device == "cuda" else {}
     if "anchor" not in picture.parts:
         return fn.decoders.image(encoded, **how)
     if whole_decode(device):

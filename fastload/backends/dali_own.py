@@ -5,6 +5,7 @@ definitions, and they are the same again only with the same batch size and seed.
 """
 
 from fastload.backends import dali
+from fastload.machine import WHOLE_CODEC
 from fastload.plan import Plan, Step
 from fastload.spec import Stage
 from fastload.transforms import AutoAugment, RandAugment, RandomHorizontalFlip, RandomResizedCrop, TrivialAugmentWide
@@ -21,7 +22,7 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     if plan.decode_scale != "exact":
         found.append("decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'")
     if dali.whole_decode(device):
-        found.append("nvImageCodec 0.9 fails on parts of JPEGs on the GPU; pip install 'nvidia-dali-cuda130==2.2.*', or use backend='dali'")
+        found.append(f"nvImageCodec 0.9 fails on parts of JPEGs on the GPU; {WHOLE_CODEC}, or use backend='dali'")
     return found
 
 

@@ -14,7 +14,18 @@ from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
-from fastload.machine import FFCV, INSTALL_FFCV, cpu_model, cpu_quota, memory_limit, memory_total, usable_cores
+from fastload.machine import (
+    BROKEN_CODEC,
+    CODECS,
+    FFCV,
+    INSTALL_FFCV,
+    WHOLE_CODEC,
+    cpu_model,
+    cpu_quota,
+    memory_limit,
+    memory_total,
+    usable_cores,
+)
 
 GIB = 1 << 30
 SHM = "/dev/shm"  # noqa: S108  looked at, never written to
@@ -54,6 +65,7 @@ def examine() -> dict[str, Any]:
         "torchvision": version_of("torchvision"),
         "pillow": pillow(),
         "native": native(),
+        "nvimagecodec": version_of(*CODECS),  # DALI's decoder
         "optional": {name: {"for": what, "version": version_of(*names), "install": how} for name, (what, names, how) in OPTIONAL.items()},
     }
     found["warnings"] = warnings_about(found)
@@ -148,6 +160,9 @@ def warnings_about(found: dict[str, Any]) -> list[str]:
         out.append(f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n {_wanted_files(files['hard'])}")
     if (ffcv := found["optional"]["ffcv"]["version"]) not in (None, FFCV):
         out.append(f"ffcv: {ffcv}, want {FFCV} for backend ffcv; {INSTALL_FFCV}")
+    if found["torch"]["gpus"] and (found["nvimagecodec"] or "").startswith(BROKEN_CODEC):
+        so = "on the GPU, backend dali decodes whole images, and dali-own refuses"
+        out.append(f"nvImageCodec: {found['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} brings 0.8")
     if found["torch"]["gpus"] and found["native"]["ok"] and not found["native"]["cuda_built"]:
         out.append('CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")')
     return out
@@ -183,7 +198,8 @@ def _library_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         yield "native", f"cannot be loaded: {ours['error']}; install fastload again"
     for name, fact in found["optional"].items():
-        yield name, f"{fact['version']}" if fact["version"] else f"not installed, for {fact['for']}: {fact['install']}"
+        codec = f", nvImageCodec {found['nvimagecodec'] or 'not installed'}" * (name == "dali")
+        yield name, f"{fact['version']}{codec}" if fact["version"] else f"not installed, for {fact['for']}: {fact['install']}"
 
 
 def _verdict(found: dict[str, Any]) -> list[str]:

@@ -146,10 +146,25 @@ def test_the_table_names_what_is_tested():
     assert set(STATED) == {*PIPELINES, *OF_LARGE}
 
 
+@pytest.mark.parametrize("name", ["resize, bilinear", "decode, crop, flip"])
+def test_whole_images_cut_are_the_same_pixels(name, folder, monkeypatch):
+    """What replaces decoding of parts where that is broken, here on the CPU."""
+    parts = [images for images, _ in loader(folder, PIPELINES[name])]
+    monkeypatch.setattr("fastload.backends.dali_graph.whole_decode", lambda _: True)
+    whole = [images for images, _ in loader(folder, PIPELINES[name])]
+    assert all(torch.equal(a, b) for a, b in zip(parts, whole, strict=True))
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_gpus_graph_is_drawn_without_a_gpu(whole, folder, monkeypatch):
     monkeypatch.setattr("fastload.backends.dali_graph.whole_decode", lambda _: whole)
+    decoders, asked = dali_graph.fn.decoders, []
+    for name in ("image", "image_slice"):
+        real = getattr(decoders, name)
+        monkeypatch.setattr(decoders, name, lambda *nodes, real=real, **how: asked.append((real.__name__, how)) or real(*nodes, **how))
     for ops in PIPELINES.values():
         pictures = dali_inputs.pictures(plan(fastload.open(folder, ops).pipeline), own=False)
         drawn = dali_graph.pipeline(lambda: (), pictures, "cuda", batch_size=4, num_threads=1, device_id=0, prefetch_queue_depth=1)
         assert drawn.device_id == 0
+    assert {name for name, _ in asked} == ({"image"} if whole else {"image", "image_slice"})
+    assert all(how["device"] == "mixed" and how["jpeg_fancy_upsampling"] for _, how in asked)  # or colours are not the CPU's

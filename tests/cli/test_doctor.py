@@ -19,8 +19,10 @@ GOOD = {
     },
     "torch": {"version": "2.11.0", "cuda": "13.0", "gpus": ["NVIDIA H200"]},
     "native": {"ok": True, "cuda_built": True},
+    "nvimagecodec": "0.8.0.22",
     "optional": {"ffcv": {"version": "1.0.2"}},
 }
+WHOLE = "on the GPU, backend dali decodes whole images, and dali-own refuses"
 
 
 def run(*arguments):
@@ -62,6 +64,9 @@ def test_a_broken_native_module_is_exit_1(monkeypatch):
 
 def test_a_good_machine_gets_no_warning():
     assert doctor.warnings_about(GOOD) == []
+    without_gpu = {"torch": {"version": "2.11.0", "cuda": None, "gpus": []}, "nvimagecodec": "0.9.0.20"}
+    assert doctor.warnings_about(changed(**without_gpu)) == []
+    assert doctor.warnings_about(changed(nvimagecodec=None)) == []
 
 
 @pytest.mark.parametrize(
@@ -74,6 +79,10 @@ def test_a_good_machine_gets_no_warning():
         (
             {"shm": {"total": 64 << 20, "free": 0}},
             "/dev/shm: 64 MiB, want 1 GiB for PyTorch's workers; docker run --shm-size=8g (fastload needs none)",
+        ),
+        (
+            {"nvimagecodec": "0.9.0.20"},
+            f"nvImageCodec: 0.9.0.20 fails on parts of JPEGs: {WHOLE}; pip install 'nvidia-dali-cuda130==2.2.*' brings 0.8",
         ),
         ({"shm": None}, "/dev/shm: missing, want 1 GiB for PyTorch's workers; docker run --shm-size=8g (fastload needs none)"),
         ({"open_files": {"soft": 1024, "hard": 1048576}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
