@@ -170,6 +170,18 @@ def stretched(image: Any) -> Any:
 
 
 @plain
+def equalized(image: Any) -> Any:
+    """Pillow's rule, to a rounding step. It counts the pixels below each value in whole steps; DALI counts those up to it, so that its
+    operator on the negative gives Pillow's counts, as shares. An image of less than one step stays as it is."""
+    below = 255 - operator("equalize")(fn.cast(255 - image, dtype=types.UINT8))
+    highest = fn.cast(image == fn.reductions.max(image, axes=(0, 1), keep_dims=True), dtype=types.FLOAT)
+    rest = fn.reductions.sum(1 - highest, axes=(0, 1), keep_dims=True)
+    step = math.floor(rest / 255)
+    out = math.clamp(math.floor(below * (rest / (255 * math.max(step, 1.0))) + 0.5), 0, 255)
+    return fn.cast(out * (step >= 1) + image * (step < 1), dtype=types.UINT8)
+
+
+@plain
 def stored(image: Any, given: dict[str, Any], picture: Picture) -> Any:
     """Normalised, in the batch's type and memory order; STORE's factor and shift are the mean and deviation."""
     out = picture.plan.out
@@ -186,7 +198,7 @@ SIMPLE: dict[str, Callable[[Any, dict[str, Any], float], Any]] = {
     "Affine": lambda image, given, fill: fn.warp_affine(image, matrix=given["matrix"], interp_type=types.INTERP_NN, fill_value=fill),
     "AffineBilinear": lambda image, given, fill: warped(image, given["matrix"], fill),
     "AutoContrast": lambda image, _given, _fill: stretched(image),
-    "Equalize": lambda image, _given, _fill: operator("equalize")(image),
+    "Equalize": lambda image, _given, _fill: equalized(image),
     "FlipX": lambda image, _given, _fill: fn.flip(image, horizontal=1, vertical=0),
     "FlipY": lambda image, _given, _fill: fn.flip(image, horizontal=0, vertical=1),
     "GaussianBlur": lambda image, given, _fill: fn.gaussian_blur(image, sigma=given["sigma"], window_size=given["taps"]),
