@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
-from fastload.machine import FFCV, INSTALL_FFCV, cpu_model, cpu_quota, memory_limit, memory_total, usable_cores
+from fastload.machine import INSTALL_FFCV, cpu_model, cpu_quota, memory_limit, memory_total, usable_cores
 
 GIB = 1 << 30
 SHM = "/dev/shm"  # noqa: S108  looked at, never written to
@@ -56,6 +56,7 @@ def examine() -> dict[str, Any]:
         "native": native(),
         "optional": {name: {"for": what, "version": version_of(*names), "install": how} for name, (what, names, how) in OPTIONAL.items()},
     }
+    found["backends"] = backend_problems() if found["native"]["ok"] else {}
     found["warnings"] = warnings_about(found)
     return found
 
@@ -105,6 +106,18 @@ def version_of(*distributions: str) -> str | None:
     return None
 
 
+def backend_problems() -> dict[str, str]:
+    """Why a backend whose library is installed cannot be used, with the line that mends it."""
+    from fastload.backends import dali, ffcv  # need the native module
+
+    found = {}
+    if version_of("ffcv"):
+        found["ffcv"] = ffcv.problem() or ffcv.unloadable()
+    if version_of(*dali.DISTRIBUTIONS):
+        found["dali"] = "; ".join(dali.missing())
+    return {name: problem for name, problem in found.items() if problem}
+
+
 def pillow() -> dict[str, Any]:
     """Which Pillow `import PIL` gives: Pillow-SIMD has the same module and a version like 9.5.0.post2."""
     import PIL
@@ -146,8 +159,7 @@ def warnings_about(found: dict[str, Any]) -> list[str]:
         out.append(f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run --shm-size=8g (fastload needs none)")
     if files["soft"] != resource.RLIM_INFINITY and files["soft"] < FEW_FILES:
         out.append(f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n {_wanted_files(files['hard'])}")
-    if (ffcv := found["optional"]["ffcv"]["version"]) not in (None, FFCV):
-        out.append(f"ffcv: {ffcv}, want {FFCV} for backend ffcv; {INSTALL_FFCV}")
+    out += [f"backend {name}: {problem}" for name, problem in found["backends"].items()]
     if found["torch"]["gpus"] and found["native"]["ok"] and not found["native"]["cuda_built"]:
         out.append('CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")')
     return out
