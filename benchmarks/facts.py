@@ -39,6 +39,8 @@ def software() -> dict[str, Any]:
         "torch": doctor.version_of("torch"),
         "torchvision": doctor.version_of("torchvision"),
         "dali": dali.version(),
+        "ffcv": doctor.version_of("ffcv"),
+        "numba": doctor.version_of("numba"),
         "pillow": doctor.pillow(),
         "targets": _native.targets(),
         "native": _native.versions(),

@@ -1,6 +1,7 @@
 """FFCV's loader against fastload on the same .beton files, on the same cores: JPEGs, and raw pixels.
 
-As in the loader benchmark, each variant has a process of its own and they take turns; the first epoch, which compiles, is dropped.
+As in the loader benchmark, each variant has a process of its own and they take turns; the first epoch, which compiles, is dropped. An
+epoch has each image PASSES times: FFCV takes new memory for its batches at every epoch, which a training's long epochs hardly notice.
 """
 
 import os
@@ -14,10 +15,10 @@ from typing import Any
 
 from benchmarks import facts
 from benchmarks.loader import child
-from benchmarks.row import Row, measured
+from benchmarks.row import Row, figure, measured
 from fastload.backends import ffcv
 from fastload.errors import BackendError, UsageError
-from fastload.measure import Sample, interleaved
+from fastload.measure import Sample, interleaved, ratio
 
 # By loader and whether RandAugment runs.
 VARIANTS = {
@@ -26,6 +27,8 @@ VARIANTS = {
     ("native", True): "fastload, native, with RandAugment",
 }  # fmt: skip
 REFERENCE = ("ffcv", False)
+PLAIN = {"ffcv": "ffcv", "ops": "ffcv", "backend": "backend", "native": "native"}  # the loader without RandAugment
+PASSES = 3
 FILES = ("jpg", "raw")  # JPEGs as they are, with a seek index beside the file; pixels
 
 
@@ -83,7 +86,7 @@ def specs(settings: Settings, files: dict[str, str], cores: Sequence[int]) -> It
             for loader, augment in VARIANTS:
                 yield {
                     "loader": loader, "augment": augment, "file": kind, "data": files.get(kind, ""), "workers": workers,
-                    "cores": list(cores[:workers]), "batch_size": settings.batch_size, "size": settings.size,
+                    "cores": list(cores[:workers]), "batch_size": settings.batch_size, "size": settings.size, "passes": PASSES,
                 }  # fmt: skip
 
 
@@ -97,10 +100,13 @@ def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -
     for spec in specs(settings, {}, ()):
         variant = (spec["loader"], spec["augment"])
         plain = spec | {"loader": REFERENCE[0], "augment": REFERENCE[1]}
-        shown = {name: spec[name] for name in ("file", "batch_size", "size")} | {"cores": spec["workers"], "workers": "one per core"}
+        shown = {name: spec[name] for name in ("file", "batch_size", "size", "passes")}
+        shown |= {"cores": spec["workers"], "workers": "one per core", "output": "uint8", "policy": "RandAugment(2, 9)", "order": "random"}
         against = None if variant == REFERENCE else found[key(plain)]
+        without = found[key(spec | {"loader": PLAIN[spec["loader"]], "augment": False})]
+        cost = figure("times_the_time_without_policy", ratio(without, found[key(spec)])) if spec["augment"] else {}
         out.append(Row(
             benchmark="ffcv", variant=VARIANTS[variant], settings=shown, reference=None if against is None else VARIANTS[REFERENCE],
-            page_cache="warm", **measured(found[key(spec)], against), **common,
+            page_cache="warm", also=cost, **measured(found[key(spec)], against), **common,
         ))  # fmt: skip
     return out

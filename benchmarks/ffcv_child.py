@@ -13,12 +13,15 @@ def make_loader(spec: dict[str, Any]) -> Any:
     warnings.simplefilter("ignore")  # FFCV's own
     if spec["loader"] in ("ffcv", "ops"):
         return ffcvs(spec)
+    from torch.utils.data import Subset
+
     import fastload
     from fastload import transforms
 
     ops = [transforms.RandomResizedCrop(spec["size"]), transforms.RandomHorizontalFlip()]
     data = fastload.open(spec["data"], [*ops, *[transforms.RandAugment(2, 9)] * spec["augment"], transforms.ToImage(channels_last=True)])
     common = {"batch_size": spec["batch_size"], "shuffle": True, "seed": 0, "num_workers": spec["workers"]}
+    data = Subset(data, list(range(len(data))) * spec["passes"])
     return fastload.DataLoader(data, backend="ffcv" if spec["loader"] == "backend" else "native", **common)
 
 
@@ -26,6 +29,7 @@ def ffcvs(spec: dict[str, Any]) -> Any:
     """FFCV's own loader and decoder; "ops": with RandAugment from fastload.backends.ffcv.ops."""
     from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder
     from ffcv.loader import Loader, OrderOption
+    from ffcv.reader import Reader
     from ffcv.transforms import RandomHorizontalFlip, Squeeze, ToTensor, ToTorchImage
 
     size = spec["size"]
@@ -36,6 +40,7 @@ def ffcvs(spec: dict[str, Any]) -> Any:
         images.append(ops.RandAugment(2, 9))
     pipelines = {"image": [*images, ToTensor(), ToTorchImage()], "label": [IntDecoder(), ToTensor(), Squeeze()]}
     common = {"num_workers": spec["workers"], "order": OrderOption.RANDOM, "seed": 0, "drop_last": False, "os_cache": True}
+    common["indices"] = list(range(Reader(spec["data"]).num_samples)) * spec["passes"]
     return Loader(spec["data"], spec["batch_size"], pipelines=pipelines, **common)
 
 

@@ -49,7 +49,7 @@ def footnote(rows: Sequence[Row]) -> str:
         f"page cache {first.page_cache}" if first.page_cache != "not used" else "",
         f"{first.repetitions} {'paired seeds' if first.benchmark == 'train' else 'interleaved repetitions'}, medians",
         f"load average {first.load} before",
-        _libraries(first) + (f", DALI {first.software['dali']}" if any(r.variant.startswith("DALI") for r in rows) else ""),
+        _libraries(first) + _beside(rows),
         f"commit {first.commit[:12]}{' with changes' if first.dirty else ''}, {first.date}",
     ]
     return "; ".join(part for part in parts if part) + "."
@@ -62,6 +62,14 @@ def _libraries(r: Row) -> str:
         return f"libjpeg-turbo {native['libjpeg-turbo']}, Highway {native['highway']}, compiler {native['compiler']}"
     torch = f"torch {r.software['torch']}, torchvision {r.software['torchvision']}"
     return f"{torch}, {pil['name']} {pil['version']} (libjpeg-turbo {pil['libjpeg_turbo']})"
+
+
+def _beside(rows: Sequence[Row]) -> str:
+    """Other loaders that stand in the rows."""
+    said = {"DALI": ("dali",), "FFCV": ("ffcv", "numba")}
+    found = [name for start, names in said.items() if any(r.variant.startswith(start) for r in rows) for name in names]
+    upper = {"dali": "DALI", "ffcv": "FFCV", "numba": "Numba"}
+    return "".join(f", {upper[name]} {rows[0].software[name]}" for name in found if name in rows[0].software)
 
 
 def update(path: Path, results: Path, *, check: bool = False) -> bool:

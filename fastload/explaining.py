@@ -21,6 +21,7 @@ def lines(loader: Any) -> list[str]:
     out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
         out += _plan(loader, route.plan)
+    out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
     if route.plan and route.backend in OWN_DECODER:
         made = getattr(loader._engine, "seek", None)
         out.append(f"  {collect.describe(loader.seek_index, route.plan.source, made)}")

@@ -36,13 +36,15 @@ class _Route:
     plan: Plan | None
     reasons: tuple[str, ...]  # why not natively
     fingerprint: tuple[Any, ...]
+    why: str = ""  # of the backends that can, why this one
 
 
 class DataLoader(torch.utils.data.DataLoader[T_co]):
     """torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
 
-    backend: "auto" (native where it can, else PyTorch's own engine), "native", "torch" (the reference), "ffcv" (FFCV's loop over a
-             .beton file), "dali" (NVIDIA DALI, the same draws) or "dali-own" (DALI's own draws); all but "auto" raise where they cannot.
+    backend: "auto" (native where it can, else PyTorch's own engine; of those with the same pixels the fastest, once `fastload profile
+             --backend all` has measured them), "native", "torch" (the reference), "ffcv" (FFCV's loop over a .beton file), "dali"
+             (NVIDIA DALI, the same draws) or "dali-own" (DALI's own draws); all but "auto" raise where they cannot.
     device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
     augment: "cpu", or with device="cuda" "gpu": where AUGMENT runs, with the same pixels; "auto" is "cpu" so far.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
@@ -221,15 +223,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
                 on_error=self.on_error,
             )
             # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
-            name = "native" if self.backend == "auto" and not ours and not self.mix else self.backend
-            backend, why_not = backends.choose(name, found, self.device or "cpu")
+            among = backends.AUTO if ours or self.mix else ("native",)
+            backend, why_not, why = backends.choose(self.backend, found, self.device or "cpu", among)
         except (PipelineError, BackendError) as error:
             if ours or self._insists():
                 raise
             return self._own_engine(str(error).splitlines(), mark)
         if why_not and arguments.strict():
             raise BackendError("\n".join(f"loader: FASTLOAD_STRICT forbids the {backend} backend: {reason}" for reason in why_not))
-        return _Route(backend, found, tuple(why_not), mark)
+        return _Route(backend, found, tuple(why_not), mark, why)
 
     def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
         if what := self._insists():

@@ -8,8 +8,9 @@ Each module has
 import importlib
 import itertools
 from types import ModuleType
+from typing import NamedTuple
 
-from fastload.backends import crop, masks
+from fastload.backends import crop, masks, measured
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
@@ -18,7 +19,8 @@ BACKENDS = {
     "native": "fastload.backends.native", "torch": "fastload.backends.torch", "ffcv": "fastload.backends.ffcv",
     "dali": "fastload.backends.dali", "dali-own": "fastload.backends.dali_own",
 }  # fmt: skip
-AUTO = ("native", "torch")  # what "auto" may take, best first: those that give the same pixels
+AUTO = ("native", "torch")  # what "auto" takes where nothing was measured, best first
+EXACT = (*AUTO, "ffcv")  # those that give the same pixels: "auto" takes another one of them where it was measured to be faster
 
 
 def module(name: str) -> ModuleType:
@@ -73,18 +75,49 @@ def explain_augment(plan: Plan) -> list[str]:
     return ["  augment 'gpu': AUGMENT, and what of CROP follows the resize, on the GPU"] if plan.augment == "gpu" else []
 
 
-def choose(name: str, plan: Plan, device: str) -> tuple[str, list[str]]:
-    """The backend to use for `name` ("auto": the first that can), and why the ones before it cannot.
+class Choice(NamedTuple):
+    """Who runs a plan."""
 
-    Raises BackendError with every reason if none can.
+    backend: str
+    reasons: list[str]  # why the ones before it cannot
+    why: str = ""  # of several that can, why this one
+
+
+def choose(name: str, plan: Plan, device: str, auto: tuple[str, ...] = AUTO) -> Choice:
+    """The backend to use for `name`. "auto": the first of `auto` that can, or a faster one, if `measured` knows one here.
+
+    Raises BackendError with every reason if none can, and then with the one that could.
     """
-    if device == "cuda" and name == "auto":
-        name = "native"  # the only one that fills batches on the GPU
-    names = AUTO if name == "auto" else (name,)
+    if name != "auto":
+        module(name)  # a name that nobody knows
+        found = _refusals(name, plan, device)
+        if found:
+            raise BackendError("\n".join(found + _instead(name, plan, device)))
+        return Choice(name, [])
     reasons: list[str] = []
-    for candidate in names:
-        found = module(candidate).unsupported(plan, device)
+    for candidate in auto[:1] if device == "cuda" else auto:  # where torch fills no batches
+        found = _refusals(candidate, plan, device)
         if not found:
-            return candidate, reasons
-        reasons += [f"backend {candidate} cannot run this plan: {reason}" for reason in found]
+            return _learned(candidate, reasons, plan, device) if auto == AUTO else Choice(candidate, reasons)
+        reasons += found
     raise BackendError("\n".join(reasons))
+
+
+def _refusals(name: str, plan: Plan, device: str) -> list[str]:
+    return [f"backend {name} cannot run this plan: {reason}" for reason in unsupported(name, plan, device)]
+
+
+def _instead(name: str, plan: Plan, device: str) -> list[str]:
+    able = next((other for other in EXACT if other != name and not unsupported(other, plan, device)), None)
+    return [] if able is None else [f"backend {able} can run it; pass backend={able!r}"]
+
+
+def _learned(first: str, reasons: list[str], plan: Plan, device: str) -> Choice:
+    """`first`, or what was measured to be faster."""
+    found = measured.recall(plan, device)
+    if found is None or first not in found.rates or len(found.rates) < 2:
+        first_of = f"the first of {', '.join(AUTO)} that can; not measured here (fastload profile --backend all)"
+        return Choice(first, reasons, "" if reasons else first_of)
+    able = [name for name in EXACT if name != first and name in found.rates and not unsupported(name, plan, device)]
+    best = found.clear_winner(first, able)
+    return Choice(best, reasons, found.describe(best))

@@ -17,7 +17,6 @@ from fastload.conversion.units import human
 from fastload.machine import (
     BROKEN_CODEC,
     CODECS,
-    FFCV,
     INSTALL_FFCV,
     WHOLE_CODEC,
     cpu_model,
@@ -68,6 +67,7 @@ def examine() -> dict[str, Any]:
         "nvimagecodec": version_of(*CODECS),  # DALI's decoder
         "optional": {name: {"for": what, "version": version_of(*names), "install": how} for name, (what, names, how) in OPTIONAL.items()},
     }
+    found["backends"] = backend_problems() if found["native"]["ok"] else {}
     found["warnings"] = warnings_about(found)
     return found
 
@@ -117,6 +117,18 @@ def version_of(*distributions: str) -> str | None:
     return None
 
 
+def backend_problems() -> dict[str, str]:
+    """Why a backend whose library is installed cannot be used, with the line that mends it."""
+    from fastload.backends import dali, ffcv  # need the native module
+
+    found = {}
+    if version_of("ffcv"):
+        found["ffcv"] = ffcv.problem() or ffcv.unloadable()
+    if version_of(*dali.DISTRIBUTIONS):
+        found["dali"] = "; ".join(dali.missing())
+    return {name: problem for name, problem in found.items() if problem}
+
+
 def pillow() -> dict[str, Any]:
     """Which Pillow `import PIL` gives: Pillow-SIMD has the same module and a version like 9.5.0.post2."""
     import PIL
@@ -158,11 +170,10 @@ def warnings_about(found: dict[str, Any]) -> list[str]:
         out.append(f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run --shm-size=8g (fastload needs none)")
     if files["soft"] != resource.RLIM_INFINITY and files["soft"] < FEW_FILES:
         out.append(f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n {_wanted_files(files['hard'])}")
-    if (ffcv := found["optional"]["ffcv"]["version"]) not in (None, FFCV):
-        out.append(f"ffcv: {ffcv}, want {FFCV} for backend ffcv; {INSTALL_FFCV}")
     if found["torch"]["gpus"] and (found["nvimagecodec"] or "").startswith(BROKEN_CODEC):
         so = "on the GPU, backend dali decodes whole images, and dali-own refuses"
         out.append(f"nvImageCodec: {found['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} brings 0.8")
+    out += [f"backend {name}: {problem}" for name, problem in found["backends"].items()]
     if found["torch"]["gpus"] and found["native"]["ok"] and not found["native"]["cuda_built"]:
         out.append('CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")')
     return out

@@ -16,6 +16,8 @@ from fastload.errors import UsageError
 
 JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON to FILE, or to stdout with '-'.")]
 
+BACKENDS = ("auto", "native", "torch", "ffcv", "dali", "dali-own")  # of --backend; here, since importing them takes seconds
+
 results = Console(highlight=False, soft_wrap=True)  # stdout
 log = Console(stderr=True, highlight=False, soft_wrap=True)
 

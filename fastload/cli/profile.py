@@ -1,5 +1,6 @@
 """`fastload profile`: what limits training on this machine, and what would help."""
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from fastload.cli import attached, output
 from fastload.errors import UsageError
 
-BACKENDS = ("auto", "native", "torch", "all")
+BACKENDS = (*output.BACKENDS, "all")
 DEVICES = ("cpu", "cuda")
 FAILS = ("cpu-bound", "data-bound")
 
@@ -18,8 +19,8 @@ def register(app: typer.Typer) -> None:
 
 def profile(
     recipe: Annotated[str, typer.Option(metavar="NAME|FILE", help="Recipe to profile; see fastload recipes list.")] = "hot",
-    data: Annotated[str | None, typer.Option(metavar="DIR", help="Folder of classes, or fastload shards.")] = None,
-    backend: Annotated[str, typer.Option(metavar="|".join(BACKENDS), help="all: auto, and the others are measured too.")] = "auto",
+    data: Annotated[str | None, typer.Option(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file.")] = None,
+    backend: Annotated[str, typer.Option(metavar="|".join(BACKENDS), help="all: each is measured, and backend='auto' knows it.")] = "auto",
     workers: Annotated[int | None, typer.Option(metavar="N", help="Threads or worker processes; default one per core.")] = None,
     batch_size: Annotated[int | None, typer.Option(metavar="N", help="Default 256 on a GPU, small with an emulated step.")] = None,
     step_rate: Annotated[float | None, typer.Option(metavar="R", help="Emulate a training step of R images/s.")] = None,
@@ -36,7 +37,7 @@ def profile(
     sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
-    command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND ...]", help="A training to profile, unedited.")] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="[PATH | -- COMMAND ...]", help="Data, or a training to profile.")] = None,
 ) -> None:
     """Say what limits training: the GPU or the data path, which stage, and what would help.
 
@@ -44,6 +45,7 @@ def profile(
     """
     _check(backend, workers, batch_size, step_rate, assume, device, seconds, fail_if)
     to = attached.Outputs(json_to, html, trace)
+    data, command = _data(data, command)
     if command:
         _alone(data, sweep=sweep, cold=cold)
         seconds = None if whole else seconds
@@ -78,6 +80,15 @@ def _recipe(
         note, rate = found.describe(), found.images_per_s
     with output.progress("profiling", None, "runs") as advance:
         return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more), advance)
+
+
+def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list[str] | None]:
+    """What was given as data and what as a command: one word that is a folder or an FFCV file is no command."""
+    if not command or len(command) > 1 or not (os.path.isdir(command[0]) or command[0].lower().endswith(".beton")):
+        return data, command
+    if data is not None:
+        raise UsageError(f"profile: data given twice ({command[0]} and --data {data}); give one")
+    return command[0], None
 
 
 def _no_command(steps: int | None, trace: str | None, *, whole: bool, ladder: bool) -> None:

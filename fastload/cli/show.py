@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from fastload.show.batch import Epoch, Shown
     from fastload.show.layout import Sheet
 
-BACKENDS = ("auto", "native", "torch")
+BACKENDS = tuple(name for name in output.BACKENDS if name != "dali-own")  # whose draws nobody can tell
 MOST_IMAGES = 256  # of a sheet
 BATCH_SIZE = 16
 LARGEST = 256  # px, longer side of an image on the sheet
 
-Path = Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, or fastload shards.")]
+Path = Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file.")]
 RecipeName = Annotated[str, typer.Option("--recipe", metavar="NAME|FILE", help="See fastload recipes list.")]
 EpochNumber = Annotated[int, typer.Option("--epoch", metavar="E", help="From 0.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The loader's seed=.")]

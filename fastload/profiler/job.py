@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from fastload import backends, lowering
+from fastload.backends import measured
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
@@ -65,7 +66,7 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
             f"profile: recipe {job.recipe.name} makes several views of an image, and profile measures one; give another recipe"
         )
     pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
-    backend, reasons = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
+    backend, reasons, _ = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
     job = replace(job, workers=usable_cores() if job.workers is None else job.workers)
     if job.backend == "all":
         reasons = list(dict.fromkeys([*reasons, *remedies.cannot(pipeline, job.device)]))
@@ -73,6 +74,8 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
     report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
     if report.verdict.label != GPU or job.backend == "all":  # nothing helps a loader that is fast enough
         report = _with_remedies(report, job, pipeline, backend, budget, on_done)
+    if job.backend == "all":
+        measured.remember(plan(pipeline), job.device, job.workers or 0, remedies.rates(report.remedies, backend))
     report = _more(report, job, pipeline, backend, on_done)
     return replace(report, seconds=time.perf_counter() - started)
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from fastload import backends
+from fastload.backends.measured import Rate
 from fastload.errors import FastloadError
 from fastload.measure import Interval, Sample, interleaved, ratio
 from fastload.pipeline import Pipeline
@@ -89,6 +92,18 @@ def fastest(priced: tuple[Priced, ...], backend: str) -> tuple[str, str]:
     if best.worth_it:
         return best.alternative.backend, f"{found} of {backend}"
     return backend, f"{best.alternative.backend} comes next with {found}"
+
+
+def rates(priced: tuple[Priced, ...], backend: str) -> dict[str, Rate]:
+    """Images/s of `backend` and of the backends that were asked for, from their ratios to it: it took turns with each of them."""
+    asked = [one for one in priced if one.alternative.asked]
+    if not asked:
+        return {}
+    own = float(np.median([value for one in asked for value in one.now.values]))
+    gains = {one.alternative.backend: one.speedup for one in asked}
+    return {backend: Rate(own, own, own)} | {
+        name: Rate(*(own * part for part in (by.value, by.low, by.high))) for name, by in gains.items()
+    }
 
 
 def _can(pipeline: Pipeline, backend: str, device: str) -> bool:

@@ -145,7 +145,7 @@ class Epoch:
     def _one(self, sample: int, size: tuple[int, int], small: Image.Image, views: list[View]) -> Shown:
         source = self.plan.source
         label = int(source.labels[sample])
-        return Shown(sample, source.name(sample), label, source.classes[label], size, small, tuple(views))
+        return Shown(sample, source.name(sample), label, log.class_name(source, label), size, small, tuple(views))
 
     def records(self, work: Work, sizes: list[tuple[int, int]]) -> list[Any]:
         """Each step's records [N, …] in the first view; sizes: height and width of each original, px."""

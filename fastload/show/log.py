@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastload.plan import Plan, Step
+from fastload.sources import Source
 from fastload.spec import Stage, Work
 from fastload.transforms import ColOut, RandomErasing, RandomPerspective, RandomResizedCrop, Resize
 from fastload.transforms.base import filter_name
@@ -58,7 +59,7 @@ def mixing(plan: Plan, how: Mixed, work: Work, place: int) -> tuple[Line, ...]:
         return ()
     partner = int(work.samples[how.partner[place]])
     label = int(plan.source.labels[partner])
-    of = f"sample {partner} ({plan.source.classes[label]}, label {label})"
+    of = f"sample {partner} ({class_name(plan.source, label)}, label {label})"
     top, left, height, width = (int(v) for v in how.box[place])
     own, other = (float(v) for v in how.shares[place])
     if height and width:
@@ -66,6 +67,11 @@ def mixing(plan: Plan, how: Mixed, work: Work, place: int) -> tuple[Line, ...]:
     else:
         said = f"{own:.1%}, and {other:.1%} of {of}" if other else "not mixed"
     return (Line(len(plan.steps) + 1, plan.mix.name, "MIX", said, [*how.rows()[place, :5].tolist(), own, other]),)
+
+
+def class_name(source: Source, label: int) -> str:
+    """Its number where the data set has no names, as in an FFCV file with other integers."""
+    return source.classes[label] if 0 <= label < len(source.classes) else str(label)
 
 
 def words(step: Step, record: Any) -> str:

@@ -202,7 +202,9 @@ def test_explain_and_auto(folder):
 
 
 def reasons(caught):
-    return [line.partition(" cannot run this plan: ")[2] for line in str(caught.value).splitlines()]
+    *lines, last = str(caught.value).splitlines()
+    assert last == "backend native can run it; pass backend='native'"
+    return [line.partition(" cannot run this plan: ")[2] for line in lines]
 
 
 def test_every_reason_at_once(folder):
@@ -240,7 +242,8 @@ def test_not_installed_or_too_old(folder, monkeypatch):
     with pytest.raises(BackendError) as caught:
         loader(folder)
     assert str(caught.value) == (
-        'backend dali cannot run this plan: NVIDIA DALI is 1.44.0, want 2.2 or newer; pip install "fastload-torch[dali]"'
+        'backend dali cannot run this plan: NVIDIA DALI is 1.44.0, want 2.2 or newer; pip install "fastload-torch[dali]"\n'
+        "backend native can run it; pass backend='native'"
     )
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert (

@@ -209,10 +209,11 @@ def test_every_reason_at_once(folder, monkeypatch):
     here = 'use backend="native"'
     assert ffcv.unsupported(steps, "cuda") == [
         f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
-        f"device is 'cuda', want 'cpu'; {here}",
         f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, or {here}",
-        'op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds; use backend="torch"',
+        "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds",
     ]
+    again = 'op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds; use backend="torch"'
+    assert ffcv.unsupported(steps)[-1] == again
     steps = plan(fastload.open(folder, [RandomResizedCrop((8, 9))]).pipeline, "fast")
     fast = f"decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it out, or {here}"
     assert ffcv.unsupported(steps)[-1] == fast
@@ -233,4 +234,4 @@ def test_what_is_not_installed_says_how(monkeypatch):
 
 def test_auto_never_takes_it(cells, beton):
     steps = plan(fastload.open(beton(cells), CROPS).pipeline)
-    assert backends.choose("auto", steps, "cpu") == ("native", [])
+    assert backends.choose("auto", steps, "cpu")[:2] == ("native", [])

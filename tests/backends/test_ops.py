@@ -76,7 +76,7 @@ REASONS = {
 def test_the_native_engine_says_what_it_lacks(folder, reason):
     with pytest.raises(fastload.BackendError) as caught:
         fastload.DataLoader(fastload.open(folder, REASONS[reason]), 4, backend="native")
-    assert str(caught.value) == f"backend native cannot run this plan: {reason}"
+    assert str(caught.value) == f"backend native cannot run this plan: {reason}\nbackend torch can run it; pass backend='torch'"
 
 
 def test_the_native_engine_says_all_that_it_lacks(folder):
@@ -88,6 +88,7 @@ def test_the_native_engine_says_all_that_it_lacks(folder):
         "op 2 (RandomRotation) has expand=True; the native engine keeps the size",
         "op 3 (CenterCrop) cuts after op 2 (RandomRotation); the native engine warps what has its last size",
         "op 7 (ColOut) drops rows and columns after op 6 (RandomErasing); natively it comes before",
+        "backend torch can run it; pass backend='torch'",
     ]
 
 

@@ -24,7 +24,7 @@ def stored(tree, name):
 def test_the_page_says_what_backends_answer(tree, tmp_path):
     text, cells = stored(tree, "backends.md")
     now = asking.of_markdown(asking.page(tmp_path))
-    assert text.startswith(asking.HEAD.format(auto="native or torch"))
+    assert text.startswith(asking.HEAD.format(auto="native or torch", exact="native, torch, ffcv"))
     assert {row for row, _ in cells} == {row for row, _ in now}
     assert {"native", "native on cuda", "torch"} <= {column for _, column in cells}
     for (row, column), answer in now.items():

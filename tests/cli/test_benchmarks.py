@@ -36,6 +36,9 @@ def test_ffcvs_rows_compare_with_ffcv_on_the_same_file_and_cores():
     assert [made.settings["file"] for made in rows[::6]] == ["jpg", "jpg", "raw", "raw"]
     assert [made.reference for made in rows[6:12]] == [None, *["FFCV"] * 5]
     assert [made.ratio for made in rows[6:12]] == [None, *[pytest.approx(place / 7) for place in range(8, 13)]]
+    costs = [made.also.get("times_the_time_without_policy") for made in rows[6:12]]  # each against its own loader without the policy
+    assert costs == [None, *[cost and pytest.approx(cost) for cost in (7 / 8, None, 9 / 10, None, 11 / 12)]]
+    assert rows[0].settings.keys() >= {"file", "cores", "workers", "batch_size", "size", "passes", "output", "policy", "order"}
 
 
 def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):

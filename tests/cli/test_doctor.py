@@ -1,9 +1,11 @@
 """doctor: what it finds, what it warns of, and that it fails only for fastload's own sake."""
 
 import copy
+import importlib.metadata
 import json
 import resource
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -20,7 +22,7 @@ GOOD = {
     "torch": {"version": "2.11.0", "cuda": "13.0", "gpus": ["NVIDIA H200"]},
     "native": {"ok": True, "cuda_built": True},
     "nvimagecodec": "0.8.0.22",
-    "optional": {"ffcv": {"version": "1.0.2"}},
+    "backends": {},
 }
 WHOLE = "on the GPU, backend dali decodes whole images, and dali-own refuses"
 
@@ -88,8 +90,8 @@ def test_a_good_machine_gets_no_warning():
         ({"open_files": {"soft": 1024, "hard": 1048576}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
         ({"open_files": {"soft": 1024, "hard": resource.RLIM_INFINITY}}, "open files: limit is 1024, want 4096; ulimit -n 65536"),
         (
-            {"optional": {"ffcv": {"version": "0.0.3"}}},
-            f"ffcv: 0.0.3, want 1.0.2 for backend ffcv; {machine.INSTALL_FFCV}",
+            {"backends": {"ffcv": f"ffcv is 0.0.3, want 1.0.2; {machine.INSTALL_FFCV}"}},
+            f"backend ffcv: ffcv is 0.0.3, want 1.0.2; {machine.INSTALL_FFCV}",
         ),
         (
             {"native": {"ok": True, "cuda_built": False}},
@@ -131,3 +133,29 @@ def test_the_memory_limit_knows_both_versions(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert machine.memory_limit(str(tmp_path), str(tmp_path / "self")) == 1 << 30
+
+
+def test_a_backend_whose_library_is_there_and_does_not_work(monkeypatch, tmp_path):
+    """Another version; without numba; without the libraries that ffcv was built with; and a DALI that is too old."""
+    installed = {"ffcv": "0.0.3", "numba": "0.65", "nvidia-dali-cuda130": "1.44.0"}
+
+    def version(name):
+        try:
+            return installed[name]
+        except KeyError:
+            raise importlib.metadata.PackageNotFoundError(name) from None
+
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr("importlib.metadata.version", version)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: spec)
+    dali = 'NVIDIA DALI is 1.44.0, want 2.2 or newer; pip install "fastload-torch[dali]"'
+    assert doctor.backend_problems() == {"ffcv": f"ffcv is 0.0.3, want 1.0.2; {machine.INSTALL_FFCV}", "dali": dali}
+    installed["ffcv"] = machine.FFCV
+    del installed["numba"], installed["nvidia-dali-cuda130"]
+    assert doctor.backend_problems() == {"ffcv": f"numba is not installed; {machine.INSTALL_FFCV}"}
+    installed["numba"] = "0.65"
+    assert doctor.backend_problems() == {}
+    library = tmp_path / "_libffcv.cpython-311.so"
+    library.write_bytes(b"no library")
+    why = f"ffcv is installed and its library cannot be loaded ({library}: file too short)"
+    assert doctor.backend_problems() == {"ffcv": f"{why}; {machine.INSTALL_FFCV}"}

@@ -198,9 +198,9 @@ def test_replay_says_and_draws_every_stage(run, folder, tmp_path):
         (["show", "DATA", "-o", "OUT/a.png", "--step", "3"], "show: --step is 3, want 0 to 2 (40 images in batches of 16)"),
         (["show", "DATA", "-o", "OUT/a.png", "--epoch", "4294967296"], "show: --epoch is 4294967296, want 0 to 2**32 - 1"),
         (["show", "DATA", "-o", "OUT/a", "--epoch", "-1", "--rank", "1", "--step", "-2", "--images", "0", "--batch-size", "0",
-          "--seed", "-1", "--backend", "dali"],
+          "--seed", "-1", "--backend", "dali-own"],
          ("show: --epoch is -1, want 0 to 2**32 - 1\nshow: --seed is -1, want 0 to 2**64 - 1\nshow: --batch-size is 0, want 1 or more\n"
-         "show: --backend is 'dali', want auto or native or torch\nshow: --step is -2, want 0 or more\n"
+         "show: --backend is 'dali-own', want auto or native or torch or ffcv or dali\nshow: --step is -2, want 0 or more\n"
          "show: --rank is 1, want 0; batches of other ranks are not written yet\nshow: --images is 0, want 1 to 256\n"
          "OUT/a: ends in '', want .png or .html; give another name to --output")),
         (["replay", "DATA", "--sample", "40"], "replay: --sample is 40, want 0 to 39 (DATA has 40 images)"),

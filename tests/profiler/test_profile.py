@@ -1,14 +1,17 @@
 """The whole path on a small folder, with clocks for GPUs that are far slower and far faster than any loader here."""
 
 import json
+import re
 
 import pytest
 import torch
 
 import fastload
-from fastload import backends
+from fastload import DataLoader, backends
+from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.profiler import EmulatedStep, profile
+from fastload.recipes import load
 
 RRC = fastload.transforms.RandomResizedCrop(64)
 
@@ -61,6 +64,14 @@ def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
     assert measured["torch"] == 3
     assert {*measured, *refused, "native"} == set(backends.BACKENDS)  # each is measured, or its reasons are named
     assert found["backend_to_use"] in (*measured, "native")
+    lines = DataLoader(fastload.open(photos, [*load("mild").ops()])).explain().splitlines()
+    (line,) = (line for line in lines if line.startswith("  backend "))
+    assert re.search(r"^  backend \S+: measured [\d,]+ images/s against .*, on this machine on \d{4}-\d\d-\d\d, 0 workers$", line)
+    assert all(name in line for name in ("native", *measured))  # backend="auto" knows it from now on
+
+
+def test_the_command_line_knows_every_backend():
+    assert ("auto", *backends.BACKENDS) == output.BACKENDS
 
 
 def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch):
@@ -122,7 +133,11 @@ def test_pytorchs_own_loader_over_an_image_folder(photos):
         (("--data", "EMPTY", "--step-rate", "0"), UsageError, "profile: --step-rate is 0, want more than 0 images/s"),
         (("--data", "EMPTY", "--step-rate", "nan"), UsageError, "profile: --step-rate is nan, want more than 0 images/s"),
         (("--data", "EMPTY", "--seconds", "0"), UsageError, "profile: --seconds is 0, want 1 to 3600"),
-        (("--data", "EMPTY", "--backend", "dali"), UsageError, "profile: --backend is 'dali', want auto or native or torch or all"),
+        (("--data", "EMPTY", "--backend", "fast"), UsageError,
+         "profile: --backend is 'fast', want auto or native or torch or ffcv or dali or dali-own or all"),
+        (("--data", "a", "EMPTY"), UsageError, "profile: data given twice (EMPTY and --data a); give one"),
+        (("EMPTY", "--assume", "h200"), SourceError,
+         "EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
         (("--data", "EMPTY", "--fail-if", "slow"), UsageError, "profile: --fail-if is 'slow', want cpu-bound or data-bound"),
     ],
 )  # fmt: skip

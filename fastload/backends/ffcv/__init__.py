@@ -1,11 +1,15 @@
 """FFCV's loader (1.0.2) over .beton files: its mapped file, its thread, its compiled and parallel loop. What the loop does to a sample is
-the native engine's code, called by address, so the pixels are the same and a JPEG that cannot be decoded is an error.
+the native engine's code, called by address, so the pixels are the same and a JPEG that cannot be decoded is an error. With
+device="cuda" it ends with the crop, as natively, and the GPU does what follows.
 
 `fastload.backends.ffcv.ops` has ops for pipelines of FFCV's own.
 """
 
+import ctypes
 import importlib.metadata
+import importlib.util
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +32,6 @@ ELSEWHERE = 'use backend="native"'
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why FFCV cannot run `plan`."""
     reasons = [found] if (found := problem()) else []
-    if device != "cpu":
-        reasons.append(f"device is {device!r}, want 'cpu'; {ELSEWHERE}")
     if beton(plan.source)[0] is None:
         what = type(plan.source).__name__
         reasons.append(f"data is {what} ({plan.source.where}), FFCV reads one .beton file; fastload convert SRC x.beton, or {ELSEWHERE}")
@@ -37,7 +39,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(f"decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it out, or {ELSEWHERE}")
     if plan.masks is not None:
         reasons.append(f"masks in place of labels are not written for FFCV; {ELSEWHERE}")
-    return reasons + [f'{reason}; use backend="torch"' for reason in native.unsupported(plan, "cpu")]
+    others = '; use backend="torch"' if device == "cpu" else ""
+    return reasons + [f"{reason}{others}" for reason in native.unsupported(plan, device)]
 
 
 def problem() -> str:
@@ -49,6 +52,18 @@ def problem() -> str:
             return f"{name} is not installed; {INSTALL_FFCV}"
         if name == "ffcv" and found != FFCV:
             return f"ffcv is {found}, want {FFCV}; {INSTALL_FFCV}"
+    return ""
+
+
+def unloadable() -> str:
+    """Why ffcv's own library cannot be loaded, as where OpenCV or TurboJPEG has gone, and what mends it; "" if it can. Imports no ffcv."""
+    spec = importlib.util.find_spec("ffcv")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for library in sorted(Path(folder).glob("_libffcv*.so")):
+            try:
+                ctypes.CDLL(str(library))
+            except OSError as error:
+                return f"ffcv is installed and its library cannot be loaded ({error}); {INSTALL_FFCV}"
     return ""
 
 

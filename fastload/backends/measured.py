@@ -1,0 +1,127 @@
+"""What `fastload profile --backend all` found on this machine, kept in the user's cache: backend="auto" goes by it.
+
+One small JSON file per data set, ops and device. It counts only on the machine and with the versions that it was measured with, and
+decides only among backends that give the same pixels; where there is none, or it is damaged, "auto" does as if nothing was known.
+"""
+
+import datetime as dt
+import importlib.metadata
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fastload import _native, machine
+from fastload.plan import Plan
+
+SCHEMA = "fastload.backends/1"
+LARGEST = 1 << 16  # bytes of a file
+CLEAR = 1.05  # times as fast, at the low end of the interval: below it nothing is changed
+LIBRARIES = ("fastload-torch", "torch", "pillow", "numpy", "ffcv", "numba", "nvidia-dali-cuda130", "nvidia-dali-cuda120")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Images/s of one backend, with the interval of its ratio to the one that it took turns with."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def possible(self) -> bool:
+        return 0 < self.low <= self.median <= self.high < math.inf
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found, and when."""
+
+    rates: dict[str, Rate]  # by backend
+    date: str
+    workers: int
+
+    def clear_winner(self, first: str, others: Sequence[str]) -> str:
+        """The fastest of `first` and `others`; another one than `first` only for a clear gain."""
+        rates = {name: self.rates[name] for name in (first, *others) if name in self.rates}
+        best = max(rates, key=lambda name: rates[name].median, default=first)
+        return best if first in rates and rates[best].low > CLEAR * rates[first].high else first
+
+    def describe(self, chosen: str) -> str:
+        """`chosen` against the others, as DataLoader.explain says it."""
+        others = sorted((name for name in self.rates if name != chosen), key=lambda name: -self.rates[name].median)
+        against = ", ".join(f"{name} {self.rates[name].median:,.0f}" for name in others)
+        where = f"on this machine on {self.date}, {self.workers} workers"
+        return f"measured {self.rates[chosen].median:,.0f} images/s against {against}, {where}"
+
+
+def remember(plan: Plan, device: str, workers: int, rates: Mapping[str, Rate]) -> str:
+    """Keep the rates of several backends; the file's path, or "" where nothing is compared or the cache cannot be written."""
+    found = {name: rate.__dict__ for name, rate in rates.items() if rate.possible}
+    if len(found) < 2:
+        return ""
+    today = dt.datetime.now(dt.timezone.utc).date().isoformat()
+    content = {"schema": SCHEMA, "about": about(plan, device), "here": here(device), "date": today, "workers": workers, "rates": found}
+    path, temporary = place(plan, device), ""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), encoding="utf-8", delete=False) as file:
+            temporary = file.name
+            json.dump(content, file, indent=1)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        return ""
+    return path
+
+
+def recall(plan: Plan, device: str) -> Measured | None:
+    """What is known of this plan here; None: nothing."""
+    try:
+        with open(place(plan, device), "rb") as file:
+            content = json.loads(file.read(LARGEST))
+        if content["schema"] != SCHEMA or content["about"] != about(plan, device) or content["here"] != here(device):
+            return None
+        rates = {str(name): Rate(*(float(rate[part]) for part in ("median", "low", "high"))) for name, rate in content["rates"].items()}
+        date = dt.date.fromisoformat(content["date"]).isoformat()
+        found = Measured(rates, date, int(content["workers"]))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
+        return None
+    return found if found.rates and all(rate.possible for rate in rates.values()) else None
+
+
+def place(plan: Plan, device: str) -> str:
+    """The file of a plan."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    text = json.dumps(about(plan, device))
+    return os.path.join(base, "fastload", "backends", f"{_native.xxh3(text.encode()):016x}.json")
+
+
+def about(plan: Plan, device: str) -> dict[str, Any]:
+    """What a measurement is of: the data set's place and length, and everything that is done to a sample."""
+    source = plan.source
+    where = os.fsencode(os.path.realpath(source.where)).decode("utf-8", "backslashreplace")
+    ops = [[repr(op) for op in picture.ops] for picture in plan.pictures]
+    kind, masks = type(source).__name__, plan.masks is not None
+    how = {"decode_scale": plan.decode_scale, "augment": plan.augment, "device": device}
+    return {"data": where, "source": kind, "samples": len(source), "ops": ops, "masks": masks, **how}
+
+
+def here(device: str) -> dict[str, Any]:
+    """The machine and the versions that a measurement holds for."""
+    gpu = torch.cuda.get_device_name() if device == "cuda" and torch.cuda.is_available() else None
+    facts = {"cpu": machine.cpu_model(), "usable_cores": machine.usable_cores(), "gpu": gpu}
+    return {**facts, "versions": {name: found for name in LIBRARIES if (found := _version(name))}}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
