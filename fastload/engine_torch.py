@@ -18,6 +18,7 @@ class TorchEngine:
     def __init__(self, runner: reference.Runner, workers: int, depth: int, *, pinned: bool, context: Any = None) -> None:
         self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
         self.per_worker = max(1, depth // max(1, workers))
+        _ = runner.plan.source.files  # made before workers are forked, which share it; each would make its own and touch every path
         self.on_bad: Callable[[Report], object] = bool  # as above
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import torchvision  # noqa: F401  the script needs it
 
 # A script as torchvision's references/classification/train.py is: presets that hold their chain, a loader that PyTorch's module names.
 SCRIPT = """

@@ -40,7 +40,7 @@ def loaders(folder, case, swap):
 
 
 def loss_of(case):
-    if "mixup" in case:
+    if "mixup" in case or case == "no prefetcher":
         return SoftTargetCrossEntropy()
     return JsdCrossEntropy(num_splits=2) if "augmix" in case else LabelSmoothingCrossEntropy(0.1)
 
@@ -73,7 +73,6 @@ def trained(folder, case, out):
         for number, (images, target) in enumerate(train):
             if case == "no prefetcher":
                 images, target = mixup(images, target)
-                target = target.argmax(1)
             value = loss(model(images), target)
             optimizer.zero_grad()
             value.backward()
