@@ -21,6 +21,7 @@ few = data.samples
 # As many texts as entries, as a real index has: the same files by other names.
 data.samples = [(f"{few[n % len(few)][0][:5]}{'/' * (n % 3)}{few[n % len(few)][0][5:]}", n % 3) for n in range(entries)]
 loader = fastload.DataLoader(data, 16, shuffle=True, num_workers=2, backend=backend, seek_index="off")
+gc.collect()  # takes tuples of texts and numbers off its lists; a worker that did so would write to all of them
 iterator = iter(loader)
 for _ in range(20):
     next(iterator)
@@ -45,7 +46,7 @@ def test_workers_of_the_torch_backend_share_the_index(folder):
     few, many = (private(folder, "torch", entries) for entries in ENTRIES)
     assert len(few) == len(many) == 2
     index = (ENTRIES[1] - ENTRIES[0]) * 100  # bytes: a path and its place, at least
-    assert max(many) - min(few) < index / 4
+    assert max(many) - max(few) < index / 4
 
 
 def test_natively_there_are_no_worker_processes(folder):
