@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.utils.data
 from torch.utils.data import BatchSampler
+from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
 
 from fastload import _native, machine
 from fastload.backends import AUGMENT_PLACES
@@ -18,7 +19,7 @@ from fastload.sources import collect
 DEVICES = (None, "cpu", "cuda")
 ON_ERROR = ("raise", "substitute", "skip")
 DECODE_SCALES = ("exact", "fast")
-TORCHS = frozenset(inspect.signature(torch.utils.data.DataLoader.__init__).parameters) - {"self"}  # those of the installed version
+TORCHS = frozenset(inspect.signature(Torchs.__init__).parameters) - {"self"}  # those of the installed version
 OWN = (
     "backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "augment", "seed_samples",
     "on_error", "max_bad", "bad_samples",
@@ -119,7 +120,7 @@ def void(loader: Any) -> list[str]:
 
 def of(loader: Any) -> dict[str, Any]:
     """The arguments that make another loader like `loader`. Raises UsageError for a subclass that loads in its own way."""
-    if not isinstance(loader, torch.utils.data.DataLoader):
+    if not isinstance(loader, Torchs):
         raise UsageError(f"accelerate: got {type(loader).__name__}, want a torch.utils.data.DataLoader")
     own = [name for name in ("__iter__", "_get_iterator", "__len__") if _overridden(type(loader), name)]
     if own:
@@ -142,7 +143,7 @@ def of(loader: Any) -> dict[str, Any]:
 def _overridden(kind: type, name: str) -> bool:
     """Whether a class between `kind` and PyTorch's loader has this method; fastload's own do not count."""
     for parent in kind.__mro__:
-        if parent is torch.utils.data.DataLoader:
+        if parent is Torchs:
             return False
         if name in parent.__dict__ and parent.__module__ != "fastload.loader":
             return True

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 import torch.utils.data
+from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
 
 from fastload.backends import torch as reference
 from fastload.bad_samples import Report
@@ -17,12 +18,13 @@ class TorchEngine:
     def __init__(self, runner: reference.Runner, workers: int, depth: int, *, pinned: bool, context: Any = None) -> None:
         self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
         self.per_worker = max(1, depth // max(1, workers))
+        _ = runner.plan.source.files  # made before workers are forked, which share it; each would make its own and touch every path
         self.on_bad: Callable[[Report], object] = bool  # as above
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
         """Batches of `works`, in order."""
         return _Fetched(
-            torch.utils.data.DataLoader(
+            Torchs(
                 _Works(self.runner),
                 batch_size=None,
                 sampler=_Once(works),
@@ -42,7 +44,7 @@ class _Fetched:
 
     ready = 0  # not known
 
-    def __init__(self, loader: "torch.utils.data.DataLoader[Any]", on_bad: Callable[[Report], object]) -> None:
+    def __init__(self, loader: "Torchs[Any]", on_bad: Callable[[Report], object]) -> None:
         self.batches: Iterator[Any] = iter(loader)
         self.on_bad = on_bad
 

@@ -287,9 +287,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
 def accelerate(loader: Any, **options: Any) -> Any:
     """A DataLoader with the same data set, samplers and arguments as `loader`, none copied; `options` are DataLoader's own keywords,
-    and win. Of timm's PrefetchLoader: the same with such a DataLoader inside. Raises UsageError for a class that loads in its own way."""
-    if loaders.is_around(loader):
-        return loaders.around(loader, accelerate(loader.loader, **options))
+    and win. Of timm's PrefetchLoader: the same with such a DataLoader inside; what Accelerator.prepare made gets one inside and is
+    returned itself. Raises UsageError for a class that loads in its own way."""
+    if (inner := loaders.inside(loader)) is not None:
+        return loaders.around(loader, accelerate(inner, **options))
     return DataLoader(**{**arguments.of(loader), **options})
 
 

@@ -6,6 +6,7 @@ handed out. Everything else follows from these, since draws are keyed and known 
 
 import base64
 import binascii
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from fastload.errors import UsageError
 
 VERSION = 1
 WHERE = "DataLoader.load_state_dict"
+# They count an epoch's batches and never ask for its end; with all of them taken, what they begin next is another epoch.
+COUNTING = ("lightning.pytorch.utilities.combined_loader", "pytorch_lightning.utilities.combined_loader")
 
 
 @dataclass
@@ -81,12 +84,15 @@ def opened(loader: Any, pending: Progress | None) -> Progress:
 
 
 def state_dict(loader: Any, progress: Progress | None, pending: Progress | None) -> dict[str, Any]:
-    """Where the consumer is, as numbers and text: for json, torch.save and the like."""
-    now = pending or progress
-    if now is None or (now.done and pending is None):
+    """Where the consumer is, as numbers and text: for json, torch.save and the like. Called by the loader's own `state_dict`."""
+    now, order_epoch = pending or progress, epochs.order_epoch(loader)
+    counted = now is not None and pending is None and not now.done and _counted(loader, now)
+    if counted and now is not None and now.order_epoch is not None:
+        order_epoch = now.order_epoch + 1  # they tell samplers the epoch after iter(), so that the sampler's own count is behind
+    if now is None or counted or (now.done and pending is None):
         own = epochs.own_generator(loader)
         kept = None if own is None else own.get_state()
-        now = Progress(loader._epoch, order_epoch=epochs.order_epoch(loader), generator=kept, own=own is not None)
+        now = Progress(loader._epoch, order_epoch=order_epoch, generator=kept, own=own is not None)
     world, batch = distributed.split(loader)[0], epochs.global_batch(loader, now.epoch)
     kept = now.generator
     if not now.own and now.order_seed is not None:
@@ -107,6 +113,16 @@ def state_dict(loader: Any, progress: Progress | None, pending: Progress | None)
         "length": epochs.length(loader),
         "names": epochs.names(loader),
     }
+
+
+def _counted(loader: Any, now: Progress) -> bool:
+    """Whether all batches of the epoch were taken by one of COUNTING, which asks for the state."""
+    if sys._getframe(3).f_globals.get("__name__") not in COUNTING:
+        return False
+    try:
+        return now.step >= len(loader)
+    except TypeError:
+        return False
 
 
 def load(loader: Any, given: Any) -> Progress:

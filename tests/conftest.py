@@ -1,6 +1,9 @@
 """Fixtures that many tests share. Every image is made here or in the test itself; none is square unless a test says so."""
 
+import importlib
+import importlib.abc
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +11,25 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+
+
+class _NoTorchvision(importlib.abc.MetaPathFinder):
+    """Skips what imports torchvision, where its wheel does not fit the torch that is installed (a CPU one, a newer one)."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "torchvision":
+            pytest.skip(f"needs torchvision, whose import fails here: {self.error}", allow_module_level=True)
+
+
+try:
+    importlib.import_module("torchvision")
+except (ImportError, RuntimeError) as error:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _NoTorchvision(error))
 
 SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch.nn import Identity, ModuleList, Sequential
 
 from fastload.errors import PipelineError
-from fastload.lowering import timm_ops, torchvision_ops
+from fastload.lowering import forwarding, timm_ops, torchvision_ops
 from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
 from fastload.transforms import Grayscale, Mix, Op, Views
 
@@ -19,7 +19,11 @@ VIEWS = "if it makes several views of an image, fastload.transforms.Views does s
 def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
     """Ops of an op, of a transform of torchvision or timm, or of a list, Compose or Sequential of them; and what has none."""
     ops, reasons = list[Op](), Reasons()
-    for leaf in _leaves(transform):
+    try:
+        leaves = list(_leaves(transform))
+    except RecursionError:
+        return (), [f"{type_name(transform)} holds itself"]
+    for leaf in leaves:
         found, why = _leaf(leaf)
         if not why and type(leaf) in classes("RGB"):
             why = _to_rgb(ops)
@@ -60,6 +64,8 @@ def _leaves(transform: Any) -> Iterator[Any]:
     if isinstance(transform, (list, tuple)) or (_is_chain(transform) and not altered(transform)):
         for part in transform.transforms if type(transform) in classes("Compose") else transform:
             yield from _leaves(part)
+    elif (held := forwarding.inner(transform)) is not None:
+        yield from _leaves(held)
     else:
         yield transform
 

@@ -1,4 +1,4 @@
-"""timm's loader: its collate function, and the loader around it that normalises on the device."""
+"""Loaders around loaders: timm's, which normalises on the device (and its collate function), and Accelerate's."""
 
 import copy
 import sys
@@ -11,7 +11,7 @@ from fastload.lowering.names import is_a
 from fastload.pipeline import Pipeline
 from fastload.plan import place
 
-TIMM = "timm.data.loader"
+TIMM, ACCELERATE = "timm.data.loader", "accelerate.data_loader"
 
 
 def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
@@ -26,13 +26,18 @@ def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
         return False
 
 
-def is_around(loader: Any) -> bool:
-    """Whether it is timm's PrefetchLoader, around a loader of images."""
-    return is_a(loader, TIMM, "PrefetchLoader")
+def inside(loader: Any) -> Any:
+    """PyTorch's loader inside timm's PrefetchLoader or inside what Accelerator.prepare made; None for any other loader."""
+    if is_a(loader, TIMM, "PrefetchLoader"):
+        return loader.loader
+    return loader.base_dataloader if is_a(loader, ACCELERATE, "DataLoaderShard") else None
 
 
 def around(loader: Any, inner: Any) -> Any:
-    """The same PrefetchLoader around another loader."""
+    """The same PrefetchLoader around another loader; of Accelerate's the very object, which its Accelerator knows."""
+    if is_a(loader, ACCELERATE, "DataLoaderShard"):
+        loader.base_dataloader = inner
+        return loader
     out = copy.copy(loader)
     out.loader = inner
     return out

@@ -21,7 +21,13 @@ def fingerprint(dataset: Any) -> tuple[Any, ...]:
     transform = held.get("transform")
     inner = [held["dataset"]] if type(dataset) is Subset else held["datasets"] if type(dataset) is ConcatDataset else []
     parts = tuple(fingerprint(part) for part in inner)
-    return (*map(id, values), lengths, _labels(dataset), *map(id, getattr(transform, "transforms", ())), lower_transform(transform), *parts)
+    return (*map(id, values), lengths, _labels(dataset), *map(id, _chained(transform)), lower_transform(transform), *parts)
+
+
+def _chained(transform: Any) -> list[Any]:
+    """What a Compose holds. A class of the user's may call anything `transforms`, so its code is not run and no iterator used up."""
+    held = getattr(transform, "__dict__", {}).get("transforms", ())
+    return list(held) if isinstance(held, (list, tuple)) else [held]
 
 
 def _labels(dataset: Any) -> int:

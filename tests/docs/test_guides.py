@@ -1,6 +1,7 @@
 """The Python code of docs/migrate runs: every guide's blocks one after the other, in a folder with data/train and data/val."""
 
 import importlib.util
+import os
 import re
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def test_the_code_runs(guide, folder, tmp_path, monkeypatch):
         missing |= absent
         if not absent:
             exec(compile(code, str(guide), "exec"), names)  # the guide's own code
+    if missing & set(os.environ.get("FASTLOAD_REQUIRE", "").split(",")):
+        pytest.fail(f"FASTLOAD_REQUIRE names what is missing: {', '.join(sorted(missing))}", pytrace=False)
     if missing:
         pytest.skip(f"the blocks that need {', '.join(sorted(missing))} did not run: not installed")
 

@@ -54,6 +54,12 @@ DIFFERENCES = {
         "the same, up to 8",
         "all threads work on one batch after the other, so a few batches keep them busy",
     ),
+    "change": Difference(
+        NATIVE,
+        "with `num_workers=0`, a data set that is changed during an epoch is seen at once",
+        "at the next `iter()`, as with worker processes",
+        "files are read ahead",
+    ),
     "random numbers": Difference(
         NATIVE,
         "transforms draw from the generators of the process that runs them",

@@ -3,16 +3,24 @@
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 import torch.utils.data
-from torchvision import transforms
-from torchvision.datasets import ImageFolder
 
 import fastload
 
 from .differences import DIFFERENCES
 
-TRANSFORM = transforms.Compose([transforms.Resize((6, 9)), transforms.ToTensor()])  # nothing random: batches compare
+try:
+    from torchvision import transforms
+    from torchvision.datasets import ImageFolder
+
+    TRANSFORM = transforms.Compose([transforms.Resize((6, 9)), transforms.ToTensor()])  # nothing random: batches compare
+    LOWERED = True
+except pytest.skip.Exception:  # no torchvision that can be imported: two of the three loaders are left
+    from .stand_in import TRANSFORM, ImageFolder
+
+    LOWERED = False
 
 
 class Mine(ImageFolder):

@@ -8,7 +8,7 @@ from PIL import UnidentifiedImageError
 
 import fastload
 
-from .kinds import TRANSFORM, Numbers, first, opened
+from .kinds import CLASSES, KINDS, TRANSFORM, Numbers, first, opened
 
 WORKERS = (0, 1)
 
@@ -103,6 +103,83 @@ def test_a_sampler_that_lies_about_its_length(kind, folder, indices, length, wor
     loader = kind.make(folder, 1, sampler=Lying(indices, length), num_workers=workers)
     assert len(loader) == length
     assert outcomes(loader) == [1] * len(indices)
+
+
+def told(loader) -> list[str]:
+    """What goes wrong with a loader: in iter(), or batch by batch."""
+    try:
+        return [str(outcome) for outcome in outcomes(loader)]
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+
+class Refusing:
+    """A sampler that fails before its first index."""
+
+    def __iter__(self):
+        raise KeyError("no order")
+
+    def __len__(self):
+        return 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # torch's own, where iter() fails in its constructor
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("given", [{"sampler": 5}, {"sampler": Refusing()}, {"batch_sampler": Refusing()}, {"batch_sampler": 5}], ids=str)
+def test_samplers_that_give_nothing(kind, folder, workers, given):
+    assert told(kind.make(folder, num_workers=workers, **given)) == told(KINDS[0].make(folder, num_workers=workers, **given))
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_data_set_that_changes_between_epochs(kind, folder, workers):
+    data = kind.images(folder)
+    loader = kind.loader(data, 16, num_workers=workers)
+    assert outcomes(loader) == [16, 16, 8]
+    del data.samples[20:]
+    assert len(loader) == 2
+    assert outcomes(loader) == [16, 4]
+    data.samples.clear()
+    assert outcomes(loader) == []
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_data_set_that_changes_during_an_epoch(kind, folder, workers):
+    data = kind.images(folder)
+    with opened(kind.loader(data, 16, num_workers=workers)) as iterator:
+        next(iterator)
+        del data.samples[20:]
+        if workers or (kind.name == "native" and kind.differs("change")):
+            assert [len(labels) for _, labels in iterator] == [16, 8]
+            return
+        with pytest.raises(IndexError, match=r"^list index out of range$"):
+            next(iterator)
+
+
+@pytest.mark.parametrize("length", [-1, 2.5, "ten"], ids=str)
+def test_a_length_that_is_none(cls, length):
+    class Odd(Numbers):
+        def __len__(self):
+            return length
+
+    def run(one):
+        try:
+            return told(one(Odd(10), 4))
+        except Exception as error:  # already in the constructor
+            return [type(error).__name__, str(error)]
+
+    assert run(cls) == run(CLASSES[0])
+    assert "TypeError" in run(cls)[0] or "ValueError" in run(cls)[0]
+
+
+@pytest.mark.parametrize("data", [object(), None, 5, [1.5, 2.5]], ids=lambda data: type(data).__name__)
+def test_a_data_set_that_is_none(cls, data):
+    def run(one):
+        try:
+            return told(one(data))
+        except Exception as error:
+            return [type(error).__name__, str(error)]
+
+    assert run(cls) == run(CLASSES[0])
 
 
 def test_a_data_set_that_lies_about_its_length(cls):
