@@ -1,6 +1,7 @@
 """FFCV 1.0.2 itself: what it writes is read back, and it reads what is written here."""
 
 import io
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from fastload.backends import ffcv
 from fastload.backends.ffcv import imports
 from fastload.conversion import beton_writer
 from fastload.conversion.readers import open_reader
+from fastload.errors import SourceError
 from fastload.sources import beton_file
 from fastload.transforms import CenterCrop
 from tests.beton import ffcv_writer
@@ -37,17 +39,40 @@ def test_every_mode_and_field_reads_back(mode, kinds, written):
     assert len(file) == ffcv_writer.COUNT
     modes = set(file.column(0)["mode"].tolist())
     assert modes == kinds if mode != "proportion" else modes <= kinds  # which are drawn
+    payloads = of_ffcv(written / f"{mode}.beton")
     for number, (image, label, weight, note, meta, box, mask) in enumerate(map(ffcv_writer.Rows().__getitem__, range(len(file)))):
         got = {name: file.value(name, number) for name in file.names}
         assert (got["label"], got["weight"], got["note"], got["meta"]) == (label, weight, note.tobytes(), meta)
         np.testing.assert_array_equal(got["box"], box)
         np.testing.assert_array_equal(got["mask"], mask.numpy())
         if isinstance(got["picture"], bytes):
+            assert got["picture"] == payloads[number]
             pixels = np.asarray(Image.open(io.BytesIO(got["picture"]))).astype(int)
             assert pixels.shape == image.shape
             assert np.abs(pixels - image).mean() < 12  # FFCV's own JPEG of quality 90, of a picture with edges
         else:
             np.testing.assert_array_equal(got["picture"], image)
+
+
+def of_ffcv(path):
+    """The bytes of each image as FFCV finds them."""
+    imports.load()
+    from ffcv.reader import Reader
+
+    reader, content = Reader(str(path)), path.read_bytes()
+    table = {int(entry["ptr"]): int(entry["size"]) for entry in reader.alloc_table}
+    starts = [int(row["f0"]["data_ptr"]) for row in reader.metadata]
+    return [content[at : at + table[at]] for at in starts]
+
+
+def test_the_file_of_a_killed_writer_is_refused(tmp_path):
+    command = [sys.executable, "-W", "ignore", ffcv_writer.__file__, str(tmp_path), "killed"]
+    assert subprocess.run(command, check=False, timeout=200, capture_output=True).returncode == -signal.SIGKILL
+    path = tmp_path / "killed.beton"
+    with pytest.raises(SourceError) as caught:
+        fastload.open(path)
+    remedy = "write it again with FFCV, or convert the original data"
+    assert str(caught.value) == f"{path}: has no table of payloads, so its writer did not finish; {remedy}"
 
 
 def test_ffcv_reads_what_is_written_here(tmp_path, make_image, encode):
