@@ -15,7 +15,7 @@ def inner(transform: Any) -> Any:
 
     Its code is compared, not run: the same instructions as `_model`, a name that the object itself holds, nothing in between.
     """
-    kind = type(transform)
+    kind: Any = type(transform)
     call = getattr(kind, "__call__", None)  # noqa: B004  it is read, not only asked for
     if type(call) is not FunctionType or call.__module__.split(".")[0] in LIBRARIES or kind.__getattribute__ is not object.__getattribute__:
         return None

@@ -46,7 +46,7 @@ def test_workers_of_the_torch_backend_share_the_index(folder):
     few, many = (private(folder, "torch", entries) for entries in ENTRIES)
     assert len(few) == len(many) == 2
     index = (ENTRIES[1] - ENTRIES[0]) * 100  # bytes: a path and its place, at least
-    assert max(many) - max(few) < index / 4
+    assert max(many) - max(few) < index  # 2 copies without sharing: the texts, and the native list of them
 
 
 def test_natively_there_are_no_worker_processes(folder):
