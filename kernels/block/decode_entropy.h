@@ -106,7 +106,7 @@ class DecodeLane {
 
   FL_HD bool ends_as_said() const {
     bool same = true;
-    for (int c = 0; c < image_.parts; ++c) same &= dc_[c] == segment_.dc_end[c];
+    for (int c = 0; c < kParts; ++c) same &= c >= image_.parts || dc_[c] == segment_.dc_end[c];
     return same;
   }
 
@@ -160,7 +160,7 @@ class DecodeLane {
 
   // Adds what came before; false if that needs more than 16 bits.
   FL_HD bool predict(int32_t& value) {
-    for (int c = 0; c < kParts; ++c) {  // not dc_[part_]: what is indexed by a number is not kept in registers
+    for (int c = 0; c < kParts; ++c) {  // not dc_[part_]: a variable place would keep it out of registers
       if (c != part_) continue;
       value += dc_[c];
       dc_[c] = value;
@@ -170,7 +170,7 @@ class DecodeLane {
 
   const DecodeState& state_;
   const DecodeImage& image_;
-  const DecodeSegment segment_;
+  const DecodeSegment& segment_;
   int16_t* const blocks_;
   CodedBits bits_;
   int left_;  // blocks
