@@ -339,7 +339,7 @@ class Pool:
     def ways(self) -> dict[str, int]:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the
         "library" (libjpeg-turbo). Besides the way taken: "refused" counts indexes that did not fit, "scaled" images that were
-        decoded at 1/2, 1/4 or 1/8 of their size."""
+        decoded at 1/2, 1/4 or 1/8 of their size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more."""
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""

@@ -43,7 +43,10 @@ void DeviceDecode::begin(Phase phase, int64_t tasks) {
 }
 
 void DeviceDecode::run(int64_t task, Worker& worker) noexcept {
-  if (phase_ == Phase::kPack) return batch_.write(static_cast<size_t>(task), to_);
+  if (phase_ == Phase::kPack) {
+    worker.stats.count(Way::kIndexed);
+    return batch_.write(static_cast<size_t>(task), to_);
+  }
   Stopwatch watch(worker.stats);
   try {
     why_[task] = plan(task, worker);
