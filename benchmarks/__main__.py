@@ -5,10 +5,26 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks import augment, backends, dali, dali_backends, decode, device, device_augment, ffcv, loader, parity, plot, row, table
+from benchmarks import (
+    augment,
+    backends,
+    dali,
+    dali_backends,
+    decode,
+    device,
+    device_augment,
+    device_decode,
+    ffcv,
+    loader,
+    parity,
+    plot,
+    row,
+    table,
+)
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -51,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
     dropin.set_defaults(run=run_dropin)
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
-    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT and copies on the GPU")
+    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
     add_pages(verbs)
     for verb in verbs.choices.values():
@@ -172,7 +188,7 @@ def run_train(given: argparse.Namespace) -> None:
 
 
 def run_gpu(given: argparse.Namespace) -> None:
-    show(device.run(given.repetitions, device_augment.cases), given)
+    show(device.run(given.repetitions, lambda: chain(device_augment.cases(), device_decode.cases())), given)
 
 
 def run_plot(given: argparse.Namespace) -> None:

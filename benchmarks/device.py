@@ -20,6 +20,7 @@ COUNT, SIDE = 256, 224  # images; px
 STEPS = 20  # per repetition
 FLUSH = 256 << 20  # bytes written between steps; more than any L2 cache
 DTYPES = (torch.uint8, torch.float16, torch.float32)
+Step = Callable[[], object]
 
 
 @dataclass(frozen=True)

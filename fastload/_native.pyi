@@ -185,6 +185,58 @@ class DevicePrograms:
         """
 
 @final
+class DeviceDecode:
+    """The host's part of decoding a job's JPEGs on the GPU by their seek indexes: what lies under each crop, in one buffer.
+
+    The job's pool looks at every sample, then packs, before its other tasks. The job must be idle until `wait` has returned for the
+    first time; after that its `run` may make the samples that are not chosen (`Job.put_aside`) while the others are packed.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        crops: NDArray[np.int32],
+        filter: str | NDArray[np.int32],
+        height: int,
+        width: int,
+        order: str = "pillow13",
+        most: int = ...,
+    ) -> None:
+        """Start. crops, filter, height, width, order: as in `Job.run`; most: bytes of scratch memory on the device. Raises ValueError."""
+
+    def __len__(self) -> int:
+        """Samples of the job."""
+
+    def wait(self) -> None:
+        """Block, without the GIL, until every sample is looked at, or packed."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Of each sample, why it is not for the device; empty where it is."""
+
+    def choose(self, places: NDArray[np.int64]) -> None:
+        """Take these samples of the job, ascending, all of them without a reason."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that `pack` writes."""
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory that `launch` needs on the device."""
+
+    def pack(self, out: NDArray[np.uint8]) -> None:
+        """Start writing what the device reads to `out`, uint8 [nbytes] at a multiple of 16, which is kept until `wait` returns."""
+
+    def launch(self, data: int, scratch: int, out: int, flags: int, stream: int) -> None:
+        """Decode, crop, resize and flip on the device: the chosen samples' places of uint8 [.., height, width, 3] at `out`.
+
+        Device pointers and a cudaStream_t. data: a copy of what was packed, and scratch of that size, at multiples of 16 bytes;
+        flags: int32 [chosen], zero, and not zero afterwards where an image's index or bytes have lied: its pixels do not count.
+        Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if `cuda_built` is false.
+        """
+
+@final
 class Files:
     """Files that samples live in. keep_open: descriptors are kept (few large files), else opened per read (many small ones)."""
 
@@ -287,7 +339,7 @@ class Pool:
     def ways(self) -> dict[str, int]:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the
         "library" (libjpeg-turbo). Besides the way taken: "refused" counts indexes that did not fit, "scaled" images that were
-        decoded at 1/2, 1/4 or 1/8 of their size."""
+        decoded at 1/2, 1/4 or 1/8 of their size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more."""
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
@@ -355,6 +407,9 @@ class Job:
 
         scale: 2, 4 or 8 where they are the image at 1/scale of the size in its header, for a crop with that scale.
         """
+
+    def put_aside(self, which: NDArray[np.uint8]) -> None:
+        """uint8 [N]: samples that somebody else makes; `run` passes over them until they are 0 again. Nothing is mixed meanwhile."""
 
     def run(
         self,

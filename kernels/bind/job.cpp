@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <variant>
 
 #include "core/error.h"
 
@@ -97,6 +96,13 @@ void check_pixels(const Sample& it, int64_t height, int64_t width, int scale) {
            by(shrunk(it.height, scale), shrunk(it.width, scale)) + ", 1/" + std::to_string(scale) + " of the image");
 }
 
+// uint8 [count]: which samples others make, or are to be made by `run` again (0).
+void put_aside(PyJob& self, const Input& which) {
+  self.job->check_idle("Job.put_aside");
+  const uint8_t* aside = checked<uint8_t>("Job.put_aside: which", which, {self.job->size()});
+  for (int64_t n = 0; n < self.job->size(); ++n) self.job->sample(n).aside = aside[n] != 0;
+}
+
 void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   Sample& it = sample(self, n, "Job.set_pixels");
   // What is held has been checked against the sizes of now.
@@ -116,11 +122,13 @@ void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   it.message.clear();
 }
 
-void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int width) {
+}  // namespace
+
+void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops, int height, int width) {
   for (int64_t n = 0; n < job.size(); ++n) {
     const Sample& it = job.sample(n);
     if (it.status != kOk || it.stored) continue;
-    const std::string where = "Job.run: crops[" + std::to_string(n) + "]";
+    const std::string where = function + ": crops[" + std::to_string(n) + "]";
     cpu::check_crop(crops[n], it.height, it.width, height, width, where);
     if (const int others = job.scale(n); others != 0 && crops[n].scale != others)
       refuse(where, "scale", std::to_string(crops[n].scale),
@@ -131,21 +139,23 @@ void check_crops(const Job& job, const std::vector<Crop>& crops, int height, int
   }
 }
 
-// One name for all, or int32 [count] of Pillow's numbers (Image.Resampling), one for each.
-std::vector<Filter> parse_filters(const std::variant<std::string, Input>& given, int64_t count) {
+std::vector<Filter> parse_filters(const std::string& function, const std::variant<std::string, Input>& given,
+                                  int64_t count) {
   if (const auto* name = std::get_if<std::string>(&given)) return {cpu::parse_filter(*name)};
   constexpr Filter kByNumber[] = {Filter::kNearest, Filter::kLanczos, Filter::kBilinear,
                                   Filter::kBicubic, Filter::kBox,     Filter::kHamming};
-  const int32_t* numbers = checked<int32_t>("Job.run: filter", std::get<Input>(given), {count});
+  const int32_t* numbers = checked<int32_t>(function + ": filter", std::get<Input>(given), {count});
   std::vector<Filter> out{Filter::kBilinear};
   if (count > 0) out.clear();
   for (int64_t n = 0; n < count; ++n) {
     if (numbers[n] < 0 || numbers[n] > 5)
-      refuse("Job.run: filter[" + std::to_string(n) + "]", "number", std::to_string(numbers[n]), "0 to 5");
+      refuse(function + ": filter[" + std::to_string(n) + "]", "number", std::to_string(numbers[n]), "0 to 5");
     out.push_back(kByNumber[numbers[n]]);
   }
   return out;
 }
+
+namespace {
 
 // (keys, fillings, tables): uint32 [count, K], int32 [K, 2] and [tables, 3, 4096] of the type of `out`.
 void parse_noise(const std::optional<nb::tuple>& noise, const Output& out, int64_t count, Plans& plans) {
@@ -208,9 +218,9 @@ void add(PyJob& self, const Arguments& it) {
   if (partners.has_value()) plans.partners = parse_partners("Job.run", *partners, count, kept.height, kept.width);
   plans.number = number_of(out);
   plans.crops = bind::crops("Job.run: crops", crops, count);
-  plans.filters = parse_filters(filter, count);
+  plans.filters = parse_filters("Job.run", filter, count);
   plans.order = cpu::parse_order(order);
-  check_crops(job, plans.crops, height, width);
+  check_crops("Job.run", job, plans.crops, height, width);
   if (programs.has_value())
     plans.programs = parse_programs("Job.run: programs", *programs, count, height, width, parse_functions(functions));
   if (format.table != nullptr) {
@@ -264,6 +274,7 @@ void bind_job(nb::module_& m) {
           "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; }, "sample"_a)
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
+      .def("put_aside", &put_aside, "which"_a.noconvert())
       .def("run", &run, "crops"_a.noconvert(), "filter"_a.noconvert(), "table"_a.noconvert().none(),
            "out"_a.noconvert(), "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13",
            "programs"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),

@@ -1,6 +1,8 @@
 // Python's Job: the engine's job and the Python objects whose memory its tasks use.
 #pragma once
 
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "bind/bind.h"
@@ -16,5 +18,12 @@ struct PyJob {
 
   ~PyJob();
 };
+
+// Throws ValueError unless every sample's crop suits it; `function` names who was called.
+void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops, int height, int width);
+
+// One name for all, or int32 [count] of Pillow's numbers (Image.Resampling), one for each.
+std::vector<Filter> parse_filters(const std::string& function, const std::variant<std::string, Input>& given,
+                                  int64_t count);
 
 }  // namespace fl::bind

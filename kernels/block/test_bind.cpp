@@ -1,20 +1,19 @@
-// The extension module _test_block: AUGMENT's phases by an emulated block, one thread after the other.
+// The extension module _test_block: AUGMENT's and JPEG decoding's phases by an emulated block, one thread after the
+// other.
 // For tests only; built with FASTLOAD_TEST_MODULES.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <barrier>
-#include <memory>
-#include <new>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "augment/parse.h"
 #include "bind/arrays.h"
+#include "block/emulated.h"
 #include "block/machine.h"
 #include "block/pack.h"
+#include "block/test_decode.h"
 #include "core/error.h"
 
 namespace fl::block {
@@ -23,47 +22,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 using bind::checked, bind::Input, bind::Output, bind::kAny;
-
-struct EmulatedThreads {
-  const int32_t* order;  // which thread's turn it is
-  int count;
-
-  template <class Phase>
-  void operator()(const Phase& phase) const {
-    for (int i = 0; i < count; ++i) phase(order[i], count);
-  }
-};
-
-constexpr uint8_t kJunk = 0xA5;
-#ifdef __SANITIZE_ADDRESS__
-constexpr size_t kGuard = 0;  // the sanitizer sees reads too
-#else
-constexpr size_t kGuard = 64;  // bytes behind each memory that nobody may touch
-#endif
-
-// Memory full of junk, aligned as CUDA's allocations are, with a guard behind it.
-class Guarded {
- public:
-  explicit Guarded(int64_t bytes) : size_(bytes), memory_(new(kAlign) uint8_t[bytes + kGuard]) {
-    std::fill_n(memory_.get(), bytes + kGuard, kJunk);
-  }
-
-  uint8_t* data() const { return memory_.get(); }
-
-  void check(const std::string& name) const {
-    if (!std::all_of(data() + size_, data() + size_ + kGuard, [](uint8_t v) { return v == kJunk; }))
-      throw std::runtime_error("emulate: written behind the end of " + name);
-  }
-
- private:
-  static constexpr std::align_val_t kAlign{256};
-  struct Free {
-    void operator()(uint8_t* memory) const { operator delete[](memory, kAlign); }
-  };
-
-  int64_t size_;
-  std::unique_ptr<uint8_t[], Free> memory_;
-};
 
 std::vector<augment::Program> parse(const Input& programs, int64_t count, int height, int width) {
   const double* rows = checked<double>("emulate: programs", programs, {count, kAny, augment::kColumns});
@@ -144,5 +102,6 @@ NB_MODULE(_test_block, m) {
   using namespace fl::block;
   m.def("emulate", &emulate, "images"_a.noconvert(), "programs"_a.noconvert(), "order"_a.noconvert(), "limit"_a);
   m.def("concurrent", &concurrent, "images"_a.noconvert(), "programs"_a.noconvert(), "threads"_a, "limit"_a);
+  bind_decode(m);
   m.def("places", &places, "height"_a, "width"_a, "mixture"_a, "rows"_a, "limit"_a);
 }

@@ -35,6 +35,14 @@ FL_HD void atomic_add(uint32_t* to, uint32_t value) {
 #endif
 }
 
+FL_HD void atomic_or(uint32_t* to, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  atomicOr(to, bits);
+#else
+  __atomic_fetch_or(to, bits, __ATOMIC_RELAXED);
+#endif
+}
+
 FL_HD void atomic_min(int32_t* to, int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMin(to, value);

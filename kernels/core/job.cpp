@@ -75,7 +75,7 @@ void Job::run() {
   if (mixes()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
-    if (samples_[n].status == kOk && !samples_[n].stored) to_store_.push_back(n);
+    if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside) to_store_.push_back(n);
   given_ = std::exchange(lent_, false);
   if (given_) return;
   begin(static_cast<int64_t>(to_store_.size()));

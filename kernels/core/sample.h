@@ -37,6 +37,7 @@ struct Sample {
   Status status = kFailed;
   int height = 0, width = 0;  // px; 0 where not known
   bool stored = false;
+  bool aside = false;   // somebody else makes it: `run` passes over it
   std::string message;  // not OK: why
 };
 

@@ -5,19 +5,12 @@
 
 #include "block/machine.h"
 #include "cuda/error.h"
+#include "cuda/threads.h"
 
 namespace fl::cuda {
 namespace {
 
 constexpr int kMostThreads = 1024, kFewThreads = 512;  // of a block
-
-struct CudaThreads {
-  template <class Phase>
-  __device__ void operator()(const Phase& phase) const {
-    phase(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
-    __syncthreads();
-  }
-};
 
 struct Batch {
   const uint8_t* images;

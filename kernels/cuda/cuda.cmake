@@ -21,7 +21,7 @@ if(fastload_cuda_found)
                                            CUDA_VISIBILITY_PRESET hidden
                                            CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
   target_compile_options(_native PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
-  target_sources(_native PRIVATE kernels/cuda/augment.cu kernels/cuda/store.cu)
+  target_sources(_native PRIVATE kernels/cuda/augment.cu kernels/cuda/decode.cu kernels/cuda/store.cu)
   message(STATUS "fastload: CUDA kernels: built with ${CMAKE_CUDA_COMPILER} for ${CMAKE_CUDA_ARCHITECTURES}")
 else()
   target_sources(_native PRIVATE kernels/cuda/no_cuda.cpp)

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "cuda/augment.h"
+#include "cuda/decode.h"
 #include "cuda/store.h"
 
 namespace fl::cuda {
@@ -23,6 +24,8 @@ int64_t augment_workspace(const block::Packed&) { missing("DevicePrograms.worksp
 void augment(const block::Packed&, const AugmentArgs&, uintptr_t) { missing("DevicePrograms.launch"); }
 
 void mix(const MixArgs&, uintptr_t) { missing("mix_cuda"); }
+
+void decode(const block::DecodeHeader&, const DecodeArgs&, uintptr_t) { missing("DeviceDecode.launch"); }
 
 std::string version() { return "none"; }
 

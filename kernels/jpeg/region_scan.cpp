@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "jpeg/bits.h"
+#include "jpeg/indexed_rows.h"
 
 namespace fl::jpeg {
 namespace {
@@ -40,45 +40,20 @@ std::string Scan::in_order(int end, BlockSink& sink) {
   return {};
 }
 
-// 0: the rows' places are a lie.
-size_t Scan::coded_bytes(int row, int end) const {
-  const size_t most = size_t{static_cast<unsigned>(frame_.mcu_columns * frame_.mcu_blocks)} * kMostBlockBytes + 8;
-  size_t sum = 0;
-  for (SeekIndex::Row place; row < end; ++row) {
-    if (!index_->row(row, place) || place.end_byte - place.byte > most) return 0;
-    sum += place.end_byte - place.byte + 2;
-  }
-  return sum;
-}
-
 std::string Scan::by_index(int row, int end, BlockSink& sink) {
-  const size_t room = coded_bytes(row, end);
+  const IndexedRows rows(bytes_, frame_, *index_, tiles_);
+  const size_t room = rows.room(row, end);
   if (room == 0) return std::string(kRefused) + "rows out of order";
   uint8_t* const coded = workspace_.coded.reserve(room + kOverrun);
   uint8_t* to = coded;
   workspace_.segments.clear();
   for (; row < end; ++row)
-    if (!load_row(row, coded, to)) return std::string(kRefused) + "row " + std::to_string(row) + " is elsewhere";
+    if (!rows.load(row, coded, to, workspace_.segments))
+      return std::string(kRefused) + "row " + std::to_string(row) + " is elsewhere";
   std::fill_n(to, kOverrun, uint8_t{0});
   const Verdict verdict =
       decode_segments(frame_, workspace_.tables, coded, workspace_.segments, workspace_.lanes, sink, target_);
   return verdict == Verdict::kGood ? "" : std::string(kRefused) + "a segment does not end at the next";
-}
-
-// Unstuffs the row and the byte that it shares with the next one.
-bool Scan::load_row(int row, const uint8_t* coded, uint8_t*& to) {
-  SeekIndex::Row place;
-  index_->row(row, place);
-  const uint8_t *in = bytes_.data() + place.byte, *stop = bytes_.data() + place.end_byte;
-  const uint8_t* end = bytes_.data() + bytes_.size();
-  const uint64_t base = 8 * uint64_t(to - coded) + place.bit;
-  Unstuffed got = unstuff(in, stop, end, to, static_cast<size_t>(stop - in));
-  if (got.in != stop || (got.ended && place.end_bit != 0)) return false;
-  const uint64_t last = 8 * uint64_t(got.out - coded) + place.end_bit;
-  to = got.out;
-  if (place.end_bit != 0) to = unstuff(stop, stop + 1, end, to, 1).out;
-  if (to == got.out && place.end_bit != 0) return false;
-  return index_->segments(row, tiles_.left, tiles_.right, base, last, workspace_.segments);
 }
 
 // Restart intervals that hold none of the region's tiles are passed over without decoding.

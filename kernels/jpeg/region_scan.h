@@ -25,8 +25,6 @@ class Scan {
 
  private:
   std::string by_index(int row, int end, BlockSink& sink);
-  bool load_row(int row, const uint8_t* coded, uint8_t*& to);
-  size_t coded_bytes(int row, int end) const;
   std::string in_order(int end, BlockSink& sink);
   std::string by_restarts(int end, BlockSink& sink);
   bool decode_run(int64_t to, BlockSink& sink);

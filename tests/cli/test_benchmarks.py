@@ -100,6 +100,15 @@ def test_the_gpu_benchmark_of_augment_has_programs_for_all_that_it_names():
         native.DevicePrograms(device.repeated(code, *arguments), device.SIDE, device.SIDE)
 
 
+def test_the_gpu_benchmark_of_decoding_sends_only_what_is_under_the_crops():
+    device = pytest.importorskip("benchmarks.device_decode")
+    batch = [device.one_image(n, seed=0)[0] for n in range(3)]
+    sizes = np.array([native.probe(jpeg)[1:3] for jpeg in batch], np.int32)
+    sent = {name: device.packed(batch, device.draw(ops, sizes))[1].numel() for name, ops in device.CROPS.items()}
+    whole = sum(map(len, batch))
+    assert sent[device.RANDOM] < 0.9 * whole < sent[device.WHOLE] < 1.4 * whole
+
+
 def test_more_workers_than_cores_are_refused(command, folder):
     done = command("-m", "benchmarks", "loader", "--data", folder, "--workers", "10000")
     assert (done.returncode, done.stdout) == (1, "")

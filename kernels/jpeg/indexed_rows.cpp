@@ -1,0 +1,32 @@
+#include "jpeg/indexed_rows.h"
+
+#include "jpeg/bits.h"
+
+namespace fl::jpeg {
+
+size_t IndexedRows::room(int row, int end) const {
+  const size_t most = size_t{static_cast<unsigned>(frame_.mcu_columns * frame_.mcu_blocks)} * kMostBlockBytes + 8;
+  size_t sum = 0;
+  for (SeekIndex::Row place; row < end; ++row) {
+    if (!index_.row(row, place) || place.end_byte - place.byte > most) return 0;
+    sum += place.end_byte - place.byte + 2;
+  }
+  return sum;
+}
+
+bool IndexedRows::load(int row, const uint8_t* coded, uint8_t*& to, std::vector<Segment>& segments) const {
+  SeekIndex::Row place;
+  index_.row(row, place);
+  const uint8_t *in = bytes_.data() + place.byte, *stop = bytes_.data() + place.end_byte;
+  const uint8_t* end = bytes_.data() + bytes_.size();
+  const uint64_t base = 8 * uint64_t(to - coded) + place.bit;
+  Unstuffed got = unstuff(in, stop, end, to, static_cast<size_t>(stop - in));
+  if (got.in != stop || (got.ended && place.end_bit != 0)) return false;
+  const uint64_t last = 8 * uint64_t(got.out - coded) + place.end_bit;
+  to = got.out;
+  if (place.end_bit != 0) to = unstuff(stop, stop + 1, end, to, 1).out;
+  if (to == got.out && place.end_bit != 0) return false;
+  return index_.segments(row, tiles_.left, tiles_.right, base, last, segments);
+}
+
+}  // namespace fl::jpeg
