@@ -8,7 +8,8 @@ from typing import Any
 
 from fastload import _native
 from fastload.backends import ffcv
-from fastload.engine import NativeEngine, Order, Orders, Results, Started, Threaded
+from fastload.engine import NativeEngine, Order, Orders, Results, Threaded
+from fastload.flight import Started
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 

@@ -41,6 +41,7 @@ void bind_collector(nb::module_& m);
 void bind_augment(nb::module_& m);
 void bind_mix(nb::module_& m);
 void bind_device_programs(nb::module_& m);
+void bind_device(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 

@@ -40,4 +40,5 @@ NB_MODULE(_native, m) {
   bind_augment(m);
   bind_mix(m);
   bind_device_programs(m);
+  bind_device(m);
 }
