@@ -8,7 +8,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import augment, backends, dali, dali_backends, decode, device, device_augment, ffcv, loader, parity, plot, row, table
+from benchmarks import (
+    augment,
+    backends,
+    dali,
+    dali_backends,
+    decode,
+    device,
+    device_augment,
+    ffcv,
+    gpu_tables,
+    loader,
+    parity,
+    plot,
+    row,
+    table,
+)
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -51,8 +66,7 @@ def parser() -> argparse.ArgumentParser:
     dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
     dropin.set_defaults(run=run_dropin)
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
-    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT and copies on the GPU")
-    gpu.set_defaults(run=run_gpu, repetitions=20)
+    add_gpu(verbs.add_parser("gpu", parents=[measuring], help="kernels on the GPU, and whole loaders, peers and training there"))
     add_pages(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
@@ -105,6 +119,15 @@ def add_decode(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
     verb.add_argument("--step", type=int, default=decode.Settings.step, help="MCUs per entry of the seek index, 0: rows only")
     verb.set_defaults(run=run_decode)
+
+
+def add_gpu(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
+    verb.add_argument(
+        "--table", default="kernels", choices=("kernels", *gpu_tables.TABLES), help="kernels: STORE, AUGMENT and copies alone"
+    )
+    verb.add_argument("--limit", type=float, default=gpu_tables.Settings.limit, help="s after which no further variant is begun")
+    verb.set_defaults(run=run_gpu, repetitions=20)
 
 
 def add_train(verb: argparse.ArgumentParser) -> None:
@@ -172,7 +195,16 @@ def run_train(given: argparse.Namespace) -> None:
 
 
 def run_gpu(given: argparse.Namespace) -> None:
-    show(device.run(given.repetitions, device_augment.cases), given)
+    if given.table == "kernels":
+        keep = bool if given.no_save else lambda rows: row.save(given.results / "gpu.jsonl", rows)
+        show(device.run(given.repetitions, device_augment.cases, keep), given)
+        return
+    settings = gpu_tables.Settings(limit=given.limit)
+    with images_of(given) as (folder, name):
+        found = gpu_tables.run(given.table, folder, name, settings, given.results, lambda text: print(text, file=sys.stderr, flush=True))
+    show(found, given)
+    if given.table == "step" and found[0].median:
+        print(gpu_tables.rates_toml(found[0]))
 
 
 def run_plot(given: argparse.Namespace) -> None:

@@ -45,6 +45,7 @@ class Uploader:
         self.streams = Streams(device)
         self.device = self.streams.device
         self.staging = Ring(STAGED * (1 + len(pictures)), pinned=pinned)
+        self.images = self.bytes = 0  # that went over, pixels and coded bytes
         self.decoder: decoding.Decoder | None = None  # made where it is first asked for
         self.copying: deque[tuple[Any, list[Any]]] = deque()  # keeps slots leased until they are read
         with self.streams.within():
@@ -62,6 +63,7 @@ class Uploader:
     def decode(self, job: _native.Job, prepared: list[Any], outs: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
         """Crops uint8 [N, H, W, 3] of each picture on the GPU, and the places that the host must make again. Waits for them."""
         launched, crops = [], []
+        self.bytes += sum(one.data.nbytes for one in prepared)
         with self._memory(outs), self.streams.within():
             for one, out in zip(prepared, outs, strict=True):
                 crops.append(torch.empty(out.shape, dtype=torch.uint8, device=self.device))
@@ -84,6 +86,7 @@ class Uploader:
         Returns at once; images are [N, 3, H, W]. Raises DeviceMemoryError.
         """
         used: list[Any] = [*outs]
+        self.images, self.bytes = self.images + len(target), self.bytes + (sum(out.nbytes for out in outs) if crops is None else 0)
         try:
             with self._memory(outs), self.streams.within():
                 there = self._copy(used, target.numpy())

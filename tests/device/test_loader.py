@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ class Decoder:
 
     def prepare(self, job, drawn, pictures):
         self.prepared += 1
-        return [job] * len(pictures)
+        return [SimpleNamespace(data=np.zeros(100, np.uint8), job=job) for _ in pictures]
 
     def launch(self, prepared, host, images, stream):
         assert stream.name == "the side stream"
@@ -66,7 +66,7 @@ class Decoder:
         places = [place for place in self.bad if place < len(images)]
         for place in places:
             images[place] = 77
-        return Launched(prepared, places)
+        return Launched(prepared.job, places)
 
     def upload(self, host, images, places):
         images[torch.from_numpy(places)] = host[torch.from_numpy(places)]
@@ -91,7 +91,9 @@ def test_every_placement_gives_the_cpus_batches(folder, gpu, decoder, last, plac
     want = list(loader(folder, last=last))
     found = loader(folder, "cuda", last, workers, decode=place.decode, augment=place.augment)
     same(list(found), want)
-    assert bool(found._engine.uploader.decoder) == (place.decode == "gpu")
+    uploader = found._engine.uploader
+    assert bool(uploader.decoder) == (place.decode == "gpu")
+    assert (uploader.images, uploader.bytes) == (40, 6 * 100 if place.decode == "gpu" else 40 * 31 * 45 * 3)
 
 
 @pytest.mark.parametrize("how", ["mix", "soft labels", "views", "sizes", "colout", "masks of valid"])
