@@ -277,5 +277,6 @@ def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread, se
     orders.put(None)
     if sender:
         sender.stop()
+        sender.join()
     if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself
         thread.join(JOIN)

@@ -25,10 +25,12 @@ class Sender:
         self.room.release()
 
     def stop(self) -> None:
-        """End the thread; what it has not begun is dropped."""
+        """The thread is to end; what it has not begun is dropped. Waits for nothing."""
         self.stopped.set()
         self.room.release()
         self.started.put(None)
+
+    def join(self) -> None:
         if self.thread is not threading.current_thread():  # the collector may run in it
             self.thread.join(JOIN)
 

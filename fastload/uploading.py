@@ -64,7 +64,7 @@ class Uploader:
         """Crops uint8 [N, H, W, 3] of each picture on the GPU, and the places that the host must make again. Waits for them."""
         launched, crops = [], []
         self.bytes += sum(one.data.nbytes for one in prepared)
-        with self._memory(outs), self.streams.within():
+        with self._memory(outs), self._read([*outs]), self.streams.within():
             for one, out in zip(prepared, outs, strict=True):
                 crops.append(torch.empty(out.shape, dtype=torch.uint8, device=self.device))
                 launched.append(self.decoder.launch(one, torch.from_numpy(out), crops[-1], self.streams.own))  # type: ignore[union-attr]
@@ -72,7 +72,7 @@ class Uploader:
 
     def mend(self, outs: Sequence[Any], crops: list[torch.Tensor], places: Any) -> None:
         """Copy what the host has made again over the crops."""
-        with self.streams.within():
+        with self._read([*outs]), self.streams.within():
             for out, crop in zip(outs, crops, strict=True):
                 self.decoder.upload(torch.from_numpy(out), crop, places)  # type: ignore[union-attr]
 
@@ -87,20 +87,24 @@ class Uploader:
         """
         used: list[Any] = [*outs]
         self.images, self.bytes = self.images + len(target), self.bytes + (sum(out.nbytes for out in outs) if crops is None else 0)
+        with self._memory(outs), self._read(used), self.streams.within():
+            there = self._copy(used, target.numpy())
+            places = None if kept is None else self._copy(used, kept)
+            raw = crops or [torch.from_numpy(out).to(self.device, non_blocking=True) for out in outs]
+            images = [self._image(used, *each) for each in zip(pictures, self.tables, raw, drawn, strict=True)]
+            if places is not None:
+                there, images = there[places], [one.index_select(0, places) for one in images]
+        return Sent(images, there, self.copying[-1][0])
+
+    @contextmanager
+    def _read(self, used: list[Any]) -> Iterator[None]:
+        """What is begun in the block reads the slots in `used`, also where it fails: they stay leased until that is done."""
         try:
-            with self._memory(outs), self.streams.within():
-                there = self._copy(used, target.numpy())
-                places = None if kept is None else self._copy(used, kept)
-                raw = crops or [torch.from_numpy(out).to(self.device, non_blocking=True) for out in outs]
-                images = [self._image(used, *each) for each in zip(pictures, self.tables, raw, drawn, strict=True)]
-                if places is not None:
-                    there, images = there[places], [one.index_select(0, places) for one in images]
-        finally:  # what was begun reads them, whatever came after
-            done = self.streams.done()
-            self.copying.append((done, used))
-        while len(self.copying) > 1 and self.copying[0][0].query():
-            self.copying.popleft()
-        return Sent(images, there, done)
+            yield
+        finally:
+            self.copying.append((self.streams.done(), used))
+            while len(self.copying) > 1 and self.copying[0][0].query():
+                self.copying.popleft()
 
     def hand(self, sent: Sent) -> Any:
         """Make the caller's stream wait for the batch; its mark (`streams.Streams.hand`)."""
