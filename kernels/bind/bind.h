@@ -32,6 +32,7 @@ struct PyPool {
 
 void bind_random(nb::module_& m);
 void bind_images(nb::module_& m);
+void bind_gpu(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_job(nb::module_& m);
@@ -41,7 +42,6 @@ void bind_collector(nb::module_& m);
 void bind_augment(nb::module_& m);
 void bind_mix(nb::module_& m);
 void bind_device_programs(nb::module_& m);
-void bind_device(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 

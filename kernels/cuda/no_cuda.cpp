@@ -2,7 +2,6 @@
 #include <stdexcept>
 
 #include "cuda/augment.h"
-#include "cuda/device.h"
 #include "cuda/store.h"
 
 namespace fl::cuda {
@@ -26,9 +25,5 @@ void augment(const block::Packed&, const AugmentArgs&, uintptr_t) { missing("Dev
 void mix(const MixArgs&, uintptr_t) { missing("mix_cuda"); }
 
 std::string version() { return "none"; }
-
-std::vector<int> architectures() { return {}; }
-
-int exchange_capture_mode(int mode) { return mode; }
 
 }  // namespace fl::cuda

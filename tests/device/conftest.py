@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fastload import _native, slots, uploading
-from fastload.backends import cuda
+from fastload.backends import cuda, decoding
 
 
 def array(address, shape, dtype):
@@ -94,6 +94,7 @@ def gpu(monkeypatch):
         monkeypatch.setattr(_native, name, value)
     monkeypatch.setattr(slots, "allocated", lambda nbytes, **_: torch.empty(nbytes, dtype=torch.uint8))
     monkeypatch.setattr(uploading, "Streams", Streams)
+    monkeypatch.setattr(decoding, "MODULE", "fastload.backends.none_such")  # its kernels need a real one
     monkeypatch.setattr(cuda, "augment", augment)
     monkeypatch.setattr(cuda, "programs", lambda rows, *_: Programs(rows) if rows is not None and rows[..., 0].any() else None)
     return state

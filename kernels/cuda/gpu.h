@@ -1,4 +1,4 @@
-// What threads and GPUs allow. Linked from device.cu, or from no_cuda.cpp where CMake found no CUDA compiler.
+// What threads and GPUs allow. Linked from gpu.cu, or from no_gpu.cpp where CMake found no CUDA compiler.
 #pragma once
 
 #include <vector>

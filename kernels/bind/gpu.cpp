@@ -1,5 +1,5 @@
 // What the kernels run on, and what a thread's calls do to a graph capture.
-#include "cuda/device.h"
+#include "cuda/gpu.h"
 
 #include <nanobind/stl/vector.h>
 
@@ -20,7 +20,7 @@ int exchange_capture_mode(int mode) {
 
 }  // namespace
 
-void bind_device(nb::module_& m) {
+void bind_gpu(nb::module_& m) {
   m.attr("cuda_architectures") = nb::tuple(nb::cast(cuda::architectures()));
   m.def("exchange_capture_mode", &exchange_capture_mode, "mode"_a);
 }

@@ -1,4 +1,4 @@
-#include "cuda/device.h"
+#include "cuda/gpu.h"
 
 #include "cuda/error.h"
 
