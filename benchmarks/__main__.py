@@ -201,9 +201,11 @@ def run_gpu(given: argparse.Namespace) -> None:
         return
     settings = gpu_tables.Settings(limit=given.limit)
     with images_of(given) as (folder, name):
-        found = gpu_tables.run(given.table, folder, name, settings, given.results, lambda text: print(text, file=sys.stderr, flush=True))
-    show(found, given)
-    if given.table == "step" and found[0].median:
+        kept = None if given.no_save else given.results
+        found = gpu_tables.run(given.table, folder, name, settings, kept, lambda text: print(text, file=sys.stderr, flush=True))
+    if found:  # and kept, one by one
+        print("\n".join(map(row.line, found)) if given.json else table.every(found))
+    if given.table == "step" and found and found[0].median:
         print(gpu_tables.rates_toml(found[0]))
 
 

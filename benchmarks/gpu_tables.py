@@ -67,8 +67,10 @@ def specs(table: str, data: str, settings: Settings, cores: Sequence[int]) -> It
         yield from ((name, common | {"loader": name}) for name in PEERS)
 
 
-def run(table: str, data: str, name: str, settings: Settings, results: Path, on_done: Callable[[str], None] = lambda _: None) -> list[Row]:
-    """Measure the variants of a table one after another; on_done is told each one's outcome. Raises UsageError."""
+def run(
+    table: str, data: str, name: str, settings: Settings, results: Path | None, on_done: Callable[[str], None] = lambda _: None
+) -> list[Row]:
+    """Measure the variants of a table one after another; rows are kept below `results`, on_done is told each outcome. Raises UsageError."""
     if table not in TABLES:
         raise UsageError(f"gpu: table is {table!r}, want one of {', '.join(TABLES)}")
     common = {"data": facts.data_set(data, name), **facts.common()}
@@ -84,7 +86,8 @@ def run(table: str, data: str, name: str, settings: Settings, results: Path, on_
         if variant == SYNTHETIC and "rates" in found:
             reference = Sample(tuple(found["rates"]))
         rows.append(made)
-        row.save(results / "gpu.jsonl", [made])
+        if results is not None:
+            row.save(results / "gpu.jsonl", [made])
         on_done(f"{variant}: {found.get('failed') or f'{made.median:,.0f} images/s'}")
     return rows
 

@@ -245,12 +245,13 @@ class Threaded:
 
 def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
-    engine.enter()
+    entered = attempt(engine.enter)
     reading: deque[tuple[_native.Job, Work] | Exception] = deque()
     for work in iter(orders.get, None):
         if stopped.is_set():
             return
-        reading.append(work if isinstance(work, Exception) else attempt(_begin, engine, work, seek))
+        failed = work if isinstance(work, Exception) else entered
+        reading.append(failed if isinstance(failed, Exception) else attempt(_begin, engine, work, seek))
         while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
             item = reading.popleft()
             started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))

@@ -37,10 +37,14 @@ class Sender:
 
 def _run(started: Any, complete: Callable[[Any], Any], enter: Callable[[], object], made: Any, room: Any, stopped: threading.Event) -> None:
     """The thread. It knows no iterator, so that dropping the iterator ends it."""
-    enter()
+    failed: Exception | None = None
+    try:
+        enter()
+    except Exception as error:  # noqa: BLE001  handed to the caller, in every batch's place: it would wait for ever
+        failed = error
     for item in iter(started.get, None):
         room.acquire()
         if stopped.is_set():
             return
-        made.put(complete(item))
+        made.put(failed or complete(item))
         del item  # its slots go back

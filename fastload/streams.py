@@ -62,7 +62,7 @@ class Streams:
     @staticmethod
     def seconds(first: torch.cuda.Event, last: torch.cuda.Event) -> float | None:
         """Between two marks; None before the caller's stream has passed both. Never waits."""
-        if not last.query():  # type: ignore[no-untyped-call]  # the first one is before it
+        if not (first.query() and last.query()):  # type: ignore[no-untyped-call]
             return None
         return float(first.elapsed_time(last)) / 1e3
 

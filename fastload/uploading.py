@@ -17,7 +17,6 @@ from fastload.placement import Chooser, Placement
 from fastload.slots import Ring
 from fastload.streams import Streams
 
-ALIGNED = 16  # bytes, of what kernels read
 STAGED = 4  # free pinned slots of small things that are kept
 
 

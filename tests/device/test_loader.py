@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -225,19 +226,31 @@ def test_threads_of_ours_enter_the_gpu_before_they_work(folder, gpu):
     assert sorted(found._engine.uploader.streams.threads) == ["fastload-feeder", "fastload-sender"]
 
 
+@pytest.mark.parametrize("thread", ["fastload-feeder", "fastload-sender"])
+def test_a_thread_that_cannot_enter_the_gpu_says_so_for_each_batch(folder, gpu, monkeypatch, thread):
+    def enter(_):
+        if threading.current_thread().name == thread:
+            raise RuntimeError("CUDA error: no such thing")
+
+    monkeypatch.setattr(uploading.Streams, "enter", enter)
+    batches = iter(loader(folder, "cuda"))
+    for _ in range(6):
+        with pytest.raises(RuntimeError, match=r"^CUDA error: no such thing$"):
+            next(batches)
+    with pytest.raises(StopIteration):
+        next(batches)
+
+
 def test_no_more_batches_than_asked_for_lie_on_the_gpu(folder, gpu, monkeypatch):
     sent, send = [], uploading.Uploader.send
     monkeypatch.setattr(uploading.Uploader, "send", lambda self, *args: sent.append(1) or send(self, *args))
     batches = iter(loader(folder, "cuda", prefetch_factor=4))
     for taken in range(1, 5):
         next(batches)
-        batches._batches.engine.pool.stats()
-        deadline = threading.Event()
-        for _ in range(200):
-            if len(sent) >= min(6, taken + sending.AHEAD):
-                break
-            deadline.wait(0.01)
-        deadline.wait(0.05)
+        deadline = time.monotonic() + 20
+        while len(sent) < min(6, taken + sending.AHEAD) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.05)  # one more would come
         assert len(sent) == min(6, taken + sending.AHEAD)
 
 
