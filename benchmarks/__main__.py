@@ -8,22 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import (
-    augment,
-    backends,
-    dali,
-    dali_backends,
-    decode,
-    device,
-    device_augment,
-    ffcv,
-    gpu_tables,
-    loader,
-    parity,
-    plot,
-    row,
-    table,
-)
+from benchmarks import augment, backends, dali, dali_backends, decode, device, device_augment, ffcv, loader, parity, plot, row, table
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -65,8 +50,10 @@ def parser() -> argparse.ArgumentParser:
     add_data(dropin)
     dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
     dropin.set_defaults(run=run_dropin)
+    add_on_gpu(verbs.add_parser("on_gpu", parents=[showing], help="whole loaders, peers and training on a GPU, a process each"))
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
-    add_gpu(verbs.add_parser("gpu", parents=[measuring], help="kernels on the GPU, and whole loaders, peers and training there"))
+    gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT and copies on the GPU")
+    gpu.set_defaults(run=run_gpu, repetitions=20)
     add_pages(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")
@@ -121,13 +108,11 @@ def add_decode(verb: argparse.ArgumentParser) -> None:
     verb.set_defaults(run=run_decode)
 
 
-def add_gpu(verb: argparse.ArgumentParser) -> None:
+def add_on_gpu(verb: argparse.ArgumentParser) -> None:
     add_data(verb)
-    verb.add_argument(
-        "--table", default="kernels", choices=("kernels", *gpu_tables.TABLES), help="kernels: STORE, AUGMENT and copies alone"
-    )
-    verb.add_argument("--limit", type=float, default=gpu_tables.Settings.limit, help="s after which no further variant is begun")
-    verb.set_defaults(run=run_gpu, repetitions=20)
+    verb.add_argument("--table", required=True, help="scaling, rates, peers, step, train_resnet50_mild, train_resnet18_hot, …")
+    verb.add_argument("--limit", type=float, default=420, help="s after which no further variant is begun")
+    verb.set_defaults(run=run_on_gpu)
 
 
 def add_train(verb: argparse.ArgumentParser) -> None:
@@ -194,19 +179,23 @@ def run_train(given: argparse.Namespace) -> None:
         show(train.run(settings, advance), given)
 
 
-def run_gpu(given: argparse.Namespace) -> None:
-    if given.table == "kernels":
-        keep = bool if given.no_save else lambda rows: row.save(given.results / "gpu.jsonl", rows)
-        show(device.run(given.repetitions, device_augment.cases, keep), given)
-        return
-    settings = gpu_tables.Settings(limit=given.limit)
+def run_on_gpu(given: argparse.Namespace) -> None:
+    from benchmarks import gpu_tables
+
+    gpu_tables.check(given.table)  # before images are made
+    kept = None if given.no_save else given.results
     with images_of(given) as (folder, name):
-        kept = None if given.no_save else given.results
+        settings = gpu_tables.Settings(limit=given.limit)
         found = gpu_tables.run(given.table, folder, name, settings, kept, lambda text: print(text, file=sys.stderr, flush=True))
     if found:  # and kept, one by one
         print("\n".join(map(row.line, found)) if given.json else table.every(found))
     if given.table == "step" and found and found[0].median:
         print(gpu_tables.rates_toml(found[0]))
+
+
+def run_gpu(given: argparse.Namespace) -> None:
+    keep = bool if given.no_save else lambda rows: row.save(given.results / "gpu.jsonl", rows)
+    show(device.run(given.repetitions, device_augment.cases, keep), given)
 
 
 def run_plot(given: argparse.Namespace) -> None:

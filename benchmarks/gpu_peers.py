@@ -178,7 +178,7 @@ def synthetic(spec: dict[str, Any]) -> Batches:
 def batches(spec: dict[str, Any]) -> tuple[Any, Batches]:
     """fastload's loader or None, and the batches of the variant that the spec names."""
     if not os.path.isdir(spec["data"]) and spec["loader"] != "synthetic":
-        raise BackendError(f"gpu: {spec['data']} is no folder; give --data a folder of classes")
+        raise BackendError(f"on_gpu: {spec['data']} is no folder; give --data a folder of classes")
     if spec["loader"] == "synthetic":
         return None, synthetic(spec)
     return fastload_batches(spec) if spec["loader"] == "fastload" else (None, PEERS[spec["loader"]](spec))

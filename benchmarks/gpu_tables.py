@@ -1,4 +1,4 @@
-"""The tables that need whole loaders on a GPU: `python -m benchmarks gpu --table NAME`. Every variant is a process of its own.
+"""The tables that need whole loaders on a GPU: `python -m benchmarks on_gpu --table NAME`. Every variant is a process of its own.
 
 Rows are kept as they come, so that a run that is cut short leaves what it has; a variant that crashes or takes too long is a row that
 says so.
@@ -71,8 +71,7 @@ def run(
     table: str, data: str, name: str, settings: Settings, results: Path | None, on_done: Callable[[str], None] = lambda _: None
 ) -> list[Row]:
     """Measure the variants of a table one after another; rows are kept below `results`, on_done is told each outcome. Raises UsageError."""
-    if table not in TABLES:
-        raise UsageError(f"gpu: table is {table!r}, want one of {', '.join(TABLES)}")
+    check(table)
     common = {"data": facts.data_set(data, name), **facts.common()}
     rows: list[Row] = []
     reference: Sample | None = None
@@ -90,6 +89,11 @@ def run(
             row.save(results / "gpu.jsonl", [made])
         on_done(f"{variant}: {found.get('failed') or f'{made.median:,.0f} images/s'}")
     return rows
+
+
+def check(table: str) -> None:
+    if table not in TABLES:
+        raise UsageError(f"on_gpu: table is {table!r}, want one of {', '.join(TABLES)}; choose one")
 
 
 def child(spec: dict[str, Any], longest: float = LONGEST) -> dict[str, Any]:
@@ -132,5 +136,5 @@ def rates_toml(row: Row) -> str:
     return "\n".join([
         f"[{gpu.lower()}]", f'gpu = "{gpu}"', f"images_per_s = {row.median:.0f}", f"low = {row.low:.0f}", f"high = {row.high:.0f}",
         f'measured = "by fastload on {row.date}, on synthetic data"',
-        f'source = "python -m benchmarks gpu --table step, commit {row.commit[:12]}, torch {row.software["torch"]}"', "",
+        f'source = "python -m benchmarks on_gpu --table step, commit {row.commit[:12]}, torch {row.software["torch"]}"', "",
     ])  # fmt: skip

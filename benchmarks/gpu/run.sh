@@ -74,7 +74,7 @@ sanitizer() {
 
 table() {
     set -- "$1" ${data:+--data "$data"}
-    "$python" -m benchmarks gpu --table "$@" --limit $((minutes * 60 - 110)) --results "$out" --json
+    "$python" -m benchmarks on_gpu --table "$@" --limit $((minutes * 60 - 110)) --results "$out" --json
 }
 
 step() {
@@ -83,6 +83,7 @@ step() {
         tests) check tests "$root/tests/gpu" ;;
         soak) FASTLOAD_SOAK=${FASTLOAD_SOAK:-10000} check soak "$root/tests/gpu/test_streams.py" -k survive ;;
         sanitizer) sanitizer ;;
+        kernels) "$python" -m benchmarks gpu --results "$out" --json ;;
         *) table "$1" ;;
     esac
 }

@@ -91,7 +91,7 @@ def test_no_variant_begins_after_the_limit(monkeypatch, tmp_path, folder):
     said = []
     assert gpu_tables.run("peers", folder, "some", gpu_tables.Settings(limit=-1), tmp_path, said.append) == []
     assert said[0] == "DALI, hardware decoder 0%: left out, -1 s are over"
-    with pytest.raises(UsageError, match=r"^gpu: table is 'peer', want one of scaling, rates, peers, "):
+    with pytest.raises(UsageError, match=r"^on_gpu: table is 'peer', want one of scaling, rates, peers, "):
         gpu_tables.run("peer", folder, "some", SETTINGS, tmp_path)
 
 
