@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     add_data(dropin)
     dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
     dropin.set_defaults(run=run_dropin)
+    add_on_gpu(verbs.add_parser("on_gpu", parents=[showing], help="whole loaders, peers and training on a GPU, a process each"))
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
@@ -121,6 +122,13 @@ def add_decode(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
     verb.add_argument("--step", type=int, default=decode.Settings.step, help="MCUs per entry of the seek index, 0: rows only")
     verb.set_defaults(run=run_decode)
+
+
+def add_on_gpu(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
+    verb.add_argument("--table", required=True, help="scaling, rates, peers, step, train_resnet50_mild, train_resnet18_hot, …")
+    verb.add_argument("--limit", type=float, default=420, help="s after which no further variant is begun")
+    verb.set_defaults(run=run_on_gpu)
 
 
 def add_train(verb: argparse.ArgumentParser) -> None:
@@ -187,8 +195,23 @@ def run_train(given: argparse.Namespace) -> None:
         show(train.run(settings, advance), given)
 
 
+def run_on_gpu(given: argparse.Namespace) -> None:
+    from benchmarks import gpu_tables
+
+    gpu_tables.check(given.table)  # before images are made
+    kept = None if given.no_save else given.results
+    with images_of(given) as (folder, name):
+        settings = gpu_tables.Settings(limit=given.limit)
+        found = gpu_tables.run(given.table, folder, name, settings, kept, lambda text: print(text, file=sys.stderr, flush=True))
+    if found:  # and kept, one by one
+        print("\n".join(map(row.line, found)) if given.json else table.every(found))
+    if given.table == "step" and found and found[0].median:
+        print(gpu_tables.rates_toml(found[0]))
+
+
 def run_gpu(given: argparse.Namespace) -> None:
-    show(device.run(given.repetitions, lambda: chain(device_augment.cases(), device_decode.cases())), given)
+    keep = bool if given.no_save else lambda rows: row.save(given.results / "gpu.jsonl", rows)
+    show(device.run(given.repetitions, lambda: chain(device_augment.cases(), device_decode.cases()), keep), given)
 
 
 def run_plot(given: argparse.Namespace) -> None:

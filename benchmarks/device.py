@@ -32,14 +32,21 @@ class Case:
     moved: Mapping[str, int]
 
 
-def run(repetitions: int, further: Callable[[], Iterator[Case]] = lambda: iter(())) -> list[Row]:
-    """Rows of all cases and of further ones. Raises BackendError without a GPU or without our kernels."""
+def run(
+    repetitions: int, further: Callable[[], Iterator[Case]] = lambda: iter(()), keep: Callable[[list[Row]], object] = bool
+) -> list[Row]:
+    """Rows of all cases and of further ones; keep is given each case's. Raises BackendError without a GPU or without our kernels."""
     if not torch.cuda.is_available():
         raise BackendError("gpu: torch sees no GPU; run this on a machine with one")
     if not _native.cuda_built:
         raise BackendError("gpu: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON")
     common = facts.common()
-    return [row for case in chain(stores(), (copies(),), further()) for row in measure(case, repetitions, common)]
+    rows: list[Row] = []
+    for case in chain(stores(), (copies(),), further()):
+        found = list(measure(case, repetitions, common))
+        keep(found)
+        rows += found
+    return rows
 
 
 def measure(case: Case, repetitions: int, common: dict[str, Any]) -> Iterator[Row]:

@@ -16,6 +16,12 @@ FAILED: Final = 2
 cuda_built: Final[bool]
 """Whether the CUDA kernels are compiled in. A GPU need not be present."""
 
+cuda_architectures: Final[tuple[int, ...]]
+"""Compute capabilities that the kernels are compiled for, 90 is 9.0; the last one as PTX too. Empty without kernels."""
+
+def exchange_capture_mode(mode: int) -> int:
+    """This thread's cudaStreamCaptureMode (0 global, 1 thread-local, 2 relaxed) and the one before; without kernels nothing is set."""
+
 def targets() -> list[str]:
     """Instruction sets that this machine can run, best first (Highway's names)."""
 

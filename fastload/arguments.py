@@ -11,17 +11,16 @@ import torch.utils.data
 from torch.utils.data import BatchSampler
 from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
 
-from fastload import _native, machine
-from fastload.backends import AUGMENT_PLACES
+from fastload import devices, machine
 from fastload.errors import UsageError
+from fastload.placement import PLACES
 from fastload.sources import collect
 
-DEVICES = (None, "cpu", "cuda")
 ON_ERROR = ("raise", "substitute", "skip")
 DECODE_SCALES = ("exact", "fast")
 TORCHS = frozenset(inspect.signature(Torchs.__init__).parameters) - {"self"}  # those of the installed version
 OWN = (
-    "backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "augment", "seed_samples",
+    "backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "decode", "augment", "seed_samples",
     "on_error", "max_bad", "bad_samples",
 )  # fmt: skip
 # (module, function): they seed the generators of a worker process and do nothing else.
@@ -33,23 +32,25 @@ SEEDING = (
 )
 
 
-def check(options: dict[str, Any]) -> None:
-    """Raise UsageError for values of OWN that make no sense here; backend and size_schedule are checked where they are used."""
-    device, seed = options["device"], options["seed"]
-    if device not in DEVICES:
-        raise UsageError(f"DataLoader: device is {device!r}, want None, 'cpu' or 'cuda'")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("DataLoader: device='cuda', but torch sees no GPU; leave device out")
-    if device == "cuda" and not _native.cuda_built and not options["backend"].startswith("dali"):
-        raise UsageError(
-            "DataLoader: device='cuda', but fastload was built without CUDA kernels; build it where nvcc is, or leave device out"
-        )
+def checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Those of `given` that are arguments, checked. Raises UsageError and DeviceError."""
+    found = {name: value for name, value in given.items() if name in TORCHS or name in OWN or name == "in_order"}
+    found["device"] = devices.parsed(found["device"])
+    _check(found)
+    return found
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Raise UsageError or DeviceError for values of OWN that make no sense here; backend and size_schedule are checked at their use."""
+    seed = options["seed"]
+    devices.check(options["device"], kernels=not options["backend"].startswith("dali"))
     if seed is not None and not 0 <= seed < 1 << 64:
         raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
     if options["decode_scale"] not in DECODE_SCALES:
         raise UsageError(f"DataLoader: decode_scale is {options['decode_scale']!r}, want 'exact' or 'fast'")
-    if options["augment"] not in AUGMENT_PLACES:
-        raise UsageError(f"DataLoader: augment is {options['augment']!r}, want 'auto', 'cpu' or 'gpu'")
+    for name in ("decode", "augment"):
+        if options[name] not in PLACES:
+            raise UsageError(f"DataLoader: {name} is {options[name]!r}, want 'auto', 'cpu' or 'gpu'")
     if options["seek_index"] not in collect.MODES:
         raise UsageError(f"DataLoader: seek_index is {options['seek_index']!r}, want 'auto', 'use' or 'off'")
     if problems := _error_problems(options["on_error"], options["max_bad"], options["bad_samples"]):

@@ -11,19 +11,25 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import torch
 import torch.utils.data
 
-from fastload import _native
-from fastload.backends import masks, mending, native
+from fastload import _native, devices
+from fastload.backends import masks, native
 from fastload.bad_samples import Report, Trouble
+from fastload.errors import DeviceMemoryError
+from fastload.flight import Ready, Started, images_of, kept_of
+from fastload.placement import HOST, Chooser, Placement
 from fastload.plan import targets
-from fastload.slots import Ring, Uploader
+from fastload.sending import Sender
+from fastload.slots import Ring
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Work
+from fastload.uploading import Gpu, Uploader
 
 Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
 Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
@@ -32,37 +38,29 @@ JOIN = 5.0  # s that the end of an epoch waits for its feeder, which may be stuc
 T = TypeVar("T")
 
 
-class Started(NamedTuple):
-    """A batch whose samples the pool is decoding."""
-
-    runner: native.Runner  # of the work's size
-    work: Work
-    job: _native.Job
-    drawn: list[native.Drawn]  # of each picture
-    outs: list[Any]  # its slot: array of host_shape and host_dtype
-    target: Callable[[], torch.Tensor] | None  # masks
-    trouble: Trouble
-
-
 Orders: TypeAlias = "queue.SimpleQueue[Order | None]"  # None: no more
-Results: TypeAlias = "queue.SimpleQueue[Started | Exception]"
+Results: TypeAlias = "queue.SimpleQueue[Started | Ready | Exception]"
 
 
 class NativeEngine:
     """Threads, slots and counters of one loader; lives as long as it, over all epochs."""
 
-    def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Indexes, *, pinned: bool) -> None:
-        self.runner, self.depth, self.seek = runner, depth, seek
+    makes_again = True  # a batch, where its place has too little memory for it
+
+    def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Indexes, *, pinned: bool, gpu: Gpu | None = None) -> None:
+        self.runner, self.depth, self.seek, self.gpu = runner, depth, seek, gpu
         self.on_bad: Callable[[Report], object] = bool  # told of a batch's bad samples that did not raise
-        self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
+        self.runners: dict[tuple[int | None, Placement], native.Runner] = {}  # by the work's size
         self.pool = _native.Pool(threads)
-        self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
+        self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
+        self.chooser = self.uploader.chooser(gpu.places, depth if threads else 0) if self.uploader and gpu else Chooser([HOST])
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
         self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Inline | Threaded":
         """Batches of `works`, in order. timeout: s that a batch may take, where there are threads; 0: any time."""
-        seek = self.seek.epoch()
+        seek = self.view = self.seek.epoch()
+        self.chooser.begin()
         return _Inline(self, works, seek) if self.pool.threads == 0 else Threaded(self, works, seek, timeout)
 
     def feeder(self, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
@@ -73,47 +71,83 @@ class NativeEngine:
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
-        if work.size is not None and work.size not in self.runners:
-            self.runners[work.size] = self.runner.at(work.size)
-        runner = self.runners[work.size]
+        place, asked = self.chooser.place(work.size), work
+        runner = self._runner(work.size, place)
         trouble = Trouble(runner.plan.on_error, work)
         drawn, work = runner.draw(job, work, trouble)
         outs = [
             ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
         sizes = job.sizes
+        prepared = self.uploader.prepare(job, drawn, runner.pictures) if self.uploader and place.decode == "gpu" else None
         runner.start(job, drawn, outs)
         # Masks are begun at once, where there are threads for them.
         target = None if runner.plan.masks is None else masks.begin(runner.plan, work, sizes, self.mask_threads)
-        return Started(runner, work, job, drawn, outs, target, trouble)
+        return Started(runner, place, asked, work, job, drawn, outs, target, trouble, prepared)
 
-    def finish(self, started: Started) -> Batch:
-        """Wait for the pixels and wrap them."""
+    def _runner(self, size: int | None, place: Placement) -> native.Runner:
+        if (size, place) not in self.runners:
+            runner = self.runner.placed(place)
+            self.runners[size, place] = runner if size is None else runner.at(size)
+        return self.runners[size, place]
+
+    def enter(self) -> None:
+        """For the threads that make batches, when they begin."""
+        if self.uploader:
+            self.uploader.streams.enter()
+
+    def complete(self, started: Started) -> Ready:
+        """Wait for the pixels and wrap them, or send them to the GPU. Any thread."""
         runner, trouble = started.runner, started.trouble
         drawn, work = runner.finish(started.job, started.work, started.drawn, started.outs, trouble)
-        self.on_bad(trouble.report())
-        self.seek.warn()
-        target = started.target() if started.target else torch.from_numpy(targets(runner.plan, work, drawn[0].mixing))
-        if self.rings[0].pinned and not self.uploads[0]:
+        if self.uploader:
+            return self._sent(self.uploader, started, drawn, work)
+        target, kept, valid = self._beside(started, drawn, work)
+        parts = [images_of(picture, out) for picture, out in zip(runner.pictures, started.outs, strict=True)]
+        if kept is not None:
+            parts, target = [kept_of(part, kept) for part in parts], kept_of(target, kept)
+        if self.rings[0].pinned:
             target = target.pin_memory()
-        given, batches = target, []
-        for picture, upload, records, out in zip(self.runner.pictures, self.uploads, drawn, started.outs, strict=True):
-            images = _images(picture, out)
-            if upload:
-                images, given = upload(torch.from_numpy(out), target, records)
-            batches.append(images)
-        whole: Batch = [batches if self.runner.plan.views else batches[0], given]
-        if work.valid is not None:
-            whole.append(torch.from_numpy(work.valid))
-        return mending.without_lost(whole, trouble, len(work))
+        return Ready(parts, target, valid, None, started.place, work, trouble.report())
 
+    def _sent(self, to: Uploader, started: Started, drawn: list[native.Drawn], work: Work) -> Ready:
+        """On its way to the GPU; made again by the host where its place takes more memory than there is, and may be changed."""
+        runner, trouble = started.runner, started.trouble
+        try:
+            crops = None
+            if started.prepared is not None:
+                crops, again = to.decode(started.job, started.prepared, started.outs)
+                if len(again):
+                    runner.start(started.job, drawn, started.outs)
+                    drawn, work = runner.finish(started.job, work, drawn, started.outs, trouble)
+                    to.mend(started.outs, crops, again)
+            target, kept, valid = self._beside(started, drawn, work)
+            sent = to.send(runner.pictures, started.outs, target, drawn, kept, crops)
+        except DeviceMemoryError as error:
+            if started.place == HOST or not self.makes_again or not self.chooser.drop(started.place, str(error)):
+                raise
+            job = self.runner.begin(self.pool, started.asked, self.view)
+            return self.complete(self.start(job, started.asked))
+        return Ready(sent.images, sent.target, valid, sent, started.place, work, trouble.report())
 
-def _images(picture: native.Picture, out: Any) -> torch.Tensor:
-    """[N, 3, H, W] over a slot."""
-    images = torch.from_numpy(out)
-    if picture.plan.out.dtype == "bfloat16":
-        images = images.view(torch.bfloat16)
-    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images
+    def _beside(self, started: Started, drawn: list[native.Drawn], work: Work) -> tuple[torch.Tensor, Any, torch.Tensor | None]:
+        """Of the batch: the target, the places that are handed out (None: all), and `Work.valid` of these."""
+        target = started.target() if started.target else torch.from_numpy(targets(started.runner.plan, work, drawn[0].mixing))
+        kept, valid = started.trouble.kept(len(work)), None if work.valid is None else torch.from_numpy(work.valid)
+        return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
+
+    def finish(self, started: Started | Ready) -> Batch:
+        """The batch, in the caller's thread."""
+        made = started if isinstance(started, Ready) else self.complete(started)
+        self.on_bad(made.report)
+        self.seek.warn()
+        if made.sent and self.uploader and self.gpu:
+            devices.same(self.gpu.device, self.gpu.asked)
+            with self.uploader.streams.relaxed():
+                mark = self.uploader.hand(made.sent)
+            self.chooser.handed(made.work.size, made.place, len(made.work), mark)
+        images = made.parts if self.runner.plan.views else made.parts[0]
+        return [images, made.target] if made.valid is None else [images, made.target, made.valid]
 
 
 class _Inline:
@@ -148,12 +182,14 @@ class Threaded:
         self.engine, self.works, self.timeout = engine, works, timeout
         self.orders: Orders = queue.SimpleQueue()
         self.started: Results = queue.SimpleQueue()
-        self.next: deque[Started | Exception] = deque()  # taken from `started`, to be seen
+        self.next: deque[Started | Ready | Exception] = deque()  # taken from `made`, to be seen
         self.pending = 0
         stopped = threading.Event()
         thread = engine.feeder(seek, self.orders, self.started, stopped)
+        self.sender = Sender(self.started, partial(_complete, engine), engine.enter) if engine.uploader else None
+        self.made = self.sender.made if self.sender else self.started
         # Runs when the iterator is dropped, mid-epoch too, and before the interpreter ends.
-        self.close = weakref.finalize(self, _stop, self.orders, stopped, thread)
+        self.close = weakref.finalize(self, _stop, self.orders, stopped, thread, self.sender)
         for _ in range(engine.depth):
             self._order()
 
@@ -163,9 +199,9 @@ class Threaded:
     @property
     def ready(self) -> int:
         """Batches that are done, so that asking for them waits for nothing."""
-        while not self.started.empty():
-            self.next.append(self.started.get())
-        return sum(isinstance(item, Exception) or item.job.done for item in self.next)
+        while not self.made.empty():
+            self.next.append(self.made.get())
+        return sum(not isinstance(item, Started) or item.job.done for item in self.next)
 
     def __next__(self) -> Batch:
         if not self.close.alive or not self.pending:
@@ -174,6 +210,8 @@ class Threaded:
         item = self._wait()
         self.next.popleft()
         self.pending -= 1
+        if self.sender:
+            self.sender.took()
         self._order()
         if isinstance(item, Exception):
             try:
@@ -182,12 +220,12 @@ class Threaded:
                 del item  # its traceback holds this frame
         return self.engine.finish(item)
 
-    def _wait(self) -> Started | Exception:
+    def _wait(self) -> Started | Ready | Exception:
         """The next batch, whose pixels are there; it stays in `next`. Raises RuntimeError if that takes too long."""
         deadline = time.monotonic() + self.timeout
         try:
             if not self.next:
-                self.next.append(self.started.get(timeout=self.timeout or None))
+                self.next.append(self.made.get(timeout=self.timeout or None))
         except queue.Empty:
             raise self._late() from None
         item = self.next[0]
@@ -209,11 +247,13 @@ class Threaded:
 
 def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
+    entered = attempt(engine.enter)
     reading: deque[tuple[_native.Job, Work] | Exception] = deque()
     for work in iter(orders.get, None):
         if stopped.is_set():
             return
-        reading.append(work if isinstance(work, Exception) else attempt(_begin, engine, work, seek))
+        failed = work if isinstance(work, Exception) else entered
+        reading.append(failed if isinstance(failed, Exception) else attempt(_begin, engine, work, seek))
         while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
             item = reading.popleft()
             started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
@@ -221,6 +261,10 @@ def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, st
 
 def _begin(engine: NativeEngine, work: Work, seek: View) -> tuple[_native.Job, Work]:
     return engine.runner.begin(engine.pool, work, seek), work
+
+
+def _complete(engine: NativeEngine, item: Started | Exception) -> Ready | Exception:
+    return item if isinstance(item, Exception) else attempt(engine.complete, item)
 
 
 def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
@@ -231,8 +275,11 @@ def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
         return error
 
 
-def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread) -> None:
+def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread, sender: Sender | None = None) -> None:
     stopped.set()
     orders.put(None)
+    if sender:
+        sender.stop()
+        sender.join()
     if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself
         thread.join(JOIN)

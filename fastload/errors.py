@@ -56,6 +56,14 @@ class BackendError(FastloadError, RuntimeError):
     """A backend cannot run this plan, or what it needs is not installed."""
 
 
+class DeviceError(FastloadError, RuntimeError):
+    """The GPU cannot be used: no driver or an old one, a GPU too old for the kernels, a forked process, another device."""
+
+
+class DeviceMemoryError(DeviceError):
+    """The GPU has no memory left for a batch."""
+
+
 class ConversionError(FastloadError, RuntimeError):
     """A conversion cannot start or go on; nothing stands under the final name."""
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastload import arguments, backends, orders
+from fastload import arguments, backends, engines, orders
 from fastload.plan import Plan
 from fastload.sources import collect
 
@@ -32,4 +32,4 @@ def _plan(loader: Any, plan: Plan) -> list[str]:
     out = backends.explain_steps(plan) + backends.explain_scale(plan) + orders.explain_sizes(loader, plan)
     if loader.mix is not None:
         out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
-    return out + backends.explain_augment(plan)
+    return out + engines.explain(loader, loader._route.backend, plan)

@@ -8,16 +8,21 @@ from typing import Any
 
 from fastload import _native
 from fastload.backends import ffcv
-from fastload.engine import NativeEngine, Order, Orders, Results, Started, Threaded
+from fastload.engine import NativeEngine, Order, Orders, Results, Threaded, attempt
+from fastload.flight import Started
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
+from fastload.spec import Work
+from fastload.uploading import Gpu
 
 
 class FfcvEngine(NativeEngine):
     """Compiles FFCV's loop at the first epoch, and keeps it."""
 
-    def __init__(self, runner: ffcv.Runner, workers: int, depth: int, seek: Indexes, *, pinned: bool) -> None:
-        super().__init__(runner, 0, depth, seek, pinned=pinned)
+    makes_again = False  # FFCV's loop has gone on, and nobody brings the bytes
+
+    def __init__(self, runner: ffcv.Runner, workers: int, depth: int, seek: Indexes, *, pinned: bool, gpu: Gpu | None = None) -> None:
+        super().__init__(runner, 0, depth, seek, pinned=pinned, gpu=gpu)
         self.workers = workers
         self.loop: Any = None
 
@@ -36,10 +41,11 @@ def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stop
     """The batches' jobs, as FFCV's thread asks for them; the next one's records are drawn while one is made."""
     drawn: deque[Future[Started | Exception]] = deque()
     with ThreadPoolExecutor(1, "fastload-records") as drawing:
+        entered = drawing.submit(attempt, engine.enter).result()
         for work in iter(orders.get, None):
             if stopped.is_set():
                 return
-            drawn.append(drawing.submit(_start, engine, seek, work))
+            drawn.append(drawing.submit(_start, engine, seek, entered if isinstance(entered, Exception) else work))
             while len(drawn) > 1 or (drawn and orders.empty()):
                 batch = drawn.popleft().result()
                 if isinstance(batch, Started):
@@ -47,10 +53,9 @@ def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stop
                 started.put(batch)
 
 
-def _start(engine: FfcvEngine, seek: View, work: Any) -> Started | Exception:
-    if isinstance(work, Exception):
-        return work
-    try:
-        return engine.start(engine.runner.begin(engine.pool, work, seek), work)
-    except Exception as error:  # noqa: BLE001  handed to the consumer, in its batch's place
-        return error
+def _start(engine: FfcvEngine, seek: View, work: Order) -> Started | Exception:
+    return work if isinstance(work, Exception) else attempt(_begin, engine, seek, work)
+
+
+def _begin(engine: FfcvEngine, seek: View, work: Work) -> Started:
+    return engine.start(engine.runner.begin(engine.pool, work, seek), work)

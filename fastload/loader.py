@@ -9,19 +9,16 @@ from typing import Any, TypeVar
 import torch
 import torch.utils.data
 
-from fastload import arguments, backends, epochs, explaining, iterators, lowering, orders, progressive, rng, state
+from fastload import arguments, backends, devices, engines, epochs, explaining, iterators, lowering, orders, progressive, rng, state
 from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
 from fastload.engine import NativeEngine, Order
-from fastload.engine_torch import TorchEngine
 from fastload.errors import BackendError, FastloadError, PipelineError
-from fastload.ffcv_engine import FfcvEngine
 from fastload.lowering import loaders
 from fastload.meter import Meter
 from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
-from fastload.sources import collect
 from fastload.transforms import Mix
 from fastload.transforms.mix import as_mix
 
@@ -45,8 +42,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     backend: "auto" (native where it can, else PyTorch's own engine; of those with the same pixels the fastest, once `fastload profile
              --backend all` has measured them), "native", "torch" (the reference), "ffcv" (FFCV's loop over a .beton file), "dali"
              (NVIDIA DALI, the same draws) or "dali-own" (DALI's own draws); all but "auto" raise where they cannot.
-    device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there.
-    augment: "cpu", or with device="cuda" "gpu": where AUGMENT runs, with the same pixels; "auto" is "cpu" so far.
+    device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there, "cuda:1" on that one.
+    decode, augment: "cpu", or with device="cuda" "gpu": where JPEGs are decoded and cropped, and where AUGMENT runs; the pixels are
+             the same. "auto" tries what is possible in the first batches of each size, and stays with what leaves training fastest.
     seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(), as torch does.
     seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first epoch what is missing of a
              folder's, in the user's cache; "use" only uses what is there; "off" decodes from each image's first tile.
@@ -64,7 +62,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0 runs in the caller's thread.
     FASTLOAD_STRICT=1 in the environment makes an error of what could not run natively.
-    Raises what torch raises, and PipelineError, BackendError and UsageError. docs/differences.md lists what differs from torch.
+    Raises what torch raises, and PipelineError, BackendError, DeviceError and UsageError. docs/differences.md: what differs from torch.
     """
 
     backend: str
@@ -74,6 +72,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     decode_scale: str
     size_schedule: progressive.SizeSchedule | None
     mix: Mix | None
+    decode: str
     augment: str
     seed_samples: bool
     on_error: str
@@ -107,14 +106,14 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         decode_scale: str = "exact",
         size_schedule: Any = None,
         mix: Any = None,
+        decode: str = "auto",
         augment: str = "auto",
         seed_samples: bool = False,
         on_error: str = "raise",
         max_bad: float = 0.01,
         bad_samples: Any = None,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name in arguments.TORCHS or name in arguments.OWN or name == "in_order"}
-        arguments.check(given)
+        given = arguments.checked(locals())
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
             given |= {"sampler": ShuffleSampler(dataset, seed), "shuffle": None}  # type: ignore[arg-type]  # it has a length
         super().__init__(**arguments.torchs(given))
@@ -150,6 +149,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def _batches(self, sampler: Iterator[Any], base_seed: int) -> Any:
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
+        devices.check_process(self.device)
         if self._engine is None:
             self._engine = self._make_engine(self._route)
             source = self._route.plan.source  # type: ignore[union-attr]  # who has a backend has a plan
@@ -218,13 +218,14 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
                 self.decode_scale,
                 self.size_schedule,
                 mix=self.mix,
+                decode=self.decode,
                 augment=self.augment,
                 device=self.device,
                 on_error=self.on_error,
             )
             # A foreign data set that is not native is best left to the engine that its author knows, which mixes nothing.
             among = backends.AUTO if ours or self.mix else ("native",)
-            backend, why_not, why = backends.choose(self.backend, found, self.device or "cpu", among)
+            backend, why_not, why = backends.choose(self.backend, found, devices.kind(self.device), among)
         except (PipelineError, BackendError) as error:
             if ours or self._insists():
                 raise
@@ -245,8 +246,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""
         if self.backend != "auto":
             return f"backend={self.backend!r}"
-        if self.augment == "gpu" or self.device == "cuda":
-            return "augment='gpu'" if self.augment == "gpu" else "device='cuda'"
+        if devices.kind(self.device) == "cuda" or "gpu" in (self.decode, self.augment):
+            return "decode='gpu'" if self.decode == "gpu" else "augment='gpu'" if self.augment == "gpu" else f"device={self.device!r}"
         if self.on_error != "raise":
             return f"on_error={self.on_error!r}"
         if getattr(getattr(self.batch_sampler, "sampler", None), "eval_exact", False):
@@ -267,16 +268,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         return reasons
 
     def _make_engine(self, route: _Route) -> Any:
-        runner = backends.module(route.backend or "").compile(route.plan, self.device or "cpu")
-        depth = (self.prefetch_factor or 2) * max(1, self.num_workers)
-        pinned = (self.pin_memory or self.device == "cuda") and torch.cuda.is_available()
-        if hasattr(runner, "engine"):  # a library with threads and queues of its own
-            return runner.engine(self.num_workers, depth, pinned=pinned)
-        if route.backend == "torch":
-            return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
-        # Threads share every batch, so a few batches under way keep all of them busy.
-        engine = FfcvEngine if route.backend == "ffcv" else NativeEngine
-        return engine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
+        return engines.make(self, route.backend or "", route.plan)  # type: ignore[arg-type]  # who has a backend has a plan
 
     def _works(
         self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None, progress: state.Progress | None = None

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fastload import progressive, rng
+from fastload import placement, progressive, rng
 from fastload.errors import PipelineError
 from fastload.pipeline import Pipeline
+from fastload.placement import HOST, Placement
 from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.sources.masks import Masks
@@ -43,7 +44,7 @@ class Plan:
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
     size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
-    augment: str = "cpu"  # or "gpu": where AUGMENT runs
+    place: Placement = HOST  # where DECODE and AUGMENT run
     view: int = 0  # which of the sample's pictures this is …
     views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
     more: tuple["Plan", ...] = ()  # the sample's other pictures, which share its bytes and its decoding
@@ -82,6 +83,14 @@ class Plan:
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
         return replace(self, steps=steps, out=out, more=more)
 
+    def placed(self, place: Placement) -> "Plan":
+        """The same, made there."""
+        return replace(self, place=place, more=tuple(view.placed(place) for view in self.more))
+
+    @property
+    def augment(self) -> str:
+        return self.place.augment
+
     @property
     def classes(self) -> int:
         """Columns of soft labels."""
@@ -106,15 +115,17 @@ def plan(
     schedule: SizeSchedule | None = None,
     *,
     mix: Mix | None = None,
-    augment: str = "cpu",
+    decode: str = "auto",
+    augment: str = "auto",
     device: str | None = None,
     on_error: str = "raise",
 ) -> Plan:
     """Check the pipeline and place its ops. Reads no data, touches no device. Raises PipelineError with every problem."""
     views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
-    others = (_mix_problems(mix, pipeline) if mix else []) + _augment_problems(augment, device)
+    others = (_mix_problems(mix, pipeline) if mix else []) + placement.problems(decode, augment, device)
     others += _error_problems(on_error, pipeline, mix)
-    first = Plan(pipeline.source, (), Spec(), decode_scale, mode, "cpu" if augment == "auto" else augment, views=views)
+    place = (*placement.asked_for(decode, augment), HOST)[0]
+    first = Plan(pipeline.source, (), Spec(), decode_scale, mode, place, views=views)
     pictures: list[Plan] = []
     problems: dict[str, None] = {}  # in order, each once
     for view, ops in enumerate(pipeline.pictures):
@@ -150,12 +161,6 @@ def _mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
     elif not any("num_classes" in problem for problem in found):
         found += class_problems(mix, len(source.classes), source.labels)
     return [f"mix ({mix.name}): {problem}" for problem in found]
-
-
-def _augment_problems(augment: str, device: str | None) -> list[str]:
-    if augment == "gpu" and device != "cuda":
-        return [f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave augment out"]
-    return []
 
 
 def _error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[str]:

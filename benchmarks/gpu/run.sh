@@ -1,19 +1,27 @@
 #!/bin/sh
-# Build with CUDA, run the GPU tests so that none can be skipped, then the GPU benchmark. Needs no network and no root:
-# Python with torch, nanobind and pytest; CMake, ninja, nvcc and a C++ compiler; libjpeg-turbo, Highway and xxHash from the
-# system or from DIR (see fetch_deps.sh). Nothing is written into the checkout but OUT.
-#   benchmarks/gpu/run.sh [--deps DIR] [--out OUT] [--only build|tests|benchmark]
-# OUT: test report and rows; default $OUT, else benchmarks/results/gpu. PYTHON: the interpreter, default python3.
+# Build with CUDA, run the GPU tests so that none can be skipped, then every table. Needs no network and no root: Python with torch,
+# nanobind and pytest; CMake, ninja, nvcc and a C++ compiler; libjpeg-turbo, Highway and xxHash from the system or from DIR (see
+# fetch_deps.sh). Nothing is written into the checkout but OUT.
+#   benchmarks/gpu/run.sh [--deps DIR] [--data FOLDER] [--out OUT] [--only STEP,STEP,…] [--minutes N]
+# STEP: build tests soak sanitizer kernels scaling rates peers step train_resnet50_mild train_resnet50_hot train_resnet18_mild
+# train_resnet18_hot. Each ends within N minutes (8) and leaves its report in OUT as it goes: rows in gpu.jsonl, tests in *.xml, every
+# step's outcome in steps.jsonl. A step that fails does not stop the next, but for build.
+# FOLDER: of classes, see take_images.sh; without it, generated images. OUT: default $OUT, else benchmarks/results/gpu.
+# PYTHON: the interpreter, default python3. FASTLOAD_SOAK: batches of the soak test, default 10,000.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$(command -v "${PYTHON:-python3}")
-deps= out=${OUT:-$root/benchmarks/results/gpu} only=all
+deps= data= out=${OUT:-$root/benchmarks/results/gpu} minutes=8
+steps=build,tests,soak,sanitizer,kernels,scaling,rates,peers,step
+steps=$steps,train_resnet50_mild,train_resnet50_hot,train_resnet18_mild,train_resnet18_hot
 while [ $# -gt 0 ]; do
     case $1 in
         --deps) deps=$(cd "$2" && pwd); shift 2 ;;
+        --data) data=$(cd "$2" && pwd); shift 2 ;;
         --out) out=$2; shift 2 ;;
-        --only) only=$2; shift 2 ;;
+        --only) steps=$2; shift 2 ;;
+        --minutes) minutes=$2; shift 2 ;;
         *) sed -n 's/^#   //p' "$0" >&2; exit 2 ;;
     esac
 done
@@ -36,7 +44,8 @@ build() {
     # Only the prefix is searched, so that headers and libraries never come from two releases.
     [ -z "$deps" ] || { unpack; set -- "-DCMAKE_PREFIX_PATH=$prefix/usr" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF \
         "-DCMAKE_LIBRARY_ARCHITECTURE=$(basename "$libraries")" "-DCMAKE_INSTALL_RPATH=$libraries"; }
-    cmake -S "$root" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFASTLOAD_CUDA=ON \
+    # This machine's GPU alone, which is quicker to compile for than all.
+    cmake -S "$root" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFASTLOAD_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native \
         "-DPython_EXECUTABLE=$python" "-DCMAKE_INSTALL_PREFIX=$site" "$@"
     cmake --build "$work/build"
     rm -rf "$site"
@@ -47,13 +56,36 @@ build() {
     done
 }
 
-tests() {
-    FASTLOAD_REQUIRE=cuda "$python" -m pytest -c "$root/pyproject.toml" --rootdir "$root" -p no:cacheprovider \
-        --junit-xml "$out/tests.xml" "$root/tests/gpu"
+check() {  # check NAME WHAT…: pytest, its report in OUT/NAME.xml
+    name=$1
+    shift
+    FASTLOAD_REQUIRE=cuda "$python" -m pytest -q -c "$root/pyproject.toml" --rootdir "$root" -p no:cacheprovider \
+        --junit-xml "$out/$name.xml" "$@"
 }
 
-benchmark() {
-    "$python" -m benchmarks gpu --results "$out"
+sanitizer() {
+    # Of each kernel some: under the sanitizer a launch takes up to a hundred times as long.
+    for tool in memcheck racecheck; do
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file "$out/sanitizer-$tool.log" \
+            "$python" -m pytest -q -x -c "$root/pyproject.toml" --rootdir "$root" -p no:cacheprovider \
+            "$root/tests/gpu" -k "(test_augment and 37 and 53 and instruction) or 13x7 or test_decode or empty" || return
+    done
+}
+
+table() {
+    set -- "$1" ${data:+--data "$data"}
+    "$python" -m benchmarks on_gpu --table "$@" --limit $((minutes * 60 - 110)) --results "$out" --json
+}
+
+step() {
+    case $1 in
+        build) build ;;
+        tests) check tests "$root/tests/gpu" ;;
+        soak) FASTLOAD_SOAK=${FASTLOAD_SOAK:-10000} check soak "$root/tests/gpu/test_streams.py" -k survive ;;
+        sanitizer) sanitizer ;;
+        kernels) "$python" -m benchmarks gpu --results "$out" --json ;;
+        *) table "$1" ;;
+    esac
 }
 
 # Where the checkout has no .git, the caller names the commit.
@@ -62,8 +94,19 @@ PYTHONPATH=$site:$root PYTHONDONTWRITEBYTECODE=1
 export FASTLOAD_COMMIT PYTHONPATH PYTHONDONTWRITEBYTECODE
 mkdir -p "$work"
 cd "$work"  # not the checkout: its fastload has no CUDA build beside it
+
+if [ -n "${FASTLOAD_STEP:-}" ]; then
+    step "$FASTLOAD_STEP"
+    exit
+fi
 status=0
-case $only in all | build) build ;; esac
-case $only in all | tests) tests || status=$? ;; esac
-case $only in all | benchmark) benchmark || status=$? ;; esac
+for name in $(printf '%s' "$steps" | tr , ' '); do
+    began=$(date +%s)
+    code=0
+    FASTLOAD_STEP=$name timeout --kill-after=10 "${minutes}m" sh "$root/benchmarks/gpu/run.sh" ${deps:+--deps "$deps"} \
+        ${data:+--data "$data"} --out "$out" --minutes "$minutes" || code=$?
+    printf '{"step": "%s", "exit": %d, "seconds": %d}\n' "$name" "$code" $(($(date +%s) - began)) >>"$out/steps.jsonl"
+    [ "$code" -eq 0 ] || status=$code
+    [ "$name" != build ] || [ "$code" -eq 0 ] || exit "$code"
+done
 exit $status

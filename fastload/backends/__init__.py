@@ -14,7 +14,6 @@ from fastload.backends import crop, masks, measured
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
-AUGMENT_PLACES = ("auto", "cpu", "gpu")  # "auto" is "cpu" until machines with a GPU have been measured
 BACKENDS = {
     "native": "fastload.backends.native", "torch": "fastload.backends.torch", "ffcv": "fastload.backends.ffcv",
     "dali": "fastload.backends.dali", "dali-own": "fastload.backends.dali_own",
@@ -68,11 +67,6 @@ def explain_scale(plan: Plan) -> list[str]:
     if why_not:
         return [f"  decode_scale 'fast' changes nothing: {'; '.join(why_not)}"]
     return ["  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than its target"]
-
-
-def explain_augment(plan: Plan) -> list[str]:
-    """Where AUGMENT runs, if not with all else."""
-    return ["  augment 'gpu': AUGMENT, and what of CROP follows the resize, on the GPU"] if plan.augment == "gpu" else []
 
 
 class Choice(NamedTuple):

@@ -13,6 +13,7 @@ from fastload.backends import augment, crop, cuda, instructions, mending, store
 from fastload.backends import torch as reference
 from fastload.bad_samples import Trouble
 from fastload.errors import SampleError
+from fastload.placement import Placement
 from fastload.plan import Plan, mixed
 from fastload.sources import raw_pixels
 from fastload.sources.seek_views import View
@@ -24,7 +25,7 @@ exact = True
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
-    return plan.every(lambda picture: _unsupported(picture, device))
+    return plan.every(lambda picture: _unsupported(picture, device)) + cuda.unsupported(plan, plan.place)
 
 
 def _unsupported(plan: Plan, device: str) -> list[str]:
@@ -37,7 +38,7 @@ def _unsupported(plan: Plan, device: str) -> list[str]:
         reasons.append("RandomErasing's noise is not mixed natively; erase with a value, or leave out mix")
     if plan.size_mode != "decode":  # which adds a gather behind all ops
         reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
-    return reasons + store.unsupported(plan.stage(Stage.STORE), device) + cuda.unsupported(plan)
+    return reasons + store.unsupported(plan.stage(Stage.STORE), device)
 
 
 def compile(plan: Plan, device: str) -> "Runner":
@@ -144,6 +145,13 @@ class Runner:
         """The runner of batches whose work has this size, px."""
         plan = self.plan.at(size)
         return replace(self, plan=plan, pictures=tuple(picture.at(one) for picture, one in zip(self.pictures, plan.pictures, strict=True)))
+
+    def placed(self, place: Placement) -> "Runner":
+        """The runner of batches that are made there; their pixels are the same."""
+        if place == self.plan.place:
+            return self
+        plan = self.plan.placed(place)
+        return replace(self, plan=plan, pictures=tuple(replace(a, plan=b) for a, b in zip(self.pictures, plan.pictures, strict=True)))
 
     def advise(self, pool: _native.Pool, work: Work) -> None:
         """Ask the system to read the samples ahead: they are ordered, and fetched a few batches later."""

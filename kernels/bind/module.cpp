@@ -31,6 +31,7 @@ NB_MODULE(_native, m) {
   nb::register_exception_translator(translate);
   bind_random(m);
   bind_images(m);
+  bind_gpu(m);
   bind_files(m);
   bind_pool(m);
   bind_job(m);

@@ -13,9 +13,12 @@ endif()
 
 if(fastload_cuda_found)
   if("${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "")
-    set(CMAKE_CUDA_ARCHITECTURES 80 90)  # A100, H100 and H200
+    # From Turing on; the last one as PTX too, which newer GPUs compile for themselves.
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90)
   endif()
   enable_language(CUDA)
+  target_sources(_native PRIVATE kernels/cuda/gpu.cu)
+  target_compile_options(_native PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
   # 17: CMake 3.25 does not know nvcc's flag for 20, and the kernels do not need it.
   set_target_properties(_native PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_RUNTIME_LIBRARY Static
                                            CUDA_VISIBILITY_PRESET hidden
@@ -24,6 +27,7 @@ if(fastload_cuda_found)
   target_sources(_native PRIVATE kernels/cuda/augment.cu kernels/cuda/decode.cu kernels/cuda/store.cu)
   message(STATUS "fastload: CUDA kernels: built with ${CMAKE_CUDA_COMPILER} for ${CMAKE_CUDA_ARCHITECTURES}")
 else()
+  target_sources(_native PRIVATE kernels/cuda/no_gpu.cpp)
   target_sources(_native PRIVATE kernels/cuda/no_cuda.cpp)
   message(STATUS "fastload: CUDA kernels: left out (FASTLOAD_CUDA=${FASTLOAD_CUDA})")
 endif()

@@ -115,7 +115,7 @@ def test_what_the_host_does_after_augment_cannot_be_before_it(folder):
 def test_explain_says_where(folder, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(_native, "cuda_built", True)
-    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]), device="cuda", augment="gpu")
-    assert "  augment 'gpu': AUGMENT, and what of CROP follows the resize, on the GPU" in loader.explain().splitlines()
-    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]), device="cuda")
+    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]), device="cuda", decode="cpu", augment="gpu")
+    assert "  gpu     decode='cpu', augment='gpu'" in loader.explain().splitlines()
+    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]))
     assert "augment" not in loader.explain()

@@ -150,7 +150,7 @@ def test_two_streams_at_a_time():
     for _ in range(4):
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
-            found.append(cuda.augment(made, data, there, stream))
+            found.append(cuda.augment(made, data, there, stream.cuda_stream))
     torch.cuda.synchronize()
     want = _native.augment(images[0], program[0])
     for batch in found:

@@ -86,7 +86,7 @@ def test_the_callers_stream_waits_for_the_copy(folder, own_stream):
     with torch.cuda.stream(stream) if own_stream else nullcontext():
         batches = iter(loader)
         for _ in want:
-            with torch.cuda.stream(loader._engine.uploads[0].stream):
+            with torch.cuda.stream(loader._engine.uploader.streams.own):
                 torch.cuda._sleep(SLEEP)  # the batch comes late
             images, labels = next(batches)
             found.append([images.clone(), labels.clone()])  # on the caller's stream, which must wait
@@ -105,7 +105,7 @@ def test_kept_batches_are_not_overwritten_over_two_epochs(folder):
 def test_a_host_slot_is_not_reused_before_its_copy(folder, augment):
     want, loader = list(make_loader(folder, "policy")), make_loader(folder, "policy", "cuda", augment=augment)
     batches = iter(loader)
-    with torch.cuda.stream(loader._engine.uploads[0].stream):
+    with torch.cuda.stream(loader._engine.uploader.streams.own):
         torch.cuda._sleep(SLEEP)  # no copy happens while the host goes through the epoch
     assert_equal(list(batches), want)
 

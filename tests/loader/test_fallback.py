@@ -145,7 +145,7 @@ def test_an_explicit_backend_is_never_silently_another(folder):
         ({"shuffle": True, "sampler": [1]}, "sampler option is mutually exclusive with shuffle"),
         ({"prefetch_factor": 2}, None),
         ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
-        ({"device": "tpu"}, "DataLoader: device is 'tpu', want None, 'cpu' or 'cuda'"),
+        ({"device": "tpu"}, "DataLoader: device is 'tpu', want None, 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …"),
         ({"seed": -1}, "DataLoader: seed is -1, want 0 to 2**64 - 1"),
     ],
     ids=str,

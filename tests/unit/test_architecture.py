@@ -8,10 +8,10 @@ PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
     ("errors", "machine", "meter", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
-    ("pipeline", "progressive", "distributed"), ("plan",), ("measure", "bad_samples"), ("backends",), ("slots",), ("engine",),
-    ("engine_torch", "ffcv_engine"), ("dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",),
-    ("arguments", "iterators"), ("explaining",), ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"),
-    ("parity",), ("cli",), ("__init__", "__main__"),
+    ("pipeline", "progressive", "distributed", "placement"), ("plan",), ("measure", "bad_samples", "devices"), ("backends",),
+    ("slots", "streams", "sending"), ("uploading",), ("flight",), ("engine",), ("engine_torch", "ffcv_engine"),
+    ("engines", "dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("explaining",),
+    ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MOST_LINES, MOST_FUNCTION_LINES = 300, 40

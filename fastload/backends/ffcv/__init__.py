@@ -37,6 +37,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(f"data is {what} ({plan.source.where}), FFCV reads one .beton file; fastload convert SRC x.beton, or {ELSEWHERE}")
     if not crop.no_scaling(plan):
         reasons.append(f"decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it out, or {ELSEWHERE}")
+    if plan.place.decode == "gpu":
+        reasons.append(f"decode 'gpu': FFCV's loop decodes; leave decode out, or {ELSEWHERE}")
     if plan.masks is not None:
         reasons.append(f"masks in place of labels are not written for FFCV; {ELSEWHERE}")
     others = '; use backend="torch"' if device == "cpu" else ""

@@ -1,0 +1,53 @@
+"""A batch of the native engine under way: while its samples are decoded, and when it is finished."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from fastload import _native
+from fastload.backends import native
+from fastload.bad_samples import Report, Trouble
+from fastload.placement import Placement
+from fastload.spec import Work
+from fastload.uploading import Sent
+
+
+class Started(NamedTuple):
+    """A batch whose samples the pool is decoding."""
+
+    runner: native.Runner  # of the work's size
+    place: Placement
+    asked: Work  # as it was ordered
+    work: Work
+    job: _native.Job
+    drawn: list[native.Drawn]  # of each picture
+    outs: list[Any]  # its slot: array of host_shape and host_dtype
+    target: Callable[[], torch.Tensor] | None  # masks
+    trouble: Trouble
+    prepared: list[Any] | None  # what of it a GPU decodes
+
+
+class Ready(NamedTuple):
+    """A batch that is finished, but for what only the caller's thread does."""
+
+    parts: list[Any]  # the images of each picture
+    target: torch.Tensor
+    valid: torch.Tensor | None  # `Work.valid`
+    sent: Sent | None  # on a GPU
+    place: Placement
+    work: Work
+    report: Report
+
+
+def kept_of(part: torch.Tensor, places: Any) -> torch.Tensor:
+    """Images or labels of these places of the batch."""
+    return part.index_select(0, torch.from_numpy(places))
+
+
+def images_of(picture: native.Picture, out: Any) -> torch.Tensor:
+    """[N, 3, H, W] over a slot."""
+    images = torch.from_numpy(out)
+    if picture.plan.out.dtype == "bfloat16":
+        images = images.view(torch.bfloat16)
+    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images

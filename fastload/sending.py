@@ -1,0 +1,50 @@
+"""A thread that finishes batches ahead of the caller, so that what their copies and kernels take is hidden behind training."""
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+AHEAD = 2  # batches that lie finished on the GPU
+JOIN = 5.0  # s that the end of an epoch waits for it
+
+
+class Sender:
+    """Takes what is put into `started`, in order, until None; `made` has what `complete` returns of it, which raises nothing."""
+
+    def __init__(self, started: "queue.SimpleQueue[Any]", complete: Callable[[Any], Any], enter: Callable[[], object]) -> None:
+        self.started, self.made = started, queue.SimpleQueue[Any]()
+        self.room = threading.Semaphore(AHEAD)
+        self.stopped = threading.Event()
+        how = (started, complete, enter, self.made, self.room, self.stopped)
+        self.thread = threading.Thread(target=_run, args=how, name="fastload-sender", daemon=True)
+        self.thread.start()
+
+    def took(self) -> None:
+        """The caller has one batch more."""
+        self.room.release()
+
+    def stop(self) -> None:
+        """The thread is to end; what it has not begun is dropped. Waits for nothing."""
+        self.stopped.set()
+        self.room.release()
+        self.started.put(None)
+
+    def join(self) -> None:
+        if self.thread is not threading.current_thread():  # the collector may run in it
+            self.thread.join(JOIN)
+
+
+def _run(started: Any, complete: Callable[[Any], Any], enter: Callable[[], object], made: Any, room: Any, stopped: threading.Event) -> None:
+    """The thread. It knows no iterator, so that dropping the iterator ends it."""
+    failed: Exception | None = None
+    try:
+        enter()
+    except Exception as error:  # noqa: BLE001  handed to the caller, in every batch's place: it would wait for ever
+        failed = error
+    for item in iter(started.get, None):
+        room.acquire()
+        if stopped.is_set():
+            return
+        made.put(failed or complete(item))
+        del item  # its slots go back

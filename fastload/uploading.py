@@ -1,0 +1,151 @@
+"""Batches of a GPU: what the host has made goes over on a side stream, and AUGMENT (if it is asked for there) and STORE follow on it.
+
+The device does what programs and table say; equal bits, since the host made both.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from fastload import _native, devices
+from fastload.backends import cuda, gpu_decode, native
+from fastload.placement import Chooser, Placement
+from fastload.slots import Ring
+from fastload.streams import Streams
+
+STAGED = 4  # free pinned slots of small things that are kept
+
+
+class Gpu(NamedTuple):
+    """Where an engine's batches go."""
+
+    device: torch.device
+    asked: str  # by the user: "cuda" is the current one
+    places: tuple[Placement, ...]  # to choose among
+
+
+class Sent(NamedTuple):
+    """A batch on its way."""
+
+    images: list[torch.Tensor]  # of each picture
+    target: torch.Tensor
+    done: Any  # the side stream's event
+
+
+class Uploader:
+    """Of one engine: its stream, the tables that stay on the GPU, and the pinned slots that copies still read."""
+
+    def __init__(self, pictures: Sequence[native.Picture], device: torch.device, *, pinned: bool = True) -> None:
+        self.pictures = pictures
+        self.streams = Streams(device)
+        self.device = self.streams.device
+        self.staging = Ring(STAGED * (1 + len(pictures)), pinned=pinned)
+        self.images = self.bytes = 0  # that went over, pixels and coded bytes
+        self.decoder: gpu_decode.GpuDecode | None = None  # made where it is first asked for
+        self.copying: deque[tuple[Any, list[Any]]] = deque()  # keeps slots leased until they are read
+        with self.streams.within():
+            self.tables = [_table(picture).to(self.device) for picture in pictures]
+
+    def chooser(self, places: Sequence[Placement], depth: int) -> Chooser:
+        return Chooser(places, depth, self.streams.seconds)
+
+    def prepare(self, job: _native.Job, drawn: list[native.Drawn], pictures: tuple[native.Picture, ...]) -> list[Any]:
+        """What of a batch the GPU is to decode; before it is started."""
+        if self.decoder is None:
+            self.decoder = gpu_decode.GpuDecode(self.device)
+        return self.decoder.prepare(job, drawn, pictures)
+
+    def decode(self, job: _native.Job, prepared: list[Any], outs: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
+        """Crops uint8 [N, H, W, 3] of each picture on the GPU, and the places that the host must make again. Waits for them."""
+        launched, crops = [], []
+        self.bytes += sum(one.data.nbytes for one in prepared)
+        with self._memory(outs), self._read([*outs]), self.streams.within():
+            for one, out in zip(prepared, outs, strict=True):
+                crops.append(torch.empty(out.shape, dtype=torch.uint8, device=self.device))
+                launched.append(self.decoder.launch(one, torch.from_numpy(out), crops[-1], self.streams.own))  # type: ignore[union-attr]
+        return crops, gpu_decode.recall(job, launched)
+
+    def mend(self, outs: Sequence[Any], crops: list[torch.Tensor], places: Any) -> None:
+        """Copy what the host has made again over the crops."""
+        with self._read([*outs]), self.streams.within():
+            for out, crop in zip(outs, crops, strict=True):
+                self.decoder.upload(torch.from_numpy(out), crop, places)  # type: ignore[union-attr]
+
+    def send(
+        self, pictures: Sequence[native.Picture], outs: Sequence[Any], target: torch.Tensor, drawn: Sequence[native.Drawn],
+        kept: Any = None, crops: list[torch.Tensor] | None = None,
+    ) -> Sent:  # fmt: skip
+        """outs: of each picture uint8 [N, H, W, 3], in a slot; crops: those that are on the GPU already.
+        kept: int64, the places of the batch that are handed out; None: all.
+
+        Returns at once; images are [N, 3, H, W]. Raises DeviceMemoryError.
+        """
+        used: list[Any] = [*outs]
+        self.images, self.bytes = self.images + len(target), self.bytes + (sum(out.nbytes for out in outs) if crops is None else 0)
+        with self._memory(outs), self._read(used), self.streams.within():
+            there = self._copy(used, target.numpy())
+            places = None if kept is None else self._copy(used, kept)
+            raw = crops or [torch.from_numpy(out).to(self.device, non_blocking=True) for out in outs]
+            images = [self._image(used, *each) for each in zip(pictures, self.tables, raw, drawn, strict=True)]
+            if places is not None:
+                there, images = there[places], [one.index_select(0, places) for one in images]
+        return Sent(images, there, self.copying[-1][0])
+
+    @contextmanager
+    def _read(self, used: list[Any]) -> Iterator[None]:
+        """What is begun in the block reads the slots in `used`, also where it fails: they stay leased until that is done."""
+        try:
+            yield
+        finally:
+            self.copying.append((self.streams.done(), used))
+            while len(self.copying) > 1 and self.copying[0][0].query():
+                self.copying.popleft()
+
+    def hand(self, sent: Sent) -> Any:
+        """Make the caller's stream wait for the batch; its mark (`streams.Streams.hand`)."""
+        return self.streams.hand(sent.done, [*sent.images, sent.target])
+
+    def _image(self, used: list[Any], picture: native.Picture, table: torch.Tensor, raw: torch.Tensor, drawn: native.Drawn) -> torch.Tensor:
+        """One picture of every sample."""
+        count, height, width, _ = raw.shape
+        if drawn.on_device is not None:
+            raw = cuda.augment(drawn.on_device, self._copy(used, drawn.on_device.data), raw, self.streams.number)
+        last, dtype = picture.plan.out.channels_last, getattr(torch, picture.plan.out.dtype)
+        layout = torch.channels_last if last else torch.contiguous_format
+        images = torch.empty((count, 3, height, width), dtype=dtype, device=self.device, memory_format=layout)
+        where = (raw.data_ptr(), table.data_ptr(), images.data_ptr(), count, height, width)
+        if drawn.partners is None:
+            _native.store_cuda(*where, images.element_size(), last, self.streams.number)
+        else:
+            rows = self._copy(used, drawn.partners)
+            _native.mix_cuda(*where, picture.plan.out.dtype, last, rows.data_ptr(), self.streams.number)
+        return images
+
+    def _copy(self, used: list[Any], values: Any) -> torch.Tensor:
+        """An array on the GPU, by way of pinned memory: else the copy would wait for all that is under way."""
+        values = np.ascontiguousarray(values)
+        slot = self.staging.take(values.shape, values.dtype)
+        slot[...] = values
+        used.append(slot)
+        return torch.from_numpy(slot).to(self.device, non_blocking=True)
+
+    @contextmanager
+    def _memory(self, outs: Sequence[Any]) -> Iterator[None]:
+        """Raises DeviceMemoryError for torch's, with what a batch takes."""
+        try:
+            yield
+        except torch.cuda.OutOfMemoryError as error:
+            wanted = {"images": 0, "crops": 0}
+            for picture, out in zip(self.pictures, outs, strict=True):
+                wanted["images"] += int(out.size) * getattr(torch, picture.plan.out.dtype).itemsize
+                wanted["crops"] += int(out.size)
+            raise devices.no_memory(self.device, wanted, *self.streams.free()) from error
+
+
+def _table(picture: native.Picture) -> torch.Tensor:
+    table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if picture.table is None else picture.table
+    return torch.from_numpy(np.ascontiguousarray(table))

@@ -1,0 +1,28 @@
+// What the kernels run on, and what a thread's calls do to a graph capture.
+#include "cuda/gpu.h"
+
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "bind/bind.h"
+#include "core/error.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+int exchange_capture_mode(int mode) {
+  if (mode < 0 || mode > 2) refuse("exchange_capture_mode", "mode", std::to_string(mode), "0, 1 or 2");
+  return cuda::exchange_capture_mode(mode);
+}
+
+}  // namespace
+
+void bind_gpu(nb::module_& m) {
+  m.attr("cuda_architectures") = nb::tuple(nb::cast(cuda::architectures()));
+  m.def("exchange_capture_mode", &exchange_capture_mode, "mode"_a);
+}
+
+}  // namespace fl::bind
