@@ -104,5 +104,8 @@ BASIC = (CUT, T.RandomHorizontalFlip(), T.ToImage())
 SQUARE = (T.RandomResizedCrop(48), *BASIC[1:])  # as size schedules want it
 PLANS = (  # option of the loader, and its words for fastload.plan.plan
     ("decode_scale 'fast'", {"decode_scale": "fast"}),
+    ("on_error 'substitute'", {"on_error": "substitute"}),
+    ("on_error 'skip'", {"on_error": "skip"}),
+    ("mix MixUp", {"mix": T.MixUp()}),
     *((f"size_schedule, mode {mode!r}", {"schedule": ProgressiveResize(10, mode=mode)}) for mode in ("decode", "resize", "crop")),
 )
