@@ -117,7 +117,10 @@ def state_dict(loader: Any, progress: Progress | None, pending: Progress | None)
 
 def _counted(loader: Any, now: Progress) -> bool:
     """Whether all batches of the epoch were taken by one of COUNTING, which asks for the state."""
-    if sys._getframe(3).f_globals.get("__name__") not in COUNTING:
+    frame: Any = sys._getframe()
+    for _ in range(3):  # state_dict here, the loader's, and who called that
+        frame = frame and frame.f_back
+    if frame is None or frame.f_globals.get("__name__") not in COUNTING:
         return False
     try:
         return now.step >= len(loader)

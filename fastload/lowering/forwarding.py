@@ -1,9 +1,16 @@
 """A user's class that only passes the image on to what it holds, as the presets of torchvision's references do."""
 
+import inspect
 from types import FunctionType
 from typing import Any
 
 from fastload.lowering.names import LIBRARIES
+
+# A function that is none of these takes its arguments one by one and returns what it returns.
+OTHER = (
+    inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+)  # fmt: skip
 
 
 def _model(self: Any, image: Any) -> Any:
@@ -17,11 +24,13 @@ def inner(transform: Any) -> Any:
     """
     kind: Any = type(transform)
     call = getattr(kind, "__call__", None)  # noqa: B004  it is read, not only asked for
-    if type(call) is not FunctionType or call.__module__.split(".")[0] in LIBRARIES or kind.__getattribute__ is not object.__getattribute__:
+    if type(call) is not FunctionType or kind.__getattribute__ is not object.__getattribute__:
+        return None
+    if str(call.__module__).split(".")[0] in LIBRARIES:  # torchvision's Lambda, say, which is known
         return None
     code, model = call.__code__, _model.__code__
-    shape = (code.co_code, code.co_argcount, code.co_kwonlyargcount, code.co_flags, len(code.co_names))
-    if shape != (model.co_code, model.co_argcount, model.co_kwonlyargcount, model.co_flags, 1) or code.co_freevars:
+    shape = (code.co_code, code.co_argcount, code.co_kwonlyargcount, len(code.co_names))
+    if shape != (model.co_code, model.co_argcount, model.co_kwonlyargcount, 1) or code.co_freevars or code.co_flags & OTHER:
         return None
     name = code.co_names[0]
     return None if hasattr(kind, name) else getattr(transform, "__dict__", {}).get(name)

@@ -106,6 +106,14 @@ def test_a_closure_is_not_looked_into():
     assert forwarding.inner(Closed()) is None
 
 
+def test_files_with_annotations_as_text(folder):
+    names = {"__name__": None}
+    exec("from __future__ import annotations\nclass Preset:\n def __call__(self, image: str):\n  return self.held(image)", names)
+    preset = names["Preset"]()
+    preset.held = CHAIN
+    assert forwarding.inner(preset) is CHAIN
+
+
 def test_torchvisions_lambda_is_a_function_that_nobody_sees_into():
     reason = lower_transform(transforms.Lambda(len))[1]
     assert reason == ["torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see into"]
