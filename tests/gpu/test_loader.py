@@ -81,7 +81,7 @@ def test_batches_of_changing_size_are_those_of_the_cpu(folder, output, how):
 
 @pytest.mark.parametrize("own_stream", [False, True])
 def test_the_callers_stream_waits_for_the_copy(folder, own_stream):
-    want, loader, found = list(make_loader(folder)), make_loader(folder, device="cuda"), []
+    want, loader, found = list(make_loader(folder)), make_loader(folder, device="cuda", workers=0), []  # no thread sends ahead
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream) if own_stream else nullcontext():
         batches = iter(loader)
