@@ -194,6 +194,9 @@ class Files:
     def read(self, file: int, offset: int, size: int) -> bytes:
         """Bytes of one sample; size -1 reads to the end of the file. Raises OSError with the path."""
 
+    def xxh3(self, file: int, size: int) -> int:
+        """XXH3-64 of the file's first `size` bytes, read in parts: nothing is mapped, so that a file may be cut off meanwhile. Raises OSError."""
+
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`, the byte behind the last good
     record, and int64 [K, 6]: row, bytes of the image, offset and size of its path, offset and size of its index (0, 0: it has none).
@@ -283,6 +286,13 @@ class Pool:
 
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
         """Ask the system to read these ahead; returns at once, errors are ignored (the read itself reports them)."""
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a child of the pool's, where it has no threads."""
+
+    def running(self) -> list[tuple[str, str, float]]:
+        """What each busy thread does: its name, "reads", "makes" or "mixes" with a path, and for how many seconds."""
 
     def ways(self) -> dict[str, int]:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the

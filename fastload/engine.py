@@ -4,6 +4,8 @@ Life of a batch in the native engine: order (consumer) → begin → draw → st
 Only the consumer's thread touches the user's sampler, as in PyTorch.
 """
 
+import atexit
+import functools
 import queue
 import threading
 import time
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import torch
 import torch.utils.data
 
-from fastload import _native
+from fastload import _native, waits
 from fastload.backends import masks, native
 from fastload.bad_samples import Report, Trouble
 from fastload.plan import targets
@@ -28,7 +30,8 @@ from fastload.spec import Work
 Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
 Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
-JOIN = 5.0  # s that the end of an epoch waits for its feeder, which may be stuck in a read
+JOIN = 5.0  # s that the end of an epoch or of the program waits for its feeder, which may be in a user's function
+LOOK = 0.1  # s between two looks of the feeder, while it waits for a read, at whether its epoch is over
 T = TypeVar("T")
 
 
@@ -46,6 +49,7 @@ class Started(NamedTuple):
 
 Orders: TypeAlias = "queue.SimpleQueue[Order | None]"  # None: no more
 Results: TypeAlias = "queue.SimpleQueue[Started | Exception]"
+_feeders = dict[threading.Thread, Callable[[], None]]()  # those of this process that may run, and what ends them
 
 
 class NativeEngine:
@@ -59,6 +63,11 @@ class NativeEngine:
         self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
         self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a child of the one that has the threads."""
+        return self.pool.forked
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Inline | Threaded":
         """Batches of `works`, in order. timeout: s that a batch may take, where there are threads; 0: any time."""
@@ -157,9 +166,13 @@ class Threaded:
         self.next: deque[Started | Exception] = deque()  # taken from `started`, to be seen
         self.pending = 0
         stopped = threading.Event()
-        thread = engine.feeder(seek, self.orders, self.started, stopped)
-        # Runs when the iterator is dropped, mid-epoch too, and before the interpreter ends.
-        self.close = weakref.finalize(self, _stop, self.orders, stopped, thread)
+        self.thread = engine.feeder(seek, self.orders, self.started, stopped)
+        # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in there, such as Ctrl-C's, would be lost.
+        self.stop = weakref.finalize(self, _stop, self.orders, stopped)
+        self.stop.atexit = False
+        _feeders[self.thread] = functools.partial(_stop, self.orders, stopped)
+        for thread in [thread for thread in _feeders if not thread.is_alive()]:
+            _feeders.pop(thread, None)
         for _ in range(engine.depth):
             self._order()
 
@@ -174,7 +187,7 @@ class Threaded:
         return sum(isinstance(item, Exception) or item.job.done for item in self.next)
 
     def __next__(self) -> Batch:
-        if not self.close.alive or not self.pending:
+        if not self.stop.alive or not self.pending:
             self.close()
             raise StopIteration
         item = self._wait()
@@ -188,6 +201,12 @@ class Threaded:
                 del item  # its traceback holds this frame
         return self.engine.finish(item)
 
+    def close(self) -> None:
+        """Ends the epoch; its thread ends before this returns, unless that is stuck."""
+        self.stop()
+        if self.thread is not threading.current_thread():
+            self.thread.join(JOIN)
+
     def _wait(self) -> Started | Exception:
         """The next batch, whose pixels are there; it stays in `next`. Raises RuntimeError if that takes too long."""
         deadline = time.monotonic() + self.timeout
@@ -195,14 +214,20 @@ class Threaded:
             if not self.next:
                 self.next.append(self.started.get(timeout=self.timeout or None))
         except queue.Empty:
-            raise self._late() from None
+            raise self._late() from self._report()
         item = self.next[0]
         if self.timeout and isinstance(item, Started) and not item.job.wait(max(0.0, deadline - time.monotonic())):
-            raise self._late()
+            raise self._late() from self._report()
         return item
 
     def _late(self) -> RuntimeError:
         return RuntimeError(f"DataLoader timed out after {self.timeout} seconds")  # torch's words
+
+    def _report(self) -> waits.StalledError:
+        """Where the batches are, and what every thread does."""
+        ahead, made = self.orders.qsize(), self.started.qsize() + len(self.next)
+        queues = {"wait to be read": ahead, "are read or drawn": self.pending - ahead - made, "are decoded or done": made}
+        return waits.stalled(self.timeout, queues, self.engine.pool, self.thread)
 
     def _order(self) -> None:
         work = next(self.works, None)
@@ -222,6 +247,9 @@ def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, st
         reading.append(work if isinstance(work, Exception) else attempt(_begin, engine, work, seek))
         while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
             item = reading.popleft()
+            while not isinstance(item, Exception) and not item[0].wait(LOOK):
+                if stopped.is_set():
+                    return
             started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
 
 
@@ -237,8 +265,16 @@ def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
         return error
 
 
-def _stop(orders: Orders, stopped: threading.Event, thread: threading.Thread) -> None:
+def _stop(orders: Orders, stopped: threading.Event) -> None:
     stopped.set()
     orders.put(None)
-    if thread.is_alive() and thread is not threading.current_thread():  # the collector may run in the feeder itself
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Before the interpreter ends: a thread that came back into it later would end the process."""
+    threads = list(_feeders.items())
+    for _, stop in threads:
+        stop()
+    for thread, _ in threads:
         thread.join(JOIN)

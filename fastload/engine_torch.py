@@ -9,6 +9,7 @@ import torch.utils.data
 from fastload.backends import torch as reference
 from fastload.bad_samples import Report
 from fastload.engine import Batch, Order, attempt
+from fastload.processes import Workers
 
 
 class TorchEngine:
@@ -22,7 +23,7 @@ class TorchEngine:
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
         """Batches of `works`, in order."""
         return _Fetched(
-            torch.utils.data.DataLoader(
+            _Loader(
                 _Works(self.runner),
                 batch_size=None,
                 sampler=_Once(works),
@@ -35,6 +36,11 @@ class TorchEngine:
             ),
             self.on_bad,
         )
+
+
+class _Loader(torch.utils.data.DataLoader[Any]):
+    def _get_iterator(self) -> Any:
+        return Workers(self) if self.num_workers else super()._get_iterator()
 
 
 class _Fetched:

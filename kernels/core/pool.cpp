@@ -7,9 +7,16 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace fl {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A task takes milliseconds, the largest image that is allowed a second or two: more means that a read hangs.
+constexpr std::chrono::milliseconds kStuck{1000};
+constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for that
 
 // Signals belong to Python's main thread. New threads inherit the mask.
 class SignalsBlocked {
@@ -27,12 +34,14 @@ class SignalsBlocked {
 
 }  // namespace
 
-Pool::Pool(int threads) : process_(getpid()), threads_(threads) {
+Pool::Pool(int threads) : process_(getpid()), threads_(threads), running_(threads) {
   const SignalsBlocked blocked;
   for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
   try {
     for (int i = 0; i < threads; ++i) {
-      crew_.emplace_back(&Pool::loop, this, std::ref(*workers_[i]));
+      crew_.emplace_back(&Pool::loop, this, i);
+      const std::lock_guard lock(mutex_);
+      ++alive_;
       pthread_setname_np(crew_.back().native_handle(), ("fastload-" + std::to_string(i)).c_str());
     }
   } catch (...) {
@@ -86,22 +95,32 @@ void Pool::cancel(Work& work) {
 bool Pool::claim(Claim& claim) {
   if (queue_.empty()) return false;
   Ticket& oldest = queue_.front();
-  claim = {oldest.work, oldest.next++};
+  claim = {oldest.work, oldest.next++, Clock::now()};
   if (oldest.next == oldest.end) queue_.pop_front();
   return true;
 }
 
-void Pool::loop(Worker& worker) {
+void Pool::loop(int thread) {
+  Worker& worker = *workers_[thread];
+  Claim& now = running_[thread];
   std::unique_lock lock(mutex_);
-  for (Claim now; true;) {
+  while (true) {
     more_.wait(lock, [&] { return closed_ || !queue_.empty(); });
-    if (!claim(now)) return;  // closed
+    if (!claim(now)) return end_of_thread();  // closed
     lock.unlock();
     now.work->run(now.task, worker);
     worker.trim();
-    now.work->finished(1, false);
+    lock.lock();
+    Work& work = *std::exchange(now.work, nullptr);
+    lock.unlock();
+    work.finished(1, false);
     lock.lock();
   }
+}
+
+void Pool::end_of_thread() {
+  --alive_;
+  ended_.notify_all();
 }
 
 bool Pool::help() {
@@ -142,6 +161,7 @@ void Pool::background(std::function<void()> call) {
   if (!background_.joinable()) {
     const SignalsBlocked blocked;
     background_ = std::thread(&Pool::loop_background, this);
+    ++alive_;
   }
   more_background_.notify_one();
 }
@@ -150,17 +170,27 @@ void Pool::loop_background() {
   std::unique_lock lock(mutex_);
   while (true) {
     more_background_.wait(lock, [&] { return closed_ || !calls_.empty(); });
-    if (closed_) return;
+    if (closed_) return end_of_thread();
     const std::function<void()> call = std::move(calls_.front());
     calls_.pop_front();
+    calling_since_ = Clock::now();
     lock.unlock();
     call();
     lock.lock();
+    calling_since_ = {};
   }
 }
 
-void Pool::close() {
-  if (forked()) return;
+bool Pool::all_stuck() const {
+  const auto limit = Clock::now() - kStuck;
+  const auto is = [&](Clock::time_point since) { return since < limit; };
+  int count = calling_since_ != Clock::time_point{} && is(calling_since_);
+  for (const Claim& it : running_) count += it.work != nullptr && is(it.since);
+  return count == alive_;
+}
+
+bool Pool::close() {
+  if (forked()) return true;
   std::deque<Ticket> dropped;
   {
     const std::lock_guard lock(mutex_);
@@ -170,9 +200,39 @@ void Pool::close() {
   for (const Ticket& ticket : dropped) ticket.work->finished(ticket.end - ticket.next, true);
   more_.notify_all();
   more_background_.notify_all();
+  {
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, kLook, [&] { return alive_ == 0; }))
+      if (all_stuck()) return false;
+  }
   for (std::thread& thread : crew_) thread.join();
   crew_.clear();
   if (background_.joinable()) background_.join();
+  return true;
+}
+
+bool Pool::stuck(const Work& work) const {
+  const std::lock_guard lock(mutex_);
+  const auto limit = Clock::now() - kStuck;
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const Claim& it) { return it.work == &work && it.since < limit; });
+}
+
+std::vector<Pool::Running> Pool::running() const {
+  check_process();
+  std::vector<Running> out;
+  const std::lock_guard lock(mutex_);
+  const auto seconds = [](Clock::time_point since) {
+    return std::chrono::duration<double>(Clock::now() - since).count();
+  };
+  for (size_t i = 0; i < running_.size(); ++i) {
+    const Claim& it = running_[i];
+    if (it.work != nullptr)
+      out.push_back({"fastload-" + std::to_string(i), it.work->describe(it.task), seconds(it.since)});
+  }
+  if (calling_since_ != Clock::time_point{})
+    out.push_back({"fastload-ahead", "asks for read-ahead", seconds(calling_since_)});
+  return out;
 }
 
 std::array<Pool::Total, kStages> Pool::stats() const {
