@@ -195,7 +195,7 @@ class Files:
         """Bytes of one sample; size -1 reads to the end of the file. Raises OSError with the path."""
 
     def xxh3(self, file: int, size: int) -> int:
-        """XXH3-64 of the file's first `size` bytes, read in parts: nothing is mapped, so that a file may be cut off meanwhile. Raises OSError."""
+        """XXH3-64 of the file's first `size` bytes, read in parts. Raises OSError."""
 
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`, the byte behind the last good

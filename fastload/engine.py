@@ -21,6 +21,7 @@ import torch.utils.data
 from fastload import _native, waits
 from fastload.backends import masks, native
 from fastload.bad_samples import Report, Trouble
+from fastload.errors import BackendError
 from fastload.plan import targets
 from fastload.slots import Ring, Uploader
 from fastload.sources.collect import Indexes
@@ -59,7 +60,7 @@ class NativeEngine:
         self.runner, self.depth, self.seek = runner, depth, seek
         self.on_bad: Callable[[Report], object] = bool  # told of a batch's bad samples that did not raise
         self.runners: dict[int | None, native.Runner] = {None: runner}  # by the work's size
-        self.pool = _native.Pool(threads)
+        self.pool = _pool(threads)
         self.uploads = [Uploader(picture) if picture.on_device else None for picture in runner.pictures]
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
         self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
@@ -251,6 +252,14 @@ def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, st
                 if stopped.is_set():
                     return
             started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
+
+
+def _pool(threads: int) -> _native.Pool:
+    try:
+        return _native.Pool(threads)
+    except (MemoryError, RuntimeError, OSError) as error:
+        what = f"{threads} threads cannot be started ({error})"
+        raise BackendError(f"loader: {what}; take fewer workers, or raise the limits of the process") from error
 
 
 def _begin(engine: NativeEngine, work: Work, seek: View) -> tuple[_native.Job, Work]:

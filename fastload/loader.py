@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 import torch.utils.data
 
-from fastload import arguments, backends, epochs, explaining, iterators, lowering, orders, progressive, rng, state
+from fastload import arguments, backends, epochs, explaining, iterators, lowering, orders, preflight, progressive, rng, state
 from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
 from fastload.engine import NativeEngine, Order
@@ -276,6 +276,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if route.backend == "torch":
             return TorchEngine(runner, self.num_workers, depth, pinned=pinned, context=self.multiprocessing_context)
         # Threads share every batch, so a few batches under way keep all of them busy.
+        preflight.check(runner.plan, self.num_workers, min(depth, 8), self.batch_size)
         engine = FfcvEngine if route.backend == "ffcv" else NativeEngine
         return engine(runner, self.num_workers, min(depth, 8), collect.make(self.seek_index, runner.plan.source), pinned=pinned)
 

@@ -7,6 +7,7 @@ hold up the others; and Ctrl-C is not lost where Python can only print it: while
 import copy
 import ctypes
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
@@ -62,7 +63,13 @@ class Workers(_MultiProcessingDataLoaderIter):
         super()._reset(loader, first_iter)  # type: ignore[no-untyped-call]
 
     def _try_get_data(self, timeout: float = LOOK) -> Any:
-        return super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
+        try:
+            return super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
+        except (ConnectionError, EOFError) as error:  # it died while it handed a batch over, and is not known to be dead yet
+            multiprocessing.connection.wait([worker.sentinel for worker in self._workers], LOOK)
+            if dead := ", ".join(str(worker.pid) for worker in self._workers if not worker.is_alive()):
+                raise RuntimeError(f"DataLoader worker (pid(s) {dead}) exited unexpectedly") from error  # torch's words
+            raise
 
     def _shutdown_workers(self) -> None:
         if any(worker.exitcode for worker in self._workers):  # it may hold a lock of the queue that the others wait for
@@ -71,6 +78,8 @@ class Workers(_MultiProcessingDataLoaderIter):
         super()._shutdown_workers()  # type: ignore[no-untyped-call]
 
     def __del__(self) -> None:
+        if "_workers" not in self.__dict__:  # its beginning failed
+            return
         hold = None if sys.is_finalizing() else Hold()
         try:
             super().__del__()  # type: ignore[no-untyped-call]

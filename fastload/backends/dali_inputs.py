@@ -119,7 +119,7 @@ def decoded(plan: Plan, work: Work, place: int, data: bytes) -> Any:
         pixels = raw_pixels(plan.source, int(work.samples[place]))
         return np.asarray(pil.decode(data)) if pixels is None else pixels
     except pil.DECODE_ERRORS as error:
-        raise failed(plan, work, place, f"cannot be decoded ({error}); mend or remove the file") from error
+        raise failed(plan, work, place, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
 
 
 def portable(pixels: Any) -> bytes:

@@ -71,7 +71,7 @@ def spans(column: Any, where: str) -> tuple[tuple[str, ...], Longs, Longs, Longs
 
 
 def check_whole(columns: Iterable[Any]) -> None:
-    """Raise SourceError where a file that these columns (pyarrow.ChunkedArray) are mapped from has been cut off: a touch would end the process."""
+    """Raise SourceError where a file that these columns (pyarrow.ChunkedArray) are mapped from was cut off: a touch ends the process."""
     maps = _maps()
     for buffer in (buffer for column in columns for chunk in column.chunks for buffer in chunk.buffers() if buffer is not None):
         first, last, offset, path = _around(maps, buffer.address)

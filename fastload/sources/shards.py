@@ -149,6 +149,10 @@ class ShardSource:
         offset, size = (self.index.columns[name][samples] for name in ("index_offset", "index_size"))
         return Seek(files, file, offset, np.where(usable[file], size, 0))
 
+    def most_pixels(self) -> int:
+        """Of the largest image, as the index says."""
+        return int((self.index.columns["height"].all().astype(np.int64) * self.index.columns["width"].all()).max())
+
     def name(self, sample: int) -> str:
         shard = self.index.shards[int(self.index.columns["shard"][np.array([sample])][0])]
         return f"{os.path.join(self.where, shard.name)}:{self.index.key(sample)}"

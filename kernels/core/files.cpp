@@ -74,7 +74,7 @@ int64_t Files::length(int fd, const Place& place) const {
     struct stat facts;
     if (::fstat(fd, &facts) != 0) fail(place.file, errno);
     if (S_ISDIR(facts.st_mode)) fail(place.file, EISDIR);
-    if (S_ISFIFO(facts.st_mode)) fail(place.file, ESPIPE);
+    if (S_ISFIFO(facts.st_mode)) throw FileError(0, path(place.file), "is a named pipe (want a file)");
     size = facts.st_size > place.offset ? facts.st_size - place.offset : 0;
   }
   if (size > kMaxSample)

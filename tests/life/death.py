@@ -2,8 +2,8 @@
 
     python -m tests.life.death [--events N] [--seed S]
 
-Each event starts a small program (tests.life.programs), stops it, and looks at what is left 3 s later: no process of its session, nothing of
-it in /dev/shm, no message but the program's own. The next event is the restart: its first batch must be there, and the same.
+Each event starts a small program (tests.life.programs), stops it, and looks at what is left 3 s later: no worker of its session, nothing
+of it in /dev/shm, no message but the program's own. The next event is the restart: its first batch must be there, and the same.
 """
 
 import argparse
@@ -27,7 +27,9 @@ from tests.life.programs import KINDS, PROCESSES
 LIMIT = 3.0  # s after the signal: only the program's own process may be left, and has its error
 END = 30.0  # s: it is gone too; Python and torch take their time to clean up, on a busy machine
 START = 60.0  # s for a first batch, on a busy machine
-FOREIGN = re.compile(r"Exception ignored|Exception in thread|terminate called|FATAL|Fatal|leaked|[Aa]borted|Segmentation|Bus error|core dumped")
+FOREIGN = re.compile(
+    r"Exception ignored|Exception in thread|terminate called|FATAL|Fatal|leaked|[Aa]borted|Segmentation|Bus error|core dumped"
+)
 SIGNALS = ("int", "int group", "kill", "kill worker")
 
 
@@ -44,7 +46,8 @@ class Zygote:
         """Process number, and where its output goes: .out and .err."""
         self.count += 1
         files = self.scratch / f"program{self.count}"
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.write(json.dumps({**asked, "files": str(files)}) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())["pid"], files
@@ -164,6 +167,8 @@ def check(events: int, seed: int, kinds: tuple[str, ...] = KINDS, signals: tuple
                 longest[how] = max(longest[how], took)
                 bad += bool(found)
                 wrong += [f"{how}, {kind}, event {number}: {found}"] * bool(found)
+                if found:
+                    print(wrong[-1], file=sys.stderr, flush=True)
             say(f"{how:12} {events if able else 0} events, {bad} not clean, the slowest was over after {longest[how]:.2f} s", flush=True)
         zygote.close()
     return wrong
@@ -177,7 +182,7 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
     given = parser.parse_args()
     wrong = check(given.events, given.seed, tuple(given.kinds), tuple(given.signals))
-    print("\n".join(wrong) or "all clean")
+    print(f"{len(wrong)} not clean" if wrong else "all clean")
     return bool(wrong)
 
 

@@ -20,7 +20,12 @@ import fastload
 from fastload import transforms as T
 
 BATCH = 4
-KINDS = ("native", "inline", "torch", "own")  # two threads, the caller's thread, worker processes of the torch backend, PyTorch's own engine
+KINDS = (
+    "native",
+    "inline",
+    "torch",
+    "own",
+)  # two threads, the caller's thread, worker processes of the torch backend, PyTorch's own engine
 PROCESSES = ("torch", "own")
 
 
@@ -82,4 +87,5 @@ def forks() -> dict[str, Any]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    _ = fastload.DataLoader, fastload.open  # imported when they are asked for: once is enough
     run(forks())

@@ -109,3 +109,14 @@ AT(pwrite64, "write", const void *)
   }
 PLAIN(read, void *)
 PLAIN(write, const void *)
+
+// LIFE_CLOCK: the time of day goes back by an hour at each look, while the switch is there; the monotonic clock cannot.
+int clock_gettime(clockid_t clock, struct timespec *out) {
+  static int (*next)(clockid_t, struct timespec *);
+  static long back;
+  char fault[64];
+  if (next == NULL) next = dlsym(RTLD_NEXT, "clock_gettime");
+  const int result = next(clock, out);
+  if (clock == CLOCK_REALTIME && getenv("LIFE_CLOCK") != NULL && switched(fault, sizeof fault)) out->tv_sec -= back += 3600;
+  return result;
+}
