@@ -244,10 +244,12 @@ class Collector:
 class Pool:
     """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the caller, inside the waits.
 
+    readers: threads besides, that only take tasks that read; the others then read when nothing else is to be done. None where threads=0.
+
     After a fork the child must not use the parent's pool; dropping it there is harmless.
     """
 
-    def __init__(self, threads: int) -> None: ...
+    def __init__(self, threads: int, readers: int = 0) -> None: ...
     @property
     def threads(self) -> int: ...
     def fetch(

@@ -31,6 +31,7 @@ from fastload.spec import Work
 Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
 Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
+READERS = 8  # threads, where there are any, that only read: they wait for the disk or the network, and need no core
 JOIN = 5.0  # s that the end of an epoch or of the program waits for its feeder, which may be in a user's function
 LOOK = 0.1  # s between two looks of the feeder, while it waits for a read, at whether its epoch is over
 T = TypeVar("T")
@@ -256,7 +257,7 @@ def _feed(engine: NativeEngine, seek: View, orders: Orders, started: Results, st
 
 def _pool(threads: int) -> _native.Pool:
     try:
-        return _native.Pool(threads)
+        return _native.Pool(threads, READERS)
     except (MemoryError, RuntimeError, OSError) as error:
         what = f"{threads} threads cannot be started ({error})"
         raise BackendError(f"loader: {what}; take fewer workers, or raise the limits of the process") from error

@@ -183,12 +183,13 @@ void bind_pool(nb::module_& m) {
   nb::class_<PyPool>(m, "Pool", nb::is_final())
       .def(
           "__init__",
-          [](PyPool* self, int64_t threads) {
-            if (threads < 0 || threads > kMaxThreads)
-              refuse("Pool", "threads", std::to_string(threads), "0.." + std::to_string(kMaxThreads));
-            new (self) PyPool{Pool::make(static_cast<int>(threads))};
+          [](PyPool* self, int64_t threads, int64_t readers) {
+            for (const auto& [what, count] : {std::pair{"threads", threads}, {"readers", readers}})
+              if (count < 0 || count > kMaxThreads)
+                refuse("Pool", what, std::to_string(count), "0.." + std::to_string(kMaxThreads));
+            new (self) PyPool{Pool::make(static_cast<int>(threads), static_cast<int>(readers))};
           },
-          "threads"_a)
+          "threads"_a, "readers"_a = 0)
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
            "checksum"_a.noconvert().none(), "seek"_a = nb::none(), "collect"_a = nb::none(),

@@ -67,7 +67,7 @@ void Job::begin(int64_t tasks) {
     left_ = tasks;
   }
   try {
-    pool_->submit(*this, tasks);
+    pool_->submit(*this, tasks, phase_ == Phase::kFetch);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     left_ = 0;

@@ -34,15 +34,19 @@ class SignalsBlocked {
 
 }  // namespace
 
-Pool::Pool(int threads) : process_(getpid()), threads_(threads), running_(threads) {
+Pool::Pool(int threads, int readers)
+    : process_(getpid()), threads_(threads), readers_(threads > 0 ? readers : 0), running_(threads_ + readers_) {
   const SignalsBlocked blocked;
-  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  const int all = threads_ + readers_;
+  for (int i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>());
   try {
-    for (int i = 0; i < threads; ++i) {
+    for (int i = 0; i < all; ++i) {
       crew_.emplace_back(&Pool::loop, this, i);
-      const std::lock_guard lock(mutex_);
-      ++alive_;
-      pthread_setname_np(crew_.back().native_handle(), ("fastload-" + std::to_string(i)).c_str());
+      {
+        const std::lock_guard lock(mutex_);
+        ++alive_;
+      }
+      pthread_setname_np(crew_.back().native_handle(), name(i).c_str());
     }
   } catch (...) {
     close();
@@ -50,9 +54,13 @@ Pool::Pool(int threads) : process_(getpid()), threads_(threads), running_(thread
   }
 }
 
-std::shared_ptr<Pool> Pool::make(int threads) {
+std::string Pool::name(int thread) const {
+  return thread < threads_ ? "fastload-" + std::to_string(thread) : "fastload-r" + std::to_string(thread - threads_);
+}
+
+std::shared_ptr<Pool> Pool::make(int threads, int readers) {
   // In a child of fork the threads do not exist and the mutex may be locked for ever: the child forgets the pool.
-  return {new Pool(threads), [](Pool* pool) {
+  return {new Pool(threads, readers), [](Pool* pool) {
             if (!pool->forked()) delete pool;
           }};
 }
@@ -67,9 +75,9 @@ void Pool::check_process() const {
                            std::to_string(getpid()) + "; make a new Pool after fork");
 }
 
-void Pool::submit(Work& work, int64_t tasks) { put({&work, 0, tasks}, false); }
+void Pool::submit(Work& work, int64_t tasks, bool reads) { put({&work, 0, tasks, reads}, false); }
 
-void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks}, true); }
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, true); }
 
 void Pool::put(const Ticket& ticket, bool first) {
   check_process();
@@ -79,6 +87,7 @@ void Pool::put(const Ticket& ticket, bool first) {
     queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
   }
   more_.notify_all();
+  if (ticket.reads) more_reads_.notify_all();
 }
 
 void Pool::cancel(Work& work) {
@@ -92,21 +101,27 @@ void Pool::cancel(Work& work) {
   if (dropped > 0) work.finished(dropped, true);
 }
 
-bool Pool::claim(Claim& claim) {
-  if (queue_.empty()) return false;
-  Ticket& oldest = queue_.front();
-  claim = {oldest.work, oldest.next++, Clock::now()};
-  if (oldest.next == oldest.end) queue_.pop_front();
+bool Pool::is_for(const Ticket& ticket, bool reader) const { return readers_ == 0 || ticket.reads == reader; }
+
+bool Pool::claim(Claim& claim, bool reader) {
+  auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Ticket& it) { return is_for(it, reader); });
+  if (oldest == queue_.end() && !reader) oldest = queue_.begin();
+  if (oldest == queue_.end()) return false;
+  claim = {oldest->work, oldest->next++, Clock::now()};
+  if (oldest->next == oldest->end) queue_.erase(oldest);
   return true;
 }
 
 void Pool::loop(int thread) {
   Worker& worker = *workers_[thread];
   Claim& now = running_[thread];
+  const bool reader = thread >= threads_;
+  std::condition_variable& more = reader ? more_reads_ : more_;
   std::unique_lock lock(mutex_);
   while (true) {
-    more_.wait(lock, [&] { return closed_ || !queue_.empty(); });
-    if (!claim(now)) return end_of_thread();  // closed
+    bool claimed = false;
+    more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
+    if (!claimed) return end_of_thread();
     lock.unlock();
     now.work->run(now.task, worker);
     worker.trim();
@@ -127,7 +142,7 @@ bool Pool::help() {
   Claim now;
   {
     const std::lock_guard lock(mutex_);
-    if (threads_ > 0 || !claim(now)) return false;
+    if (threads_ > 0 || !claim(now, false)) return false;
   }
   Worker& worker = borrow();
   now.work->run(now.task, worker);
@@ -199,6 +214,7 @@ bool Pool::close() {
   }
   for (const Ticket& ticket : dropped) ticket.work->finished(ticket.end - ticket.next, true);
   more_.notify_all();
+  more_reads_.notify_all();
   more_background_.notify_all();
   {
     std::unique_lock lock(mutex_);
@@ -227,8 +243,7 @@ std::vector<Pool::Running> Pool::running() const {
   };
   for (size_t i = 0; i < running_.size(); ++i) {
     const Claim& it = running_[i];
-    if (it.work != nullptr)
-      out.push_back({"fastload-" + std::to_string(i), it.work->describe(it.task), seconds(it.since)});
+    if (it.work != nullptr) out.push_back({name(static_cast<int>(i)), it.work->describe(it.task), seconds(it.since)});
   }
   if (calling_since_ != Clock::time_point{})
     out.push_back({"fastload-ahead", "asks for read-ahead", seconds(calling_since_)});

@@ -30,7 +30,9 @@ class Work {
 
 class Pool {
  public:
-  static std::shared_ptr<Pool> make(int threads);  // 0: tasks run in help()
+  // threads=0: tasks run in help(). readers: threads that only take tasks that read, so that none of the others waits
+  // for a disk while it could decode; they read too once nothing else is to be done.
+  static std::shared_ptr<Pool> make(int threads, int readers);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -38,7 +40,7 @@ class Pool {
   int threads() const { return threads_; }
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
-  void submit(Work& work, int64_t tasks);       // throws std::runtime_error once the pool is closed
+  void submit(Work& work, int64_t tasks, bool reads);  // throws std::runtime_error once the pool is closed
   void go_on(Work& work, int64_t tasks);        // the same, before all others: the work has waited its turn already
   void cancel(Work& work);                      // what has not begun is never run
   bool help();                                  // threads=0: run the oldest task; false: there is none
@@ -69,6 +71,7 @@ class Pool {
   struct Ticket {
     Work* work;
     int64_t next, end;
+    bool reads;
   };
   struct Claim {
     Work* work = nullptr;  // null: none
@@ -76,20 +79,22 @@ class Pool {
     std::chrono::steady_clock::time_point since{};
   };
 
-  explicit Pool(int threads);
+  Pool(int threads, int readers);
   void put(const Ticket& ticket, bool first);
-  bool claim(Claim& claim);  // with mutex_ held
+  bool claim(Claim& claim, bool reader);  // with mutex_ held
+  bool is_for(const Ticket& ticket, bool reader) const;
   void loop(int thread);
   void loop_background();
   void end_of_thread();
+  std::string name(int thread) const;
   bool all_stuck() const;  // with mutex_ held: every thread that is left
 
   const pid_t process_;
-  const int threads_;
+  const int threads_, readers_;
   std::shared_ptr<BufferList> buffers_ = std::make_shared<BufferList>();
 
   mutable std::mutex mutex_;
-  std::condition_variable more_, more_background_;
+  std::condition_variable more_, more_reads_, more_background_;
   std::deque<Ticket> queue_;
   std::deque<std::function<void()>> calls_;
   bool closed_ = false;

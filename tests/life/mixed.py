@@ -50,7 +50,8 @@ def make(root: Path, samples: int) -> None:
 def loader(root: Path, kind: str, policy: str, backend: str, sampler: Any = None) -> Any:
     data = fastload.open(str(root / kind), OPS)
     options = {"seed": SEED, "shuffle": True} if sampler is None else {"sampler": sampler(data)}
-    options |= {"on_error": policy, "max_bad": 1.0, "num_workers": 0 if backend == "torch" else 2, "bad_samples": root / "list.jsonl"}
+    options |= {"on_error": policy, "num_workers": 0 if backend == "torch" else 2}
+    options |= {} if policy == "raise" else {"max_bad": 1.0, "bad_samples": root / "list.jsonl"}
     return fastload.DataLoader(data, BATCH, backend=backend, seek_index="off", **options)
 
 
