@@ -8,7 +8,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import augment, backends, dali, dali_backends, decode, device, device_augment, ffcv, loader, parity, plot, row, storage, table
+from benchmarks import (
+    augment,
+    backends,
+    dali,
+    dali_backends,
+    decode,
+    device,
+    device_augment,
+    ffcv,
+    loader,
+    parity,
+    plot,
+    row,
+    storage,
+    table,
+)
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError

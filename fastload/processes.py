@@ -27,10 +27,11 @@ class Hold:
     """From its making to `release`, a SIGINT only is noted."""
 
     def __init__(self) -> None:
-        self.came, self.old = False, None
+        self.came = False
+        self.old: Any = None
         old = signal.getsignal(signal.SIGINT)
         if callable(old) and threading.current_thread() is threading.main_thread():
-            self.old: Any = old
+            self.old = old
             signal.signal(signal.SIGINT, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -60,7 +61,7 @@ class Workers(_MultiProcessingDataLoaderIter):
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._hold.release()  # the workers have started; samplers are the user's, and may take any time
-        super()._reset(loader, first_iter)  # type: ignore[no-untyped-call]
+        super()._reset(loader, first_iter)
 
     def _try_get_data(self, timeout: float = LOOK) -> Any:
         try:
@@ -75,14 +76,14 @@ class Workers(_MultiProcessingDataLoaderIter):
         if any(worker.exitcode for worker in self._workers):  # it may hold a lock of the queue that the others wait for
             for worker in self._workers:
                 worker.kill()
-        super()._shutdown_workers()  # type: ignore[no-untyped-call]
+        super()._shutdown_workers()
 
     def __del__(self) -> None:
         if "_workers" not in self.__dict__:  # its beginning failed
             return
         hold = None if sys.is_finalizing() else Hold()
         try:
-            super().__del__()  # type: ignore[no-untyped-call]
+            super().__del__()
         except RuntimeError:  # a worker was killed meanwhile, and nobody waits for it any more
             pass
         finally:

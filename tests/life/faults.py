@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.life import fault_cases
+from tests.life import fault_server
 from tests.life.death import images
 
 TYPES = (
@@ -55,12 +55,12 @@ class Faults:
     def __init__(self, scratch: Path) -> None:
         self.scratch, self.shim = scratch, built(scratch)
         environment = os.environ | {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1", "LD_PRELOAD": self.shim}
-        command = [sys.executable, "-m", "tests.life.fault_cases"]
+        command = [sys.executable, "-m", "tests.life.fault_server"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def run(self, name: str) -> str:
         """What a fault came to."""
-        case, folder = fault_cases.CASES[name], self.scratch / name
+        case, folder = fault_server.CASES[name], self.scratch / name
         folder.mkdir()
         images(folder / "images")
         environment = {"XDG_CACHE_HOME": str(folder / "cache")}
@@ -78,9 +78,8 @@ class Faults:
             return self.process.stdout.readline().strip().replace(str(folder), "")
 
     def close(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait()
+        with self.process:  # its pipes are closed, which ends it
+            pass
 
 
 def good(result: str) -> bool:
@@ -101,7 +100,7 @@ def check(names: list[str], say: Callable[..., Any] = print) -> list[str]:
 
 
 def main() -> int:
-    names = sys.argv[1:] or list(fault_cases.CASES)
+    names = sys.argv[1:] or list(fault_server.CASES)
     wrong = check(names)
     print(f"{len(names)} faults, {len(wrong)} neither an error with a type nor got over")
     return bool(wrong)

@@ -49,7 +49,7 @@ def make(root: Path, samples: int) -> None:
 
 def loader(root: Path, kind: str, policy: str, backend: str, sampler: Any = None) -> Any:
     data = fastload.open(str(root / kind), OPS)
-    options = {"seed": SEED, "shuffle": True} if sampler is None else {"sampler": sampler(data)}
+    options = {"seed": SEED} | ({"shuffle": True} if sampler is None else {"sampler": sampler(data)})
     options |= {"on_error": policy, "num_workers": 0 if backend == "torch" else 2}
     options |= {} if policy == "raise" else {"max_bad": 1.0, "bad_samples": root / "list.jsonl"}
     return fastload.DataLoader(data, BATCH, backend=backend, seek_index="off", **options)
@@ -102,7 +102,7 @@ def is_broken(data: Any) -> np.ndarray:
 
 def one(root: Path, policy: str, backend: str, clean: list[list[bytes]], sampler: Any = None) -> list[str]:
     batches = loader(root, "bad", policy, backend, sampler)
-    order = np.array(list(batches.sampler))
+    order = np.array(list(loader(root, "good", "raise", backend, sampler).sampler))  # asking a sampler begins its next epoch
     broken = is_broken(batches.dataset)
     got, raised = run(batches)
     wrong = compare(policy, clean, got, broken[order])
@@ -158,7 +158,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=10_000)
     wrong = check(parser.parse_args().samples)
-    print("\n".join(wrong) or "all good samples are as in the clean data set")
+    print("\n".join(wrong[:20]) or "all good samples are as in the clean data set")
     return bool(wrong)
 
 

@@ -7,8 +7,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "machine", "meter", "_native", "attach", "processes"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
-    ("pipeline", "progressive", "distributed"), ("plan",), ("measure", "bad_samples", "preflight"), ("backends",), ("slots", "waits"), ("engine",),
+    ("errors", "machine", "meter", "_native", "attach", "processes"), ("spec",), ("rng",),
+    ("transforms", "sources", "samplers", "seeding"), ("pipeline", "progressive", "distributed"), ("plan",),
+    ("measure", "bad_samples", "preflight"), ("backends",), ("slots", "waits"), ("engine",),
     ("engine_torch", "ffcv_engine"), ("dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",),
     ("arguments", "iterators"), ("explaining",), ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"),
     ("parity",), ("cli",), ("__init__", "__main__"),
