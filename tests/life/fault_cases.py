@@ -128,12 +128,12 @@ def clock_goes_back(folder: Path) -> str:
 
 @case(shim=True, calls="read")
 def stalled_read(folder: Path) -> str:
-    batches = loader(folder / "images", timeout=0.5)
+    batches = loader(folder / "images", timeout=3.0)
     on = switch(folder, "stall")
     try:
         told(batches)
     except RuntimeError as error:
-        if str(error) == "DataLoader timed out after 0.5 seconds" and error.__cause__:
+        if str(error) == "DataLoader timed out after 3.0 seconds" and error.__cause__:
             raise error.__cause__ from None
         raise
     finally:
@@ -191,9 +191,10 @@ def no_room_for_threads(folder: Path) -> str:
 
 @case()
 def out_of_memory_in_a_decode(folder: Path) -> str:
+    batches = loader(folder / "images", num_workers=1)
+    told(batches)  # its threads have started
     path = an_image(folder)
     path.write_bytes(encoded(np.tile(textured(64, 80, 1), (90, 90, 1)), progressive=True))  # 41 megapixels, kept as coefficients
-    batches = loader(folder / "images", num_workers=1)
     limit_memory(160 << 20)
     told(batches)
     return "no error"

@@ -82,7 +82,8 @@ def epochs(batches: Any, count: int, most: int | None = None, keep: int = 0) -> 
 
 
 def sized(folder: str, **options: Any) -> Any:
-    return loader("native", folder, size_schedule=lambda epoch: 16 + epoch % 7, **options)
+    data = fastload.open(folder, [T.RandomResizedCrop(24)])
+    return fastload.DataLoader(data, 4, shuffle=True, seed=3, num_workers=2, size_schedule=lambda epoch: 16 + epoch % 7, **options)
 
 
 CASES: dict[str, Callable[[str, int], list[Held]]] = {

@@ -70,6 +70,7 @@ def run(asked: dict[str, Any]) -> None:
 def forks() -> dict[str, Any]:
     """In the process that forks: never returns. In each child: what it was asked for, with its output going to files."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it has in the background without
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
         child = os.fork()

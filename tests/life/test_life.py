@@ -1,6 +1,7 @@
 """A small, fixed part of the release's checks: python -m tests.life.death, faults, memory, mixed and one_hash run them whole."""
 
 import random
+import re
 
 import pytest
 
@@ -67,8 +68,8 @@ def test_a_stalled_read_is_told_with_its_file_and_every_queue(broken):
     said = broken.run("stalled_read")
     if said.startswith("needs "):
         pytest.skip(said)
-    assert said.startswith("StalledError: loader: no batch within 0.5 s; of the batches under way ")
-    assert " | thread fastload-r0: reads /images/class" in said
+    assert said.startswith("StalledError: loader: no batch within 3.0 s; of the batches under way ")
+    assert re.search(r" \| thread fastload-r?\d: reads /images/class\d/\d\d\.jpg for \d+\.\d s", said)
     assert " | thread fastload-feeder: " in said
 
 
@@ -82,7 +83,7 @@ def test_every_fault_is_of_a_known_kind():
 @pytest.mark.parametrize("name", ["native", "left early"])
 def test_epochs_leave_nothing_behind(name, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    result = memory.measure(name, 20)
+    result = memory.measure(name, 12)
     assert result.last[1:] == result.first[1:]
     assert result.slope < 4 * memory.MOST  # of few epochs; the release's check has 100
 
