@@ -173,8 +173,9 @@ class Threaded:
         self.stop = weakref.finalize(self, _stop, self.orders, stopped)
         self.stop.atexit = False
         _feeders[self.thread] = functools.partial(_stop, self.orders, stopped)
-        for thread in [thread for thread in _feeders if not thread.is_alive()]:
-            _feeders.pop(thread, None)
+        for thread in list(_feeders):  # other threads may begin epochs meanwhile
+            if not thread.is_alive():
+                _feeders.pop(thread, None)
         for _ in range(engine.depth):
             self._order()
 
