@@ -23,6 +23,7 @@ from benchmarks import (
     parity,
     plot,
     row,
+    storage,
     table,
 )
 from fastload import demo_images, machine
@@ -57,6 +58,10 @@ def parser() -> argparse.ArgumentParser:
     beside.add_argument("--workers", type=int, nargs="+", default=[1], help="workers, and cores for all of a loader")
     beside.add_argument("--files", nargs="+", default=list(ffcv.FILES), choices=ffcv.FILES, help="JPEGs as they are, pixels")
     beside.set_defaults(run=run_ffcv)
+    stored = verbs.add_parser("storage", parents=[measuring], help="fastload against PyTorch's DataLoader on cold and on slow storage")
+    add_data(stored)
+    stored.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="workers, and cores for all of a loader")
+    stored.set_defaults(run=run_storage)
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
     augmenting.set_defaults(run=run_augment)
@@ -152,6 +157,12 @@ def run_loader(given: argparse.Namespace) -> None:
     note_peers()
     with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
         show(loader.run(folder, name, settings, advance), given)
+
+
+def run_storage(given: argparse.Namespace) -> None:
+    settings = storage.Settings(tuple(given.workers), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("storage", settings.turns, "epochs") as advance:
+        show(storage.run(folder, name, settings, advance), given)
 
 
 def run_ffcv(given: argparse.Namespace) -> None:

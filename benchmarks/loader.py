@@ -99,12 +99,14 @@ def key(spec: dict[str, Any]) -> str:
 
 
 @contextmanager
-def child(spec: dict[str, Any], cache: str, module: str = "benchmarks.child") -> Iterator[Callable[[], float]]:
+def child(
+    spec: dict[str, Any], cache: str, module: str = "benchmarks.child", environment: dict[str, str] | None = None
+) -> Iterator[Callable[[], float]]:
     """A process that runs one epoch per call, and sleeps between; cache: where it keeps the seek indexes that it makes."""
     command = [sys.executable, "-m", module, json.dumps(spec)]
     path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)  # the same fastload as here, wherever that is
-    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache}
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    variables = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache, **(environment or {})}
+    process = subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     into, out = process.stdin, process.stdout
     if into is None or out is None:  # cannot be: both are pipes
         raise BackendError(f"{key(spec)}: no pipes; report this")

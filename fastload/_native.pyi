@@ -252,6 +252,9 @@ class Files:
     def read(self, file: int, offset: int, size: int) -> bytes:
         """Bytes of one sample; size -1 reads to the end of the file. Raises OSError with the path."""
 
+    def xxh3(self, file: int, size: int) -> int:
+        """XXH3-64 of the file's first `size` bytes, read in parts. Raises OSError."""
+
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`, the byte behind the last good
     record, and int64 [K, 6]: row, bytes of the image, offset and size of its path, offset and size of its index (0, 0: it has none).
@@ -299,10 +302,12 @@ class Collector:
 class Pool:
     """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the caller, inside the waits.
 
+    readers: threads besides, that only take tasks that read; the others then read when nothing else is to be done. None where threads=0.
+
     After a fork the child must not use the parent's pool; dropping it there is harmless.
     """
 
-    def __init__(self, threads: int) -> None: ...
+    def __init__(self, threads: int, readers: int = 0) -> None: ...
     @property
     def threads(self) -> int: ...
     def fetch(
@@ -341,6 +346,13 @@ class Pool:
 
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
         """Ask the system to read these ahead; returns at once, errors are ignored (the read itself reports them)."""
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a child of the pool's, where it has no threads."""
+
+    def running(self) -> list[tuple[str, str, float]]:
+        """What each busy thread does: its name, "reads", "makes" or "mixes" with a path, and for how many seconds."""
 
     def ways(self) -> dict[str, int]:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the

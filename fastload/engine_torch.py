@@ -1,5 +1,6 @@
 """The torch backend on PyTorch's own engine: its worker processes make whole batches."""
 
+import errno
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,9 @@ from torch.utils.data import DataLoader as Torchs  # programs may put fastload's
 
 from fastload.backends import torch as reference
 from fastload.bad_samples import Report
-from fastload.engine import Batch, Order, attempt
+from fastload.errors import BackendError
+from fastload.feeding import Batch, Order, attempt
+from fastload.processes import Workers
 
 
 class TorchEngine:
@@ -24,7 +27,7 @@ class TorchEngine:
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
         """Batches of `works`, in order."""
         return _Fetched(
-            Torchs(
+            _Loader(
                 _Works(self.runner),
                 batch_size=None,
                 sampler=_Once(works),
@@ -37,6 +40,19 @@ class TorchEngine:
             ),
             self.on_bad,
         )
+
+
+class _Loader(Torchs[Any]):
+    def _get_iterator(self) -> Any:
+        if not self.num_workers:
+            return super()._get_iterator()
+        try:
+            return Workers(self)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.EAGAIN):
+                raise  # of a sampler of the user's
+            what = f"worker processes cannot be started ({error.strerror})"
+            raise BackendError(f"backend torch: {what}; take fewer workers, make room in /dev/shm, or use backend='native'") from error
 
 
 class _Fetched:
@@ -52,7 +68,13 @@ class _Fetched:
         return self
 
     def __next__(self) -> Batch:
-        batch = next(self.batches)
+        try:
+            batch = next(self.batches)
+        except RuntimeError as error:
+            if not str(error).startswith("DataLoader worker (pid"):
+                raise
+            text = "it was killed, or ran out of memory (also in /dev/shm); take fewer workers, or backend='native', which has none"
+            raise BackendError(f"backend torch: {error}: {text}") from error
         if isinstance(batch, Exception):
             raise batch
         made, report = batch

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from fastload import backends, devices, placement
+from fastload import backends, devices, placement, preflight
 from fastload.backends import cuda
 from fastload.engine import NativeEngine
 from fastload.engine_torch import TorchEngine
@@ -27,6 +27,7 @@ def make(loader: Any, backend: str, plan: Plan) -> Any:
         return TorchEngine(runner, loader.num_workers, depth, pinned=pinned, context=loader.multiprocessing_context)
     # Threads share every batch, so a few batches under way keep all of them busy.
     depth, seek = min(depth, 8), collect.make(loader.seek_index, plan.source)
+    preflight.check(runner.plan, loader.num_workers, depth, loader.batch_size)
     gpu = Gpu(devices.opened(loader.device), loader.device, places(loader, backend, plan)[0]) if kind == "cuda" else None
     engine = FfcvEngine if backend == "ffcv" else NativeEngine
     return engine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)

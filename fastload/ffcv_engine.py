@@ -8,7 +8,8 @@ from typing import Any
 
 from fastload import _native
 from fastload.backends import ffcv
-from fastload.engine import NativeEngine, Order, Orders, Results, Threaded, attempt
+from fastload.engine import NativeEngine
+from fastload.feeding import Order, Orders, Results, Threaded, attempt
 from fastload.flight import Started
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
@@ -41,16 +42,22 @@ def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stop
     """The batches' jobs, as FFCV's thread asks for them; the next one's records are drawn while one is made."""
     drawn: deque[Future[Started | Exception]] = deque()
     with ThreadPoolExecutor(1, "fastload-records") as drawing:
-        entered = drawing.submit(attempt, engine.enter).result()
+        entered = drawing.submit(_entered, engine).result()
         for work in iter(orders.get, None):
             if stopped.is_set():
                 return
-            drawn.append(drawing.submit(_start, engine, seek, entered if isinstance(entered, Exception) else work))
+            drawn.append(drawing.submit(_start, engine, seek, entered or work))
             while len(drawn) > 1 or (drawn and orders.empty()):
                 batch = drawn.popleft().result()
                 if isinstance(batch, Started):
                     yield batch.job
                 started.put(batch)
+
+
+def _entered(engine: FfcvEngine) -> Exception | None:
+    """Why this thread cannot make batches; None if it can."""
+    found = attempt(engine.enter)
+    return found if isinstance(found, Exception) else None
 
 
 def _start(engine: FfcvEngine, seek: View, work: Order) -> Started | Exception:

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 from torch.utils.data import BatchSampler
-from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
 from fastload import distributed, orders, samplers
 from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.meter import batch_size
+from fastload.processes import Workers
 from fastload.seeding import Order, Seeded
 
 
@@ -83,7 +84,8 @@ class _Watched(_BaseDataLoaderIter):
             loader = _seeded(loader)
         self._meter = loader._meter
         super().__init__(loader)
-        self._profile_name = f"enumerate(DataLoader)#{type(self).__mro__[2].__name__}.__next__"  # PyTorch's own
+        torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))
+        self._profile_name = f"enumerate(DataLoader)#{torchs.__name__}.__next__"
 
     def _follow(self, loader: Any) -> None:
         """The epoch that the loader has opened."""
@@ -134,7 +136,7 @@ class Single(_Watched, _SingleProcessDataLoaderIter):
     """num_workers=0."""
 
 
-class Multi(_Watched, _MultiProcessingDataLoaderIter):
+class Multi(_Watched, Workers):
     """Worker processes."""
 
     def _ready(self) -> int:

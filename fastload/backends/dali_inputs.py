@@ -133,7 +133,7 @@ def _through_pillow(samples: Samples, plan: Plan, work: Work, place: int) -> lis
         pixels = raw_pixels(plan.source, int(work.samples[place]))
         samples.set_pixels(place, np.asarray(pil.decode(samples.encoded[place].tobytes())) if pixels is None else pixels)
     except pil.DECODE_ERRORS as error:
-        found = failed(plan, work, place, f"cannot be decoded ({error}); mend or remove the file")
+        found = failed(plan, work, place, f"cannot be decoded ({pil.reason(error)}); mend or remove the file")
         found.__cause__ = error
         return [(place, found)]
     return []

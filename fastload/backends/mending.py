@@ -84,5 +84,5 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
     try:
         found = np.asarray(pil.decode(data)) if pixels is None else pixels
     except pil.DECODE_ERRORS as error:
-        raise SampleError(name, sample, f"cannot be decoded ({error}); mend or remove the file") from error
+        raise SampleError(name, sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
     return data, np.ascontiguousarray(found)

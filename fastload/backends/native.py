@@ -235,7 +235,7 @@ class Runner:
                 pixels = raw_pixels(self.plan.source, int(work.samples[place]))
                 pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
             except pil.DECODE_ERRORS as error:
-                found = self._error(work, place, f"cannot be decoded ({error}); mend or remove the file")
+                found = self._error(work, place, f"cannot be decoded ({pil.reason(error)}); mend or remove the file")
                 found.__cause__ = error
                 bad.append((place, found))
                 continue

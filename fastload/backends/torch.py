@@ -115,7 +115,7 @@ class Runner:
             pixels = raw_pixels(source, sample)
             return pil.decode(data, scale) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
-            raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
+            raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
 
 
 def _apply(plan: Plan, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:

@@ -1,7 +1,6 @@
 """The files with the seek indexes of a plain folder. The images are only read."""
 
 import contextlib
-import mmap
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -74,8 +73,7 @@ def _built(reader: Reader, step: int, count: int, advance: Advance) -> Iterator[
 
 
 def _file_hash(path: str) -> int:
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return _native.xxh3(data)
+    return _native.Files([path], keep_open=False).xxh3(0, os.path.getsize(path))
 
 
 def _index(reader: Reader, known: Sequence[str], size: Longs, total: int, checksum: int) -> memoryview:

@@ -11,7 +11,7 @@ from fastload.lowering.chain import known_pictures
 from fastload.lowering.names import is_a, type_name
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, Source, Subset, read, seek
-from fastload.sources.mapped import SpanSource, spans
+from fastload.sources.mapped import SpanSource, check_whole, spans
 from fastload.spec import Longs
 
 WHERE = "from_huggingface"
@@ -39,6 +39,8 @@ def from_huggingface(dataset: Any, image: str = "image", label: str = "label", t
 def _source(dataset: Any, image: str, label: str) -> Source:
     split = getattr(dataset, "split", None)
     where = f"{WHERE}({split or 'data set'}, {image})"
+    rows = getattr(dataset, "_indices", None)  # of select, shuffle, train_test_split
+    check_whole([dataset.data.column(image), dataset.data.column(label), *([rows.column(0)] if rows is not None else [])])
     labels, classes = _labels(dataset, label), tuple(getattr(dataset.features[label], "names", None) or ())
     column = dataset.data.column(image)
     parts = [chunk.flatten() for chunk in column.chunks]  # bytes, path
@@ -50,7 +52,6 @@ def _source(dataset: Any, image: str, label: str) -> Source:
         found = spans(pa.chunked_array([content for content, _ in parts], pa.binary()), where)
         whole = SpanSource(where, *found, labels, classes)
         _check(whole, column)
-    rows = getattr(dataset, "_indices", None)  # of select, shuffle, train_test_split
     return whole if rows is None else Subset(whole, rows.column(0).to_numpy().astype(np.int64))
 
 

@@ -113,7 +113,7 @@ def _decode(source: Any, sample: int, encoded: bytes) -> Any:
         pixels = raw_pixels(source, sample)
         return pil.decode(encoded) if pixels is None else Image.fromarray(pixels)
     except pil.DECODE_ERRORS as error:
-        raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
+        raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
 
 
 @contextmanager

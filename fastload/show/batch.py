@@ -158,7 +158,7 @@ class Epoch:
             pixels = raw_pixels(source, sample)
             return pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
-            raise SampleError(source.name(sample), sample, f"cannot be decoded ({error}); mend or remove the file") from error
+            raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
 
 
 def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[Any]) -> None:

@@ -1,9 +1,9 @@
-"""Arrow IPC files, memory-mapped and checked: what the metadata of shards and of seek indexes is kept in.
+"""Arrow IPC files, read whole and checked: what the metadata of shards and of seek indexes is kept in.
 
-Such a file may come from anywhere: its checksum, schema and lengths are checked before a number of it is used.
+Such a file may come from anywhere: its checksum, schema and lengths are checked before a number of it is used. It is read, not mapped:
+touching a map of a file that was cut off meanwhile ends the process (SIGBUS). About 100 bytes per sample; forked processes share them.
 """
 
-import mmap
 import os
 import re
 from typing import Any, NamedTuple
@@ -15,6 +15,8 @@ from fastload import _native
 from fastload.errors import FastloadError, SourceError
 from fastload.spec import Longs
 
+Bytes = NDArray[np.uint8]
+
 BATCH = 4096  # rows of each record batch but the last
 SUFFIX = ".xxh3"  # of the file beside it that holds its checksum
 TWO_SUMS = re.compile(rb"(?:[0-9a-f]{16}\n){2}")  # while an index is being replaced: the old one's and the new one's
@@ -23,7 +25,7 @@ PARSE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, Me
 
 
 class Column:
-    """Numbers of one column. Batches have a fixed length, so a row's place in the map is computed, not looked up."""
+    """Numbers of one column. Batches have a fixed length, so a row's place in the file is computed, not looked up."""
 
     def __init__(self, items: NDArray[Any], first: Longs, rows: int) -> None:
         self.items, self.first, self.rows = items, first, rows
@@ -58,9 +60,9 @@ def import_arrow(where: str, error: type[FastloadError] = SourceError, what: str
     return pa
 
 
-def open_checked(path: str, remedy: str) -> tuple[mmap.mmap, int]:
-    """Map a file and compare its checksum with the one beside it. Raises SourceError; remedy: what makes the file anew."""
-    data = _map(path, remedy)
+def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
+    """Read a file and compare its checksum with the one beside it. Raises SourceError; remedy: what makes the file anew."""
+    data = _read(path, remedy)
     checksum, beside = _native.xxh3(data), path + SUFFIX
     try:
         with open(beside, "rb") as file:
@@ -74,14 +76,26 @@ def open_checked(path: str, remedy: str) -> tuple[mmap.mmap, int]:
     raise SourceError(f"{path}: is damaged (checksum got {checksum:016x}, {name} says {text!r}); restore both, or {remedy}")
 
 
-def _map(path: str, remedy: str) -> mmap.mmap:
+def _read(path: str, remedy: str) -> Bytes:
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
+        with open(path, "rb", buffering=0, opener=_no_wait) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
                 raise SourceError(f"{path}: is empty (0 bytes); {remedy}")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            data = np.empty(size, np.uint8)  # aligned, as Arrow wants it
+            done = 0
+            while done < size and (count := file.readinto(data[done:])):
+                done += count
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error
+    if done < size:
+        raise SourceError(f"{path}: was cut off while it was read (got {done} of {size} bytes); {remedy}")
+    return data
+
+
+def _no_wait(path: str, flags: int) -> int:
+    """A named pipe in a file's place is not waited for."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def sum_line(checksum: int) -> bytes:
@@ -89,8 +103,8 @@ def sum_line(checksum: int) -> bytes:
     return b"%016x\n" % checksum
 
 
-def read_table(pa: Any, path: str, data: mmap.mmap, schema: Any, rows: int, remedy: str) -> Table:
-    """The columns of a mapped file that must have this schema. Raises SourceError, and others for what no writer of ours wrote."""
+def read_table(pa: Any, path: str, data: Bytes, schema: Any, rows: int, remedy: str) -> Table:
+    """The columns of a file that must have this schema. Raises SourceError, and others for what no writer of ours wrote."""
     whole = pa.py_buffer(data)
     reader = pa.ipc.open_file(whole)
     wanted = -(-rows // BATCH)
@@ -108,8 +122,8 @@ def read_table(pa: Any, path: str, data: mmap.mmap, schema: Any, rows: int, reme
     return Table(batches, columns)
 
 
-def _column(batches: tuple[Any, ...], name: str, kind: str, data: mmap.mmap, base: int) -> Column:
-    """A column's numbers as a view of the map. Raises ValueError for a column that is not stored plainly in it."""
+def _column(batches: tuple[Any, ...], name: str, kind: str, data: Bytes, base: int) -> Column:
+    """A column's numbers as a view of the file's bytes. Raises ValueError for a column that is not stored plainly in them."""
     dtype = np.dtype(kind)
     items = np.frombuffer(data, dtype, count=len(data) // dtype.itemsize)
     places = np.array([batch.column(name).buffers()[1].address - base for batch in batches], np.int64)

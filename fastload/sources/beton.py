@@ -64,6 +64,11 @@ class BetonSource:
         cells = self.file.column(self.image)[samples]
         return np.stack([cells["height"], cells["width"]], axis=1).astype(np.int32)
 
+    def most_pixels(self) -> int:
+        """Of the largest image, as the file's rows say."""
+        cells = self.file.column(self.image)
+        return int((cells["height"].astype(np.int64) * cells["width"]).max())
+
     def pixels(self, sample: int) -> Pixels | None:
         """uint8 [H, W, 3] of an image that is stored raw; None for a JPEG."""
         raw = self.file.column(self.image)[sample]["mode"] == RAW

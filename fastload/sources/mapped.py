@@ -2,6 +2,7 @@
 
 import bisect
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,6 +70,19 @@ def spans(column: Any, where: str) -> tuple[tuple[str, ...], Longs, Longs, Longs
     return tuple(paths), file, offset, size
 
 
+def check_whole(columns: Iterable[Any]) -> None:
+    """Raise SourceError where a file that these columns (pyarrow.ChunkedArray) are mapped from was cut off: a touch ends the process."""
+    maps = _maps()
+    for buffer in (buffer for column in columns for chunk in column.chunks for buffer in chunk.buffers() if buffer is not None):
+        first, last, offset, path = _around(maps, buffer.address)
+        if not first <= buffer.address < last:
+            continue  # in memory
+        end = offset + buffer.address - first + buffer.size
+        size = os.stat(path).st_size if os.path.exists(path) else end
+        if size < end:
+            raise SourceError(f"{path}: was cut off while it was mapped (got {size} bytes, want {end}); load the data set again")
+
+
 def _maps() -> list[tuple[int, int, int, str]]:
     """The files that this process has mapped: first and last address, offset in the file, path (proc_pid_maps(5))."""
     with open("/proc/self/maps", "rb") as lines:
@@ -81,10 +95,15 @@ def _maps() -> list[tuple[int, int, int, str]]:
     return sorted(found)
 
 
+def _around(maps: list[tuple[int, int, int, str]], address: int) -> tuple[int, int, int, str]:
+    """The last map that begins before the address."""
+    at = bisect.bisect_right(maps, (address, 1 << 64, 0, "")) - 1
+    return maps[at] if at >= 0 else (0, 0, 0, "")
+
+
 def _find(maps: list[tuple[int, int, int, str]], address: int, where: str) -> tuple[str, int]:
     """The file that is mapped at an address, and the place there."""
-    at = bisect.bisect_right(maps, (address, 1 << 64, 0, "")) - 1
-    first, last, offset, path = maps[at] if at >= 0 else (0, 0, 0, "")
+    first, last, offset, path = _around(maps, address)
     if not first <= address < last:
         raise SourceError(f"{where}: its images are in memory, want a file; {REMEDY}")
     if not os.path.exists(path):

@@ -4,7 +4,6 @@ An index only saves work: what is damaged or does not fit is left aside with a r
 """
 
 import json
-import mmap
 import os
 import struct
 from collections.abc import Sequence
@@ -178,7 +177,7 @@ def read(folder: str) -> Stored:
         raise SourceError(f"{path}: is not a fastload seek index ({reason}); {REMEDY}") from error
 
 
-def _parse(pa: Any, folder: str, data: mmap.mmap, checksum: int) -> Stored:
+def _parse(pa: Any, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
     path = os.path.join(folder, INDEX)
     found = pa.ipc.open_file(pa.py_buffer(data)).schema
     said = json.loads((found.metadata or {})[METADATA])

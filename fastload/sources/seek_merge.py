@@ -6,7 +6,6 @@ Nothing is synced to the disk's platters: a cache that a power failure damages i
 import contextlib
 import fcntl
 import json
-import mmap
 import os
 import re
 import time
@@ -255,8 +254,7 @@ def temporary(name: str) -> str:
 
 
 def _file_hash(path: str, total: int) -> int:
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), total, access=mmap.ACCESS_READ) as data:
-        return _native.xxh3(data)
+    return _native.Files([path], keep_open=False).xxh3(0, total)
 
 
 def encode(rows: Rows, total: int, checksum: int, logs: dict[str, int]) -> memoryview:

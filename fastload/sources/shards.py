@@ -1,10 +1,9 @@
-"""Converted data sets: WebDataset tar shards and one Arrow index, memory-mapped. docs/formats.md describes the format.
+"""Converted data sets: WebDataset tar shards and one Arrow index. docs/formats.md describes the format.
 
 The index may come from anywhere, so nothing in it is believed: checksum, version, schema and every offset are checked at open.
 """
 
 import json
-import mmap
 import os
 import re
 from dataclasses import dataclass
@@ -150,6 +149,10 @@ class ShardSource:
         offset, size = (self.index.columns[name][samples] for name in ("index_offset", "index_size"))
         return Seek(files, file, offset, np.where(usable[file], size, 0))
 
+    def most_pixels(self) -> int:
+        """Of the largest image, as the index says."""
+        return int((self.index.columns["height"].all().astype(np.int64) * self.index.columns["width"].all()).max())
+
     def name(self, sample: int) -> str:
         shard = self.index.shards[int(self.index.columns["shard"][np.array([sample])][0])]
         return f"{os.path.join(self.where, shard.name)}:{self.index.key(sample)}"
@@ -191,7 +194,7 @@ def arrow_schema(pa: Any) -> Any:
 
 
 def read_index(where: str) -> Index:
-    """Map, verify and parse the index; the shards are not looked at. Raises SourceError."""
+    """Read, verify and parse the index; the shards are not looked at. Raises SourceError."""
     path = os.path.join(where, INDEX)
     pa = arrow.import_arrow(where)
     data, checksum = arrow.open_checked(path, REMEDY)
@@ -204,7 +207,7 @@ def read_index(where: str) -> Index:
         raise SourceError(f"{path}: is not a fastload index ({reason}); {REMEDY}") from error
 
 
-def _parse(pa: Any, where: str, checksum: int, data: mmap.mmap) -> Index:
+def _parse(pa: Any, where: str, checksum: int, data: arrow.Bytes) -> Index:
     path = os.path.join(where, INDEX)
     schema = pa.ipc.open_file(pa.py_buffer(data)).schema
     said = _metadata(path, (schema.metadata or {}).get(METADATA))

@@ -45,6 +45,10 @@ class Subset:
     def pixels(self, sample: int) -> Pixels | None:
         return raw_pixels(self.base, int(self.indices[sample]))
 
+    def most_pixels(self) -> int:
+        known = getattr(self.base, "most_pixels", None)
+        return int(known()) if known else 0
+
     def name(self, sample: int) -> str:
         return self.base.name(int(self.indices[sample]))
 

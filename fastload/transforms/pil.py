@@ -4,6 +4,7 @@ Kept apart from the ops so that describing a pipeline needs none of these calls.
 """
 
 import io
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -18,13 +19,14 @@ from fastload.transforms.reference import augment, crop, store
 from fastload.transforms.reference.crop import RESAMPLING
 from fastload.transforms.reference.store import to_tensor
 
-__all__ = ["APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "decode", "size", "to_tensor"]
+__all__ = ["APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "decode", "reason", "size", "to_tensor"]
 
 # What Pillow's readers raise on damaged or hostile files.
 DECODE_ERRORS = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, EOFError, ArithmeticError, MemoryError, RuntimeError,
     struct.error, zlib.error, Image.DecompressionBombError,
 )  # fmt: skip
+ADDRESS = re.compile(r" <_io\.BytesIO object at 0x[0-9a-f]+>")  # in Pillow's texts
 # Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine follows the installed one.
 PASS_ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
 APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {**crop.APPLY, **augment.APPLY, **store.APPLY}
@@ -52,6 +54,13 @@ def decode(data: bytes, scale: int = 1) -> Image.Image:
             image.draft("RGB", (image.width // scale, image.height // scale))  # the size at which it picks this scale
         rgb: Image.Image = image.convert("RGB")
         return rgb
+
+
+def reason(error: Exception) -> str:
+    """What a decoder raised, in words that are the same in every run."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return ADDRESS.sub("", str(error)) or type(error).__name__
 
 
 def apply_any(op: Op, image: Any, record: Any) -> Any:

@@ -32,6 +32,13 @@ nb::bytes read(const PyFiles& self, int64_t file, int64_t offset, int64_t size) 
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+uint64_t hash(const PyFiles& self, int64_t file, int64_t size) {
+  check_file(self, file, "Files.xxh3");
+  if (size < 0) refuse("Files.xxh3", "size", std::to_string(size), "0 or more");
+  const nb::gil_scoped_release unlocked;
+  return self.files->xxh3(file, size);
+}
+
 }  // namespace
 
 void bind_files(nb::module_& m) {
@@ -50,7 +57,8 @@ void bind_files(nb::module_& m) {
             return FsPath{self.files->path(file)};
           },
           "file"_a)
-      .def("read", &read, "file"_a, "offset"_a, "size"_a);
+      .def("read", &read, "file"_a, "offset"_a, "size"_a)
+      .def("xxh3", &hash, "file"_a, "size"_a);
 }
 
 }  // namespace fl::bind

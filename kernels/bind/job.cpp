@@ -253,11 +253,28 @@ void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>
   if (!hold) self.job->run();
 }
 
+// Jobs that were dropped while a read of theirs hangs, with the memory that they may write to: until that ends.
+void keep(PyJob&& job) {
+  static auto* const kept =
+      new std::vector<std::unique_ptr<PyJob>>;  // never destroyed: threads outlive the interpreter
+  std::vector<std::unique_ptr<PyJob>> over;
+  for (auto& it : *kept)
+    if (it->job->pool().forked() || it->job->done()) over.push_back(std::move(it));
+  std::erase(*kept, nullptr);
+  kept->push_back(std::make_unique<PyJob>(std::move(job)));
+}
+
 }  // namespace
 
 PyJob::~PyJob() {
-  const nb::gil_scoped_release unlocked;  // running tasks end first; then the arrays are released, with the GIL
-  job.reset();
+  if (job == nullptr) return;
+  bool ended = true;
+  {
+    const nb::gil_scoped_release unlocked;  // running tasks end first; then the arrays are released, with the GIL
+    ended = job->pool().forked() || job->abandon();
+    if (ended) job.reset();
+  }
+  if (!ended) keep(std::move(*this));
 }
 
 void bind_job(nb::module_& m) {

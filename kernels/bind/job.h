@@ -11,12 +11,14 @@
 namespace fl::bind {
 
 struct PyJob {
+  explicit PyJob(std::shared_ptr<Job> started) : job(std::move(started)) {}
+  PyJob(PyJob&&) = default;
+  ~PyJob();
+
   std::shared_ptr<Job> job;
   std::vector<Input> pixels;          // given by set_pixels; until the end
   std::vector<Output> out;            // of the run in progress, or in preparation
   std::vector<nb::object> functions;  // that its programs call
-
-  ~PyJob();
 };
 
 // Throws ValueError unless every sample's crop suits it; `function` names who was called.

@@ -4,6 +4,7 @@
 
 #include "bind/collector.h"
 #include "bind/job.h"
+#include "bind/paths.h"
 #include "core/calls.h"
 #include "core/error.h"
 
@@ -113,7 +114,7 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
   if (seek) origin.seek = place_seek(*seek, samples);
   if (raw) place_raw(*raw, sums != nullptr, samples);
   if (collect) origin.collector = place_new(*collect, samples);
-  return {Job::start(self.pool, std::move(origin), std::move(samples)), {}, {}, {}};
+  return PyJob(Job::start(self.pool, std::move(origin), std::move(samples)));
 }
 
 // Samples whose sizes are known, and whose bytes (or pixels) are given by the functions in CALLS.
@@ -134,7 +135,7 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
   if (places_of) origin.files = place_lent(*places_of, samples);
   if (seek) origin.seek = place_seek(*seek, samples);
   if (raw) place_raw(*raw, false, samples);
-  return {Job::lend(self.pool, std::move(origin), std::move(samples)), {}, {}, {}};
+  return PyJob(Job::lend(self.pool, std::move(origin), std::move(samples)));
 }
 
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
@@ -158,12 +159,19 @@ nb::dict ways(const PyPool& self) {
   return out;
 }
 
+nb::list running(const PyPool& self) {
+  nb::list out;
+  for (const Pool::Running& it : self.pool->running())
+    out.append(nb::make_tuple(it.thread, readable(it.what.c_str()), it.seconds));
+  return out;
+}
+
 }  // namespace
 
 PyPool::~PyPool() {
   if (pool == nullptr) return;
-  const nb::gil_scoped_release unlocked;  // running tasks may take a while
-  pool->close();
+  const nb::gil_scoped_release unlocked;                // running tasks may take a while
+  if (!pool->close()) new std::shared_ptr<Pool>(pool);  // never freed: a thread is still in it
   pool.reset();
 }
 
@@ -175,12 +183,13 @@ void bind_pool(nb::module_& m) {
   nb::class_<PyPool>(m, "Pool", nb::is_final())
       .def(
           "__init__",
-          [](PyPool* self, int64_t threads) {
-            if (threads < 0 || threads > kMaxThreads)
-              refuse("Pool", "threads", std::to_string(threads), "0.." + std::to_string(kMaxThreads));
-            new (self) PyPool{Pool::make(static_cast<int>(threads))};
+          [](PyPool* self, int64_t threads, int64_t readers) {
+            for (const auto& [what, count] : {std::pair{"threads", threads}, {"readers", readers}})
+              if (count < 0 || count > kMaxThreads)
+                refuse("Pool", what, std::to_string(count), "0.." + std::to_string(kMaxThreads));
+            new (self) PyPool{Pool::make(static_cast<int>(threads), static_cast<int>(readers))};
           },
-          "threads"_a)
+          "threads"_a, "readers"_a = 0)
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
            "checksum"_a.noconvert().none(), "seek"_a = nb::none(), "collect"_a = nb::none(),
@@ -188,6 +197,8 @@ void bind_pool(nb::module_& m) {
       .def("lend", &lend, "sizes"_a.noconvert(), "places"_a = nb::none(), "seek"_a = nb::none(),
            "raw"_a.noconvert() = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
+      .def_prop_ro("forked", [](const PyPool& self) { return self.pool->forked(); })
+      .def("running", &running)
       .def("stats", &stats)
       .def("ways", &ways);
 }

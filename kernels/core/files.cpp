@@ -5,18 +5,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "core/error.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace fl {
 namespace {
 
+constexpr int64_t kHashed = 1 << 20;  // bytes at a time
+
 int open_file(const std::string& path) {
-  int fd;
-  do fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  while (fd < 0 && errno == EINTR);
+  int fd, wait = O_NONBLOCK;  // a named pipe would be waited for until somebody writes
+  do {
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | wait);
+    if (fd < 0 && errno == EAGAIN) wait = 0;  // a file that another machine holds a lease on
+  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
   return fd;
 }
 
@@ -66,6 +74,7 @@ int64_t Files::length(int fd, const Place& place) const {
     struct stat facts;
     if (::fstat(fd, &facts) != 0) fail(place.file, errno);
     if (S_ISDIR(facts.st_mode)) fail(place.file, EISDIR);
+    if (S_ISFIFO(facts.st_mode)) throw FileError(0, path(place.file), "is a named pipe (want a file)");
     size = facts.st_size > place.offset ? facts.st_size - place.offset : 0;
   }
   if (size > kMaxSample)
@@ -85,6 +94,19 @@ void Files::fill(int fd, const Place& place, int64_t size, uint8_t* out) const {
     }
     done += got;
   }
+}
+
+uint64_t Files::xxh3(int64_t file, int64_t size) const {
+  const Opened opened(*this, file);
+  std::vector<uint8_t> bytes(std::min<int64_t>(size, kHashed));
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (int64_t at = 0; at < size; at += kHashed) {
+    const int64_t count = std::min(size - at, kHashed);
+    fill(opened.fd, {file, at, count}, count, bytes.data());
+    XXH3_64bits_update(&state, bytes.data(), count);
+  }
+  return XXH3_64bits_digest(&state);
 }
 
 void Files::advise(const Place& place) const noexcept {

@@ -40,6 +40,9 @@ class Files {
     return size;
   }
 
+  // XXH3 of a file's first bytes, read in parts. Throws FileError.
+  uint64_t xxh3(int64_t file, int64_t size) const;
+
   // Read-ahead; errors are ignored, since the read itself reports them.
   void advise(const Place& place) const noexcept;
 

@@ -33,13 +33,31 @@ std::shared_ptr<Job> Job::lend(std::shared_ptr<Pool> pool, Origin origin, std::v
 }
 
 Job::~Job() {
+  abandon();
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return left_ == 0; });
+}
+
+bool Job::abandon() {
   {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;  // MIX does not begin any more
   }
   pool_->cancel(*this);
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return left_ == 0; });
+  constexpr std::chrono::milliseconds kLook{20};
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (done_.wait_for(lock, kLook, [&] { return left_ == 0; })) return true;
+    }
+    if (pool_->stuck(*this)) return false;
+  }
+}
+
+std::string Job::describe(int64_t task) const {
+  constexpr const char* kDoing[] = {"reads", "makes", "mixes"};
+  const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;
+  return std::string(kDoing[static_cast<int>(phase_)]) + " " + origin_.files->path(samples_[n].place.file);
 }
 
 void Job::begin(int64_t tasks) {
@@ -49,7 +67,7 @@ void Job::begin(int64_t tasks) {
     left_ = tasks;
   }
   try {
-    pool_->submit(*this, tasks);
+    pool_->submit(*this, tasks, phase_ == Phase::kFetch);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     left_ = 0;

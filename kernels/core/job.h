@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/pool.h"
@@ -40,6 +41,8 @@ class Job final : public Work {
   // samples with a size and status OK.
   static std::shared_ptr<Job> lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
   ~Job() override;  // drops what has not begun, waits for what runs
+  bool abandon();   // the same; false where that does not end: whoever asked must keep the job, and its memory, till it
+                    // is done
 
   int64_t size() const { return static_cast<int64_t>(samples_.size()); }
   Pool& pool() const { return *pool_; }
@@ -88,6 +91,7 @@ class Job final : public Work {
   bool all_made() const;
   void go_on() noexcept;
   void finished(int64_t tasks, bool cancelled) noexcept override;
+  std::string describe(int64_t task) const override;
 
   const std::shared_ptr<Pool> pool_;
   const Origin origin_;

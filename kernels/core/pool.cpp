@@ -7,9 +7,16 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace fl {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A task takes milliseconds, the largest image that is allowed a second or two: more means that a read hangs.
+constexpr std::chrono::milliseconds kStuck{1000};
+constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for that
 
 // Signals belong to Python's main thread. New threads inherit the mask.
 class SignalsBlocked {
@@ -27,13 +34,19 @@ class SignalsBlocked {
 
 }  // namespace
 
-Pool::Pool(int threads) : process_(getpid()), threads_(threads) {
+Pool::Pool(int threads, int readers)
+    : process_(getpid()), threads_(threads), readers_(threads > 0 ? readers : 0), running_(threads_ + readers_) {
   const SignalsBlocked blocked;
-  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  const int all = threads_ + readers_;
+  for (int i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>());
   try {
-    for (int i = 0; i < threads; ++i) {
-      crew_.emplace_back(&Pool::loop, this, std::ref(*workers_[i]));
-      pthread_setname_np(crew_.back().native_handle(), ("fastload-" + std::to_string(i)).c_str());
+    for (int i = 0; i < all; ++i) {
+      crew_.emplace_back(&Pool::loop, this, i);
+      {
+        const std::lock_guard lock(mutex_);
+        ++alive_;
+      }
+      pthread_setname_np(crew_.back().native_handle(), name(i).c_str());
     }
   } catch (...) {
     close();
@@ -41,9 +54,13 @@ Pool::Pool(int threads) : process_(getpid()), threads_(threads) {
   }
 }
 
-std::shared_ptr<Pool> Pool::make(int threads) {
+std::string Pool::name(int thread) const {
+  return thread < threads_ ? "fastload-" + std::to_string(thread) : "fastload-r" + std::to_string(thread - threads_);
+}
+
+std::shared_ptr<Pool> Pool::make(int threads, int readers) {
   // In a child of fork the threads do not exist and the mutex may be locked for ever: the child forgets the pool.
-  return {new Pool(threads), [](Pool* pool) {
+  return {new Pool(threads, readers), [](Pool* pool) {
             if (!pool->forked()) delete pool;
           }};
 }
@@ -58,9 +75,9 @@ void Pool::check_process() const {
                            std::to_string(getpid()) + "; make a new Pool after fork");
 }
 
-void Pool::submit(Work& work, int64_t tasks) { put({&work, 0, tasks}, false); }
+void Pool::submit(Work& work, int64_t tasks, bool reads) { put({&work, 0, tasks, reads}, false); }
 
-void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks}, true); }
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, true); }
 
 void Pool::put(const Ticket& ticket, bool first) {
   check_process();
@@ -70,6 +87,7 @@ void Pool::put(const Ticket& ticket, bool first) {
     queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
   }
   more_.notify_all();
+  if (ticket.reads) more_reads_.notify_all();
 }
 
 void Pool::cancel(Work& work) {
@@ -83,32 +101,48 @@ void Pool::cancel(Work& work) {
   if (dropped > 0) work.finished(dropped, true);
 }
 
-bool Pool::claim(Claim& claim) {
-  if (queue_.empty()) return false;
-  Ticket& oldest = queue_.front();
-  claim = {oldest.work, oldest.next++};
-  if (oldest.next == oldest.end) queue_.pop_front();
+bool Pool::is_for(const Ticket& ticket, bool reader) const { return readers_ == 0 || ticket.reads == reader; }
+
+bool Pool::claim(Claim& claim, bool reader) {
+  auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Ticket& it) { return is_for(it, reader); });
+  if (oldest == queue_.end() && !reader) oldest = queue_.begin();
+  if (oldest == queue_.end()) return false;
+  claim = {oldest->work, oldest->next++, Clock::now()};
+  if (oldest->next == oldest->end) queue_.erase(oldest);
   return true;
 }
 
-void Pool::loop(Worker& worker) {
+void Pool::loop(int thread) {
+  Worker& worker = *workers_[thread];
+  Claim& now = running_[thread];
+  const bool reader = thread >= threads_;
+  std::condition_variable& more = reader ? more_reads_ : more_;
   std::unique_lock lock(mutex_);
-  for (Claim now; true;) {
-    more_.wait(lock, [&] { return closed_ || !queue_.empty(); });
-    if (!claim(now)) return;  // closed
+  while (true) {
+    bool claimed = false;
+    more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
+    if (!claimed) return end_of_thread();
     lock.unlock();
     now.work->run(now.task, worker);
     worker.trim();
-    now.work->finished(1, false);
+    lock.lock();
+    Work& work = *std::exchange(now.work, nullptr);
+    lock.unlock();
+    work.finished(1, false);
     lock.lock();
   }
+}
+
+void Pool::end_of_thread() {
+  --alive_;
+  ended_.notify_all();
 }
 
 bool Pool::help() {
   Claim now;
   {
     const std::lock_guard lock(mutex_);
-    if (threads_ > 0 || !claim(now)) return false;
+    if (threads_ > 0 || !claim(now, false)) return false;
   }
   Worker& worker = borrow();
   now.work->run(now.task, worker);
@@ -142,6 +176,7 @@ void Pool::background(std::function<void()> call) {
   if (!background_.joinable()) {
     const SignalsBlocked blocked;
     background_ = std::thread(&Pool::loop_background, this);
+    ++alive_;
   }
   more_background_.notify_one();
 }
@@ -150,17 +185,27 @@ void Pool::loop_background() {
   std::unique_lock lock(mutex_);
   while (true) {
     more_background_.wait(lock, [&] { return closed_ || !calls_.empty(); });
-    if (closed_) return;
+    if (closed_) return end_of_thread();
     const std::function<void()> call = std::move(calls_.front());
     calls_.pop_front();
+    calling_since_ = Clock::now();
     lock.unlock();
     call();
     lock.lock();
+    calling_since_ = {};
   }
 }
 
-void Pool::close() {
-  if (forked()) return;
+bool Pool::all_stuck() const {
+  const auto limit = Clock::now() - kStuck;
+  const auto is = [&](Clock::time_point since) { return since < limit; };
+  int count = calling_since_ != Clock::time_point{} && is(calling_since_);
+  for (const Claim& it : running_) count += it.work != nullptr && is(it.since);
+  return count == alive_;
+}
+
+bool Pool::close() {
+  if (forked()) return true;
   std::deque<Ticket> dropped;
   {
     const std::lock_guard lock(mutex_);
@@ -169,10 +214,40 @@ void Pool::close() {
   }
   for (const Ticket& ticket : dropped) ticket.work->finished(ticket.end - ticket.next, true);
   more_.notify_all();
+  more_reads_.notify_all();
   more_background_.notify_all();
+  {
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, kLook, [&] { return alive_ == 0; }))
+      if (all_stuck()) return false;
+  }
   for (std::thread& thread : crew_) thread.join();
   crew_.clear();
   if (background_.joinable()) background_.join();
+  return true;
+}
+
+bool Pool::stuck(const Work& work) const {
+  const std::lock_guard lock(mutex_);
+  const auto limit = Clock::now() - kStuck;
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const Claim& it) { return it.work == &work && it.since < limit; });
+}
+
+std::vector<Pool::Running> Pool::running() const {
+  check_process();
+  std::vector<Running> out;
+  const std::lock_guard lock(mutex_);
+  const auto seconds = [](Clock::time_point since) {
+    return std::chrono::duration<double>(Clock::now() - since).count();
+  };
+  for (size_t i = 0; i < running_.size(); ++i) {
+    const Claim& it = running_[i];
+    if (it.work != nullptr) out.push_back({name(static_cast<int>(i)), it.work->describe(it.task), seconds(it.since)});
+  }
+  if (calling_since_ != Clock::time_point{})
+    out.push_back({"fastload-ahead", "asks for read-ahead", seconds(calling_since_)});
+  return out;
 }
 
 std::array<Pool::Total, kStages> Pool::stats() const {

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 
 import pytest
 import torch
@@ -143,6 +144,9 @@ def test_two_epochs_at_once_and_one_that_is_dropped(cells, beton):
     assert threading.active_count() > before
     del iterator
     gc.collect()
+    deadline = time.monotonic() + 5  # nobody waits for the threads of what is dropped
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert threading.active_count() == before
 
 

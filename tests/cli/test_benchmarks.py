@@ -41,6 +41,26 @@ def test_ffcvs_rows_compare_with_ffcv_on_the_same_file_and_cores():
     assert rows[0].settings.keys() >= {"file", "cores", "workers", "batch_size", "size", "passes", "output", "policy", "order"}
 
 
+def test_rows_of_storage_compare_on_the_same_storage_and_cores():
+    storage = pytest.importorskip("benchmarks.storage")
+    settings = storage.Settings(workers=(1, 2))
+    specs = list(storage.specs(settings, "", "", ()))
+    found = {storage.key(spec): Sample((float(place),) * 2) for place, spec in enumerate(specs, start=1)}
+    assert len(found) == settings.turns // (settings.repetitions + 1) == 18
+    common = {name: getattr(ROW, name) for name in ("data", "machine", "software", "commit", "dirty", "date", "load")}
+    rows = storage.rows(settings, found, common)
+    assert [made.settings["storage"] for made in rows[::6]] == ["warm", "cold", "slow"]
+    assert [made.ratio for made in rows[15:18]] == [None, pytest.approx(17 / 16), pytest.approx(18 / 16)]
+
+
+def test_what_is_dropped_from_the_page_cache_is_still_there(tmp_path):
+    storage = pytest.importorskip("benchmarks.storage")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_bytes(bytes(9000))
+    assert storage.cold(lambda: 3.0, str(tmp_path))() == 3.0
+    assert (tmp_path / "a" / "file").read_bytes() == bytes(9000)
+
+
 def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
     pytest.importorskip("torchvision")
     pytest.importorskip("pyarrow")

@@ -115,3 +115,26 @@ def test_names_that_are_not_utf8(tmp_path):
 def test_what_is_no_name_is_refused(name):
     with pytest.raises(TypeError, match=r"^__init__\(\): incompatible function arguments"):
         native.Files([name], False)
+
+
+def test_a_named_pipe_is_no_file_and_is_not_waited_for(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(OSError) as pipe:
+        native.Files([str(path)], False).read(0, 0, -1)
+    assert str(pipe.value) == f"{path}: is a named pipe (want a file)"
+
+
+def test_hashes_of_files_are_those_of_their_bytes(tmp_path):
+    data = bytes(range(256)) * 9000  # more than is read at once
+    source = files(tmp_path, [data, b""])
+    assert source.xxh3(0, len(data)) == native.xxh3(data)
+    assert source.xxh3(0, 1 << 20) == native.xxh3(data[: 1 << 20])
+    assert source.xxh3(0, 1000) == native.xxh3(data[:1000])
+    assert source.xxh3(1, 0) == native.xxh3(b"")
+    with pytest.raises(OSError) as short:
+        source.xxh3(0, len(data) + 5)
+    assert str(short.value).endswith(f"ends at byte {len(data)} (want bytes {len(data) // (1 << 20) << 20}..{len(data) + 5})")
+    with pytest.raises(ValueError) as size:
+        source.xxh3(0, -1)
+    assert str(size.value) == "Files.xxh3: size (got -1, want 0 or more)"

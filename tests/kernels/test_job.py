@@ -212,6 +212,7 @@ def test_bad_arguments_are_refused(tmp_path):
         (lambda: pool.fetch(source, one, one, one - 2, None), "Pool.fetch: size[0]: negative (got -2, want -1 or more)"),
         (lambda: pool.fetch(source, one, one, np.zeros(2, int), None), "Pool.fetch: size: shape (got [2], want [1])"),
         (lambda: native.Pool(-1), "Pool: threads (got -1, want 0..1024)"),
+        (lambda: native.Pool(1, -2), "Pool: readers (got -2, want 0..1024)"),
     ]  # fmt: skip
     for call, text in cases:
         with pytest.raises(ValueError) as error:

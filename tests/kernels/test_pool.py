@@ -91,14 +91,53 @@ def test_a_forked_child_can_drop_everything_and_use_nothing(tmp_path, threads):
 
 
 def test_ctrl_c_interrupts_a_wait(tmp_path):
-    fifo = tmp_path / "fifo"  # opening it blocks the pool's thread until somebody writes
-    os.mkfifo(fifo)
     pool = native.Pool(1)
-    job = fetch(pool, native.Files([str(fifo)], False))
+    job = fetch(pool, files(tmp_path, [jpeg(scene(1500, 2000))] * 600))  # many seconds of decoding
+    job.wait_fetched()
+    out = np.zeros((600, 3, HEIGHT, WIDTH), np.float32)
+    job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        job.wait_fetched()
+        job.wait_done()
     assert time.monotonic() - start < 2
-    fifo.open("wb").close()  # lets the thread go on
+
+
+def threads_of_pools():
+    names = []
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm") as file:
+            names.append(file.read().strip())
+    return sorted(name for name in names if name.startswith("fastload-"))
+
+
+def test_readers_are_threads_besides_and_change_nothing(tmp_path):
+    source = files(tmp_path, [jpeg(scene(60, 80)), jpeg(scene(90, 50))] * 20)
+    _, want = one_batch(native.Pool(1), source)
+    gc.collect()
+    before = threads_of_pools()
+    pool = native.Pool(2, readers=3)
+    assert pool.threads == 2
+    assert sorted([*before, "fastload-0", "fastload-1", "fastload-r0", "fastload-r1", "fastload-r2"]) == threads_of_pools()
+    np.testing.assert_array_equal(one_batch(pool, source)[1], want)
+    assert pool.running() == []
+    del pool
+    assert threads_of_pools() == before
+    assert native.Pool(0, readers=3).threads == 0
+    assert threads_of_pools() == before  # the caller reads
+
+
+def test_a_pool_says_what_its_threads_do(tmp_path):
+    pool = native.Pool(1)
+    job = fetch(pool, files(tmp_path, [jpeg(scene(1500, 2000))] * 20))
     job.wait_fetched()
+    out = np.zeros((20, 3, HEIGHT, WIDTH), np.float32)
+    job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
+    deadline = time.monotonic() + 20
+    while not (running := pool.running()) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    (name, what, seconds), *others = running
+    assert (name, others) == ("fastload-0", [])
+    assert what.startswith(f"makes {tmp_path}/")
+    assert 0 <= seconds < 20
+    assert not pool.forked

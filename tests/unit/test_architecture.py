@@ -7,9 +7,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "machine", "meter", "_native", "attach"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
-    ("pipeline", "progressive", "distributed", "placement"), ("plan",), ("measure", "bad_samples", "devices"), ("backends",),
-    ("slots", "streams", "sending"), ("uploading",), ("flight",), ("engine",), ("engine_torch", "ffcv_engine"),
+    ("errors", "machine", "meter", "_native", "attach", "processes"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding"),
+    ("pipeline", "progressive", "distributed", "placement"), ("plan",), ("measure", "bad_samples", "devices", "preflight"), ("backends",),
+    ("slots", "streams", "sending", "waits"), ("uploading",), ("flight",), ("feeding",), ("engine",), ("engine_torch", "ffcv_engine"),
     ("engines", "dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("explaining",),
     ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip

@@ -1,0 +1,211 @@
+"""An epoch under way: who orders, reads, draws and finishes its batches, and how that ends.
+
+Life of a batch in the native engine: order (consumer) → begin → draw → start (feeder thread) → finish (consumer; on a GPU the sender).
+Only the consumer's thread touches the user's sampler, as in PyTorch.
+"""
+
+import atexit
+import queue
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from fastload import _native, waits
+from fastload.flight import Ready, Started
+from fastload.sending import Sender
+from fastload.sources.seek_views import View
+from fastload.spec import Work
+
+if TYPE_CHECKING:  # which makes these
+    from fastload.engine import NativeEngine as Engine
+
+Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
+Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
+FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
+JOIN = 5.0  # s that the end of an epoch or of the program waits for its feeder, which may be in a user's function
+LOOK = 0.1  # s between two looks of the feeder, while it waits for a read, at whether its epoch is over
+T = TypeVar("T")
+Orders: TypeAlias = "queue.SimpleQueue[Order | None]"  # None: no more
+Results: TypeAlias = "queue.SimpleQueue[Started | Ready | Exception]"
+_feeders = dict[threading.Thread, Callable[[], None]]()  # those of this process that may run, and what ends them
+
+
+class Inline:
+    """num_workers=0: everything in the caller's thread, one batch at a time; breakpoints and tracebacks are plain."""
+
+    ready = 0  # batches that are done before they are asked for
+
+    def __init__(self, engine: "Engine", works: Iterator[Order], seek: View) -> None:
+        self.engine, self.works, self.seek = engine, works, seek
+
+    def __iter__(self) -> "Inline":
+        return self
+
+    def __next__(self) -> Batch:
+        work = next(self.works)
+        if isinstance(work, Exception):
+            try:
+                raise work
+            finally:
+                del work  # its traceback holds this frame
+        engine = self.engine
+        return engine.finish(engine.start(engine.runner.begin(engine.pool, work, self.seek), work))
+
+    def close(self) -> None:
+        """Nothing is under way between two batches."""
+
+
+class Threaded:
+    """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
+
+    def __init__(self, engine: "Engine", works: Iterator[Order], seek: View, timeout: float) -> None:
+        self.engine, self.works, self.timeout = engine, works, timeout
+        self.orders: Orders = queue.SimpleQueue()
+        self.started: Results = queue.SimpleQueue()
+        self.next: deque[Started | Ready | Exception] = deque()  # taken from `made`, to be seen
+        self.pending = 0
+        stopped = threading.Event()
+        self.thread = engine.feeder(seek, self.orders, self.started, stopped)
+        self.sender = Sender(self.started, partial(_complete, engine), engine.enter) if engine.uploader else None
+        self.made = self.sender.made if self.sender else self.started
+        # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in there, such as Ctrl-C's, would be lost.
+        self.stop = weakref.finalize(self, _stop, self.orders, stopped, self.sender)
+        self.stop.atexit = False
+        _register(self.thread, partial(_stop, self.orders, stopped))
+        if self.sender:
+            _register(self.sender.thread, self.sender.stop)
+        for _ in range(engine.depth):
+            self._order()
+
+    def __iter__(self) -> "Threaded":
+        return self
+
+    @property
+    def ready(self) -> int:
+        """Batches that are done, so that asking for them waits for nothing."""
+        while not self.made.empty():
+            self.next.append(self.made.get())
+        return sum(not isinstance(item, Started) or item.job.done for item in self.next)
+
+    def __next__(self) -> Batch:
+        if not self.stop.alive or not self.pending:
+            self.close()
+            raise StopIteration
+        item = self._wait()
+        self.next.popleft()
+        self.pending -= 1
+        if self.sender:
+            self.sender.took()
+        self._order()
+        if isinstance(item, Exception):
+            try:
+                raise item
+            finally:
+                del item  # its traceback holds this frame
+        return self.engine.finish(item)
+
+    def close(self) -> None:
+        """Ends the epoch; its threads end before this returns, unless one is stuck."""
+        self.stop()
+        for thread in (self.thread, *([self.sender.thread] if self.sender else [])):
+            if thread is not threading.current_thread():
+                thread.join(JOIN)
+
+    def _wait(self) -> Started | Ready | Exception:
+        """The next batch, whose pixels are there; it stays in `next`. Raises RuntimeError if that takes too long."""
+        deadline = time.monotonic() + self.timeout
+        try:
+            if not self.next:
+                self.next.append(self.made.get(timeout=self.timeout or None))
+        except queue.Empty:
+            raise self._late() from self._report()
+        item = self.next[0]
+        if self.timeout and isinstance(item, Started) and not item.job.wait(max(0.0, deadline - time.monotonic())):
+            raise self._late() from self._report()
+        return item
+
+    def _late(self) -> RuntimeError:
+        return RuntimeError(f"DataLoader timed out after {self.timeout} seconds")  # torch's words
+
+    def _report(self) -> waits.StalledError:
+        """Where the batches are, and what every thread does."""
+        ahead, made = self.orders.qsize(), self.started.qsize() + len(self.next)
+        queues = {"wait to be read": ahead, "are read or drawn": self.pending - ahead - made, "are decoded or done": made}
+        return waits.stalled(self.timeout, queues, self.engine.pool, self.thread)
+
+    def _order(self) -> None:
+        work = next(self.works, None)
+        if work is not None:
+            if isinstance(work, Work):
+                self.engine.runner.advise(self.engine.pool, work)
+            self.orders.put(work)
+            self.pending += 1
+
+
+def feeder(engine: "Engine", seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
+    """The thread of an epoch, running."""
+    thread = threading.Thread(target=_feed, args=(engine, seek, orders, started, stopped), name="fastload-feeder", daemon=True)
+    thread.start()
+    return thread
+
+
+def _feed(engine: "Engine", seek: View, orders: Orders, started: Results, stopped: threading.Event) -> None:
+    """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
+    entered = attempt(engine.enter)
+    reading: deque[tuple[_native.Job, Work] | Exception] = deque()
+    for work in iter(orders.get, None):
+        if stopped.is_set():
+            return
+        failed = work if isinstance(work, Exception) else entered
+        reading.append(failed if isinstance(failed, Exception) else attempt(_begin, engine, work, seek))
+        while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
+            item = reading.popleft()
+            while not isinstance(item, Exception) and not item[0].wait(LOOK):
+                if stopped.is_set():
+                    return
+            started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
+
+
+def _begin(engine: "Engine", work: Work, seek: View) -> tuple[_native.Job, Work]:
+    return engine.runner.begin(engine.pool, work, seek), work
+
+
+def _complete(engine: "Engine", item: Started | Exception) -> Ready | Exception:
+    return item if isinstance(item, Exception) else attempt(engine.complete, item)
+
+
+def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
+    """What `step` returns or raises: a batch that fails leaves the others alone."""
+    try:
+        return step(*arguments)
+    except Exception as error:  # noqa: BLE001  handed to the consumer, whole
+        return error
+
+
+def _register(thread: threading.Thread, stop: Callable[[], None]) -> None:
+    """To be ended before the interpreter is."""
+    _feeders[thread] = stop
+    for other in list(_feeders):  # other threads may begin epochs meanwhile
+        if not other.is_alive():
+            _feeders.pop(other, None)
+
+
+def _stop(orders: Orders, stopped: threading.Event, sender: Sender | None = None) -> None:
+    stopped.set()
+    orders.put(None)
+    if sender:
+        sender.stop()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Before the interpreter ends: a thread that came back into it later would end the process."""
+    threads = list(_feeders.items())
+    for _, stop in threads:
+        stop()
+    for thread, _ in threads:
+        thread.join(JOIN)

@@ -1,0 +1,129 @@
+"""PyTorch's worker processes, made to end when they should.
+
+They end with the process that started them, even where that was killed (PyTorch's look for it every 5 s); one that was killed does not
+hold up the others; and Ctrl-C is not lost where Python can only print it: while a process is forked, and in `__del__`.
+"""
+
+import copy
+import ctypes
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+SOON = 0.01  # s: `__del__` is over by then
+LOOK = 1.0  # s between two looks at whether the workers live, while a batch is waited for
+
+
+class Hold:
+    """From its making to `release`, a SIGINT only is noted."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self.old: Any = None
+        old = signal.getsignal(signal.SIGINT)
+        if callable(old) and threading.current_thread() is threading.main_thread():
+            self.old = old
+            signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+
+    def release(self, *, later: bool = False) -> None:
+        """What was noted happens now; or later, where nothing can be raised."""
+        old, self.old = self.old, None
+        if old is None:
+            return
+        signal.signal(signal.SIGINT, old)
+        if self.came and later:
+            threading.Timer(SOON, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+        elif self.came:
+            old(signal.SIGINT, sys._getframe())
+
+
+class Workers(_MultiProcessingDataLoaderIter):
+    """PyTorch's iterator with such workers."""
+
+    def __init__(self, loader: Any) -> None:
+        self._hold = Hold()
+        try:
+            super().__init__(_tied(loader))
+        finally:
+            self._hold.release()
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._hold.release()  # the workers have started; samplers are the user's, and may take any time
+        super()._reset(loader, first_iter)
+
+    def _try_get_data(self, timeout: float = LOOK) -> Any:
+        try:
+            return super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
+        except (ConnectionError, EOFError) as error:  # it died while it handed a batch over, and is not known to be dead yet
+            multiprocessing.connection.wait([worker.sentinel for worker in self._workers], LOOK)
+            if dead := ", ".join(str(worker.pid) for worker in self._workers if not worker.is_alive()):
+                raise RuntimeError(f"DataLoader worker (pid(s) {dead}) exited unexpectedly") from error  # torch's words
+            raise
+
+    def _shutdown_workers(self) -> None:
+        if any(worker.exitcode for worker in self._workers):  # it may hold a lock of the queue that the others wait for
+            for worker in self._workers:
+                worker.kill()
+        super()._shutdown_workers()
+
+    def __del__(self) -> None:
+        if "_workers" not in self.__dict__:  # its beginning failed
+            return
+        hold = None if sys.is_finalizing() else Hold()
+        try:
+            super().__del__()
+        except RuntimeError:  # a worker was killed meanwhile, and nobody waits for it any more
+            pass
+        finally:
+            if hold:
+                hold.release(later=True)
+
+
+class _Tied:
+    """A worker_init_fn: the worker is killed once its parent is gone, and then what `init` does."""
+
+    def __init__(self, init: Callable[[int], Any] | None) -> None:
+        self.init = init
+        # The kernel means the thread that started the process, and a thread may end before its process does.
+        self.wanted = threading.current_thread() is threading.main_thread()
+
+    def __call__(self, worker: int) -> None:
+        held = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
+        if isinstance(held, Hold):  # of the parent, when it forked
+            held.came = False
+            held.release()
+        if self.wanted:
+            _end_with_parent()
+        if self.init is not None:
+            self.init(worker)
+
+
+def _end_with_parent() -> None:
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    except (OSError, AttributeError):  # no Linux: PyTorch's look has to do
+        return
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():  # it went before the kernel was told
+        os._exit(1)
+
+
+def _tied(loader: Any) -> Any:
+    """A copy of the loader for PyTorch's iterator to read: the same but for workers that end with this process."""
+    twin = copy.copy(loader)
+    twin.__dict__["worker_init_fn"] = _Tied(loader.worker_init_fn)  # past the class's __setattr__
+    if "_meter" in loader.__dict__:
+        twin.__dict__["_meter"] = loader._meter
+    return twin

@@ -1,0 +1,116 @@
+"""A small, fixed part of the release's checks: python -m tests.life.death, faults, memory, mixed and one_hash run them whole."""
+
+import random
+import re
+
+import pytest
+
+from tests.life import death, fault_server, faults, memory, mixed, one_hash
+from tests.loader import resume_release
+from tests.loader.resume_helpers import check_some
+
+
+@pytest.fixture(scope="module")
+def zygote(tmp_path_factory):
+    made = death.Zygote(tmp_path_factory.mktemp("programs"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    return death.images(tmp_path_factory.mktemp("life") / "images")
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [("native", "int"), ("inline", "int"), ("own", "int group"), ("torch", "kill"), ("torch", "kill worker")]
+)
+def test_a_program_that_is_stopped_leaves_nothing(zygote, images, kind, how):
+    wrong, first, _ = death.event(zygote, kind, how, random.Random(2), images)
+    assert wrong == ""
+    assert first.startswith("ready ")
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    made = faults.Faults(tmp_path_factory.mktemp("faults"))
+    yield made
+    made.close()
+
+
+SLICE = {
+    "eio": "SampleError: /images/class1/15.jpg, sample 19: cannot be read (Input/output error)",
+    "eintr_storm": "ok the calls are made again",
+    "short_reads": "ok the calls are made again",
+    "stalled_read_at_exit": "ok the program ends (status 0)",
+    "too_many_files": "SampleError: /images/class1/15.jpg, sample 19: cannot be read (Too many open files)",
+    "no_room_for_threads": "BackendError: loader: 512 threads cannot be started (std::bad_alloc); "
+    "take fewer workers, or raise the limits of the process",
+    "out_of_memory_in_a_decode": "SampleError: /images/class0/10.jpg, sample 5: cannot be decoded (out of memory); mend or remove the file",
+    "a_named_pipe_in_its_place": "SampleError: /images/class0/10.jpg, sample 5: cannot be read (is a named pipe (want a file))",
+    "an_index_cut_off_in_use": "ok it is in memory",
+    "shards_that_vanish_in_use": "ok they are open",
+    "sidecars_cut_off_in_use": "ok images are decoded whole",
+    "collected_indexes_cut_off_in_use": "ok images are decoded whole",
+    "a_forked_child": "ok it has threads of its own",
+}
+
+
+@pytest.mark.parametrize("name", SLICE)
+def test_a_fault_is_an_error_with_a_type_or_is_got_over(broken, name):
+    said = broken.run(name)
+    if said.startswith("needs "):
+        pytest.skip(said)
+    assert said == SLICE[name]
+
+
+def test_a_stalled_read_is_told_with_its_file_and_every_queue(broken):
+    said = broken.run("stalled_read")
+    if said.startswith("needs "):
+        pytest.skip(said)
+    assert said.startswith("StalledError: loader: no batch within 3.0 s; of the batches under way ")
+    assert re.search(r" \| thread fastload-r?\d: reads /images/class\d/\d\d\.jpg for \d+\.\d s", said)
+    assert " | thread fastload-feeder: " in said
+
+
+def test_every_fault_is_of_a_known_kind():
+    assert len(fault_server.CASES) >= 40
+    assert not faults.good("MemoryError: std::bad_alloc")
+    assert not faults.good("killed by signal 7")
+    assert faults.good("SampleError: x")
+
+
+@pytest.mark.parametrize("name", ["native", "left early"])
+def test_epochs_leave_nothing_behind(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    result = memory.measure(name, 12)
+    assert result.last[1:] == result.first[1:]
+    assert result.slope < 4 * memory.MOST  # of few epochs; the release's check has 100
+
+
+def test_the_slope_is_the_median_of_all():
+    assert memory.slope([0.0, 3.0, 6.0, 9.0]) == 3.0
+    assert memory.slope([5.0, 5.0, 5.0, 500.0, 5.0]) == 0.0
+
+
+def test_good_samples_are_as_they_were_beside_bad_ones():
+    said = []
+    assert mixed.check(400, ("native",), lambda text, **_: said.append(text)) == []
+    assert said[1:] == [f"native  {policy:11} 8 batches, 4 bad samples: 0 wrong" for policy in ("raise", "skip", "substitute")]
+
+
+def test_the_check_of_good_samples_sees_another_one(tmp_path):
+    mixed.make(tmp_path, 100)
+    clean = [batch for batch in mixed.run(mixed.loader(tmp_path, "good", "raise", "native"))[0] if batch is not None]
+    clean[1][3], clean[1][4] = clean[1][4], clean[1][3]
+    assert mixed.one(tmp_path, "skip", "native", clean) == ["batch 1"]
+
+
+def test_one_hash():
+    assert len(one_hash.check(1, (0, 3), lambda *_, **__: None)) == 1
+
+
+@pytest.mark.parametrize("name", ["mix", "bad images"])
+def test_states_of_the_release(name, tmp_path):
+    resume_release.images(str(tmp_path))
+    assert check_some(lambda: resume_release.make(str(tmp_path), resume_release.CONFIGURATIONS[name]), 30) >= 30
