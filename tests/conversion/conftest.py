@@ -36,6 +36,11 @@ def write_tree(root: Path, files: dict[str, bytes]) -> Path:
     return root
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+
+
 def convert(source: Path | str, target: Path | str, **options: object) -> job.Summary:
     """A whole conversion with one worker, unless told otherwise."""
     return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, **options})))
@@ -92,6 +97,7 @@ class Tools:
 
     encode = staticmethod(encode)
     write_tree = staticmethod(write_tree)
+    contents = staticmethod(contents)
     convert = staticmethod(convert)
     in_child = staticmethod(in_child)
     kill_at = staticmethod(kill_at)
