@@ -93,42 +93,56 @@ def looks_like_one(name: str) -> bool:
 def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> TableReader:
     """The rows of these files, in their order. Raises SourceError with every problem."""
     import_arrow(where, SourceError, "tables need")
-    tables, parts, problems = list[Any](), list[Part](), list[str]()
+    tables, counts, problems = list[Any](), list[list[int]](), list[str]()
     chosen: Columns | None = None
     for path in paths:
         try:
             table, schema, rows = _open(path)
             chosen = chosen or _columns(path, schema)
-            missing = {chosen.image, chosen.label, chosen.key} - {None, *schema.names}
-            if missing:
-                raise SourceError(
-                    f"{path}: has no column {', '.join(sorted(map(str, missing)))}, which {paths[0]} has; give files of one data set"
-                )
-        except SourceError as error:
-            problems.append(str(error))
-            continue
+            _check_columns(path, chosen, schema, paths[0])
         except PARSE_ERRORS as error:
-            problems.append(f"{path}: cannot be read ({' '.join(str(error).split())[:200]}); restore it")
+            own = isinstance(error, SourceError)
+            problems.append(str(error) if own else f"{path}: cannot be read ({' '.join(str(error).split())[:200]}); restore it")
             continue
-        for group, count in enumerate(rows):
-            parts.append(Part(len(tables), group, parts[-1].start + parts[-1].rows if parts else 0, count))
         tables.append(table)
+        counts.append(rows)
     if problems or chosen is None:
         raise SourceError(listed(problems))
-    parts = [part for part in parts if part.rows]
+    parts = _parts(counts)
     if not parts:
         raise SourceError(f"{where}: holds no rows; give other files")
     if labelled and chosen.label is None:
-        raise SourceError(
-            f"{where}: no column with labels (want one of {', '.join(LABELS)}, or a ClassLabel); add it, or pass --labels none"
-        )
-    return _listing(where, paths, tables, parts, chosen, labelled=labelled)
+        want = f"want one of {', '.join(LABELS)}, or a ClassLabel"
+        raise SourceError(f"{where}: no column with labels ({want}); add it, or pass --labels none")
+    try:
+        return _listing(where, paths, tables, parts, chosen, labelled=labelled)
+    except PARSE_ERRORS as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{where}: labels or keys cannot be read ({' '.join(str(error).split())[:200]}); restore the files") from error
+
+
+def _check_columns(path: str, chosen: Columns, schema: Any, first: str) -> None:
+    if missing := {chosen.image, chosen.label, chosen.key} - {None, *schema.names}:
+        names = ", ".join(sorted(map(str, missing)))
+        raise SourceError(f"{path}: has no column {names}, which {first} has; give files of one data set")
+
+
+def _parts(counts: Sequence[Sequence[int]]) -> list[Part]:
+    """The groups of all files that have rows. counts: rows of each group of each file."""
+    parts, start = list[Part](), 0
+    for file, rows in enumerate(counts):
+        for group, count in enumerate(rows):
+            if count:
+                parts.append(Part(file, group, start, count))
+            start += count
+    return parts
 
 
 def _listing(
     where: str, paths: Sequence[str], tables: Sequence[Any], parts: Sequence[Part], columns: Columns, *, labelled: bool
 ) -> TableReader:
-    sizes = np.concatenate([_sizes(tables[part.file], part.group, columns) for part in parts])
+    sizes = np.concatenate([_known_sizes(tables[part.file], part, columns) for part in parts])
     count = len(sizes)
     labels, classes = labelling.none(count)
     if labelled and columns.label is not None:
@@ -225,6 +239,16 @@ def _image_column(table: Any, group: int, columns: Columns) -> Any:
     return column.field("bytes") if columns.nested else column
 
 
+def _known_sizes(table: Any, part: Part, columns: Columns) -> Longs:
+    """Sizes of the images in a part; 0 where it is damaged: reading them will tell."""
+    try:
+        return _sizes(table, part.group, columns)
+    except PARSE_ERRORS as error:
+        if isinstance(error, OSError) and error.errno in FATAL:
+            raise
+        return np.zeros(part.rows, np.int64)
+
+
 def _sizes(table: Any, group: int, columns: Columns) -> Longs:
     """Bytes of a group's images; 0 where there are none."""
     import pyarrow.compute as pc
@@ -241,7 +265,5 @@ def _sizes(table: Any, group: int, columns: Columns) -> Longs:
 
 def _values(table: Any, group: int, name: str) -> list[Any]:
     if isinstance(table, list):
-        values = table[group].column(name).to_pylist()
-    else:
-        values = table.read_row_group(group, columns=[name], use_threads=False).column(name).to_pylist()
-    return list(values)
+        return list(table[group].column(name).to_pylist())
+    return list(table.read_row_group(group, columns=[name], use_threads=False).column(name).to_pylist())

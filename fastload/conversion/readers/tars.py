@@ -26,6 +26,7 @@ NAMES = (".tar", ".tar.gz", ".tgz")
 IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm", "bin")
 SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")  # key and extension: at the first dot of the last part
 LABELS = ("cls", "json")
+TWICE = "is there twice; make the archive again with one name for each"
 LARGEST_LABEL = 1 << 20  # bytes
 CLASSES = "classes.json"  # beside the shards: a list of the classes' names
 
@@ -100,7 +101,7 @@ def members(file: IO[bytes], number: int) -> tuple[list[Span], list[str]]:
             name = readable(member.name)
             if member.isdir():
                 continue
-            if text := _refused(member, name, length) or ("is there twice" if name in names else ""):
+            if text := _refused(member, name, length) or (TWICE if name in names else ""):
                 problems.append(f"member {name!r} {text}")
                 continue
             names.add(name)
@@ -157,7 +158,7 @@ def _webdataset(where: str, files: _Archives, paths: Sequence[str], spans: Seque
         archive = next(iter(group.values())).file
         at = f"{paths[archive]}: sample {key!r}"
         if (archive, key) in seen:
-            problems.append(f"{at} is there twice; make the archive again with one name for each")
+            problems.append(f"{at} {TWICE}")
         elif len(found) != 1:
             said = f"has {len(found)} images ({', '.join(found)})" if found else f"has no image (has {', '.join(group)})"
             problems.append(f"{at} {said}, want one; correct the archive")
