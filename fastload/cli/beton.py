@@ -22,7 +22,7 @@ def refuse(**given: bool) -> None:
 
 def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -> None:
     """Write `target`. given: the command's arguments by name."""
-    from fastload.conversion import beton_writer, readers  # here, so that `fastload --help` loads no torch
+    from fastload.conversion import beton_writer, job, readers  # here, so that `fastload --help` loads no torch
     from fastload.conversion.editing import Edits
     from fastload.conversion.units import human
 
@@ -31,6 +31,7 @@ def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -
     names = ("mode", "workers", "on_error", "check", "overwrite", "extras", "resume")
     options = beton_writer.Options(edits=edits, **{name: given[name] for name in names})
     json_to = given["json_to"]
+    job.refuse_nesting(source, target)
     reader = readers.open_reader(source, choice)
     shown = Text(readers.readable(target))
     if given["dry_run"]:

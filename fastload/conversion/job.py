@@ -29,6 +29,9 @@ from fastload.sources.arrow import import_arrow
 __all__ = ["SHARD_BYTES", "SHARD_LIMITS", "Job", "Options", "Summary", "prepare", "prepare_reader", "run"]
 
 
+TABLE_COPIES = 3  # of a part that is a table in memory: the images, the rows, the file
+
+
 @dataclass(frozen=True)
 class Job:
     """A conversion that can begin: what is read, and what goes where."""
@@ -161,7 +164,8 @@ def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advan
             failing.set()
         return not failing.is_set()
 
-    count = workers.fitting(options.workers or usable_cores(), int(job.plan.capacity.max()))
+    copies = TABLE_COPIES if options.to == "parquet" else 1
+    count = workers.fitting(options.workers or usable_cores(), int(job.plan.capacity.max()) * copies)
     return workers.run(range(job.plan.shards), work, count)
 
 

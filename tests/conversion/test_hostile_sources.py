@@ -92,7 +92,11 @@ def test_labels_that_are_wrong(tmp_path):
 def test_damaged_archives(tools, tmp_path):
     path = tar_of(tmp_path / "a.tar", *[(f"c/{n}.jpg", tools.encode(9, 14, n)) for n in range(3)])
     whole = path.read_bytes()
-    path.write_bytes(whole[:1800])
+    with tarfile.open(path) as archive:
+        second = archive.getmembers()[1]
+    path.write_bytes(whole[: second.offset + 100])
+    assert refused(path) == f"{path}: is damaged or cut off at byte {second.offset} of {second.offset + 100}; restore it"
+    path.write_bytes(whole[:600])  # within the first file
     assert refused(path) == f"{path}: is no tar archive, or damaged (unexpected end of data); restore it"
     content = bytearray(whole)
     content[148] ^= 1  # the first header's checksum

@@ -264,3 +264,23 @@ def test_duckdb_reads_the_index(tools, small, tmp_path):
         index = pa.ipc.open_file(file).read_all()
         assert duckdb.sql("select label, count(*) from index group by label order by label").fetchall() == [(0, 3), (1, 4)]
         assert index.num_rows == 7
+
+
+def test_many_compressed_shards_take_one_spool_and_bad_rows_of_tables_stay_bad_samples(tools, small, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "in").mkdir()
+    for number, (key, data, label) in enumerate(tools.samples(small)):
+        with tarfile.open(tmp_path / "in" / f"{number}.tar.gz", "w:gz") as archive:
+            for extension, content in (("jpg", data), ("cls", label.encode())):
+                member = tarfile.TarInfo(f"{key}.{extension}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+    before = len(os.listdir("/proc/self/fd"))
+    reader = open_reader(str(tmp_path / "in"))
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+    assert sorted((r.key, r.data, reader.classes[r.label]) for r in records(reader)) == tools.samples(small)
+    pq.write_table(pa.table({"image": [tools.encode(3, 5), None], "label": [1, 0]}), tmp_path / "a.parquet")
+    summary = tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards", shuffle=1, on_error="skip")
+    assert (summary.samples, [bad.reason for bad in summary.bad]) == (1, ["is empty (0 bytes); mend or remove the file"])

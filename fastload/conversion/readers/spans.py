@@ -41,6 +41,7 @@ class SpanReader(Listing):
     files: Files
     spans: Sequence[Span]  # of the images
     more: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
+    bad: Mapping[int, str] = field(default_factory=dict)  # samples that could not be read before, and why
 
     @cached_property
     def beside(self) -> Longs:
@@ -50,6 +51,8 @@ class SpanReader(Listing):
         return out
 
     def read(self, sample: int) -> bytes:
+        if sample in self.bad:
+            raise BadSampleError(self.bad[sample])
         return self._read(self.spans[sample])
 
     def extras(self, sample: int) -> tuple[Extra, ...]:
@@ -93,17 +96,18 @@ class Spool:
 
 def spooled(reader: Reader) -> SpanReader:
     """A copy of the source on disk, for a source that cannot be read in another order than its own. Raises ConversionError."""
-    files, spans, more = Spool(reader.where), [], {}
+    files, spans = Spool(reader.where), list[Span]()
+    more, bad = dict[int, tuple[Span, ...]](), dict[int, str]()
     for sample in range(len(reader)):
         try:
             data, extras = reader.read(sample), reader.extras(sample)
         except BadSampleError as error:
-            raise ConversionError(f"{reader.name(sample)}: {error}") from error
+            data, extras, bad[sample] = b"", (), str(error)
         spans.append(Span(reader.name(sample), 0, files.add(data), len(data)))
         if extras:
             more[sample] = tuple(Span(extra.name, 0, files.add(extra.data), len(extra.data)) for extra in extras)
     sizes = np.array([span.size for span in spans], np.int64)
-    return SpanReader(reader.where, reader.keys, sizes, reader.labels, reader.classes, reader.stamp, files, spans, more)
+    return SpanReader(reader.where, reader.keys, sizes, reader.labels, reader.classes, reader.stamp, files, spans, more, bad)
 
 
 def of_records(where: str, records: Iterable[Record], classes: Sequence[str]) -> SpanReader:

@@ -4,6 +4,7 @@ An archive may come from anywhere: what would leave it (absolute paths, "..", li
 """
 
 import gzip
+import io
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import stat
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -57,7 +58,8 @@ class _Archives(Files):
 
     def __init__(self, where: str) -> None:
         self.where, self.paths = where, dict[int, str]()
-        self.spools: dict[int, Spool] = {}
+        self.unpacked: dict[int, int] = {}  # where each compressed archive begins in the spool
+        self.spool: Spool | None = None
         self.opened: _native.Files | None = None
 
     def scan(self, number: int, path: str) -> tuple[list[Span], list[str]]:
@@ -66,33 +68,58 @@ class _Archives(Files):
             with open(path, "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     return [], ["is no regular file; give another"]
-                plain = file if path.lower().endswith(".tar") else self._unpack(number, path, file)
                 self.paths[number] = path
-                return members(plain, number)
+                if path.lower().endswith(".tar"):
+                    return members(file, number, os.fstat(file.fileno()).st_size)
+                return self._unpack(number, file)
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             return [], [f"is no tar archive, or damaged ({' '.join(str(error).split())}); restore it"]
         except OSError as error:
             return [], [f"cannot be read ({error.strerror or error}); make it readable"]
 
-    def _unpack(self, number: int, path: str, file: IO[bytes]) -> IO[bytes]:
-        spool = self.spools[number] = Spool(path)
+    def _unpack(self, number: int, file: IO[bytes]) -> tuple[list[Span], list[str]]:
+        self.spool = spool = self.spool or Spool(self.where)
+        begin = self.unpacked[number] = spool.end
         with gzip.open(file) as content:
             while part := content.read(CHUNK):
                 spool.add(part)
-        return spool.file
+        length = spool.end - begin
+        return members(io.BufferedReader(_Slice(spool, begin, length)), number, length)
 
     def read(self, file: int, offset: int, size: int) -> bytes:
-        if file in self.spools:
-            return self.spools[file].read(0, offset, size)
+        if self.spool is not None and file in self.unpacked:
+            return self.spool.read(0, self.unpacked[file] + offset, size)
         if self.opened is None:
             most = max(self.paths) + 1
             self.opened = _native.Files([self.paths.get(number, os.devnull) for number in range(most)], keep_open=True)
         return self.opened.read(file, offset, size)
 
 
-def members(file: IO[bytes], number: int) -> tuple[list[Span], list[str]]:
+class _Slice(io.RawIOBase):
+    """One archive of those in a spool."""
+
+    def __init__(self, spool: Spool, begin: int, length: int) -> None:
+        self.spool, self.begin, self.length, self.at = spool, begin, length, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self.at = offset + (0, self.at, self.length)[whence]
+        return self.at
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.spool.read(0, self.begin + self.at, max(0, min(len(buffer), self.length - self.at)))
+        buffer[: len(data)] = data
+        self.at += len(data)
+        return len(data)
+
+
+def members(file: IO[bytes] | io.BufferedReader, number: int, length: int) -> tuple[list[Span], list[str]]:
     """The regular files in an archive, and everything about it that is not allowed. Raises tarfile.TarError, OSError."""
-    length = os.fstat(file.fileno()).st_size
     spans, problems, names = list[Span](), list[str](), set[str]()
     file.seek(0)
     with tarfile.open(fileobj=file, mode="r:", errorlevel=0) as archive:
