@@ -8,7 +8,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import augment, backends, dali, dali_backends, decode, device, device_augment, ffcv, loader, parity, plot, row, table
+from benchmarks import (
+    augment,
+    backends,
+    convert,
+    dali,
+    dali_backends,
+    decode,
+    device,
+    device_augment,
+    ffcv,
+    loader,
+    parity,
+    plot,
+    row,
+    table,
+)
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -41,6 +56,10 @@ def parser() -> argparse.ArgumentParser:
     beside.add_argument("--workers", type=int, nargs="+", default=[1], help="workers, and cores for all of a loader")
     beside.add_argument("--files", nargs="+", default=list(ffcv.FILES), choices=ffcv.FILES, help="JPEGs as they are, pixels")
     beside.set_defaults(run=run_ffcv)
+    converting = verbs.add_parser("convert", parents=[measuring], help="fastload convert against FFCV's writer and cp; memory of an index")
+    add_data(converting)
+    converting.add_argument("--workers", type=int, default=1, help="threads; FFCV: processes")
+    converting.set_defaults(run=run_convert)
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
     augmenting.set_defaults(run=run_augment)
@@ -134,6 +153,12 @@ def run_ffcv(given: argparse.Namespace) -> None:
     settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
         show(ffcv.run(folder, name, settings, advance), given)
+
+
+def run_convert(given: argparse.Namespace) -> None:
+    settings = convert.Settings(given.workers, given.repetitions)
+    with images_of(given) as (folder, name), progress("convert", settings.turns, "turns") as advance:
+        show(convert.run(folder, name, settings, advance), given)
 
 
 def run_dali(given: argparse.Namespace) -> None:
