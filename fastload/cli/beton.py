@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fastload.cli.output import emit, log, meter, table
+from fastload.cli.output import emit, interruptible, log, meter, table
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -
         emit(result, json_to, shown, table(("would be written", ""), [("samples", f"{len(reader):,}"), ("format", "FFCV, one file")]))
         return
     begin = time.perf_counter()
-    with meter("convert", len(reader), int(reader.sizes.sum())) as advance:
+    with interruptible(), meter("convert", len(reader), int(reader.sizes.sum())) as advance:
         summary = beton_writer.run(reader, target, options, advance)
     seconds = time.perf_counter() - begin
     bad = [{"sample": row.sample, "name": readers.readable(row.name), "reason": row.reason} for row in summary.bad]

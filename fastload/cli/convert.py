@@ -32,7 +32,7 @@ from fastload.cli.convert_options import (
     Workers,
 )  # fmt: skip
 from fastload.cli.convert_report import emit_plan, emit_summary
-from fastload.cli.output import JsonTo, meter
+from fastload.cli.output import JsonTo, interruptible, meter
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _convert(source: str, target: str, to: str, given: dict[str, Any]) -> None:
         emit_plan(prepared, given["json_to"])
         return
     begin = time.perf_counter()
-    with meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance:
+    with interruptible(), meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance:
         summary = job.run(prepared, advance)
     emit_summary(target, summary, time.perf_counter() - begin, given["json_to"], to)
 

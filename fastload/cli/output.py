@@ -66,6 +66,16 @@ def progress(what: str, total: int | None, unit: str = "images") -> Iterator[Cal
 
 
 @contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends a conversion with a line that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        log.print("interrupted; what is done is kept: go on with --resume", markup=False)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
 def meter(what: str, total: int | None, size: int | None = None) -> Iterator[Callable[[int, int], None]]:
     """A progress bar with rate, bytes and bad samples; yields advance(images, bytes), which any thread may call: 0 bytes is a bad image.
 

@@ -9,7 +9,8 @@ from fastload.conversion.options import Options
 from fastload.conversion.parquet_writer import ParquetWriter
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.shards_writer import ShardsWriter, WebDatasetWriter
-from fastload.conversion.writers import Writer
+from fastload.conversion.writers import Catalog, Writer
+from fastload.errors import UsageError
 from fastload.spec import Longs
 
 LOOKED_AT = 256  # samples whose files are asked for, to know the columns of a table
@@ -21,9 +22,11 @@ def writer(where: str, reader: Reader, options: Options) -> Writer:
         return ShardsWriter(where, options.seek_step, transcode=options.transcode)
     if options.to == "webdataset":
         return WebDatasetWriter(where)
+    if options.to == "beton":
+        raise UsageError("to: FFCV's files have a job of their own; use conversion.beton_writer.run")
     beside: Longs = reader.beside if options.extras == "keep" else np.zeros(0, np.int64)
     if options.to == "folder":
-        return FolderWriter(where, reader.classes, paired=bool(beside.any()))
+        return FolderWriter(where, Catalog(reader.keys, reader.labels, reader.classes), paired=bool(beside.any()))
     return ParquetWriter(where, reader.classes, extra_names(reader, beside), options.split or "train")
 
 

@@ -68,6 +68,8 @@ def prepare(source: str, where: str, options: Options, choice: Choice = ANYTHING
 def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     """The same for samples that are no path: `readers.from_iterable`."""
     import_arrow(where, ConversionError)
+    if not len(reader):
+        raise ConversionError(f"{where}: the source holds no samples; give some")
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
     sizes = transcoding.room(reader.sizes) if options.transcode or not options.edits.none else reader.sizes

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")  # how Python shows bytes of a file name that are not UTF-8
+UNSAFE = re.compile(r"(^|/)\.{0,2}(?=/|$)")  # parts that would lead out of a folder, or that are empty
 SKIPPED = re.compile(r"__[^/]*__/")  # WebDataset takes such members for metadata and skips them
 
 
@@ -28,7 +29,7 @@ def tidy_key(name: str) -> str:
     """CLASS/NAME without extension, as WebDataset can read it: no dot in NAME, since it splits keys at the first one."""
     folder, base = os.path.split(readable(name))
     key = f"{folder}/{os.path.splitext(base)[0].replace('.', '_')}" if folder else os.path.splitext(base)[0].replace(".", "_")
-    key = CONTROL.sub("_", key)
+    key = UNSAFE.sub(r"\1_", CONTROL.sub("_", key))
     return f"_{key.lstrip('_')}" if SKIPPED.match(key) else key
 
 

@@ -1,5 +1,6 @@
 """How to convert."""
 
+import re
 from dataclasses import dataclass
 
 from fastload.conversion import seek_writer
@@ -10,6 +11,8 @@ FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
 SHARD_BYTES = 256 << 20  # default
 SHARD_LIMITS = (1 << 10, 4 << 30)  # bytes; a shard is held in memory while it is written
 POLICIES = ("raise", "skip", "substitute")
+
+SPLIT = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Options:
             raise UsageError(f"to: got {self.to!r}, want one of {', '.join(FORMATS)}; choose one")
         if self.extras not in ("keep", "drop"):
             raise UsageError(f"extras: got {self.extras!r}, want 'keep' or 'drop'; choose one")
+        if self.split is not None and not SPLIT.fullmatch(self.split):
+            raise UsageError(f"split: {self.split!r} is no name of files; write it with letters, digits and _.- only")
         if self.mode not in ("keep", "raw"):
             raise UsageError(f"mode: got {self.mode!r}, want 'keep' or 'raw'; choose one")
         seek_writer.check_step(self.seek_step)
