@@ -55,8 +55,8 @@ def run(data: str, name: str, settings: Settings, on_done: Callable[[], None] = 
     with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
         runs = {variant: _timed(variant, data, os.path.join(scratch, "out"), settings, count) for variant in settings.variants}
         shutil.copytree(data, os.path.join(scratch, "warm"))  # every file is read once before the clock runs
-        found = interleaved(runs, settings.repetitions, on_done)
         index = child("index", os.path.join(scratch, "index"), INDEX_ROWS)
+        found = interleaved(runs, settings.repetitions, on_done)
     return [*rows(settings, found, common), *index_rows(index, common)]
 
 

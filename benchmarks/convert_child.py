@@ -53,7 +53,7 @@ def index(folder: str, rows: int) -> dict[str, float]:
     before, begin = peak(), time.perf_counter()
     content = index_writer.index_bytes(
         folder, Catalog(keys, np.arange(rows, dtype=np.int64) % 1000, tuple(f"n{n:08d}" for n in range(1000))), parts,
-        [f"shard-{number:06d}.tar" for number in range(len(parts))],
+        [f"shard-{number:06d}.tar" for number in range(len(parts))], index_writer.PLAIN,
     )  # fmt: skip
     written, made = time.perf_counter() - begin, peak()
     Path(folder).mkdir()

@@ -19,6 +19,7 @@ LONGEST = 10_000  # characters
 COMPARE = {
     ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
 }  # fmt: skip
+MEMBER = (ast.In, ast.NotIn)  # codespell:ignore notin
 ARITHMETIC = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 FUNCTIONS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "match_substring"}
 HAS = f"have {', '.join((*NUMBERS, *TEXTS))}"
@@ -78,8 +79,8 @@ class _Evaluator:
         raise self._refused(node, "is no condition")
 
     def _compare(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Any:
-        if isinstance(op, (ast.In, ast.NotIn)):
-            return self._member(left, right, negate=isinstance(op, ast.NotIn))
+        if isinstance(op, MEMBER):
+            return self._member(left, right, negate=not isinstance(op, ast.In))
         if type(op) not in COMPARE:
             raise self._refused(right, "is compared in a way that is not known")
         one, other = self._paired(left, right), self._paired(right, left)

@@ -324,3 +324,19 @@ def test_indexing_shards_keeps_their_extras(tools, pairs, tmp_path):
     indexing.run(indexing.prepare(str(tmp_path / "out")))
     assert tools.contents(tmp_path / "out") == tools.contents(tmp_path / "want")
     assert verify.verify(verify.prepare(str(tmp_path / "out")), 1).damages == ()
+
+
+def test_many_workers_read_each_row_group_once(tools, tmp_path, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from fastload.conversion.readers import tables
+
+    images = [tools.encode(9, 15, n) for n in range(24)]
+    pq.write_table(pa.table({"image": images, "label": [0] * 24}), tmp_path / "a.parquet", row_group_size=4)
+    reads, real = [], tables._image_column
+    monkeypatch.setattr(tables, "_image_column", lambda table, group, columns: (reads.append(group), real(table, group, columns))[1])
+    size = 4 * (len(images[0]) // 512 + 4) * 512
+    tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards", workers=6, shard_bytes=size)
+    assert len(reads) <= 2 * 6 + 6  # a shard may begin within a group
+    assert [data for _, data, _ in tools.samples(tmp_path / "out")] == images

@@ -4,7 +4,6 @@ import json
 import mmap
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,7 +23,6 @@ IMAGES = ("image", "img", "jpg", "jpeg", "png", "picture", "bytes")  # what a co
 LABELS = ("label", "labels", "fine_label", "cls", "class", "target")
 KEYS = ("key", "__key__", "id", "file_name")
 METADATA = b"huggingface"
-GROUPS = 4  # row groups that are held in memory, at most
 STEP = 256  # rows read at once while sizes are taken
 
 
@@ -49,13 +47,13 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TableReader(Listing):
-    """Images in row groups; the last few groups are kept, so that samples in order cost one read each."""
+    """Images in row groups. Each thread keeps the group that it is in: parts in order, by any number of workers, read each group once."""
 
     tables: Sequence[Any]  # pyarrow.parquet.ParquetFile, or a list of record batches of a mapped file
     parts: Sequence[Part]
     columns: Columns
-    held: "OrderedDict[int, Any]" = field(default_factory=OrderedDict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    held: threading.local = field(default_factory=threading.local)
+    lock: threading.Lock = field(default_factory=threading.Lock)  # Parquet's readers are for one thread at a time
 
     @property
     def in_order(self) -> bool:
@@ -76,14 +74,12 @@ class TableReader(Listing):
             raise BadSampleError(f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file") from error
 
     def _images(self, place: int) -> Any:
-        with self.lock:
-            if place in self.held:
-                self.held.move_to_end(place)
-                return self.held[place]
-            found = self.held[place] = _image_column(self.tables[self.parts[place].file], self.parts[place].group, self.columns)
-            if len(self.held) > GROUPS:
-                self.held.popitem(last=False)
-            return found
+        if getattr(self.held, "place", -1) != place:
+            self.held.images, self.held.place = None, -1  # not two of them at once
+            with self.lock:
+                self.held.images = _image_column(self.tables[self.parts[place].file], self.parts[place].group, self.columns)
+            self.held.place = place
+        return self.held.images
 
 
 def looks_like_one(name: str) -> bool:
