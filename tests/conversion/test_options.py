@@ -182,3 +182,12 @@ def test_a_slice_of_the_release_check(tmp_path):
     found = kill_release.check(20, tmp_path, seed=7)
     assert found["resumed"] > 0
     assert found["died"] > 5
+
+
+def test_an_interrupt_says_how_to_go_on(small, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "run", interrupted)
+    done = run("convert", small, tmp_path / "out")
+    assert (done.exit_code, done.stderr) == (130, "interrupted; what is done is kept: go on with --resume\n")
