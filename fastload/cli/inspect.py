@@ -15,6 +15,7 @@ KINDS = {
     "folder": "folder of classes", "span": "tar archives", "zip": "zip archive", "table": "tables", "files": "list of files",
     "beton": "FFCV", "selected": "chosen samples",
 }  # fmt: skip
+INDEXED, NO_INDEX = ("shards", "folder"), "none (fastload index builds one)"
 SHOWN = 5  # unreadable files, warnings on the terminal; all are in the JSON
 
 
@@ -59,7 +60,7 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
         ("format", f"{facts.shards} shards" if facts.kind == "shards" else KINDS[facts.kind]),
         ("samples", f"{facts.samples:,} in {facts.classes:,} classes"),
         ("bytes", human(facts.bytes)),
-        ("seek index", f"{facts.indexed:,} images, {human(facts.seek_bytes)}" if facts.indexed else "none (fastload index builds one)"),
+        *[("seek index", f"{facts.indexed:,} images, {human(facts.seek_bytes)}" if facts.indexed else NO_INDEX)] * (facts.kind in INDEXED),
         ("smallest class", f"{readable(facts.smallest_class)} ({counts['p0']:,.0f})"),
         ("largest class", f"{readable(facts.largest_class)} ({counts['p100']:,.0f})"),
     ]
@@ -80,8 +81,15 @@ def _histograms(facts: "Facts") -> list[Any]:
     from fastload.conversion.histograms import text
 
     return [
-        table((name, "", "samples" if name != "samples per class" else "classes"), text(each)) for name, each in facts.histograms.items()
+        table((name, "", "samples" if name != "samples per class" else "classes"), _padded(text(each)))
+        for name, each in facts.histograms.items()
     ]
+
+
+def _padded(rows: "list[tuple[str, str, str]]") -> list[tuple[str, str, str]]:
+    """Bars that begin at the left: tables line up to the right."""
+    wide = max(len(bar) for _, bar, _ in rows)
+    return [(edge, bar.ljust(wide), count) for edge, bar, count in rows]
 
 
 def _draw(facts: "Facts", path: str) -> None:

@@ -48,4 +48,4 @@ def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
     count = fitting(options.workers or usable_cores(), int(job.plan.capacity.max()))
     rate = done / taken * min(count, job.plan.shards)
     whole = (size + seek.end) / max(done, 1) * total + job.plan.index_bytes * (options.to == "shards")
-    return Forecast(done, bad, int(whole), rate, total / rate)
+    return Forecast(done, bad, min(int(whole), job.plan.bytes), rate, total / rate)
