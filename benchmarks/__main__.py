@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks import (
     augment,
     backends,
+    convert,
     dali,
     dali_backends,
     decode,
@@ -62,6 +63,10 @@ def parser() -> argparse.ArgumentParser:
     add_data(stored)
     stored.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="workers, and cores for all of a loader")
     stored.set_defaults(run=run_storage)
+    converting = verbs.add_parser("convert", parents=[measuring], help="fastload convert against FFCV's writer and cp; memory of an index")
+    add_data(converting)
+    converting.add_argument("--workers", type=int, default=1, help="threads; FFCV: processes")
+    converting.set_defaults(run=run_convert)
     augmenting = verbs.add_parser("augment", parents=[measuring], help="policies and their ops against torchvision, on one core")
     add_data(augmenting)
     augmenting.set_defaults(run=run_augment)
@@ -169,6 +174,12 @@ def run_ffcv(given: argparse.Namespace) -> None:
     settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
         show(ffcv.run(folder, name, settings, advance), given)
+
+
+def run_convert(given: argparse.Namespace) -> None:
+    settings = convert.Settings(given.workers, given.repetitions)
+    with images_of(given) as (folder, name), progress("convert", settings.turns, "turns") as advance:
+        show(convert.run(folder, name, settings, advance), given)
 
 
 def run_dali(given: argparse.Namespace) -> None:

@@ -7,7 +7,23 @@ import typer
 
 from fastload.errors import FastloadError
 
-VERBS = ("demo", "convert", "index", "inspect", "verify", "parity", "profile", "recipes", "show", "replay", "doctor")
+VERBS = (
+    "demo",
+    "convert",
+    "index",
+    "inspect",
+    "verify",
+    "repair",
+    "filter",
+    "split",
+    "merge",
+    "parity",
+    "profile",
+    "recipes",
+    "show",
+    "replay",
+    "doctor",
+)
 
 
 def build() -> typer.Typer:

@@ -1,12 +1,15 @@
 """fastload convert SRC DST.beton: one file for FFCV."""
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fastload.cli.output import emit, log, meter, table
+from fastload.cli.output import emit, interruptible, log, meter, table
 from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.conversion.readers import Choice
 
 SHOWN = 20  # bad samples on the terminal; all are in the JSON
 
@@ -17,30 +20,42 @@ def refuse(**given: bool) -> None:
         raise UsageError(f"convert: {', '.join(names)} {'is' if len(names) == 1 else 'are'} for shards, not for a .beton file; leave out")
 
 
-def convert(source: str, target: str, *, mode: str, dry_run: bool, json_to: str | None, **rest: Any) -> None:
-    """Write `target`. rest: what conversion.beton_writer.Options takes."""
-    from fastload.conversion import beton_writer, readers  # here, so that `fastload --help` loads no torch
+def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -> None:
+    """Write `target`. given: the command's arguments by name."""
+    from fastload.conversion import beton_writer, job, readers  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.editing import Edits
     from fastload.conversion.units import human
 
-    options = beton_writer.Options(mode=mode, **rest)
-    reader = readers.open_reader(source)
+    refuse(**{"--shard-size": given["shard_size"] != "256M", "--shuffle": given["shuffle"] is not None, "--transcode": given["transcode"]})
+    edits = Edits(**{name: given[name] for name in ("max_side", "quality", "strip_metadata", "apply_exif")})
+    names = ("mode", "workers", "on_error", "check", "overwrite", "extras", "resume")
+    options = beton_writer.Options(edits=edits, **{name: given[name] for name in names})
+    json_to = given["json_to"]
+    job.refuse_nesting(source, target)
+    reader = readers.open_reader(source, choice)
     shown = Text(readers.readable(target))
-    if dry_run:
-        result = {"path": target, "samples": len(reader), "classes": len(reader.source.classes), "dry_run": True}
+    if given["dry_run"]:
+        result = {"path": target, "samples": len(reader), "classes": len(reader.classes), "dry_run": True}
         emit(result, json_to, shown, table(("would be written", ""), [("samples", f"{len(reader):,}"), ("format", "FFCV, one file")]))
         return
     begin = time.perf_counter()
-    with meter("convert", len(reader)) as advance:
+    with interruptible(), meter("convert", len(reader), int(reader.sizes.sum())) as advance:
         summary = beton_writer.run(reader, target, options, advance)
     seconds = time.perf_counter() - begin
     bad = [{"sample": row.sample, "name": readers.readable(row.name), "reason": row.reason} for row in summary.bad]
     rows = [
         ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("size", human(summary.bytes)),
         ("kept as JPEG", f"{summary.jpegs:,}"), ("stored as pixels", f"{summary.raw:,}"), ("left out", f"{len(bad):,}"),
+        *[("resumed", f"{summary.resumed:,} samples were there already")] * bool(summary.resumed),
         ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
     ]  # fmt: skip
     counts = {name: getattr(summary, name) for name in ("samples", "classes", "bytes", "jpegs", "raw")}
-    emit({"path": target, **counts, "seconds": seconds, "bad": bad}, json_to, shown, table(("converted for FFCV", ""), rows))
+    emit(
+        {"path": target, **counts, "seconds": seconds, "bad": bad, "resumed": summary.resumed},
+        json_to,
+        shown,
+        table(("converted for FFCV", ""), rows),
+    )
     for row in bad[:SHOWN]:
         log.print(f"left out: {row['name']}: {row['reason']}", markup=False)
     if len(bad) > SHOWN:

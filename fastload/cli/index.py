@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from fastload.cli.convert import SeekStep, log_reasons, seek_json, seek_text
+from fastload.cli.convert_options import SeekStep
+from fastload.cli.convert_report import log_reasons, seek_json, seek_text
 from fastload.cli.output import JsonTo, emit, meter, table
 
 

@@ -1,15 +1,21 @@
 """fastload inspect: what lies at a path."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit, table
+from fastload.errors import UsageError
 
 if TYPE_CHECKING:
     from fastload.conversion.inspect import Facts
 
+KINDS = {
+    "folder": "folder of classes", "span": "tar archives", "zip": "zip archive", "table": "tables", "files": "list of files",
+    "beton": "FFCV", "selected": "chosen samples",
+}  # fmt: skip
+INDEXED, NO_INDEX = ("shards", "folder"), "none (fastload index builds one)"
 SHOWN = 5  # unreadable files, warnings on the terminal; all are in the JSON
 
 
@@ -18,8 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, or converted shards.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Anything that can be converted.")],
     headers: Annotated[int, typer.Option(min=1, metavar="N", help="Image headers to read from a folder, spread evenly.")] = 10_000,
+    histograms: Annotated[bool, typer.Option("--histograms", help="Show how sizes and classes are spread.")] = False,
+    png: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the histograms into a PNG file.")] = None,
     json_to: JsonTo = None,
 ) -> None:
     """Say what a data set holds: samples, classes, formats, sizes."""
@@ -29,7 +37,18 @@ def inspect(
     facts = look(path, headers)
     spreads = table(("", "min", "5 %", "median", "95 %", "max"), _spreads(facts))
     warnings = [Text(readable(f"seek index: {text}")) for text in facts.warnings[:SHOWN]]
-    emit(facts.as_dict(), json_to, Text(readable(path)), table(("", ""), _rows(facts)), spreads, *warnings, *_unreadable(facts))
+    emit(
+        facts.as_dict(),
+        json_to,
+        Text(readable(path)),
+        table(("", ""), _rows(facts)),
+        spreads,
+        *warnings,
+        *_unreadable(facts),
+        *(_histograms(facts) if histograms else ()),
+    )
+    if png is not None:
+        _draw(facts, png)
 
 
 def _rows(facts: "Facts") -> list[tuple[str, str]]:
@@ -38,10 +57,10 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
 
     counts = facts.per_class
     rows = [
-        ("format", f"{facts.shards} shards" if facts.kind == "shards" else "folder of classes"),
+        ("format", f"{facts.shards} shards" if facts.kind == "shards" else KINDS[facts.kind]),
         ("samples", f"{facts.samples:,} in {facts.classes:,} classes"),
         ("bytes", human(facts.bytes)),
-        ("seek index", f"{facts.indexed:,} images, {human(facts.seek_bytes)}" if facts.indexed else "none (fastload index builds one)"),
+        *[("seek index", f"{facts.indexed:,} images, {human(facts.seek_bytes)}" if facts.indexed else NO_INDEX)] * (facts.kind in INDEXED),
         ("smallest class", f"{readable(facts.smallest_class)} ({counts['p0']:,.0f})"),
         ("largest class", f"{readable(facts.largest_class)} ({counts['p100']:,.0f})"),
     ]
@@ -51,9 +70,35 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
     if facts.transcoded is not None:
         rows.append(("transcoded", f"{facts.transcoded:,} images"))
     rows += [(f"{coding}: decode slowly", f"{share:.1%} (convert --transcode)") for coding, share in facts.slow.items()]
+    if facts.with_extras:
+        rows.append(("with other files", f"{facts.with_extras:,}"))
     if facts.left_out:
         rows.append(("left out as bad", f"{facts.left_out:,}"))
     return rows
+
+
+def _histograms(facts: "Facts") -> list[Any]:
+    from fastload.conversion.histograms import text
+
+    return [
+        table((name, "", "samples" if name != "samples per class" else "classes"), _padded(text(each)))
+        for name, each in facts.histograms.items()
+    ]
+
+
+def _padded(rows: "list[tuple[str, str, str]]") -> list[tuple[str, str, str]]:
+    """Bars that begin at the left: tables line up to the right."""
+    wide = max(len(bar) for _, bar, _ in rows)
+    return [(edge, bar.ljust(wide), count) for edge, bar, count in rows]
+
+
+def _draw(facts: "Facts", path: str) -> None:
+    from fastload.conversion.histograms import picture
+
+    try:
+        picture(facts.histograms).save(path, "PNG")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error}); give another file to --png") from error
 
 
 def _unreadable(facts: "Facts") -> list[Text]:

@@ -68,8 +68,21 @@ def progress(what: str, total: int | None, unit: str = "images") -> Iterator[Cal
 
 
 @contextmanager
-def meter(what: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar with the rate; yields advance(images, bytes), which any thread may call."""
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends a conversion with a line that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        log.print("interrupted; what is done is kept: go on with --resume", markup=False)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def meter(what: str, total: int | None, size: int | None = None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar with rate, bytes and bad samples; yields advance(images, bytes), which any thread may call: 0 bytes is a bad image.
+
+    size: bytes of the whole.
+    """
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("images"),
         TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
@@ -77,12 +90,16 @@ def meter(what: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
     )  # fmt: skip
     with bar:
         task = bar.add_task(what, total=total, rate="")
-        done = [0, 0]  # images, bytes
+        done = [0, 0, 0]  # images, bytes, bad
+        whole = f" of {size / 2**20:,.0f}" if size else ""
 
         def advance(images: int, count: int) -> None:
             done[0] += images
             done[1] += count
+            done[2] += images if not count else 0
             if elapsed := bar.tasks[0].elapsed:
-                bar.update(task, completed=done[0], rate=f"{done[0] / elapsed:,.0f} images/s, {done[1] / elapsed / 2**20:,.0f} MiB/s")
+                bad = f", {done[2]:,} bad" if done[2] else ""
+                rate = f"{done[0] / elapsed:,.0f} images/s, {done[1] / 2**20:,.0f}{whole} MiB, {done[1] / elapsed / 2**20:,.0f} MiB/s{bad}"
+                bar.update(task, completed=done[0], rate=rate)
 
         yield advance

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload.conversion.readers import Reader, readable
-from fastload.conversion.shards_writer import Written
+from fastload.conversion.keys import readable
+from fastload.conversion.parts import Written
+from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
 from fastload.sources import arrow
+from fastload.sources.extras import COLUMN, extras_field
 from fastload.sources.shards import METADATA, NUMBERS, VERSION, Index, Shard, arrow_schema
 from fastload.spec import Longs
 
@@ -24,7 +26,7 @@ class Extras(NamedTuple):
 PLAIN = Extras()
 
 
-def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Sequence[str], extras: Extras) -> memoryview:
+def index_bytes(where: str, catalog: Catalog, shards: Sequence[Written], names: Sequence[str], extras: Extras) -> memoryview:
     """The index file's content for `shards`, whose final names are `names`; the same for the same input and pyarrow."""
     pa = arrow.import_arrow(where, ConversionError)
     samples = np.concatenate([shard.samples for shard in shards])
@@ -32,7 +34,7 @@ def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Se
         "shard": np.repeat(np.arange(len(shards)), [len(shard.samples) for shard in shards]),
         "offset": np.concatenate([shard.offset for shard in shards]),
         "size": np.concatenate([shard.size for shard in shards]),
-        "label": reader.source.labels[samples],
+        "label": catalog.labels[samples],
         "height": np.concatenate([shard.height for shard in shards]),
         "width": np.concatenate([shard.width for shard in shards]),
         "checksum": np.concatenate([shard.checksums for shard in shards]),
@@ -40,10 +42,13 @@ def index_bytes(where: str, reader: Reader, shards: Sequence[Written], names: Se
         "index_size": np.concatenate([shard.sidecar.size for shard in shards]),
     }
     arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in NUMBERS.items()}
-    arrays["key"] = pa.array([reader.keys[sample] for sample in samples.tolist()], pa.string())
-    arrays["format"] = _dictionary(pa, [name for shard in shards for name in shard.formats])
+    arrays["key"] = pa.array([catalog.keys[sample] for sample in samples.tolist()], pa.string())
+    arrays["format"] = dictionary(pa, [name for shard in shards for name in shard.formats])
+    if any(shard.extras for shard in shards):
+        rows = [row for shard in shards for row in (shard.extras or ((),) * len(shard.samples))]
+        arrays[COLUMN] = pa.array([[placed._asdict() for placed in row] for row in rows], extras_field(pa).type)
     listed = [Shard(name, shard.bytes, shard.checksum) for name, shard in zip(names, shards, strict=True)]
-    text = metadata(len(samples), [readable(name) for name in reader.source.classes], listed, extras)
+    text = metadata(len(samples), [readable(name) for name in catalog.classes], listed, extras)
     return encode(pa, arrays, text)
 
 
@@ -72,10 +77,10 @@ def _listed(files: Sequence[Shard]) -> list[dict[str, object]]:
 
 def encode(pa: Any, arrays: dict[str, Any], text: str) -> memoryview:
     """The index file with these columns and this metadata."""
-    return arrow.encode(pa, arrow_schema(pa).with_metadata({METADATA: text}), arrays)
+    return arrow.encode(pa, arrow_schema(pa, extras=COLUMN in arrays).with_metadata({METADATA: text}), arrays)
 
 
-def _dictionary(pa: Any, formats: Sequence[str]) -> Any:
+def dictionary(pa: Any, formats: Sequence[str]) -> Any:
     """Dictionary-encoded text; names sorted, so that the order of the samples does not matter."""
     names, places = np.unique(np.array(formats), return_inverse=True)
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), pa.array(names.tolist(), pa.string()))

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.conversion import samples
-from fastload.conversion.readers import file_sizes
+from fastload.conversion.histograms import Histogram, histogram
+from fastload.conversion.readers import FolderReader, Reader, ShardsReader, file_sizes, open_reader
 from fastload.conversion.transcoding import SLOW
-from fastload.errors import SourceError
-from fastload.sources import FileSource, Source, open_source, seek
+from fastload.sources import FileSource, Source, seek
 from fastload.sources.shards import BAD, ShardSource
 from fastload.spec import Longs
 
 HEADERS = 10_000  # headers read from a folder, spread evenly; a share of 1 % is then known to about ±0.2 %
+WHOLE = 1000  # images read from what has to give them whole
 START = 1 << 16  # bytes; headers with large colour profiles or previews need more, and get it
 PERCENTILES = (0, 5, 50, 95, 100)
 
@@ -27,7 +28,7 @@ class Facts:
     """A data set in numbers."""
 
     path: str
-    kind: str  # "shards" or "folder"
+    kind: str  # "shards", "folder", or what else it is: "span" (archives), "zip", "table", "files" (lists), "beton"
     samples: int
     classes: int
     bytes: int  # of the images
@@ -47,19 +48,52 @@ class Facts:
     slow: dict[str, float] = field(default_factory=dict)  # of a folder: how JPEGs that decode slowly are coded, to share of the headers
     warnings: list[str] = field(default_factory=list)  # seek indexes that are left aside
     unreadable: list[str] = field(default_factory=list)  # of the headers that were read
+    histograms: dict[str, Histogram] = field(default_factory=dict)  # of heights, widths, bytes, samples per class
+    with_extras: int = 0  # samples that have files beside their image
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def inspect(where: str, headers: int = HEADERS) -> Facts:
-    """Facts about the data set at `where`; of a folder at most `headers` files are opened. Raises SourceError."""
-    source = open_source(where)
-    if isinstance(source, ShardSource):
-        return _shards(source)
-    if isinstance(source, FileSource):
-        return _folder(source, headers)
-    raise SourceError(f"{where}: cannot be inspected (got {type(source).__name__}); give a folder of classes or shards")
+    """Facts about whatever can be converted; of what has no index at most `headers` images are opened. Raises SourceError."""
+    reader = open_reader(where)
+    if isinstance(reader, ShardsReader):
+        return _shards(reader.source)
+    if isinstance(reader, FolderReader):
+        return _folder(reader.source, headers)
+    return _reader(reader, min(headers, WHOLE))
+
+
+def _reader(reader: Reader, headers: int) -> Facts:
+    """Any other source: some of its images are read."""
+    total = len(reader)
+    chosen = np.unique(np.linspace(0, total - 1, min(headers, total)).astype(np.int64))
+    found, unreadable, codings = list[samples.Facts](), list[str](), Counter[str]()
+    for sample in chosen.tolist():
+        try:
+            data = reader.read(sample)
+            found.append(samples.examine(data, check=False))
+            codings[_native.jpeg_coding(data)] += 1
+        except samples.BadSampleError:
+            unreadable.append(reader.name(sample))
+    height, width = (np.array([getattr(facts, name) for facts in found]) for name in ("height", "width"))
+    kind = type(reader).__name__.removesuffix("Reader").lower()
+    return Facts(
+        reader.where, kind, total, len(reader.classes), int(np.maximum(reader.sizes, 0).sum()), 0, len(chosen),
+        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width), percentiles(reader.sizes),
+        *_classes(reader), unreadable=unreadable, histograms=spread(height, width, reader.sizes, reader),
+        slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW},
+        with_extras=int(np.count_nonzero(reader.beside)),
+    )  # fmt: skip
+
+
+def spread(height: Longs, width: Longs, size: Longs, source: Source | Reader) -> dict[str, Histogram]:
+    """Histograms of what there is."""
+    values = {"height, px": height, "width, px": width, "bytes": size}
+    counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
+    made = {name: histogram(each) for name, each in (values | {"samples per class": counts}).items()}
+    return {name: each for name, each in made.items() if each}
 
 
 def percentiles(values: NDArray[Any]) -> dict[str, float]:
@@ -84,9 +118,24 @@ def _shards(source: ShardSource) -> Facts:
     return Facts(
         source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()), len(source.index.shards), len(source),
         shares(+counts), percentiles(columns["height"]), percentiles(columns["width"]), percentiles(columns["size"]),
-        *_classes(source), left_out=_left_out(source.where), transcoded=source.index.transcoded,
+        *_classes(source), left_out=_left_out(source.where), transcoded=source.index.transcoded, slow=_slow(source),
+        histograms=spread(columns["height"], columns["width"], columns["size"], source),
+        with_extras=int(np.count_nonzero(source.index.extras.sizes())) if source.index.extras else 0,
         **_seek_of_shards(source),
     )  # fmt: skip
+
+
+def _slow(source: ShardSource) -> dict[str, float]:
+    """How JPEGs that decode slowly are coded, and their share, in some of the samples."""
+    chosen = np.unique(np.linspace(0, len(source) - 1, min(WHOLE, len(source))).astype(np.int64))
+    place = source.locate(chosen)
+    codings = Counter[str]()
+    for file, offset, size in zip(place.file.tolist(), place.offset.tolist(), place.size.tolist(), strict=True):
+        try:
+            codings[_native.jpeg_coding(source.files.read(file, offset, min(size, START)))] += 1
+        except OSError:  # verify's to tell
+            continue
+    return {name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}
 
 
 def _seek_of_shards(source: ShardSource) -> dict[str, Any]:
@@ -123,10 +172,11 @@ def _folder(source: FileSource, headers: int) -> Facts:
             unreadable.append(source.paths[sample])
         else:
             found.append(facts)
+    height, width = (np.array([getattr(facts, name) for facts in found]) for name in ("height", "width"))
     return Facts(
         source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0, len(chosen),
-        shares(Counter(facts.format for facts in found)), percentiles(np.array([facts.height for facts in found])),
-        percentiles(np.array([facts.width for facts in found])), percentiles(sizes), *_classes(source), unreadable=unreadable,
+        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width), percentiles(sizes),
+        *_classes(source), unreadable=unreadable, histograms=spread(height, width, np.maximum(sizes, 0), source),
         slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}, **_seek_of_folder(source, sizes),
     )  # fmt: skip
 
@@ -147,7 +197,7 @@ def _header(path: str, size: int) -> tuple[samples.Facts | None, str]:
     return facts, _native.jpeg_coding(data)
 
 
-def _classes(source: Source) -> tuple[dict[str, float], str, str]:
+def _classes(source: Source | Reader) -> tuple[dict[str, float], str, str]:
     """Samples per class in percentiles, and the names of the smallest and the largest class."""
     counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
     return percentiles(counts), source.classes[int(counts.argmin())], source.classes[int(counts.argmax())]

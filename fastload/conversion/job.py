@@ -1,52 +1,35 @@
-"""A conversion from plan to commit: orchestration only."""
+"""A conversion from plan to commit: orchestration only. What is read and what is written do not know each other."""
 
-import json
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
 
+import numpy as np
+import PIL
 from PIL import Image
 
-from fastload import _native
-from fastload.conversion import index_writer, plan, readers, seek_writer, shards_writer, target, transcoding, workers
-from fastload.conversion.index_writer import Extras
-from fastload.conversion.readers import Reader
-from fastload.conversion.shards_writer import Bad, Hooks, How, Written
+from fastload.conversion import formats, parts, plan, readers, seek_writer, transcoding, workers
+from fastload.conversion.journal import Journal
+from fastload.conversion.making import How, Maker
+from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
+from fastload.conversion.parts import Bad, Written
+from fastload.conversion.readers import ANYTHING, Choice, Reader
+from fastload.conversion.readers.base import stamp_of
+from fastload.conversion.readers.spans import spooled
+from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance, Stop
-from fastload.errors import ConversionError, UsageError
+from fastload.conversion.writers import Catalog, Made, Writer
+from fastload.errors import ConversionError
 from fastload.machine import usable_cores
 from fastload.sources.arrow import import_arrow
-from fastload.sources.shards import Shard
 
-SHARD_BYTES = 256 << 20  # default
-SHARD_LIMITS = (1 << 10, 4 << 30)  # bytes; a shard is held in memory while it is written
+__all__ = ["SHARD_BYTES", "SHARD_LIMITS", "Job", "Options", "Summary", "prepare", "prepare_reader", "run"]
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to convert."""
-
-    workers: int | None = None  # None: one per processor that this process may use
-    shard_bytes: int = SHARD_BYTES
-    shuffle: int | None = None  # seed; None keeps the source's order
-    on_error: str = "raise"  # or "skip"
-    check: bool = True  # decode every image
-    overwrite: bool = False
-    seek_step: int | None = seek_writer.STEP  # MCUs per entry of the seek index, 0: rows only; None builds none
-    transcode: bool = False  # rewrite JPEGs that cannot have a seek index as baseline
-
-    def __post_init__(self) -> None:
-        low, high = SHARD_LIMITS
-        if not low <= self.shard_bytes <= high:
-            raise UsageError(f"shard size: {self.shard_bytes} bytes (want {low} to {high}); the default is {SHARD_BYTES}")
-        if self.on_error not in ("raise", "skip"):
-            raise UsageError(f"on_error: got {self.on_error!r}, want 'raise' or 'skip'; choose one")
-        if self.workers is not None and self.workers < 1:
-            raise UsageError(f"workers: got {self.workers}, want at least 1; leave it out for one per processor")
-        if self.shuffle is not None and not 0 <= self.shuffle < 1 << 64:
-            raise UsageError(f"shuffle: seed {self.shuffle} (want 0 to 2^64 - 1); give another seed")
-        seek_writer.check_step(self.seek_step)
+TABLE_COPIES = 3  # of a part that is a table in memory: the images, the rows, the file
 
 
 @dataclass(frozen=True)
@@ -57,6 +40,7 @@ class Job:
     reader: Reader
     plan: plan.Plan
     options: Options
+    writer: Writer
 
 
 @dataclass(frozen=True)
@@ -65,20 +49,34 @@ class Summary:
 
     samples: int
     classes: int
-    shards: int
-    bytes: int  # of all shards
+    shards: int  # files that hold the samples
+    bytes: int  # of all these files
     bad: tuple[Bad, ...]
     seek: seek_writer.Totals
     transcoding: transcoding.Totals
+    resumed: int = 0  # samples that an earlier run had written
+    notes: tuple[str, ...] = ()
 
 
-def prepare(source: str, where: str, options: Options) -> Job:
-    """Read the source's names and sizes and plan the shards; writes nothing. Raises SourceError, ConversionError."""
+def prepare(source: str, where: str, options: Options, choice: Choice = ANYTHING) -> Job:
+    """Read the source's names and sizes and plan the parts; writes nothing. Raises SourceError, ConversionError, UsageError."""
     import_arrow(where, ConversionError)
     refuse_nesting(source, where)
-    reader = readers.open_reader(source)
-    sizes = transcoding.room(reader.sizes) if options.transcode else reader.sizes
-    return Job(where, reader, plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, options.seek_step), options)
+    return prepare_reader(readers.open_reader(source, choice), where, options)
+
+
+def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
+    """The same for samples that are no path: `readers.from_iterable`."""
+    import_arrow(where, ConversionError)
+    if not len(reader):
+        raise ConversionError(f"{where}: the source holds no samples; give some")
+    if options.shuffle is not None and reader.in_order:
+        reader = spooled(reader)
+    sizes = transcoding.room(reader.sizes) if options.transcode or not options.edits.none else reader.sizes
+    if options.extras == "keep":
+        sizes = np.where(sizes > 0, sizes + reader.beside, sizes)
+    made = plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, options.seek_step if options.to == "shards" else None)
+    return Job(where, reader, made, options, formats.writer(where, reader, options))
 
 
 def refuse_nesting(source: str, where: str) -> None:
@@ -90,58 +88,99 @@ def refuse_nesting(source: str, where: str) -> None:
 
 def run(job: Job, advance: Advance = workers.ignore) -> Summary:
     """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be completed."""
-    with target.being_written(job.where, job.plan.bytes, overwrite=job.options.overwrite):
-        shards = write_shards(job, advance)
-        bad = tuple(sorted((bad for shard in shards for bad in shard.bad), key=lambda bad: bad.sample))
-        full = [shard for shard in shards if len(shard.samples)]
-        check_bad(job, bad, full)
-        names = [f"shard-{number:06d}.tar" for number in range(len(full))]
-        pairs = [(os.path.basename(shard.path), name) for shard, name in zip(full, names, strict=True)]
-        sidecars = [] if job.options.seek_step is None else [
-            Shard(seek_writer.beside(name), shard.sidecar.bytes, shard.sidecar.checksum) for shard, name in zip(full, names, strict=True)
-        ]  # fmt: skip
-        pairs += [(os.path.basename(shard.sidecar.path), sidecar.name) for shard, sidecar in zip(full, sidecars, strict=False)]
-        rewritten = transcoding.total((shard.transcoding for shard in full), on=job.options.transcode)
-        count = sum(rewritten.images.values()) if rewritten.on else None
-        index = index_writer.index_bytes(job.where, job.reader, full, names, Extras(sidecars, count))
-        target.commit(job.where, pairs, index, _native.xxh3(index), bad_lines(bad))
-    samples, size = sum(len(shard.samples) for shard in full), sum(shard.bytes for shard in full)
-    seek = seek_writer.total(shard.sidecar for shard in full)
-    return Summary(samples, len(job.reader.source.classes), len(full), size, bad, seek, rewritten)
+    options, writer = job.options, job.writer
+    with writer.holding(job.plan.bytes, overwrite=options.overwrite, resume=options.resume) as hold:
+        hold.strange = options.resume
+        with closing(Journal(hold.journal, identity(job), resume=options.resume)) as journal:
+            hold.strange = False
+            done = earlier(job, journal, hold)
+            found = write_parts(job, _Noted(journal, hold), done, advance)
+            bad = tuple(sorted((bad for part in found for bad in part.bad), key=lambda bad: bad.sample))
+            check_bad(job, bad, found)
+            catalog = Catalog(job.reader.keys, job.reader.labels, job.reader.classes)
+            committed = writer.commit(found, catalog, lambda pairs: journal.append({"commit": pairs}))
+    return Summary(
+        sum(len(part.samples) for part in found), len(job.reader.classes), committed.files, committed.bytes, bad,
+        seek_writer.total(part.sidecar for part in found if len(part.samples)),
+        transcoding.total((part.transcoding for part in found), on=options.transcode),
+        sum(len(part.samples) for part in done.values()), committed.notes,
+    )  # fmt: skip
 
 
-def write_shards(job: Job, advance: Advance) -> list[Written]:
-    """All planned shards under temporary names. Once a sample is bad and that is an error, the rest is only checked."""
+def identity(job: Job) -> dict[str, Any]:
+    """What must be the same for a job to go on: everything that decides a byte of the result."""
+    reader, options = job.reader, job.options
+    keys = stamp_of(list(map(readers.readable, reader.keys)), list(map(readers.readable, reader.classes)))
+    return {
+        "target": options.to, "source": f"{stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels):016x}",
+        "shard size": options.shard_bytes, "shuffle": options.shuffle, "check": options.check, "seek step": options.seek_step,
+        "transcode": options.transcode, "edits": asdict(options.edits), "extras": options.extras,
+        "substitute": options.on_error == "substitute", "mode": options.mode, "parts": job.plan.shards,
+        "Pillow": None if options.edits.none else PIL.__version__,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """Where finished parts are noted."""
+
+    journal: Journal
+    hold: Hold
+
+    def __call__(self, number: int, part: Written) -> None:
+        self.journal.append({"part": number, **parts.pack(part)})
+        self.hold.keep = True
+
+
+def earlier(job: Job, journal: Journal, hold: Hold) -> dict[int, Written]:
+    """Parts that an earlier run has written and that are still as they were."""
+    folder = getattr(hold, "data", hold.folder)
+    noted = {record["part"]: record for record in journal.records if "part" in record}
+    found = {number: parts.unpack(record, folder) for number, record in noted.items()}
+    hold.keep = bool(found)
+    count = job.options.workers or usable_cores()
+    good = workers.run(found.items(), lambda item, _: job.writer.intact(item[1]), count)
+    return {number: part for (number, part), whole in zip(found.items(), good, strict=True) if whole}
+
+
+def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advance) -> list[Written]:
+    """All planned parts under temporary names. Once a sample is bad and that is an error, the rest is only checked."""
     Image.init()  # Pillow loads its plugins at first use, which is not safe in several threads
     options, failing = job.options, threading.Event()
+    how = How(options.check, options.transcode, options.edits, options.extras == "keep", options.on_error == "substitute")
+    if fails(job, [bad for part in done.values() for bad in part.bad]):
+        failing.set()
 
-    def wanted(bad: bool) -> bool:
-        return options.on_error == "skip" or not (bad or failing.is_set())
+    def work(number: int, stop: Stop) -> Written:
+        if number in done:
+            advance(len(done[number].samples), int(done[number].size.sum()))
+            return done[number]
+        maker = Maker(job.reader, how, job.plan.samples(number).tolist(), lambda size: advance(1, size), stop)
+        part = job.writer.write(number, maker, int(job.plan.capacity[number]), wanted)
+        if wanted(maker):
+            note(number, part)
+        return part
 
-    def work(shard: int, stop: Stop) -> Written:
-        written = shards_writer.write_shard(
-            job.reader, job.plan.samples(shard), int(job.plan.capacity[shard]), shards_writer.temporary(job.where, shard),
-            Hooks(lambda size: advance(1, size), wanted, stop), How(options.check, options.seek_step, options.transcode),
-        )  # fmt: skip
-        if written.bad:
+    def wanted(made: Made) -> bool:
+        if fails(job, made.bad):
             failing.set()
-        return written
+        return not failing.is_set()
 
-    count = workers.fitting(options.workers or usable_cores(), int(job.plan.capacity.max()))
+    copies = TABLE_COPIES if options.to == "parquet" else 1
+    count = workers.fitting(options.workers or usable_cores(), int(job.plan.capacity.max()) * copies)
     return workers.run(range(job.plan.shards), work, count)
 
 
-def check_bad(job: Job, bad: Sequence[Bad], full: Sequence[Written]) -> None:
+def fails(job: Job, bad: Sequence[Bad]) -> bool:
+    """Whether these make the conversion fail."""
+    return job.options.on_error != "skip" and not all(row.mended for row in bad)
+
+
+def check_bad(job: Job, bad: Sequence[Bad], found: Sequence[Written]) -> None:
     """Raise ConversionError with every bad sample, one per line, unless they are to be left out."""
     total = len(job.reader)
     lines = "\n".join(map(str, bad))
-    if bad and job.options.on_error == "raise":
+    if fails(job, bad):
         raise ConversionError(f"{job.where}: {len(bad)} of {total} samples are bad; mend them, or pass --on-error skip\n{lines}")
-    if not full:
+    if not any(len(part.samples) for part in found):
         raise ConversionError(f"{job.where}: no sample is left of {total}; give other images\n{lines}")
-
-
-def bad_lines(bad: Sequence[Bad]) -> bytes:
-    """One JSON object per line."""
-    rows = ({"sample": row.sample, "name": readers.readable(row.name), "reason": row.reason} for row in bad)
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()

@@ -7,7 +7,7 @@ import numpy as np
 
 from fastload import rng
 from fastload.conversion import seek_writer, tar
-from fastload.conversion.readers import LARGEST
+from fastload.conversion.readers.base import LARGEST
 from fastload.spec import Longs
 
 INDEX_ROW = 128  # bytes of the index per sample, beside the key; rounded up

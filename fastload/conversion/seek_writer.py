@@ -11,7 +11,7 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion import target
-from fastload.conversion.readers import Reader
+from fastload.conversion.readers.base import Reader
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import UsageError
 from fastload.sources import seek

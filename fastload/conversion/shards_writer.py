@@ -1,130 +1,146 @@
-"""Samples into one shard: read, check, lay out, write."""
+"""WebDataset tar shards: with an index and seek indexes in place, or plain ones in a folder that appears at once."""
 
+import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from fastload import _native
-from fastload.conversion import samples, seek_writer, tar, target, transcoding
-from fastload.conversion.readers import Reader
-from fastload.conversion.workers import Stop
-from fastload.sources.shards import TEMPORARY
-from fastload.spec import Longs
+from fastload.conversion import index_writer, seek_writer, staging, tar, target, transcoding
+from fastload.conversion.index_writer import Extras
+from fastload.conversion.keys import readable
+from fastload.conversion.parts import Bad, Row, Written, bad_lines, written
+from fastload.conversion.writers import Catalog, Committed, Made, Wanted
+from fastload.sources.extras import Placed
+from fastload.sources.shards import BAD, SHARD_NAME, TEMPORARY, Shard
 
-
-class Bad(NamedTuple):
-    """A sample that was left out, or that makes the conversion fail."""
-
-    sample: int
-    name: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.reason}"
-
-
-@dataclass(frozen=True, eq=False)
-class Written:
-    """One shard under its temporary name; rows are in the order of the payloads."""
-
-    path: str
-    bytes: int
-    checksum: int
-    samples: Longs  # [K]
-    offset: Longs  # [K], bytes
-    size: Longs
-    height: Longs  # px
-    width: Longs
-    checksums: NDArray[np.uint64]
-    formats: tuple[str, ...]
-    bad: tuple[Bad, ...]
-    sidecar: seek_writer.Sidecar
-    transcoding: transcoding.Tally
-
-
-class _Row(NamedTuple):
-    sample: int
-    offset: int
-    size: int
-    height: int
-    width: int
-    checksum: int
-    format: str
-
-
-class _Making(NamedTuple):
-    buffer: tar.Buffer
-    seek: seek_writer.Builder
-    tally: transcoding.Tally
+CLASSES = "classes.json"  # beside plain shards, whose labels are numbers
+Announce = Callable[[Sequence[tuple[str, str]]], None]
 
 
 def temporary(where: str, shard: int) -> str:
     return os.path.join(where, f"{TEMPORARY}{shard:06d}.tar")
 
 
-class How(NamedTuple):
-    """What is done to each sample."""
-
-    check: bool  # decode it
-    seek_step: int | None  # None: no seek index
-    transcode: bool
-
-
-class Hooks(NamedTuple):
-    """How a shard in the making talks to the job."""
-
-    step: Callable[[int], None]  # told the bytes of each sample that was read
-    wanted: Callable[[bool], bool]  # (were there bad samples): whether to write; false if the conversion fails anyway
-    stop: Stop
-
-
-def write_shard(reader: Reader, chosen: Longs, capacity: int, path: str, hooks: Hooks, how: How) -> Written:
-    """Write the `chosen` samples to `path`, their seek indexes beside it.
-
-    Bad samples are left out and named. Raises OSError, workers.StoppedError.
-    """
-    making = _Making(tar.Buffer(capacity), seek_writer.Builder(how.seek_step), transcoding.Tally(how.transcode))
-    rows: list[_Row] = []
-    bad: list[Bad] = []
-    for sample in chosen.tolist():
-        hooks.stop.check()
-        try:
-            rows.append(_add(reader, sample, making, check=how.check))
-            hooks.step(rows[-1].size)
-        except samples.BadSampleError as error:
-            bad.append(Bad(sample, reader.source.name(sample), str(error)))
-            hooks.step(0)
-    whole = making.buffer.finish()
-    wanted = bool(rows) and hooks.wanted(bool(bad))
-    if wanted:
+def write_shard(path: str, made: Made, capacity: int, wanted: Wanted, seek_step: int | None) -> Written:
+    """The samples in one tar at `path`, their seek indexes beside it. Raises OSError, workers.StoppedError."""
+    buffer, seek = tar.Buffer(capacity), seek_writer.Builder(seek_step)
+    rows, offsets, extras = list[Row](), list[int](), list[tuple[Placed, ...]]()
+    for item in made:
+        rows.append(item.row)
+        offsets.append(buffer.add(item.key, item.extension, item.label, item.data))
+        extras.append(
+            tuple(
+                Placed(extra.name, buffer.add_extra(item.key, extra.name, extra.data), len(extra.data), _native.xxh3(extra.data))
+                for extra in item.extras
+            )
+        )
+        seek.add(item.data)
+    whole = buffer.finish()
+    write = bool(rows) and wanted(made)
+    if write:
         target.write(path, whole)
-    return _written(path, whole, rows, bad, making.seek.finish(seek_writer.beside(path), write=wanted), making.tally)
-
-
-def _add(reader: Reader, sample: int, making: _Making, *, check: bool) -> _Row:
-    """Read, rewrite, check and append one sample. Raises BadSampleError."""
-    image = transcoding.rewrite(reader.read(sample), on=making.tally.on)
-    data = image.data
-    facts = samples.examine(data, check=check)
-    label = int(reader.source.labels[sample])
-    offset = making.buffer.add(reader.keys[sample], samples.extension(facts.format), label, data)
-    making.seek.add(data)
-    making.tally.add(image)
-    return _Row(sample, offset, len(data), facts.height, facts.width, _native.xxh3(data), facts.format)
-
-
-def _written(
-    path: str, whole: memoryview, rows: list[_Row], bad: list[Bad], sidecar: seek_writer.Sidecar, tally: transcoding.Tally
-) -> Written:
-    def column(name: str) -> Longs:
-        return np.array([getattr(row, name) for row in rows], np.int64)
-
-    return Written(
-        path, len(whole), _native.xxh3(whole),
-        column("sample"), column("offset"), column("size"), column("height"), column("width"),
-        np.array([row.checksum for row in rows], np.uint64), tuple(row.format for row in rows), tuple(bad), sidecar, tally,
+    return written(
+        path, (len(whole), _native.xxh3(whole)), rows, offsets, bad=tuple(made.bad), transcoding=made.tally,
+        sidecar=seek.finish(seek_writer.beside(path), write=write), extras=tuple(extras) if any(extras) else (),
     )  # fmt: skip
+
+
+def is_intact(part: Written) -> bool:
+    """Whether the shard and its sidecar are as they were written."""
+    files = [(part.path, part.bytes, part.checksum)]
+    if part.sidecar.bytes:
+        files.append((part.sidecar.path, part.sidecar.bytes, part.sidecar.checksum))
+    return not len(part.samples) or all(same(*file) for file in files)
+
+
+def same(path: str, size: int, checksum: int) -> bool:
+    """Whether a file has this size and XXH3-64."""
+    try:
+        with open(path, "rb") as file:
+            return os.fstat(file.fileno()).st_size == size and _native.xxh3(file.read()) == checksum
+    except OSError:
+        return False
+
+
+class ShardsWriter:
+    """fastload's own format; docs/formats.md."""
+
+    def __init__(self, where: str, seek_step: int | None, *, transcode: bool) -> None:
+        self.where, self.seek_step, self.transcode = where, seek_step, transcode
+
+    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
+        return target.being_written(self.where, needed, overwrite=overwrite, resume=resume)
+
+    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+        return write_shard(temporary(self.where, number), made, capacity, wanted, self.seek_step)
+
+    def intact(self, part: Written) -> bool:
+        return is_intact(part)
+
+    def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Announce) -> Committed:
+        full = [part for part in parts if len(part.samples)]
+        names = [f"shard-{number:06d}.tar" for number in range(len(full))]
+        pairs = [(os.path.basename(part.path), name) for part, name in zip(full, names, strict=True)]
+        sidecars = [] if self.seek_step is None else [
+            Shard(seek_writer.beside(name), part.sidecar.bytes, part.sidecar.checksum) for part, name in zip(full, names, strict=True)
+        ]  # fmt: skip
+        pairs += [(os.path.basename(part.sidecar.path), sidecar.name) for part, sidecar in zip(full, sidecars, strict=False)]
+        rewritten = transcoding.total((part.transcoding for part in full), on=self.transcode)
+        count = sum(rewritten.images.values()) if rewritten.on else None
+        index = index_writer.index_bytes(self.where, catalog, full, names, Extras(sidecars, count))
+        announce(pairs)
+        target.commit(self.where, pairs, index, _native.xxh3(index), bad_lines(all_bad(parts)))
+        return Committed(len(full), sum(part.bytes for part in full))
+
+
+class WebDatasetWriter:
+    """Plain tars for other programs: no index, no seek indexes; the classes' names in a list beside them."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.stage = staging.Stage(where)
+
+    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
+        check = staging.replaceable(lambda name: name in (CLASSES, BAD) or bool(SHARD_NAME.fullmatch(name)), overwrite=overwrite)
+        return staging.being_staged(self.stage, needed, check, resume=resume)
+
+    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+        os.makedirs(self.stage.data, exist_ok=True)
+        return write_shard(temporary(self.stage.data, number), made, capacity, wanted, None)
+
+    def intact(self, part: Written) -> bool:
+        return is_intact(part)
+
+    def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Announce) -> Committed:
+        full = [part for part in parts if len(part.samples)]
+        names = json.dumps([readable(name) for name in catalog.classes], indent=0, ensure_ascii=False).encode() + b"\n"
+        return commit_staged(self.stage, parts, [f"shard-{number:06d}.tar" for number in range(len(full))], {CLASSES: names}, announce)
+
+
+def commit_staged(
+    stage: staging.Stage, parts: Sequence[Written], names: Sequence[str], more: dict[str, bytes], announce: Announce
+) -> Committed:
+    """One file per part under its final name, and `more` files, in a folder that takes the target's place."""
+    full = [part for part in parts if len(part.samples)]
+    pairs = [(os.path.basename(part.path), name) for part, name in zip(full, names, strict=True)]
+    announce(pairs)
+    if bad := bad_lines(all_bad(parts)):
+        more = {**more, BAD: bad}
+    for name, content in more.items():
+        target.write(os.path.join(stage.data, name), content)
+    stage.rename(pairs)
+    remove_others(stage.data, {*names, *more})
+    stage.commit()
+    return Committed(len(full), sum(part.bytes for part in full))
+
+
+def remove_others(folder: str, names: set[str]) -> None:
+    """Whatever an earlier run has left and this one does not need."""
+    for name in os.listdir(folder):
+        if name not in names:
+            os.unlink(os.path.join(folder, name))
+
+
+def all_bad(parts: Sequence[Written]) -> list[Bad]:
+    return sorted((bad for part in parts for bad in part.bad), key=lambda bad: bad.sample)

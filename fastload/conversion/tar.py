@@ -55,16 +55,29 @@ class Buffer:
 
     def add(self, key: str, extension: str, label: int, payload: bytes) -> int:
         """Append a sample; returns the payload's offset, bytes."""
-        self._put(before(key, extension, len(payload)))
-        offset = self.end
-        self._put(payload)
-        self._put(after(key, label, len(payload)))
+        offset = self._member(f"{key}.{extension}", payload)
+        self._member(f"{key}.cls", b"%d" % label)
         return offset
+
+    def add_extra(self, key: str, name: str, payload: bytes) -> int:
+        """Append a file of the sample that was added last; returns its offset, bytes."""
+        return self._member(f"{key}.{name}", payload)
 
     def finish(self) -> memoryview:
         self._put(END)
         return self.data[: self.end]
 
+    def _member(self, name: str, payload: bytes) -> int:
+        self._put(header(name.encode(), len(payload)))
+        offset = self.end
+        self._put(payload)
+        self._put(bytes(-len(payload) % BLOCK))
+        return offset
+
     def _put(self, content: bytes) -> None:
+        if self.end + len(content) > len(self.data):  # sizes were estimates: images are changed, or unpacked
+            larger = np.empty(max(self.end + len(content), len(self.data) * 5 // 4), np.uint8).data
+            larger[: self.end] = self.data[: self.end]
+            self.data = larger
         self.data[self.end : self.end + len(content)] = content
         self.end += len(content)

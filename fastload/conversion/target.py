@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 
+from fastload.conversion import journal
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
 from fastload.sources.arrow import sum_line
@@ -18,50 +19,88 @@ from fastload.sources.seek_merge import try_lock
 from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM, TEMPORARY
 
 UNFINISHED = TEMPORARY + INDEX
+JOURNAL = TEMPORARY + "journal"  # what is done so far; docs/formats.md
 CHUNK = 1 << 24  # bytes per write
 
 
+class Hold:
+    """A place that a conversion holds. keep: what is done stays on an error, for --resume; strange: it is another job's, and stays."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder, self.keep, self.strange = folder, False, False
+
+    @property
+    def journal(self) -> str:
+        return os.path.join(self.folder, JOURNAL)
+
+    def stays(self, error: BaseException) -> bool:
+        """Whether to leave the parts where they are. A refusal (bad samples, say) leaves nothing; what broke off may go on."""
+        self.keep = self.strange or (self.keep and not isinstance(error, ConversionError))
+        return self.keep
+
+
 @contextlib.contextmanager
-def being_written(where: str, needed: int, *, overwrite: bool) -> Iterator[None]:
-    """Hold the folder `where` for a conversion of `needed` bytes; on any error nothing is left in it.
+def being_written(where: str, needed: int, *, overwrite: bool, resume: bool = False) -> Iterator[Hold]:
+    """Hold the folder `where` for a conversion of `needed` bytes; on an error nothing is left in it but what `resume` needs.
 
     Raises ConversionError if it may not be written, is in use or has too little room, and for every OSError inside.
     """
     made: list[str] = []
+    hold = Hold(where)
     try:
-        with translated(where, needed):
+        with translated(where, needed, hold):
             make_folders(where, made)
             with locked(where):
                 check_empty(where, overwrite=overwrite)
-                with marked(where, needed):
-                    yield
+                with marked(where, needed, hold, resume=resume):
+                    yield hold
     except BaseException:
-        for folder in reversed(made):
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
+        remove_folders([] if hold.keep else made)
         raise
 
 
 @contextlib.contextmanager
 def being_extended(where: str, needed: int) -> Iterator[None]:
     """Hold a committed data set to add `needed` bytes; on any error it stays as it was. Raises ConversionError as above."""
-    with translated(where, needed), locked(where), marked(where, needed):
+    with translated(where, needed), locked(where), marked(where, needed, Hold(where)):
         yield
 
 
 @contextlib.contextmanager
-def marked(where: str, needed: int) -> Iterator[None]:
-    """UNFINISHED stands in the folder meanwhile, so that what a kill leaves is known and removed by the next run."""
-    discard(where)
-    check_room(where, needed)
+def marked(where: str, needed: int, hold: Hold, *, resume: bool = False) -> Iterator[None]:
+    """UNFINISHED stands in the folder meanwhile, so that what a kill leaves is known and removed, or used, by the next run."""
+    if not (resume and take_back(where)):
+        discard(where)
+    check_room(where, needed - sum(_size(where, name) for name in os.listdir(where) if name.startswith(TEMPORARY)))
     try:
         write(os.path.join(where, UNFINISHED), b"")
         sync_folder(where)
         yield
-    except BaseException:
-        with contextlib.suppress(OSError):  # the first error is the one to tell
-            discard(where)
+    except BaseException as error:
+        if not hold.stays(error):
+            with contextlib.suppress(OSError):  # the first error is the one to tell
+                discard(where)
         raise
+
+
+def take_back(where: str) -> bool:
+    """Undo a commit that was interrupted, by what the journal says; whether there is a conversion to go on with."""
+    names = set(os.listdir(where))
+    if not {UNFINISHED, JOURNAL} <= names:
+        return False
+    if INDEX not in names:
+        for record in journal.read(os.path.join(where, JOURNAL))[0]:
+            for temporary, final in record.get("commit", ()):
+                if temporary not in names and final in names:
+                    os.rename(os.path.join(where, final), os.path.join(where, temporary))
+        sync_folder(where)
+    return True
+
+
+def _size(where: str, name: str) -> int:
+    with contextlib.suppress(OSError):
+        return os.stat(os.path.join(where, name)).st_size
+    return 0
 
 
 def replace_index(where: str, sidecars: Sequence[tuple[str, str]], index: memoryview, checksums: tuple[int, int]) -> None:
@@ -100,6 +139,8 @@ def commit(where: str, parts: Sequence[tuple[str, str]], index: memoryview, chec
     except OSError:  # not known to be on disk: take it back
         os.rename(os.path.join(where, INDEX), os.path.join(where, UNFINISHED))
         raise
+    with contextlib.suppress(OSError):  # the data set is whole; the next conversion removes it
+        os.unlink(os.path.join(where, JOURNAL))
 
 
 def remove_old(where: str) -> None:
@@ -116,6 +157,8 @@ def discard(where: str) -> None:
     """Remove what an unfinished conversion left; a committed data set is not touched."""
     names = os.listdir(where)
     if UNFINISHED not in names:
+        if JOURNAL in names:  # killed right behind its commit
+            os.unlink(os.path.join(where, JOURNAL))
         return
     mine = [name for name in names if name.startswith(TEMPORARY) and name != UNFINISHED]
     if INDEX not in names:
@@ -163,6 +206,13 @@ def make_folders(where: str, made: list[str]) -> None:
     sync_folder(parent or ".")
 
 
+def remove_folders(made: Sequence[str]) -> None:
+    """Those of make_folders, as far as they are empty."""
+    for folder in reversed(made):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
 @contextlib.contextmanager
 def locked(where: str, patience: float = 0) -> Iterator[None]:
     """One conversion at a time; the lock goes with the process, so a killed one leaves none. patience: s to wait for another."""
@@ -184,16 +234,17 @@ def locked(where: str, patience: float = 0) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def translated(where: str, needed: int) -> Iterator[None]:
+def translated(where: str, needed: int, hold: Hold | None = None) -> Iterator[None]:
     """Every OSError as one line of what happened and what to do."""
     try:
         yield
     except OSError as error:
         what = f"{where}: cannot be written ({error.strerror or error}"
+        left = "what is done is kept: go on with --resume" if hold and hold.keep else "nothing was left there"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            text = f"{what}; needs up to {human(needed)}); free some room or give another folder; nothing was left there"
+            text = f"{what}; needs up to {human(needed)}); free some room or give another folder; {left}"
         else:
-            text = f"{what}); check the folder's permissions and its disk; nothing was left there"
+            text = f"{what}); check the folder's permissions and its disk; {left}"
         raise ConversionError(text) from error
 
 

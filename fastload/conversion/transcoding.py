@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.conversion.readers import LARGEST
+from fastload.conversion.readers.base import LARGEST
 from fastload.spec import Longs
 
 AS_IT_IS = ("baseline", "other")  # has a seek index already, or is for other decoders

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion import samples, tar, workers
-from fastload.conversion.readers import FolderReader, open_reader
+from fastload.conversion.readers import FolderReader, Reader, open_reader
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import SourceError
 from fastload.machine import usable_cores
@@ -20,6 +20,7 @@ from fastload.spec import Longs
 
 READ = 1 << 20  # bytes; what a disk error makes unreadable at once
 FILES_PER_TASK = 64
+SEAL = 8  # bytes of the checksum at the end of each seek index
 
 
 class Damage(NamedTuple):
@@ -40,24 +41,21 @@ class Damage(NamedTuple):
 class Report:
     """The result of `verify`."""
 
-    kind: str  # "shards" or "folder"
+    kind: str  # "shards", "folder" or "samples"
     files: int
     samples: int
     bytes: int  # read
     damages: tuple[Damage, ...]
 
 
-def prepare(where: str) -> Index | FolderReader | Damage:
-    """What is to be checked at `where`: an index with its shards, a folder, or an index that is itself damaged.
+def prepare(where: str) -> Index | Reader | Damage:
+    """What is to be checked at `where`: an index with its shards, anything else that can be converted, or an index that is damaged.
 
     Raises SourceError if there is no data set.
     """
     path = os.path.join(where, INDEX)
     if not os.path.exists(path):
-        reader = open_reader(where)
-        if not isinstance(reader, FolderReader):
-            raise SourceError(f"{where}: cannot be verified (got {type(reader.source).__name__}); give a folder of classes or shards")
-        return reader
+        return open_reader(where)
     import_arrow(where)  # its absence is no damage
     try:
         index = read_index(where)
@@ -68,18 +66,18 @@ def prepare(where: str) -> Index | FolderReader | Damage:
     return index
 
 
-def verify(prepared: Index | FolderReader | Damage, count: int | None = None, advance: Advance = workers.ignore) -> Report:
+def verify(prepared: Index | Reader | Damage, count: int | None = None, advance: Advance = workers.ignore) -> Report:
     """Check everything with `count` workers (None: one per processor)."""
     count = count or usable_cores()
     if isinstance(prepared, Damage):
         return Report("shards", 1, 0, 0, (prepared,))
     if isinstance(prepared, Index):
         return verify_shards(prepared, count, advance)
-    return verify_folder(prepared, count, advance)
+    return verify_reader(prepared, count, advance)
 
 
-def verify_folder(reader: FolderReader, count: int, advance: Advance) -> Report:
-    """Decode every image."""
+def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
+    """Decode every image of what has no checksums."""
 
     def work(start: int, stop: Stop) -> list[Damage]:
         found = []
@@ -88,14 +86,16 @@ def verify_folder(reader: FolderReader, count: int, advance: Advance) -> Report:
             try:
                 samples.examine(reader.read(sample), check=True)
             except samples.BadSampleError as error:
-                found.append(Damage(reader.source.paths[sample], 0, 0, None, str(error)))
+                found.append(Damage(reader.name(sample), 0, 0, None, str(error)))
             advance(1, int(reader.sizes[sample]))
         return found
 
-    total, aside = len(reader), seek_damages(reader)
+    total, aside = len(reader), seek_damages(reader) if isinstance(reader, FolderReader) else []
     found = workers.run(range(0, total, FILES_PER_TASK), work, count)
     damages = (*aside, *(damage for part in found for damage in part))
-    return Report("folder", total, total, int(np.maximum(reader.sizes, 0).sum()), damages)
+    return Report(
+        "folder" if isinstance(reader, FolderReader) else "samples", total, total, int(np.maximum(reader.sizes, 0).sum()), damages
+    )
 
 
 def seek_damages(reader: FolderReader) -> list[Damage]:
@@ -113,7 +113,7 @@ def verify_shards(index: Index, count: int, advance: Advance) -> Report:
     rows = rows_of(index)
     count = workers.fitting(count, max(shard.bytes for shard in index.shards))
     parts = workers.run(range(len(index.shards)), lambda shard, stop: read_and_check(index, shard, rows[shard], advance, stop), count)
-    aside = workers.run(index.sidecars, lambda sidecar, _: check_file(index.where, sidecar), count)
+    aside = workers.run(range(len(index.sidecars)), lambda shard, _: check_sidecar(index, shard, rows[shard]), count)
     found = [damage for part in (*parts, *aside) for damage in part]
     files = (*index.shards, *index.sidecars)
     return Report("shards", len(files) + 1, len(index), sum(file.bytes for file in files), tuple(found))
@@ -135,6 +135,23 @@ def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage
         text = f"checksum of the whole file differs (got {got:016x}, want {want.checksum:016x}); run fastload index again"
         found.append(Damage(path, 0, len(data), None, text))
     return found
+
+
+def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
+    """A shard's seek indexes: the samples whose own is damaged, or else the file."""
+    want = index.sidecars[shard]
+    whole = check_file(index.where, want)
+    if not whole or "checksum" not in whole[0].what:
+        return whole
+    path = os.path.join(index.where, want.name)
+    data, _ = read_shard(path)
+    found = []
+    for row, at, size in zip(rows.tolist(), *(index.columns[name][rows].tolist() for name in ("index_offset", "index_size")), strict=True):
+        part = data[at : at + size]
+        if size and (len(part) < SEAL or _native.xxh3(part[:-SEAL]) != int.from_bytes(part[-SEAL:], "little")):
+            text = "checksum of its seek index differs; run fastload index again"
+            found.append(Damage(path, at, at + size, index.key(row), text))
+    return found or whole
 
 
 def rows_of(index: Index) -> list[Longs]:
@@ -195,11 +212,19 @@ def check_shard(index: Index, shard: int, rows: Longs, data: memoryview) -> list
 
 def _payloads(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[Damage]:
     offsets, sizes, wants = (index.columns[name][rows].tolist() for name in ("offset", "size", "checksum"))
-    for row, offset, size, want in zip(rows.tolist(), offsets, sizes, wants, strict=True):
-        if offset + size > len(data):
-            yield Damage(path, offset, offset + size, index.key(row), f"is cut off (the shard ends at byte {len(data)})")
-        elif (got := _native.xxh3(data[offset : offset + size])) != want:
-            yield Damage(path, offset, offset + size, index.key(row), f"checksum of the image differs (got {got:016x}, want {want:016x})")
+    for row, *place in zip(rows.tolist(), offsets, sizes, wants, strict=True):
+        yield from _payload(index, path, row, "the image", (place[0], place[1], place[2]), data)
+        for extra in index.extras[row] if index.extras else ():
+            yield from _payload(index, path, row, extra.name, extra[1:], data)
+
+
+def _payload(index: Index, path: str, row: int, what: str, place: tuple[int, int, int], data: memoryview) -> Iterator[Damage]:
+    """place: offset, bytes and checksum."""
+    offset, size, want = place
+    if offset + size > len(data):
+        yield Damage(path, offset, offset + size, index.key(row), f"is cut off (the shard ends at byte {len(data)})")
+    elif (got := _native.xxh3(data[offset : offset + size])) != want:
+        yield Damage(path, offset, offset + size, index.key(row), f"checksum of {what} differs (got {got:016x}, want {want:016x})")
 
 
 def _frames(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[Damage]:
@@ -210,9 +235,13 @@ def _frames(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[
         key = index.key(row)
         head = tar.before(key, samples.extension(index.format(row)), size)
         tail = tar.after(key, label, size)
-        end = offset + size + len(tail)
-        for start, want in ((offset - len(head), head), (offset + size, tail)):
+        frames = [(offset - len(head), head), (offset + size, tail)]
+        for extra in index.extras[row] if index.extras else ():
+            head = tar.header(f"{key}.{extra.name}".encode(), extra.size)
+            frames += [(extra.offset - len(head), head), (extra.offset + extra.size, bytes(-extra.size % tar.BLOCK))]
+        for start, want in frames:
             yield from _compare(path, start, data, want, key)
+        end = frames[-1][0] + len(frames[-1][1])
     yield from _compare(path, end, data, tar.END, None)
 
 

@@ -18,6 +18,7 @@ from fastload.errors import SourceError
 from fastload.sources import arrow, seek
 from fastload.sources.arrow import Column
 from fastload.sources.base import Location, Seek
+from fastload.sources.extras import COLUMN, Extras, extras_field
 from fastload.spec import Longs
 
 INDEX = "index.arrow"
@@ -55,6 +56,7 @@ class Index:
     transcoded: int | None  # images that the conversion rewrote as baseline JPEGs; None: it kept every byte
     batches: tuple[Any, ...]  # pyarrow record batches
     columns: dict[str, Column]  # see NUMBERS
+    extras: Extras | None = None  # files beside the images, where the data set has any
 
     def __len__(self) -> int:
         return self.columns["size"].rows
@@ -93,7 +95,9 @@ class Index:
         indexed = (length == 0) | ((at >= seek.HEADER.size) & arrow.inside(at, length, limit))
         classed = (label >= 0) & (label < len(self.classes))
         path, labels = os.path.join(self.where, INDEX), f"label outside 0..{len(self.classes) - 1}"
-        checks = ((inside, "bytes outside the shard"), (indexed, "seek index outside the sidecar"), (classed, labels))
+        checks = [(inside, "bytes outside the shard"), (indexed, "seek index outside the sidecar"), (classed, labels)]
+        if self.extras:
+            checks.append((self.extras.inside(_bytes(self.shards)[number]), "files beside the image outside the shard"))
         return [
             f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row {np.argmin(good)}); {REMEDY}"
             for good, what in checks
@@ -183,14 +187,14 @@ def looks_unfinished(where: str) -> bool:
     return INDEX not in names and (SUM in names or any(name.startswith(TEMPORARY) for name in names))
 
 
-def arrow_schema(pa: Any) -> Any:
-    """The index's columns, without metadata."""
+def arrow_schema(pa: Any, *, extras: bool = False) -> Any:
+    """The index's columns, without metadata. extras: with the one that only data sets with files beside the images have."""
     fields = [pa.field(name, getattr(pa, kind)(), nullable=False) for name, kind in NUMBERS.items()]
     fields += [
         pa.field("key", pa.string(), nullable=False),
         pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),
     ]
-    return pa.schema(fields)
+    return pa.schema([*fields, extras_field(pa)] if extras else fields)
 
 
 def read_index(where: str) -> Index:
@@ -211,10 +215,11 @@ def _parse(pa: Any, where: str, checksum: int, data: arrow.Bytes) -> Index:
     path = os.path.join(where, INDEX)
     schema = pa.ipc.open_file(pa.py_buffer(data)).schema
     said = _metadata(path, (schema.metadata or {}).get(METADATA))
-    if not schema.equals(arrow_schema(pa)):
+    has_extras = COLUMN in schema.names
+    if not schema.equals(arrow_schema(pa, extras=has_extras)):
         raise SourceError(f"{path}: has other columns than version {VERSION} of the format; {REMEDY}")
     table = arrow.read_table(pa, path, data, schema, said.rows, REMEDY)
-    return Index(where, checksum, *said[1:], *table)
+    return Index(where, checksum, *said[1:], *table, Extras(table.batches) if has_extras else None)
 
 
 class _Said(NamedTuple):

@@ -223,3 +223,15 @@ def test_a_plot_is_a_png_and_an_svg(command, tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "loader.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "loader.svg").read_text()
+
+
+def test_conversions_compare_with_what_does_the_same_work():
+    beside = pytest.importorskip("benchmarks.convert")
+    found = {variant: Sample((float(place),) * 2) for place, variant in enumerate((*beside.REFERENCE, beside.COPY, beside.FFCV), start=1)}
+    common = {name: getattr(ROW, name) for name in ("data", "machine", "software", "commit", "dirty", "date", "load")}
+    rows = {made.variant: made for made in beside.rows(beside.Settings(), found, common)}
+    assert {name: made.reference for name, made in rows.items()} == {**beside.REFERENCE, beside.COPY: None, beside.FFCV: None}
+    assert rows[beside.SHARDS].ratio == pytest.approx(1 / 6)
+    assert rows[beside.PLAIN].ratio == pytest.approx(3 / 5)
+    (index,) = beside.index_rows({"memory of opening, MiB": 7.0}, common)
+    assert (index.median, index.unit) == (7.0, "MiB")

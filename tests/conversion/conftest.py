@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fastload.conversion import job
+from fastload.conversion import beton_writer, job
+from fastload.conversion.readers import ANYTHING, Choice, open_reader, records
 
 
 def encode(height: int, width: int, seed: int = 0, mode: str = "RGB", format: str = "JPEG", **how: object) -> bytes:
@@ -36,9 +37,28 @@ def write_tree(root: Path, files: dict[str, bytes]) -> Path:
     return root
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+
+
 def convert(source: Path | str, target: Path | str, **options: object) -> job.Summary:
     """A whole conversion with one worker, unless told otherwise."""
     return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, **options})))
+
+
+def convert_to(source: Path | str, target: Path | str, to: str, choice: Choice = ANYTHING, **options: object) -> object:
+    """A conversion to any format, with one worker unless told otherwise."""
+    if to == "beton":
+        how = beton_writer.Options(**{"workers": 1, **options})
+        return beton_writer.run(open_reader(str(source), choice), str(target), how)
+    return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, "to": to, **options}), choice))
+
+
+def samples(source: Path | str, choice: Choice = ANYTHING) -> list[tuple[str, bytes, str]]:
+    """Key, bytes and class of every sample, sorted: what must survive any conversion."""
+    reader = open_reader(str(source), choice)
+    return sorted((record.key, record.data, reader.classes[record.label]) for record in records(reader))
 
 
 def in_child(work: Callable[[], object], uid: int | None = None, kill_after: float | None = None) -> object:
@@ -92,7 +112,10 @@ class Tools:
 
     encode = staticmethod(encode)
     write_tree = staticmethod(write_tree)
+    contents = staticmethod(contents)
     convert = staticmethod(convert)
+    convert_to = staticmethod(convert_to)
+    samples = staticmethod(samples)
     in_child = staticmethod(in_child)
     kill_at = staticmethod(kill_at)
 

@@ -146,7 +146,7 @@ def test_odd_file_names(tools, tmp_path):
         (lambda root: (root / "c").mkdir(parents=True), "{root}: no image in 1 of 1 classes (c); remove them or add images"),
         (
             lambda root: root.write_text("x"),
-            "{root}: is a file, want a folder (of classes, of shards) or a .beton file; give one",
+            "{root}: is of no known kind (want a folder, .tar, .tar.gz, .zip, .parquet, .arrow, .csv, .jsonl or .beton); give one of these",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_no_data_set(tools, tmp_path, make, text):
 def test_special_and_missing_files_are_bad_samples(tools, small, tmp_path, monkeypatch):
     os.mkfifo(small / "cat" / "pipe.jpg")
     (small / "cat" / "link.jpg").symlink_to(small / "nowhere")
-    monkeypatch.setattr("fastload.conversion.readers.LARGEST", 700)
+    monkeypatch.setattr("fastload.conversion.readers.folder.LARGEST", 700)
     (small / "dog" / "large.jpg").write_bytes(bytes(800))
     sizes = {path.name: path.stat().st_size for path in small.glob("*/*.JPEG")}
     for name in [name for name, size in sizes.items() if size > 700]:

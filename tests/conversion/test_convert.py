@@ -188,7 +188,7 @@ def test_a_second_conversion_into_the_same_folder_waits_not(tools, small, tmp_pa
     ("options", "text"),
     [
         ({"shard_bytes": 10}, "shard size: 10 bytes (want 1024 to 4294967296); the default is 268435456"),
-        ({"on_error": "ignore"}, "on_error: got 'ignore', want 'raise' or 'skip'; choose one"),
+        ({"on_error": "ignore"}, "on_error: got 'ignore', want 'raise', 'skip' or 'substitute'; choose one"),
         ({"workers": 0}, "workers: got 0, want at least 1; leave it out for one per processor"),
         ({"shuffle": -1}, "shuffle: seed -1 (want 0 to 2^64 - 1); give another seed"),
     ],

@@ -4,6 +4,7 @@ import errno
 import itertools
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -100,11 +101,13 @@ def test_killed_at_any_moment(tools, small, tmp_path):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_an_error_of_every_system_call_leaves_nothing(tools, small, tmp_path, monkeypatch, code):
+def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(tools, small, tmp_path, monkeypatch, code):
     def fail():
         raise OSError(code, os.strerror(code))
 
     (tmp_path / "parent").mkdir()
+    tools.convert(small, tmp_path / "whole", shard_bytes=3000)
+    whole, ends = tools.contents(tmp_path / "whole"), []
     for k in itertools.count(1):
         out = tmp_path / "parent" / "a" / "out"
         with monkeypatch.context() as patch:
@@ -116,17 +119,23 @@ def test_an_error_of_every_system_call_leaves_nothing(tools, small, tmp_path, mo
             else:
                 break
         assert nth.count >= k
+        kept = text.endswith("; what is done is kept: go on with --resume")
+        left = "what is done is kept: go on with --resume" if kept else "nothing was left there"
         if code == errno.ENOSPC:
-            assert text == (
-                f"{out}: cannot be written (No space left on device; needs up to {needed(small, out, 3000)}); "
-                "free some room or give another folder; nothing was left there"
-            )
+            room = f"needs up to {needed(small, out, 3000)}"
+            want = f"{out}: cannot be written (No space left on device; {room}); free some room or give another folder; {left}"
         else:
-            assert (
-                text
-                == f"{out}: cannot be written (Input/output error); check the folder's permissions and its disk; nothing was left there"
-            )
-        assert os.listdir(tmp_path / "parent") == []
+            want = f"{out}: cannot be written (Input/output error); check the folder's permissions and its disk; {left}"
+        assert text == want
+        assert kept or os.listdir(tmp_path / "parent") == []
+        ends.append(kept)
+        if kept:
+            assert not is_absent_or_whole(out)
+            tools.convert(small, out, shard_bytes=3000, resume=True)
+            assert tools.contents(out) == whole
+            shutil.rmtree(tmp_path / "parent" / "a")
+    assert ends[:5] == [False] * 5
+    assert any(ends)
     assert k > 20
     assert is_absent_or_whole(out)
 
@@ -166,8 +175,12 @@ def test_a_really_full_disk(tools, tiny_disk, tmp_path, monkeypatch):
         tools.convert(root, tiny_disk / "out", shard_bytes=20_000, workers=2)
     text = str(refused.value)
     assert text.startswith(f"{tiny_disk}/out: cannot be written (No space left on device; needs up to ")
-    assert text.endswith("); free some room or give another folder; nothing was left there")
-    assert os.listdir(tiny_disk) == []
+    assert text.endswith("); free some room or give another folder; what is done is kept: go on with --resume")
+    assert not is_absent_or_whole(tiny_disk / "out")
+    subprocess.run(["mount", "-o", "remount,size=1m", tiny_disk], check=True)
+    tools.convert(root, tiny_disk / "out", shard_bytes=20_000, workers=2, resume=True)
+    tools.convert(root, tmp_path / "whole", shard_bytes=20_000)
+    assert tools.contents(tiny_disk / "out") == tools.contents(tmp_path / "whole")
 
 
 def test_an_unfinished_folder_says_so(tools, small, tmp_path):

@@ -1,0 +1,112 @@
+"""What fastload convert says: the forecast, and what it wrote."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from fastload.cli.output import emit, log, table
+
+if TYPE_CHECKING:
+    from fastload.conversion.job import Job, Summary
+    from fastload.conversion.seek_writer import Totals
+    from fastload.conversion.transcoding import Totals as Transcoding
+
+SHOWN = 20  # bad samples on the terminal; all are in the file and in the JSON
+
+
+def emit_plan(prepared: "Job", json_to: str | None) -> None:
+    """What would be written, how much that is, and how long it takes."""
+    from fastload.conversion.forecast import forecast
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+
+    plan, reader, expected = prepared.plan, prepared.reader, forecast(prepared)
+    result = {
+        "samples": len(reader), "classes": len(reader.classes), "shards": plan.shards, "bytes_at_most": plan.bytes, "dry_run": True,
+        "forecast": asdict(expected),
+    }  # fmt: skip
+    rows = [
+        ("samples", f"{len(reader):,}"), ("classes", f"{len(reader.classes):,}"), ("shards", plan.shards),
+        ("about", human(expected.bytes)), ("at most", human(plan.bytes)),
+        ("time", f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s, and what the disk takes to write"),
+        ("looked at", f"{expected.looked_at:,} samples, {expected.bad:,} of them bad"),
+    ]  # fmt: skip
+    emit(result, json_to, Text(readable(prepared.where)), table(("would be written", ""), rows))
+
+
+def duration(seconds: float) -> str:
+    """ "41 s", "12 min", "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str | None, to: str = "shards") -> None:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+    from fastload.sources.shards import BAD
+
+    bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
+    result: dict[str, Any] = {
+        "path": target, "samples": summary.samples, "classes": summary.classes, "shards": summary.shards, "bytes": summary.bytes,
+        "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad, **seek_json(summary.seek, summary.bytes),
+        "transcoding": asdict(summary.transcoding), "resumed": summary.resumed, "notes": summary.notes,
+    }  # fmt: skip
+    rows = [
+        ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"),
+        ("shards" if to == "shards" else "files", f"{summary.shards:,}"),
+        ("size", human(summary.bytes)), *[("seek index", seek_text(summary.seek, summary.bytes))] * (to == "shards"),
+        ("left out", f"{sum(not row.mended for row in summary.bad):,}"),
+        *[("resumed", f"{summary.resumed:,} samples were there already")] * bool(summary.resumed),
+        *[("transcoded", transcoding_text(summary.transcoding))] * summary.transcoding.on,
+        ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
+    ]  # fmt: skip
+    emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
+    if to == "shards":
+        log_reasons(summary.seek)
+    log_transcoding(summary.transcoding)
+    for note in summary.notes:
+        log.print(note, markup=False)
+    for row in summary.bad[:SHOWN]:
+        log.print(f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}", markup=False)
+    if len(bad) > SHOWN:
+        log.print(f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False)
+
+
+def seek_json(totals: "Totals", size: int) -> dict[str, Any]:
+    """size: bytes of the data."""
+    return {
+        "indexed": totals.indexed, "seek_bytes": totals.bytes, "seek_share": totals.bytes / max(size, 1), "not_indexed": totals.reasons,
+    }  # fmt: skip
+
+
+def seek_text(totals: "Totals", size: int) -> str:
+    from fastload.conversion.units import human
+
+    return f"{totals.indexed:,} images, {human(totals.bytes)} ({totals.bytes / max(size, 1):.2%} of the data)" if totals.bytes else "none"
+
+
+def log_reasons(totals: "Totals") -> None:
+    """Why samples have no seek index: one line per reason. They load all the same."""
+    for reason, count in totals.reasons.items():
+        log.print(f"no seek index: {count:,} images: {reason}", markup=False)
+
+
+def transcoding_text(totals: "Transcoding") -> str:
+    from fastload.conversion.units import human
+
+    if not totals.images:
+        return "none"
+    codings = ", ".join(f"{count:,} {coding}" for coding, count in totals.images.items())
+    change = totals.after - totals.before
+    return f"{codings}; {human(abs(change))} {'larger' if change > 0 else 'saved'} ({change / totals.before:+.1%})"
+
+
+def log_transcoding(totals: "Transcoding") -> None:
+    """What was not rewritten: why, or, without the option, how many images would gain."""
+    for reason, count in totals.left.items():
+        log.print(f"not transcoded: {count:,} images: {reason}", markup=False)
+    if not totals.on:
+        for coding, count in totals.slow.items():
+            log.print(f"{count:,} {coding} images decode slowly; --transcode rewrites them losslessly", markup=False)

@@ -1,0 +1,31 @@
+"""fastload filter: a data set of some samples of another."""
+
+from typing import Annotated
+
+import typer
+
+from fastload.cli.convert_options import Overwrite
+from fastload.cli.linking import Source, say
+from fastload.cli.output import JsonTo
+
+WHERE = 'Condition on key, label, class_name, height, width, size, format: width >= 224 and label in ("cat", "dog").'
+
+
+def register(app: typer.Typer) -> None:
+    app.command("filter")(filter)
+
+
+def filter(
+    source: Source,
+    target: Annotated[str, typer.Argument(metavar="DST", help="New or empty folder.")],
+    where: Annotated[str, typer.Option(metavar="CONDITION", help=WHERE)],
+    overwrite: Overwrite = False,
+    json_to: JsonTo = None,
+) -> None:
+    """A data set of the samples for which a condition holds. The shards are linked, not copied."""
+    from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+    from fastload.conversion import where as conditions
+
+    index = subsets.open_index(source)
+    done = subsets.write(target, [subsets.Part(index, conditions.rows(index, where))], overwrite=overwrite)
+    say("filtered", [done], json_to)

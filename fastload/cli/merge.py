@@ -1,0 +1,32 @@
+"""fastload merge: one data set of several."""
+
+from typing import Annotated
+
+import typer
+
+from fastload.cli.convert_options import Overwrite
+from fastload.cli.linking import say
+from fastload.cli.output import JsonTo
+from fastload.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    app.command("merge")(merge)
+
+
+def merge(
+    sources: Annotated[list[str], typer.Argument(metavar="SRC… DST", help="Converted shards, and a new or empty folder.")],
+    overwrite: Overwrite = False,
+    json_to: JsonTo = None,
+) -> None:
+    """One data set of several with the same classes. The shards are linked, not copied."""
+    import numpy as np
+
+    from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+
+    if len(sources) < 3:
+        raise UsageError(f"merge: got {len(sources)} paths, want at least two data sets and a folder for the result; give them")
+    *given, target = sources
+    indexes = [subsets.open_index(source) for source in given]
+    parts = [subsets.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes]
+    say("merged", [subsets.write(target, parts, overwrite=overwrite)], json_to)

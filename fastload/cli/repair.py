@@ -1,0 +1,46 @@
+"""fastload repair: make again what verify finds damaged."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from fastload.cli.convert_options import ApplyExif, Labels, Masks, MaxSide, Quality, Root, Split, StripMetadata, Workers
+from fastload.cli.output import JsonTo, emit, meter, table
+
+
+def register(app: typer.Typer) -> None:
+    app.command("repair")(repair)
+
+
+def repair(
+    path: Annotated[str, typer.Argument(metavar="DST", help="The converted shards.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="What they were converted from.")],
+    split: Split = None,
+    labels: Labels = None,
+    root: Root = None,
+    masks: Masks = None,
+    max_side: MaxSide = None,
+    quality: Quality = None,
+    strip_metadata: StripMetadata = False,
+    apply_exif: ApplyExif = False,
+    workers: Workers = None,
+    json_to: JsonTo = None,
+) -> None:
+    """Make again the shards and seek indexes that are damaged, from the source; what is good stays as it is.
+
+    Give the options of the conversion that chose or changed images.
+    """
+    from fastload.conversion import repair as mending  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.editing import Edits
+    from fastload.conversion.readers import Choice, open_reader, readable
+
+    reader = open_reader(source, Choice(split, labels, root, masks))
+    with meter("verify", None) as advance:
+        done = mending.run(path, reader, Edits(max_side, quality, strip_metadata, apply_exif), workers, advance)
+    rows = [
+        ("damages", f"{done.damages:,}"),
+        ("files made again", f"{len(done.files):,}"),
+        ("samples from the source", f"{done.samples:,}"),
+    ]
+    emit({"path": path, **done.__dict__}, json_to, Text(readable(path)), table(("repaired", ""), rows))

@@ -1,0 +1,54 @@
+"""fastload split: random parts of a data set."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from fastload.cli.convert_options import Overwrite
+from fastload.cli.linking import Source, say
+from fastload.cli.output import JsonTo
+from fastload.errors import UsageError
+
+PARTS = "Names and shares: train=0.9,val=0.1."
+
+
+def register(app: typer.Typer) -> None:
+    app.command("split")(split)
+
+
+def split(
+    source: Source,
+    target: Annotated[str, typer.Argument(metavar="DST", help="Folder for the parts: DST/train, DST/val.")],
+    parts: Annotated[str, typer.Option(metavar="NAME=SHARE,…", help=PARTS)],
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    by_class: Annotated[bool, typer.Option("--by-class/--by-sample", help="Every class in the same shares, or drawn from all.")] = True,
+    overwrite: Overwrite = False,
+    json_to: JsonTo = None,
+) -> None:
+    """Data sets of random parts, disjoint. The shards are linked, not copied."""
+    from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+
+    shares = _shares(parts)
+    index = subsets.open_index(source)
+    chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
+    done = [
+        subsets.write(os.path.join(target, name), [subsets.Part(index, rows)], overwrite=overwrite)
+        for name, rows in zip(shares, chosen, strict=True)
+    ]
+    say("split", done, json_to)
+
+
+def _shares(text: str) -> dict[str, float]:
+    """Raises UsageError."""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.partition("=")
+        try:
+            shares[name.strip()] = float(share)
+        except ValueError:
+            raise UsageError(f"split: {part!r} is no name with a share; write it like train=0.9,val=0.1") from None
+    wrong = [name for name in shares if not name or name != os.path.basename(name) or name in (".", "..")]
+    if wrong or len(shares) < len(text.split(",")):
+        raise UsageError(f"split: {text!r} needs a different plain name for each part; write it like train=0.9,val=0.1")
+    return shares

@@ -1,0 +1,75 @@
+"""From a sample of the source to what is written: read, change, look at it, decode it once."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastload import _native
+from fastload.conversion import editing, samples, transcoding
+from fastload.conversion.parts import Bad, Item, Row
+from fastload.conversion.readers.base import Reader
+from fastload.conversion.samples import BadSampleError
+from fastload.conversion.workers import Stop
+
+TRIES = 16  # samples of the same class that may stand in for a bad one
+
+
+@dataclass(frozen=True)
+class How:
+    """What is done to each sample."""
+
+    check: bool = True  # decode it
+    transcode: bool = False  # rewrite slow JPEGs as baseline
+    edits: editing.Edits = editing.UNCHANGED
+    extras: bool = True  # keep the files beside images
+    substitute: bool = False  # put the next good sample of the class in a bad one's place
+
+
+class Maker:
+    """The samples of one part, made one after the other while they are asked for; then `bad` and `tally` are known."""
+
+    def __init__(self, reader: Reader, how: How, chosen: Iterable[int], step: Callable[[int], None], stop: Stop) -> None:
+        self.reader, self.how, self.chosen, self.step, self.stop = reader, how, chosen, step, stop
+        self.bad: list[Bad] = []
+        self.tally = transcoding.Tally(how.transcode)
+
+    def __iter__(self) -> Iterator[Item]:
+        """Raises OSError, workers.StoppedError."""
+        for sample in self.chosen:
+            self.stop.check()
+            try:
+                item: Item | None = self._made(sample, sample)
+            except BadSampleError as error:
+                item = self._instead(sample, str(error))
+            self.step(item.row.size if item else 0)
+            if item:
+                yield item
+
+    def _instead(self, sample: int, reason: str) -> Item | None:
+        """The sample's substitute, if it is to have one; it is listed as bad in any case."""
+        name = self.reader.name(sample)
+        for other in self._others(sample) if self.how.substitute else ():
+            self.stop.check()
+            try:
+                item = self._made(other, sample)
+            except BadSampleError:
+                continue
+            self.bad.append(Bad(sample, name, f"{reason}; {self.reader.keys[other]} stands in for it", mended=True))
+            return item
+        self.bad.append(Bad(sample, name, reason))
+        return None
+
+    def _others(self, sample: int) -> list[int]:
+        same = np.flatnonzero(self.reader.labels == self.reader.labels[sample])
+        place = int(np.searchsorted(same, sample))
+        return [int(row) for row in np.roll(same, -place)[1 : TRIES + 1]]
+
+    def _made(self, sample: int, owner: int) -> Item:
+        """What `sample` holds, under the key of `owner`. Raises BadSampleError."""
+        image = transcoding.rewrite(editing.edit(self.reader.read(sample), self.how.edits), on=self.how.transcode)
+        facts = samples.examine(image.data, check=self.how.check)
+        extras = self.reader.extras(sample) if self.how.extras else ()
+        self.tally.add(image)
+        row = Row(owner, len(image.data), _native.xxh3(image.data), facts)
+        return Item(self.reader.keys[owner], int(self.reader.labels[owner]), image.data, row, extras)

@@ -1,0 +1,129 @@
+"""What a conversion reads. A reader knows nothing of what is written, nor of the job between them."""
+
+import errno
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from fastload import _native
+from fastload.conversion.samples import BadSampleError
+from fastload.spec import Longs
+
+LARGEST = 1 << 30  # bytes of one encoded image; more is a mistake, and would have to be held in memory
+FATAL = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # not the sample's fault: the machine has run out of something
+PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")  # WebDataset's names for what would have to be run
+SHOWN = 20  # problems in one message
+
+
+class Extra(NamedTuple):
+    """A file that belongs to a sample beside its image: a mask, a text."""
+
+    name: str  # extension: "mask.png", "json"
+    data: bytes
+
+
+class Record(NamedTuple):
+    """One sample as it is read."""
+
+    key: str
+    data: bytes  # the encoded image
+    label: int
+    extras: tuple[Extra, ...]
+
+
+class Reader(Protocol):
+    """Samples of a source by number, in an order that is always the same. Implementations are used from many threads."""
+
+    @property
+    def where(self) -> str: ...  # what the user gave, for messages
+    @property
+    def keys(self) -> Sequence[str]: ...  # unique, [N]
+    @property
+    def sizes(self) -> Longs: ...  # bytes of the image, [N]; at most
+    @property
+    def beside(self) -> Longs: ...  # bytes of its extras, [N]
+    @property
+    def labels(self) -> Longs: ...  # int64 [N]
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+    @property
+    def stamp(self) -> int: ...  # another number if the source has changed, as far as names, sizes and times tell
+    @property
+    def in_order(self) -> bool: ...  # reading in another order than the source's is slow
+    def __len__(self) -> int: ...
+    def name(self, sample: int) -> str: ...  # for messages
+    def read(self, sample: int) -> bytes:
+        """The encoded image. Raises BadSampleError."""
+
+    def extras(self, sample: int) -> tuple[Extra, ...]:
+        """The files beside it. Raises BadSampleError."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """What most readers know of all samples before they read one."""
+
+    where: str
+    keys: Sequence[str]
+    sizes: Longs
+    labels: Longs
+    classes: tuple[str, ...]
+    stamp: int
+
+    @property
+    def beside(self) -> Longs:
+        return np.zeros(len(self.sizes), np.int64)
+
+    @property
+    def in_order(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def name(self, sample: int) -> str:
+        return f"{self.where}:{self.keys[sample]}"
+
+    def extras(self, sample: int) -> tuple[Extra, ...]:
+        return ()
+
+
+def record(reader: Reader, sample: int) -> Record:
+    """One sample. Raises BadSampleError."""
+    return Record(reader.keys[sample], reader.read(sample), int(reader.labels[sample]), reader.extras(sample))
+
+
+def records(reader: Reader) -> Iterator[Record]:
+    """All samples in their order. Raises BadSampleError."""
+    return (record(reader, sample) for sample in range(len(reader)))
+
+
+@contextmanager
+def told(remedy: str) -> Iterator[None]:
+    """An OSError of one sample as BadSampleError, unless the machine is out of something."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FATAL:
+            raise
+        raise BadSampleError(f"cannot be read ({error.strerror or error}); {remedy}") from error
+
+
+def stamp_of(*parts: object) -> int:
+    """XXH3 of anything that JSON can hold, and of arrays."""
+    whole = b"\0".join(part.tobytes() if isinstance(part, np.ndarray) else json.dumps(part).encode() for part in parts)
+    return _native.xxh3(whole)
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Problems as lines of one message."""
+    more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    return "\n".join([*problems[:SHOWN], *more])
+
+
+def is_pickled(name: str) -> bool:
+    return name.lower().endswith(PICKLED)

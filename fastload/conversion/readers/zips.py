@@ -1,0 +1,92 @@
+"""A zip archive of a folder of classes."""
+
+import os
+import stat
+import threading
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastload.conversion.keys import readable, unique_keys
+from fastload.conversion.readers import labels as labelling
+from fastload.conversion.readers.base import LARGEST, Listing, is_pickled, listed, stamp_of, told
+from fastload.conversion.samples import BadSampleError
+from fastload.errors import SourceError
+from fastload.sources.folder import EXTENSIONS
+
+ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+LINK = 0xA000  # of the mode, S_IFLNK
+
+
+@dataclass(frozen=True, eq=False)
+class ZipReader(Listing):
+    """Members of one archive; each thread has it open for itself."""
+
+    members: Sequence[zipfile.ZipInfo]
+    local: threading.local
+
+    def read(self, sample: int) -> bytes:
+        member = self.members[sample]
+        if member.file_size > LARGEST:
+            raise BadSampleError(f"is too large (got {member.file_size} bytes, want at most {LARGEST}); remove it")
+        try:
+            with told("restore the archive"), self._archive().open(member) as file:
+                data = file.read(member.file_size + 1)
+        except ERRORS as error:
+            raise BadSampleError(f"cannot be unpacked ({' '.join(str(error).split())}); restore the archive") from error
+        if len(data) != member.file_size:
+            raise BadSampleError(f"unpacks to {len(data)} bytes, want {member.file_size}; restore the archive")
+        return data
+
+    def _archive(self) -> zipfile.ZipFile:
+        if not hasattr(self.local, "archive"):
+            self.local.archive = zipfile.ZipFile(self.where)
+        archive: zipfile.ZipFile = self.local.archive
+        return archive
+
+
+def load(where: str, *, labelled: bool = True) -> ZipReader:
+    """The images of an archive, sorted by name. Raises SourceError with every problem."""
+    try:
+        status = os.stat(where)
+        with zipfile.ZipFile(where) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+    except OSError as error:
+        raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error
+    except (*ERRORS, ValueError) as error:
+        raise SourceError(f"{where}: is no zip archive, or damaged ({' '.join(str(error).split())}); restore it") from error
+    problems, names = list[str](), set[str]()
+    for info in infos:
+        if text := _refused(info, names):
+            problems.append(f"{where}: member {readable(info.filename)!r} {text}")
+        names.add(info.filename)
+    if problems:
+        raise SourceError(listed(problems))
+    images = sorted((info for info in infos if info.filename.lower().endswith(EXTENSIONS)), key=lambda info: info.filename)
+    if not images:
+        raise SourceError(f"{where}: no images (got {len(infos)} other files); give another archive")
+    paths = [readable(info.filename) for info in images]
+    labels, classes, below = labelling.of_folders(where, paths) if labelled else (*labelling.none(len(paths)), paths)
+    sizes = np.array([info.file_size for info in images], np.int64)
+    stamp = stamp_of([status.st_size, status.st_mtime_ns])
+    return ZipReader(where, unique_keys(below), sizes, labels, classes, stamp, images, threading.local())
+
+
+def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
+    """Why this member is not taken, or nothing."""
+    name = info.filename
+    if name.startswith("/"):
+        return "has an absolute path; make the archive again with relative ones"
+    if ".." in name.split("/"):
+        return "has a path with '..'; make the archive again without"
+    mode = info.external_attr >> 16
+    if stat.S_IFMT(mode) == LINK:
+        return "is a link; make the archive again with files"
+    if info.flag_bits & 1:
+        return "is encrypted; make the archive again without a password"
+    if is_pickled(name):
+        return "is pickled, and fastload never unpickles; write it as JSON, text or an image"
+    return "is there twice; make the archive again with one name for each" if name in names else ""

@@ -1,0 +1,54 @@
+"""What a conversion writes: one class per format. A writer knows nothing of what is read, nor of the job between them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from fastload.conversion.parts import Bad, Item, Written
+from fastload.conversion.target import Hold
+from fastload.conversion.transcoding import Tally
+from fastload.spec import Longs
+
+Wanted = Callable[["Made"], bool]  # asked when a part is complete: whether to write it; false if the conversion fails anyway
+
+
+class Made(Protocol):
+    """The samples of a part, made while they are asked for."""
+
+    @property
+    def bad(self) -> Sequence[Bad]: ...
+    @property
+    def tally(self) -> Tally: ...
+    def __iter__(self) -> Iterator[Item]: ...
+
+
+class Catalog(NamedTuple):
+    """All samples of a data set, by their numbers in the source."""
+
+    keys: Sequence[str]
+    labels: Longs
+    classes: tuple[str, ...]
+
+
+class Committed(NamedTuple):
+    """What stands under the final names."""
+
+    files: int
+    bytes: int
+    notes: tuple[str, ...] = ()  # what a user should know
+
+
+class Writer(Protocol):
+    """One format, at one place."""
+
+    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[Hold]:
+        """The place, locked, with room for `needed` bytes. Raises ConversionError."""
+
+    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+        """One part under temporary names, on disk when this returns; from any thread. Raises OSError."""
+
+    def intact(self, part: Written) -> bool:
+        """Whether the files of a part that an earlier run wrote are there as they were."""
+
+    def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Callable[[Sequence[tuple[str, str]]], None]) -> Committed:
+        """Put all parts in their place at once. announce: is told (temporary name, final name) before the first is renamed."""

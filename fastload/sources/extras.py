@@ -1,0 +1,61 @@
+"""Files that belong to samples beside their images: where they lie in the shards."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload.sources import arrow
+from fastload.spec import Longs
+
+COLUMN = "extras"
+
+
+class Placed(NamedTuple):
+    """One of a sample's files."""
+
+    name: str  # extension: "mask.png", "json"
+    offset: int  # first byte in the shard
+    size: int  # bytes; may be 0
+    checksum: int  # XXH3-64
+
+
+def extras_field(pa: Any) -> Any:
+    """The column of the index."""
+    fields = [("name", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("checksum", pa.uint64())]
+    item = pa.struct([pa.field(name, kind, nullable=False) for name, kind in fields])
+    return pa.field(COLUMN, pa.list_(pa.field("item", item, nullable=False)), nullable=False)
+
+
+class Extras:
+    """The column, batch by batch."""
+
+    def __init__(self, batches: Sequence[Any]) -> None:
+        self.batches = batches
+
+    def __getitem__(self, row: int) -> tuple[Placed, ...]:
+        found = self.batches[row // arrow.BATCH].column(COLUMN)[row % arrow.BATCH].as_py()
+        return tuple(Placed(**each) for each in found)
+
+    def sizes(self) -> Longs:
+        """int64 [N]: bytes of each sample's files."""
+        counts, size = self._counts(), self._numbers("size")
+        owner = np.repeat(np.arange(len(counts)), counts)
+        return np.bincount(owner, size, len(counts)).astype(np.int64)
+
+    def inside(self, limit: Longs) -> NDArray[np.bool_]:
+        """bool [N]: whether all files of a sample lie in its shard, which has limit [N] bytes."""
+        counts = self._counts()
+        owner = np.repeat(np.arange(len(counts)), counts)
+        offset, size = self._numbers("offset"), self._numbers("size")
+        # An empty file takes no byte; its place must be there all the same.
+        good = (size >= 0) & arrow.inside(offset, np.maximum(size, 1), limit[owner])
+        found: NDArray[np.bool_] = np.bincount(owner, ~good, len(counts)) == 0
+        return found
+
+    def _counts(self) -> Longs:
+        return np.concatenate([batch.column(COLUMN).value_lengths().to_numpy() for batch in self.batches]).astype(np.int64)
+
+    def _numbers(self, name: str) -> Longs:
+        return np.concatenate([batch.column(COLUMN).flatten().field(name).to_numpy() for batch in self.batches]).astype(np.int64)
