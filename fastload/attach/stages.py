@@ -76,18 +76,30 @@ class Timed:
         return repr(self._inner)
 
 
-def split_transforms(dataset: Any, depth: int = 4) -> None:
-    """Time each member of the data set's Compose. Only for a worker's own copy of a data set: it is changed in place."""
+Split = tuple[list[Any], list[Any]]  # members of a Compose, and what they were
+
+
+def split_transforms(dataset: Any, depth: int = 4) -> list[Split]:
+    """Time each member of the data set's Compose, which is changed in place; for join_transforms: what was changed."""
+    done: list[Split] = []
     for _ in range(depth):
         for attribute in ("transform", "transforms"):
             chain = getattr(dataset, attribute, None)
             members = getattr(chain, "transforms", None)
             if type(members) is list and not any(isinstance(member, Timed) for member in members):
+                done.append((members, list(members)))
                 members[:] = [Timed(member, type(member).__name__) for member in members]
         inner = getattr(dataset, "dataset", None)  # of a Subset
         if inner is None:
-            return
+            break
         dataset = inner
+    return done
+
+
+def join_transforms(done: list[Split]) -> None:
+    """Put back what split_transforms changed."""
+    for members, before in done:
+        members[:] = before
 
 
 def starved() -> float:

@@ -12,7 +12,7 @@ from fastload.measure import Sample
 from fastload.profiler import machine
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report, Setting, StepFacts
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, spikes
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, late_share, spikes
 
 WARM_UP = 5  # iterations that count for nothing
 FEWEST = 8  # iterations after it
@@ -65,7 +65,7 @@ def report(processes: list[Process], seconds: float) -> Report:
     straggler = slowest.process.rank if others and slowest.stall - max(others) > STRAGGLES else None
     facts, replayed = slowest.facts, measured(slowest) is not None
     workers = facts.get("num_workers")
-    evidence = Evidence(starved, workers, usable_cores(), spikes(slowest.wait), straggler)
+    evidence = Evidence(starved, workers, usable_cores(), spikes(slowest.wait), late(family), straggler)
     setting = Setting(backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size"))
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached", None, REPLAYED if replayed else ESTIMATE),
@@ -159,6 +159,12 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
         held, cpu = map(float, sums[name])
         costs.append(StageCost(name.decode("ascii", "replace"), cpu if name in (b"dataset", b"decode") else max(held, cpu), cpu))
     return tuple(costs), share
+
+
+def late(processes: list[Process]) -> float:
+    """Share of the workers' time that late batches take beyond a typical one's; waiting for cores is another matter."""
+    fetches = np.concatenate([process.of(log.FETCH) for process in processes])
+    return late_share(fetches["wall"] - fetches["starved"])
 
 
 def counted(facts: dict[str, Any]) -> tuple[StageCost, ...]:

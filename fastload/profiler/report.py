@@ -119,9 +119,11 @@ def _evidence(known: Evidence) -> dict[str, Any]:
     return {
         "starved_share": known.starved,
         "waiting_in_slowest_tenth_share": known.spikes,
+        "late_batches_share": known.late,
         "straggler_rank": known.straggler,
         "step_with_copies_img_per_s": list(known.transfer.values) if known.transfer else None,
         "step_beside_loader_img_per_s": list(known.beside.values) if known.beside else None,
+        "loader_without_copies_img_per_s": list(known.bare.values) if known.bare else None,
         "step_in_turns_img_per_s": list(known.alone.values) if known.alone else None,
     }
 

@@ -94,9 +94,11 @@ replicates.loader_img_per_s
 replicates.training_img_per_s
 evidence.starved_share
 evidence.waiting_in_slowest_tenth_share
+evidence.late_batches_share
 evidence.straggler_rank
 evidence.step_with_copies_img_per_s
 evidence.step_beside_loader_img_per_s
+evidence.loader_without_copies_img_per_s
 evidence.step_in_turns_img_per_s
 stages.name
 stages.wall_us_per_img
