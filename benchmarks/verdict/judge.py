@@ -23,15 +23,15 @@ STABLE = (
 TIMES = 20
 
 
-def chosen(pattern: str | None) -> list[Scenario]:
-    """Raises UsageError if nothing is left."""
+def matching(found: list[Any], pattern: str | None) -> list[Any]:
+    """Those whose names have the regular expression. Raises UsageError if nothing is left."""
     try:
-        found = [scenario for scenario in every_one() if re.search(pattern or "", scenario.name)]
+        left = [one for one in found if re.search(pattern or "", one.name)]
     except re.error as error:
         raise UsageError(f"verdict: --only {pattern!r} is no regular expression ({error}); mend it") from error
-    if not found:
-        raise UsageError(f"verdict: --only {pattern!r} fits none of {len(every_one())} scenarios; try a cause, as in --only '^decode'")
-    return found
+    if not left:
+        raise UsageError(f"verdict: --only {pattern!r} fits none of {len(found)} names; try a cause, as in --only decode")
+    return left
 
 
 def run(results: Path, scenarios: list[Scenario], seconds: float, on_done: Callable[[], None], say: Callable[[str], object]) -> None:
@@ -56,6 +56,7 @@ def scenario_row(scenario: Scenario, seconds: float) -> dict[str, Any]:
     watch = watched(scenario) if scenario.step_kind != "ahead" else None  # without a GPU's events its waits are the host's
     return {
         "scenario": scenario.name, "group": scenario.group, "loader": scenario.loader, "workers": scenario.workers,
+        "cpu": "played" if work.emulating() and scenario.loader != "native" else "burned",
         "truth": truth.facts(true), "profile": said(found), "watch": said(watch) if watch else None,
         "truth_s": round(middle - started, 2), "profile_s": round(end - middle, 2),
     }  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.verdict import work
-from benchmarks.verdict.scenarios import Scenario
+from benchmarks.verdict.scenarios import CPU, IMAGES, Scenario
 from fastload.machine import usable_cores
 
 CLEAR = 1.2  # the first cause's gain by the second's, from which there is one cause
@@ -104,14 +104,16 @@ def train(scenario: Scenario, seconds: float) -> Run:
             step(copy(batch))
         length, after = settle() - start, _cpu(pids)
         del batches, loader
+    played = images / length * work_ms(scenario) / 1e3 / usable_cores()
     ours, busy = ((b - a) / length / usable_cores() for a, b in zip(before, after, strict=True))
-    return Run(images / length, waited / length, min(1.0, busy), max(0.0, busy - ours))
+    return Run(images / length, waited / length, min(1.0, busy + played), max(0.0, busy - ours))
 
 
 def step_alone(scenario: Scenario, seconds: float) -> float:
     """Images/s of the step on one batch that is there; its copies belong to the data path."""
     step, batch = work.make_step(scenario), next(iter(work.make_loader(replace(scenario, workers=0, costs=_harmless(scenario)))))
     settle, images = getattr(step, "settle", time.perf_counter), 0
+    step(batch)  # an emulated GPU's clock starts with its first step
     start = settle()
     while time.perf_counter() - start < seconds / 2:
         step(batch)
@@ -121,6 +123,11 @@ def step_alone(scenario: Scenario, seconds: float) -> float:
 
 def _harmless(scenario: Scenario) -> dict[str, float]:
     return {"decode": 1.0} if scenario.loader == "native" else {}
+
+
+def work_ms(scenario: Scenario) -> float:
+    """CPU time that is only played, ms per image."""
+    return sum(scenario.costs.get(cause, 0.0) for cause in CPU) / IMAGES if work.emulating() and scenario.loader != "native" else 0.0
 
 
 def _cpu(pids: list[int]) -> tuple[float, float]:

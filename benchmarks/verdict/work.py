@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.utils.data
-from PIL import Image
+from PIL import Image, ImageFile
 
 import fastload
 from benchmarks.verdict.scenarios import IMAGES, Scenario
@@ -23,6 +24,24 @@ NATIVE_SIZE, NATIVE_IMAGES, NATIVE_BATCH = 96, 24, 8
 LONG = 10_000_000  # samples: no epoch ends
 
 
+_real, _added = time.thread_time, threading.local()
+_emulated = False
+
+
+def emulate() -> None:
+    """From now on CPU time is played: burning sleeps, and this process's and its workers' clocks of CPU time are told.
+
+    So trainings are the same on a machine whose cores others need; neighbours and fastload's own loader stay real.
+    """
+    global _emulated  # noqa: PLW0603  one clock per process
+    _emulated = True
+    time.thread_time = lambda: _real() + getattr(_added, "seconds", 0.0)
+
+
+def emulating() -> bool:
+    return _emulated
+
+
 def nap(seconds: float) -> None:
     if seconds > 0:
         time.sleep(seconds)
@@ -31,6 +50,10 @@ def nap(seconds: float) -> None:
 def burn(seconds: float, piece: Callable[[], object] = int) -> None:
     """CPU time of this thread, in pieces."""
     start = time.thread_time()
+    if _emulated and seconds > 0:
+        began = time.perf_counter()
+        time.sleep(seconds)
+        _added.seconds = getattr(_added, "seconds", 0.0) + time.perf_counter() - began
     while time.thread_time() - start < seconds:
         piece()
 
@@ -41,6 +64,30 @@ def jpeg(side: int, seed: int = 0) -> bytes:
     out = io.BytesIO()
     Image.fromarray(noise).resize((side * 4 // 3, side), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
     return out.getvalue()
+
+
+class _Decoder(ImageFile.PyDecoder):
+    """Of a made-up format: decoding burns as long as it is told."""
+
+    def decode(self, buffer: Any) -> tuple[int, int]:
+        burn(float(self.args[0]))
+        self.set_as_raw(bytes(3))
+        return -1, 0
+
+
+class Photo(ImageFile.ImageFile):
+    """One pixel whose decoding takes `seconds`; PIL's own `load` runs it."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(io.BytesIO(b"x"), "x")
+
+    def _open(self) -> None:
+        self._size, self._mode = (1, 1), "RGB"
+        self.tile = [ImageFile._Tile("fastload_slow", (0, 0, 1, 1), 0, (self.seconds,))]
+
+
+Image.register_decoder("fastload_slow", _Decoder)
 
 
 class Blur:
@@ -88,7 +135,7 @@ class Images(torch.utils.data.Dataset[Any]):
             nap(self.cost.get("read", 0.0))
             burn(self.cost.get("dataset", 0.0))
             if decode := self.cost.get("decode", 0.0):
-                burn(decode, lambda: Image.open(io.BytesIO(jpeg(48))).load())
+                Photo(decode).load()
         if index % (IMAGES * self.scenario.every) == IMAGES * (self.scenario.every - 1):
             nap(IMAGES * self.cost.get("jitter", 0.0))
         return self.transform(torch.zeros(3, SIZE, SIZE)), self.payload

@@ -103,3 +103,16 @@ def fail(label: str, fail_if: str | None) -> None:
     if fail_if and label in unwanted[fail_if]:
         output.log.print(f"fastload: profile: the verdict is {label}, and --fail-if {fail_if} was given", markup=False)
         raise typer.Exit(1)
+
+
+def compare(files: tuple[str, str], json_to: str | None, *, alone: bool) -> None:
+    """Two reports; exit 1 where the second one is slower. Raises UsageError."""
+    from fastload.profiler import compare as two
+
+    if not alone:
+        raise UsageError("profile: --compare takes two reports and measures nothing; leave out --data, --html and the command")
+    found = two.compare(two.read(files[0]), two.read(files[1]))
+    first, *rest = found.lines()
+    output.emit(found.to_json(), json_to, Text.assemble((first, "bold"), "\n", "\n".join(rest)))
+    if found.slower:
+        raise typer.Exit(1)

@@ -11,7 +11,7 @@ from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.live import Watch, watch
 from fastload.profiler.report import Report, Setting, StepFacts
 from fastload.profiler.steps import EmulatedStep
-from fastload.profiler.verdict import decide
+from fastload.profiler.verdict import decide, headroom
 from fastload.profiler.within import Within
 
 __all__ = ["EmulatedStep", "Report", "Watch", "profile", "watch"]
@@ -43,7 +43,8 @@ def profile(
     with Within(loader) as seen:
         ladder = Ladder(loader, step, to_device)
         rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
-        evidence, spans = ladder.why(budget, rungs, on_done), ladder.spans
+        evidence = ladder.why(budget, rungs, on_done)
+        spans = ladder.spans["training" if headroom(rungs).low > 1 else "loader"]  # where the loader's speed is in question
         del ladder
     if not costs and seen.costs:
         costs, how, evidence = seen.costs, within.HOW, seen.evidence(evidence, spans)

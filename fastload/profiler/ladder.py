@@ -58,7 +58,7 @@ class Ladder:
         self._host = batches if any(a is not b for a, b in zip(batches, self._resident, strict=True)) else []
         self._waits: deque[float] = deque(maxlen=MOST_WAITS)  # s, of batches in training
         self._turn = 0
-        self.spans: list[tuple[float, float]] = []  # s, time.perf_counter's clock: when the loader ran alone
+        self.spans: dict[str, list[tuple[float, float]]] = {"loader": [], "training": []}  # s, time.perf_counter's clock: when each ran
 
     def climb(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """Rates of all rungs: one round, and more while S is open and there is time."""
@@ -84,6 +84,11 @@ class Ladder:
             turns |= {"transfer": lambda: self._with_copies(budget.run), "bare": lambda: alone(self.feed, budget.run)}
         found = interleaved(turns, CAUSE_REPLICATES, on_done)
         return replace(known, alone=found["step"], beside=found.get("beside"), transfer=found.get("transfer"), bare=found.get("bare"))
+
+    def trained(self, seconds: float) -> float:
+        """Training, where the loader did not run alone before: what has piled up goes first."""
+        self.feed.drain()
+        return self._together(seconds)
 
     def costs(self) -> tuple[StageCost, ...]:
         """Stage costs while the loader ran alone, if it counts them."""
@@ -149,7 +154,7 @@ class Ladder:
         start = time.perf_counter()
         with self.stages:
             found = rate(self._one_discarded, seconds, synchronise)
-        self.spans.append((start, time.perf_counter()))
+        self.spans["loader"].append((start, time.perf_counter()))
         return found
 
     def _one_discarded(self) -> int:
@@ -160,7 +165,10 @@ class Ladder:
         # the loader has had that time too, so neither side gains from where the clock starts and ends.
         for _ in range(STEP_WARM_UP):
             self._one_trained()
-        return rate(self._one_trained, seconds, self.settle)
+        start = time.perf_counter()
+        found = rate(self._one_trained, seconds, self.settle)
+        self.spans["training"].append((start, time.perf_counter()))
+        return found
 
     def _one_trained(self) -> int:
         start = time.perf_counter()

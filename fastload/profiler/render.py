@@ -166,16 +166,23 @@ def _reading(report: Report) -> list[str]:
 
 
 def _remedies(report: Report) -> list[str]:
-    step = report.rungs.step.median
     good = sorted((p for p in report.remedies if p.worth_it), key=lambda p: -p.loader.median)
     rest = [p for p in report.remedies if not p.worth_it]
+    measured = ("training, measured",) if any(p.training for p in good) else ()
     out = _columns(
-        (HELP if report.verdict.label != v.GPU else FASTER, "loader images/s", "training at best", "cost"),
-        [(p.alternative.name, _gain(p), f"{p.predicted(step):,.0f}", p.alternative.cost) for p in good],
+        (HELP if report.verdict.label != v.GPU else FASTER, "loader images/s", "training, predicted", *measured, "cost"),
+        [(p.alternative.name, _gain(p), *_trained(p, report, checked=bool(measured)), p.alternative.cost) for p in good],
     ) if good else []  # fmt: skip
     name, by = fastest(report.remedies, report.setting.backend or "")
     out = ([f"BACKEND TO USE  {name}: {by}"] if name else []) + out
     return out + [f"Tried, no clear gain: {p.alternative.name}, {_gain(p)} images/s." for p in rest]
+
+
+def _trained(priced: Priced, report: Report, *, checked: bool) -> list[str]:
+    """What training gives with it: predicted, and measured."""
+    predicted, found = priced.predicted(report.rungs), priced.training
+    off = "not measured" if found is None else f"{found.median:,.0f} (predicted {100 * (predicted / found.median - 1):+.1f} %)"
+    return [f"{predicted:,.0f}", *([off] if checked else [])]
 
 
 def _gain(priced: Priced) -> str:

@@ -172,7 +172,7 @@ def late(known: Evidence) -> float:
 
 
 def late_share(took: np.ndarray) -> float:
-    """Of batches that took [N], s: the share of all time that those of three times the median or more take beyond it; 0 unless they are rare."""
+    """Of batches that took [N], s: share of all time that those of three medians and more take beyond one; 0 unless they are rare."""
     typical = float(np.median(took)) if len(took) else 0.0
     slow = took[took > 3 * typical]
     rare = 0 < len(slow) <= RARE * len(took)
@@ -190,8 +190,8 @@ def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | Non
     if terms.get(CONTENTION, 0) > TERM or terms.get(TRANSFER, 0) > TERM:
         terms[JITTER] = max(0.0, terms[JITTER] - terms.get(CONTENTION, 0) - terms.get(TRANSFER, 0))
     first, second, *_ = [*sorted(terms.items(), key=lambda term: -term[1]), ("", 0.0)]
-    if first[1] < TERM:
-        return OVERLAP, None
+    if first[1] < TERM:  # workers that wait for cores, though the step is none the slower: somebody else has them
+        return (CONTENTION if known.workers and known.starved >= STARVED else OVERLAP), None
     if second[1] >= max(TERM, MIXES * first[1]):
         return MIXED, f"{first[0]}, {second[0]}"
     return first[0], None
@@ -215,6 +215,17 @@ def spikes(wait: np.ndarray) -> float:
     """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if all wait alike."""
     total = wait.sum()
     return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
+
+
+def overlapping(rungs: Rungs) -> float:
+    """Share of the shorter one of step and loader that passes beside the longer one: 1 with enough workers, 0 without any."""
+    step, loader, both = (1 / sample.median for sample in (rungs.step, rungs.loader, rungs.training))
+    return float(np.clip(1 - (both - max(step, loader)) / min(step, loader), 0, 1))
+
+
+def predict(step: float, loader: float, overlaps: float) -> float:
+    """Training in images/s from the rates of step and loader alone, and the share of `overlapping`."""
+    return 1 / (max(1 / step, 1 / loader) + (1 - overlaps) * min(1 / step, 1 / loader))
 
 
 def overlap(rungs: Rungs) -> float:

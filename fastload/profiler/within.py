@@ -46,7 +46,7 @@ class Within:
         self._folder.cleanup()
 
     def evidence(self, known: Evidence, spans: list[tuple[float, float]]) -> Evidence:
-        """What the workers add to what is known. spans: s, when the loader ran alone, since other work on a machine comes and goes."""
+        """What the workers add to what is known. spans: s, when to look, since other work on a machine comes and goes."""
         if self._fetches is None:
             return known
         start, end = self._fetches["t"], self._fetches["t"] + self._fetches["wall"]
