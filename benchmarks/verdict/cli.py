@@ -11,7 +11,8 @@ from fastload.cli.output import progress
 
 def add(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--only", metavar="PATTERN", help="only scenarios whose names have this regular expression")
-    verb.add_argument("--seconds", type=float, default=0.4, help="of one run of a scenario without the profiler")
+    verb.add_argument("--scale", type=float, default=1.0, help="of all times: on a busy machine 4")
+    verb.add_argument("--part", type=part, default=(1, 1), metavar="I/N", help="of the scenarios, for several processes at once")
     verb.add_argument("--play-cpu", action="store_true", help="play the CPU time of made workers, for a machine whose cores others use")
     parts = verb.add_mutually_exclusive_group()
     parts.add_argument("--stability", action="store_true", help="twenty verdicts on each of ten scenarios")
@@ -20,26 +21,33 @@ def add(verb: argparse.ArgumentParser) -> None:
     verb.set_defaults(run=run)
 
 
+def part(text: str) -> tuple[int, int]:
+    number, _, parts = text.partition("/")
+    if not (number.isdigit() and parts.isdigit() and 1 <= int(number) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"is {text!r}, want one as 1/2")
+    return int(number), int(parts)
+
+
 def run(given: argparse.Namespace) -> None:
-    if given.play_cpu:
-        work.emulate()
+    work.emulate(given.play_cpu)
     if given.stability:
         with progress("stability", len(judge.STABLE) * judge.TIMES, "profiles") as advance:
-            judge.stability(given.results, given.only, given.seconds, advance, say)
+            judge.stability(given.results, given.only, given.scale, advance, say)
         return
     if given.predictions:
         from benchmarks.verdict import predictions
 
-        predictions.run(given.results, given.only, given.seconds, say)
+        predictions.run(given.results, given.only, given.scale, say)
         return
     if given.overhead:
         from benchmarks.verdict import overhead
 
         overhead.run(given.results, say)
         return
-    scenarios = judge.matching(every_one(), given.only)
+    number, parts = given.part
+    scenarios = judge.matching(every_one(), given.only)[number - 1 :: parts]
     with progress("verdict", len(scenarios), "scenarios") as advance:
-        judge.run(given.results, scenarios, given.seconds, advance, say)
+        judge.run(given.results, scenarios, given.scale, advance, say, play=given.play_cpu)
 
 
 def say(line: str) -> Any:

@@ -14,6 +14,7 @@ from benchmarks.verdict.scenarios import HEADLINES, Scenario, every_one
 from fastload.errors import UsageError
 from fastload.profiler import Report, profile
 
+SECONDS = 0.4  # of one run without the profiler, at scale 1
 WATCHED = 1.2  # s of a watched loop
 # Ten that are far from every edge, for twenty verdicts each.
 STABLE = (
@@ -34,28 +35,30 @@ def matching(found: list[Any], pattern: str | None) -> list[Any]:
     return left
 
 
-def run(results: Path, scenarios: list[Scenario], seconds: float, on_done: Callable[[], None], say: Callable[[str], object]) -> None:
-    """Rows of the scenarios that have none yet. seconds: of one run without the profiler."""
+def run(
+    results: Path, scenarios: list[Scenario], scale: float, on_done: Callable[[], None], say: Callable[[str], object], *, play: bool = False
+) -> None:
+    """Rows of the scenarios that have none yet. scale: of all times; play: CPU time, but where neighbours are to take it."""
     file, common = rows.path(results, "scenarios"), facts.common()
-    known = rows.done(file)
     for scenario in scenarios:
-        if scenario.name not in known:
-            row = {**scenario_row(scenario, seconds), **common, "load": round(os.getloadavg()[0], 2)}
+        if scenario.name not in rows.done(file):
+            work.emulate(play and "neighbour" not in scenario.costs)
+            row = {**scenario_row(scenario, scale), **common, "load": round(os.getloadavg()[0], 2)}
             rows.add(file, row)
             say(line(row))
         on_done()
 
 
-def scenario_row(scenario: Scenario, seconds: float) -> dict[str, Any]:
-    started = time.perf_counter()
-    scenario = truth.calibrated(scenario, seconds)
+def scenario_row(scenario: Scenario, scale: float) -> dict[str, Any]:
+    started, seconds = time.perf_counter(), SECONDS * scale
+    scenario = truth.calibrated(scenario.scaled(scale), seconds)
     true = truth.measure(scenario, seconds)
     middle = time.perf_counter()
     found = profiled(scenario, seconds)
     end = time.perf_counter()
-    watch = watched(scenario) if scenario.step_kind != "ahead" else None  # without a GPU's events its waits are the host's
+    watch = watched(scenario, WATCHED * scale) if scenario.step_kind != "ahead" else None  # without a GPU's events its waits are the host's
     return {
-        "scenario": scenario.name, "group": scenario.group, "loader": scenario.loader, "workers": scenario.workers,
+        "scenario": scenario.name, "group": scenario.group, "scale": scale, "loader": scenario.loader, "workers": scenario.workers,
         "cpu": "played" if work.emulating() and scenario.loader != "native" else "burned",
         "truth": truth.facts(true), "profile": said(found), "watch": said(watch) if watch else None,
         "truth_s": round(middle - started, 2), "profile_s": round(end - middle, 2),
@@ -69,13 +72,13 @@ def profiled(scenario: Scenario, seconds: float) -> Report:
         return profile(loader, step, seconds=max(1.0, 8 * seconds), to_device=work.make_copy(scenario))
 
 
-def watched(scenario: Scenario) -> Report | None:
-    """A loop of WATCHED s under fastload.watch; None where it says too little."""
+def watched(scenario: Scenario, seconds: float) -> Report | None:
+    """A loop of so many s under fastload.watch; None where it says too little."""
     with truth.neighbours(int(scenario.costs.get("neighbour", 0))):
         loader, step = work.make_loader(scenario), work.make_step(scenario)
         copy = work.make_copy(scenario) or (lambda batch: batch)
         with fastload.watch(loader, every=0) as seen:
-            end = time.perf_counter() + WATCHED
+            end = time.perf_counter() + seconds
             for batch in loader:
                 step(copy(batch))
                 if time.perf_counter() > end:
@@ -121,16 +124,16 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
-def stability(results: Path, pattern: str | None, seconds: float, on_done: Callable[[], None], say: Callable[[str], object]) -> None:
+def stability(results: Path, pattern: str | None, scale: float, on_done: Callable[[], None], say: Callable[[str], object]) -> None:
     """Twenty verdicts on each of ten scenarios."""
     file, common = rows.path(results, "stability"), facts.common()
-    known, by_name = rows.done(file), {scenario.name: scenario for scenario in every_one()}
+    by_name = {scenario.name: scenario for scenario in every_one()}
     for name in STABLE:
         for number in range(1, TIMES + 1):
             key = f"{name} #{number}"
-            if key not in known and re.search(pattern or "", name):
-                scenario = truth.calibrated(by_name[name], seconds)
-                row = {"scenario": key, "of": name, "profile": said(profiled(scenario, seconds)), **common}
+            if key not in rows.done(file) and re.search(pattern or "", name):
+                scenario = truth.calibrated(by_name[name].scaled(scale), SECONDS * scale)
+                row = {"scenario": key, "of": name, "scale": scale, "profile": said(profiled(scenario, SECONDS * scale)), **common}
                 rows.add(file, row)
                 say(f"{key}: {row['profile']['headline']}")
             on_done()

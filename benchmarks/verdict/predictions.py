@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import facts
 from benchmarks.verdict import rows, truth, work
-from benchmarks.verdict.judge import matching
+from benchmarks.verdict.judge import SECONDS, matching
 from benchmarks.verdict.scenarios import STEP, Scenario
 from fastload.measure import interleaved
 from fastload.profiler.batches import Feed, alone
@@ -53,21 +53,21 @@ def every_one() -> Iterator[Change]:
         yield Change("fastload on smaller images", large, replace(large, name="320 px", side=320))
 
 
-def run(results: Path, pattern: str | None, seconds: float, say: Callable[[str], object]) -> None:
+def run(results: Path, pattern: str | None, scale: float, say: Callable[[str], object]) -> None:
     """Rows of the changes that have none yet."""
     file, common = rows.path(results, "predictions"), facts.common()
-    known = rows.done(file)
     for change in matching(list(every_one()), pattern):
-        if change.name not in known:
-            row = {**measure(change, seconds), **common}
+        if change.name not in rows.done(file):
+            row = {**measure(change, scale), **common}
             rows.add(file, row)
             then, found = round(row["predicted"]), round(row["measured"])
             say(f"{change.name}: predicted {then}, measured {found} images/s, before {row['before']:.0f}")
 
 
-def measure(change: Change, seconds: float) -> dict[str, Any]:
-    before = truth.calibrated(change.before, seconds)
-    after = replace(change.after, step=before.step)
+def measure(change: Change, scale: float) -> dict[str, Any]:
+    seconds = SECONDS * scale
+    before = truth.calibrated(change.before.scaled(scale), seconds)
+    after = replace(change.after.scaled(scale), step=before.step)
     first, other = truth.train(before, seconds), truth.train(after, seconds)
     predicted = predict(before, after, max(1.0, 8 * seconds))
     again, last = truth.train(before, seconds), truth.train(after, seconds)

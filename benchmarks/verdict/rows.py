@@ -1,5 +1,6 @@
 """Results of scenarios: one JSON line each, written as it ends, so that a run can be broken off and gone on with."""
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,10 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 
 def add(file: Path, row: dict[str, Any]) -> None:
-    """Append a row; a line that was cut off before goes."""
+    """Append a row; a line that was cut off before goes. Several processes may add to one file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with open(file, "a+b") as out:
+        fcntl.flock(out, fcntl.LOCK_EX)
         out.seek(0)
         whole = out.read().rpartition(b"\n")
         out.truncate(len(whole[0]) + len(whole[1]))

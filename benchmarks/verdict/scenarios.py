@@ -14,7 +14,7 @@ HEADLINES = {
     "step": ("GPU-BOUND",), "read": ("READ-BOUND",), "dataset": ("CPU-BOUND: dataset",), "decode": ("CPU-BOUND: decode",),
     "augment": ("CPU-BOUND: Blur", "CPU-BOUND: augment"), "python": ("CPU-BOUND: Loop",), "collate": ("CPU-BOUND: collate",),
     "payload": ("CPU-BOUND: collate",), "copy": ("H2D-BOUND",), "jitter": ("JITTER",),
-    "neighbour": ("CPU-CONTENTION", "WORKER-STARVED"), "overlap": ("OVERLAP-BOUND",),
+    "neighbour": ("CPU-CONTENTION", "WORKER-STARVED"), "others": ("CPU-CONTENTION", "WORKER-STARVED"), "overlap": ("OVERLAP-BOUND",),
 }  # fmt: skip
 
 
@@ -44,6 +44,13 @@ class Scenario:
         if cause == "overlap":
             return replace(self, workers=1)
         return replace(self, costs={name: cost for name, cost in self.costs.items() if name != cause})
+
+    def scaled(self, factor: float) -> "Scenario":
+        """All times `factor` times as long: beside it, what the loader costs anyway weighs less."""
+        if self.loader == "native":
+            return self
+        costs = {name: cost * (1 if name in ("neighbour", "payload") else factor) for name, cost in self.costs.items()}
+        return replace(self, step=self.step * factor, costs=costs)
 
 
 def every_one() -> list[Scenario]:

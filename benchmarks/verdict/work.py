@@ -28,13 +28,13 @@ _real, _added = time.thread_time, threading.local()
 _emulated = False
 
 
-def emulate() -> None:
+def emulate(on: bool) -> None:
     """From now on CPU time is played: burning sleeps, and this process's and its workers' clocks of CPU time are told.
 
-    So trainings are the same on a machine whose cores others need; neighbours and fastload's own loader stay real.
+    So trainings are the same on a machine whose cores others need; neighbours and fastload's own loader are real.
     """
     global _emulated  # noqa: PLW0603  one clock per process
-    _emulated = True
+    _emulated = on
     time.thread_time = lambda: _real() + getattr(_added, "seconds", 0.0)
 
 

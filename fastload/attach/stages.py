@@ -111,3 +111,12 @@ def starved() -> float:
         return int(os.pread(_files[thread], 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def unseen() -> str:
+    """Why waiting for cores is not seen here; empty where it is."""
+    try:
+        with open(SCHEDSTAT, encoding="ascii") as file:
+            return "" if len(file.read().split()) > 1 else f"waiting for cores ({SCHEDSTAT} says nothing)"
+    except OSError as error:
+        return f"waiting for cores ({SCHEDSTAT}: {error.strerror})"

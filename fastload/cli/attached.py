@@ -55,7 +55,8 @@ def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) 
     """Profile a command. Its exit status, if it is an error, is ours."""
     from fastload.profiler import attached, trace
 
-    done = attached.run(command, limits, stdout=sys.stderr.fileno() if to.json == "-" else None)
+    stdout = sys.stderr.fileno() if to.json == "-" else None
+    done = attached.run(command, limits, stdout, lambda line: output.log.print(line, markup=False))
     if done.code:
         output.log.print(f"fastload: profile: the command ended with status {done.code}", markup=False)
     if to.trace:

@@ -82,12 +82,12 @@ def read(path: str) -> dict[str, Any]:
 def compare(before: dict[str, Any], after: dict[str, Any]) -> Comparison:
     """Of two documents that `read` gave."""
     rates = {name: _ratio(_rates(after, key), _rates(before, key)) for name, key in RATES.items()}
-    stages = [{str(_at(s, "name")): _at(s, "cpu_us_per_img") for s in _at(one, "stages") or []} for one in (before, after)]
+    stages = [_stages(before), _stages(after)]
     names = dict.fromkeys((*stages[0], *stages[1]))
     return Comparison(
         rates,
         (_headline(before), _headline(after)),
-        (float(_at(before, "verdict.stall_share.value") or 0.0), float(_at(after, "verdict.stall_share.value") or 0.0)),
+        (_stall(before), _stall(after)),
         {name: (stages[0].get(name), stages[1].get(name)) for name in names},
         tuple(f"{key} was {_at(before, key)}, is {_at(after, key)}" for key in SAME if _at(before, key) != _at(after, key)),
     )
@@ -96,6 +96,18 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> Comparison:
 def _headline(report: dict[str, Any]) -> str:
     label, stage = _at(report, "verdict.label"), _at(report, "verdict.stage")
     return f"{label}: {stage}" if stage else str(label)
+
+
+def _stall(report: dict[str, Any]) -> float:
+    """Of the medians, as the report has it."""
+    return 1 - float(np.median(_rates(report, "training_img_per_s"))) / float(np.median(_rates(report, "step_img_per_s")))
+
+
+def _stages(report: dict[str, Any]) -> dict[str, float]:
+    """CPU us per image by stage; what is no stage is left out."""
+    found = _at(report, "stages")
+    pairs = [(_at(one, "name"), _at(one, "cpu_us_per_img")) for one in found] if isinstance(found, list) else []
+    return {name: float(cost) for name, cost in pairs if isinstance(name, str) and isinstance(cost, (int, float))}
 
 
 def _at(value: Any, path: str) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fastload.attach import log
+from fastload.attach.stages import unseen
 from fastload.errors import UsageError
 from fastload.machine import usable_cores
 from fastload.measure import Sample
@@ -187,4 +188,4 @@ def _nothing(processes: list[Process]) -> str:
 
 def _not_measured(replayed: bool) -> tuple[str, ...]:
     alone = () if replayed else ("step and loader alone (--ladder)",)
-    return (*alone, "cold page cache", "other numbers of workers")
+    return (*filter(None, (unseen(),)), *alone, "cold page cache", "other numbers of workers")

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from fastload import backends, lowering
+from fastload.attach.stages import unseen
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
@@ -191,4 +192,4 @@ def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:
 def not_measured(kind: str) -> tuple[str, ...]:
     """What this ladder has no rung for."""
     emulated = ("host-to-device copies and kernel launches",) if kind == "emulated" else ()
-    return (*emulated, CACHE, WORKERS, "several GPUs")
+    return (*filter(None, (unseen(),)), *emulated, CACHE, WORKERS, "several GPUs")

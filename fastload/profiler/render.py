@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fastload.profiler.report import Report
 
 MAX_LINES = 40
+CUT = "... (the rest is in --html and --json)"
 BAR = 20  # characters of a full bar
 PAD = "         "  # under the verdict
 HELP, FASTER = "WHAT WOULD HELP (measured)", "FASTER LOADERS (no gain here)"
@@ -25,8 +26,8 @@ NO_LIMIT = 1e9  # images/s: a stage that takes nothing
 NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
 
 
-def lines(report: Report) -> list[str]:
-    """The report's lines, without styles."""
+def lines(report: Report, most: int | None = MAX_LINES) -> list[str]:
+    """The report's lines, without styles. most: then the fine print stays and tables before it are cut."""
     parts = [
         _verdict(report),
         _rates(report),
@@ -37,10 +38,12 @@ def lines(report: Report) -> list[str]:
         _remedies(report),
         _fine_print(report),
     ]
-    out: list[str] = []
-    for part in filter(None, parts):
-        out += ([""] if out else []) + part
-    return out[:MAX_LINES]
+    *tables, fine = ([""] * bool(place) + part if part else [] for place, part in enumerate(parts))
+    out = [line for part in tables for line in part]
+    if most is not None and len(out) + len(fine) > most:
+        fine = fine[: most // 2]
+        out = [*out[: most - len(fine) - 1], CUT]
+    return [*out, *fine]
 
 
 def _verdict(report: Report) -> list[str]:

@@ -86,6 +86,30 @@ def test_an_empty_loader():
     assert str(caught.value) == "profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last"
 
 
+def test_an_iterator_cannot_start_again():
+    feed = Feed(iter([1, 2]))
+    assert [feed.take(), feed.take()] == [1, 2]
+    with pytest.raises(UsageError) as caught:
+        feed.take()
+    assert str(caught.value) == (
+        "profile: the list_iterator ended after 2 batches and starts no further epoch "
+        "(want one that iter() starts again); give the loader itself, not its iterator"
+    )
+
+
+def test_a_loader_of_three_batches_is_profiled_over_many_epochs():
+    assert profile([batch(4)] * 3, EmulatedStep(1000), seconds=1).verdict.label in ("GPU-BOUND", "INCONCLUSIVE")
+
+
+def test_an_iterable_data_set_of_unknown_length_is_profiled():
+    class Stream(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(torch.zeros(50, 2))
+
+    report = profile(torch.utils.data.DataLoader(Stream(), 4), EmulatedStep(1000), seconds=1)
+    assert "dataset" in {stage.name for stage in report.stages}
+
+
 def test_draining_takes_what_a_loader_may_hold_ready():
     class Loader(list):
         num_workers, prefetch_factor = 3, 2
@@ -211,10 +235,23 @@ def test_causes_are_looked_for_only_where_a_good_loader_waits(monkeypatch):
         samples = (Sample((found,) * 5) for found in (100.0, loader, training))
         return ladder.why(Budget(25, 0.0), Rungs(*samples), lambda: None)
 
-    for easy in (why(200, 99), why(50, 50)):
-        assert (easy.beside, easy.transfer, easy.alone) == (None, None, None)
+    easy = why(200, 99)
+    assert (easy.beside, easy.transfer, easy.bare, easy.alone) == (None, None, None, None)
     known = why(200, 75)
     assert (known.beside.median, known.transfer.median, known.alone.median) == (80, 99, 100)
+    slow = why(50, 50)  # by itself, or by its copies?
+    assert (slow.beside, slow.transfer.median, slow.alone.median) == (None, 99, 100)
+    assert slow.bare.median > 0
+    ladder._host = []
+    assert why(50, 50).bare is None
+
+
+def test_a_loader_without_workers_makes_nothing_beside_the_step(monkeypatch):
+    loader = torch.utils.data.DataLoader(torch.zeros(100, 2), 2)
+    ladder = Ladder(loader, EmulatedStep(100))
+    monkeypatch.setattr(ladder, "_step_alone", lambda _: 100.0)
+    rungs = Rungs(*(Sample((found,) * 5) for found in (100.0, 200.0, 66.0)))
+    assert ladder.why(Budget(25, 0.0), rungs, lambda: None).beside is None
 
 
 def test_the_rungs_beside_a_loader_and_with_copies_run():
