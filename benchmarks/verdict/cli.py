@@ -11,6 +11,7 @@ from fastload.cli.output import progress
 
 def add(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--only", metavar="PATTERN", help="only scenarios whose names have this regular expression")
+    verb.add_argument("--group", metavar="NAME", help="only scenarios of this group, as the second table in docs/profiler.md has them")
     verb.add_argument("--scale", type=float, default=1.0, help="of all times: on a busy machine 4")
     verb.add_argument("--part", type=part, default=(1, 1), metavar="I/N", help="of the scenarios, for several processes at once")
     verb.add_argument("--play-cpu", action="store_true", help="play the CPU time of made workers, for a machine whose cores others use")
@@ -45,7 +46,8 @@ def run(given: argparse.Namespace) -> None:
         overhead.run(given.results, say)
         return
     number, parts = given.part
-    scenarios = judge.matching(every_one(), given.only)[number - 1 :: parts]
+    everything = [one for one in every_one() if given.group in (None, one.group)]
+    scenarios = judge.matching(everything, given.only)[number - 1 :: parts]
     with progress("verdict", len(scenarios), "scenarios") as advance:
         judge.run(given.results, scenarios, given.scale, advance, say, play=given.play_cpu)
 

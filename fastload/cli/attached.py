@@ -32,7 +32,9 @@ def limits(steps: int | None, seconds: float | None, *, whole: bool, quick: bool
         raise UsageError(f"profile: --steps is {steps}, want 1 or more")
     if whole and (steps is not None or ladder):
         raise UsageError("profile: --whole excludes --steps and --ladder; give one")
-    if seconds is None and not whole and (steps is None or ladder):
+    if whole:
+        return Limits(steps, None, ladder)
+    if seconds is None and (steps is None or ladder):
         seconds = budget(quick)
     return Limits(steps, seconds, ladder)
 

@@ -10,10 +10,16 @@ from fastload.errors import UsageError
 BACKENDS = ("auto", "native", "torch", "all")
 DEVICES = ("cpu", "cuda")
 FAILS = ("cpu-bound", "data-bound")
+HELP = """Say what limits training: the GPU or the data path, which stage, and what would help.
+
+Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ..."""
+Compare = Annotated[
+    tuple[str, str] | None, typer.Option("--compare", metavar="BEFORE.json AFTER.json", help="Compare two reports; exit 1 if slower.")
+]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("profile")(profile)
+    app.command("profile", help=HELP)(profile)
 
 
 def profile(
@@ -36,16 +42,11 @@ def profile(
     sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Also training with what would help: predicted against measured.")] = False,
-    compare: Annotated[
-        tuple[str, str] | None, typer.Option("--compare", metavar="BEFORE.json AFTER.json", help="Compare two reports; exit 1 if slower.")
-    ] = None,
+    compare: Compare = None,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
     command: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND ...]", help="A training to profile, unedited.")] = None,
 ) -> None:
-    """Say what limits training: the GPU or the data path, which stage, and what would help.
-
-    Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ...
-    """
+    """One of three: two reports compared, a command, or a recipe and a folder."""
     _check(backend, workers, batch_size, step_rate, assume, device, seconds, fail_if)
     to = attached.Outputs(json_to, html, trace)
     if compare:
@@ -53,13 +54,11 @@ def profile(
         return
     if command:
         _alone(data, sweep=sweep, cold=cold, verify=verify)
-        seconds = None if whole else seconds
         attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)
         return
     _no_command(steps, trace, whole=whole, ladder=ladder)
-    report = _recipe(
-        recipe, data, (backend, workers, batch_size, device), (step_rate, assume), (seconds or attached.budget(quick), sweep, cold, verify)
-    )
+    more = (seconds or attached.budget(quick), sweep, cold, verify)
+    report = _recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume), more)
     attached.emit(report, to)
     attached.fail(report.verdict.label, fail_if)
 

@@ -48,13 +48,12 @@ def profile(
         del ladder
     if not costs and seen.costs:
         costs, how, evidence = seen.costs, within.HOW, seen.evidence(evidence, spans)
-    if not costs and (found := stages.plan_of(loader)):
+    elif not costs and (found := stages.plan_of(loader)):
         costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
     setting = Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
     kind = getattr(step, "kind", "callable")
     facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
     return Report(
         decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
-        evidence=evidence,
-        not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
+        evidence=evidence, not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
     )  # fmt: skip
