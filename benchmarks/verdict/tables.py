@@ -116,11 +116,11 @@ def _predictions(found: Sequence[Row]) -> list[str]:
 
 
 def _overhead(found: Sequence[Row]) -> list[str]:
-    out = [_line("looking on", "CPU time of a training", "pairs"), RULE * 3 + "|"]
-    return out + [
-        _line(row["scenario"], f"{100 * row['cost']:+.2f} % ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})", row["pairs"])
-        for row in found
-    ]
+    out = [_line("looking on", "CPU time of a training", "pairs", "us per batch in the training process"), RULE * 4 + "|"]
+    for row in found:
+        cost, low, high = (100 * row[name] for name in ("cost", "low", "high"))
+        out.append(_line(row["scenario"], f"{cost:+.2f} % ({low:+.2f} to {high:+.2f})", row["pairs"], f"{row['us_per_batch']:.1f}"))
+    return out
 
 
 def _share(found: Sequence[Any], of: Callable[[Any], bool], have: Callable[[Any], bool]) -> str:

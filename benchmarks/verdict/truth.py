@@ -30,6 +30,7 @@ class Run:
     wait: float  # share of the time in `next`
     busy: float  # share of all cores, as top shows it
     others: float  # share of all cores that other people's processes had
+    cpu: float  # s of the training and its workers, per image
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ def measure(scenario: Scenario, seconds: float) -> Truth:
     without = {cause: train(scenario.without(cause), seconds).rate for cause in scenario.causes}
     second = train(scenario, seconds)
     rate = (first.rate + second.rate) / 2
-    base = Run(rate, *((getattr(first, name) + getattr(second, name)) / 2 for name in ("wait", "busy", "others")))
+    base = Run(rate, *((getattr(first, name) + getattr(second, name)) / 2 for name in ("wait", "busy", "others", "cpu")))
     gains = {cause: found / rate for cause, found in without.items()}
-    if base.others > DISTURBED and (free := designed(scenario)):
+    if base.others > DISTURBED and (free := designed(scenario, base.cpu)):
         gains["others"] = free / rate
     stall = max(0.0, 1 - rate / step)
     return Truth(stall, {**gains, "step": train(scenario.without("step"), seconds).rate / rate}, causes(stall, gains), base)
@@ -89,11 +90,16 @@ def causes(stall: float, gains: dict[str, float]) -> tuple[str, ...]:
     return ("step", *found) if stall < EDGES[1] else found
 
 
-def designed(scenario: Scenario) -> float | None:
-    """images/s on a machine with free cores, from the times alone; None where they do not say."""
+def designed(scenario: Scenario, cpu: float = 0.0) -> float | None:
+    """images/s on a machine with free cores, from the times alone; None where they do not say.
+
+    cpu: s per image, of fastload's loader, whose threads do nothing else; its step is in ms per batch.
+    """
     known = {"read", *CPU, "copy"}
-    if not set(scenario.costs) <= known or scenario.loader == "native":
+    if not set(scenario.costs) <= known:
         return None
+    if scenario.loader == "native":
+        return min(1e3 * work.NATIVE_BATCH / scenario.step, scenario.workers / cpu) if cpu else None
     copy = scenario.costs.get("copy", 0.0)
     workers = scenario.workers if scenario.only_worker is None else scenario.workers / 2  # batches come in order: all wait for one
     load = (sum(scenario.costs.values()) - copy) / max(workers, 1)
@@ -121,7 +127,8 @@ def train(scenario: Scenario, seconds: float) -> Run:
         del batches, loader
     played = images / length * work_ms(scenario) / 1e3 / usable_cores()
     ours, busy = ((b - a) / length / usable_cores() for a, b in zip(before, after, strict=True))
-    return Run(images / length, waited / length, min(1.0, busy + played), max(0.0, busy - ours))
+    own = ours * usable_cores() * length / images
+    return Run(images / length, waited / length, min(1.0, busy + played), max(0.0, busy - ours), own)
 
 
 def step_alone(scenario: Scenario, seconds: float) -> float:

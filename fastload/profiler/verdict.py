@@ -154,14 +154,17 @@ def copies(known: Evidence, rungs: Rungs) -> bool:
         return False
     ahead = bootstrap(lambda bare, copied: np.median(bare, axis=-1) / np.median(copied, axis=-1), known.bare, known.transfer)
     slower = bootstrap(_lost, known.transfer, known.alone or rungs.step)
-    return ahead.low > 1 and slower.low > TERM
+    return ahead.value > 1 and slower.low > TERM
 
 
 def lacks_cores(known: Evidence, room: float) -> str | None:
-    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone."""
-    if known.starved < STARVED or room < 1 - known.starved or known.cores is None:
+    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone.
+
+    Without workers nothing overlaps: training would still wait.
+    """
+    if not known.workers or known.starved < STARVED or room < 1 - known.starved or known.cores is None:
         return None
-    if (known.workers or 0) <= known.cores:
+    if known.workers <= known.cores:
         return CONTENTION
     return CORES if known.cores < (os.cpu_count() or 1) else None
 
