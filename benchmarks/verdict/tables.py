@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.verdict import predictions, rows
 from benchmarks.verdict.judge import right
-from benchmarks.verdict.truth import DISTURBED, EDGES
+from benchmarks.verdict.truth import DISTURBED, EDGES, causes
 from fastload.errors import UsageError
 from fastload.profiler.verdict import CPU, DATA_BOUND, OPEN
 
@@ -47,6 +47,12 @@ def rests(row: Row) -> bool:
     return bool(row["truth"]["stall"] < EDGES[0])
 
 
+def without_others(true: Row) -> Row:
+    """The truth as it is where only what was put in may be a cause."""
+    gains = {name: gain for name, gain in true["gains"].items() if name not in ("others", "step")}
+    return {**true, "causes": list(causes(true["stall"], gains))}
+
+
 def clear(row: Row) -> bool:
     return len(row["truth"]["causes"]) == 1
 
@@ -68,6 +74,10 @@ def _who(found: Sequence[Row]) -> list[str]:
             _share(judged, clear, lambda row, who=who: right(row, who)),
             _share(labels, lambda one: clear(one[0]), lambda one: one[1] == OPEN), f"{_quantiles(off)} points",
         ))  # fmt: skip
+    alone = [{**row, "truth": without_others(row["truth"])} for row in found]
+    if [row["truth"] for row in alone] != [row["truth"] for row in found]:
+        strict = _share(alone, clear, right)
+        out.append(_line("fastload profile, if other people's work is no cause", "", "", "", strict, "", ""))
     for text, (finds, names) in RULES.items():
         out.append(_line(
             text, _share(found, waits, finds), _share(found, rests, finds), _share(found, rests, names),
