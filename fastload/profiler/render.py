@@ -164,8 +164,15 @@ def _reading(report: Report) -> list[str]:
     if found is None:
         return []
     text = f"Reading, one thread: {1e3 * found.cold_s:.3f} ms/image with a cold page cache, {1e3 * found.warm_s:.3f} ms with a warm one"
-    bound = f"; cold, {1 / max(found.cold_s, 1e-12):,.0f} images/s per thread" if found.matters else "; no clear difference"
-    return [f"{text} ({found.images} images of {found.bytes_per_image / 1024:,.0f} KiB){bound}."]
+    text += f" ({found.images} images of {found.bytes_per_image / 1024:,.0f} KiB)"
+    if not found.matters:
+        return [f"{text}; no clear difference."]
+    threads = max(1, report.setting.workers or 1)
+    cold = threads / max(found.cold_s, 1e-12)
+    out = [f"{text}; cold, {cold / threads:,.0f} images/s per thread."]
+    if cold < report.rungs.step.median:
+        out.append(f"READ-BOUND until the data are cached: {threads} threads read {cold:,.0f} images/s at most (computed).")
+    return out
 
 
 def _remedies(report: Report) -> list[str]:

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 import torch
 
+import fastload
+from fastload.attach import hooks
 from fastload.errors import UsageError
 from fastload.measure import Sample, rate
-from fastload.profiler import EmulatedStep, profile, steps
+from fastload.profiler import EmulatedStep, logs, profile, steps
 from fastload.profiler.batches import Endless, Feed, depth, images_in
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.stages import Deltas
-from fastload.profiler.verdict import Rungs
+from fastload.profiler.verdict import Evidence, Rungs
+from fastload.profiler.within import Within
 
 
 @pytest.fixture
@@ -261,3 +264,66 @@ def test_the_rungs_beside_a_loader_and_with_copies_run():
     before = len(copied)
     assert 0 < ladder._with_copies(0.1) <= 201
     assert len(copied) > before
+
+
+class Chain:
+    def __init__(self, transforms: list) -> None:
+        self.transforms = transforms
+
+
+class Chained(torch.utils.data.Dataset):
+    def __init__(self) -> None:
+        self.transform = Chain([self.first])
+
+    def first(self, value: torch.Tensor) -> torch.Tensor:
+        return value
+
+    def __len__(self) -> int:
+        return 200
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.transform.transforms[0](torch.zeros(2))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_profiling_leaves_everything_as_it_was(workers):
+    data = Chained()
+    methods = torch.utils.data.dataloader._BaseDataLoaderIter.__next__, torch.utils.data._utils.fetch._MapDatasetFetcher.fetch
+    report = profile(torch.utils.data.DataLoader(data, 4, num_workers=workers), EmulatedStep(1e5), seconds=1)
+    assert {"dataset", "method", "collate"} <= {stage.name for stage in report.stages}
+    assert data.transform.transforms == [data.first]
+    assert methods == (torch.utils.data.dataloader._BaseDataLoaderIter.__next__, torch.utils.data._utils.fetch._MapDatasetFetcher.fetch)
+    assert not hooks.attached()
+
+
+def test_a_loader_that_is_watched_can_be_profiled():
+    """The watch keeps its hooks; the profile goes without stages."""
+    loader = torch.utils.data.DataLoader(Chained(), 4)
+    with fastload.watch(loader, every=0):
+        report = profile(loader, EmulatedStep(1e5), seconds=1)
+        assert hooks.attached()
+    assert report.stages == ()
+
+
+def test_a_loader_that_fails_is_not_hidden():
+    class Broken(Chained):
+        def __getitem__(self, index: int) -> torch.Tensor:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        profile(torch.utils.data.DataLoader(Broken(), 4), EmulatedStep(1e5), seconds=1)
+    assert not hooks.attached()
+
+
+def test_late_batches_and_waiting_for_cores_count_where_the_speed_is_in_question():
+    seen = Within([])
+    rows = np.zeros(40, logs.FIELDS)
+    rows["t"], rows["wall"] = np.arange(40), 0.5
+    rows["wall"][[25, 35]] = 10.5
+    rows["starved"][:20] = 0.4
+    seen._fetches = rows
+    assert seen.evidence(Evidence(), [(0.0, 19.8)]) == Evidence(starved=pytest.approx(0.8), late=0)
+    found = seen.evidence(Evidence(workers=3), [(19.9, 30.2), (30.4, 40.0)])
+    assert (found.workers, found.starved) == (3, 0)
+    assert found.late == pytest.approx(20 / 30)
+    assert Within([]).evidence(Evidence(spikes=0.5), []) == Evidence(spikes=0.5)

@@ -188,6 +188,23 @@ def test_a_report_is_never_longer_than_40_lines():
     assert "... (the rest is in --html and --json)" in lines
 
 
+@pytest.mark.parametrize(
+    ("cold", "lines"),
+    [
+        (
+            0.002,
+            ["cold, 500 images/s per thread.", "READ-BOUND until the data are cached: 2 threads read 1,000 images/s at most (computed)."],
+        ),
+        (0.0005, ["cold, 2,000 images/s per thread."]),  # 4,000 by two threads: more than the step takes
+    ],
+)
+def test_a_cold_page_cache_that_would_be_the_limit_is_said(cold, lines):
+    text = str(replace(REPORT, reading=Reading(256, 2e5, cold, 0.0001))).splitlines()
+    place = next(number for number, line in enumerate(text) if line.startswith("Reading, one thread"))
+    assert text[place].endswith(lines[0])
+    assert [line for line in text if line.startswith("READ-BOUND")] == lines[1:]
+
+
 def test_the_json_has_these_keys_and_no_others():
     more = replace(REPORT, workers=(AtWorkers(2, Sample((1.0,))),), reading=Reading(3, 2e5, 0.002, 0.001))
     document = more.to_json()
