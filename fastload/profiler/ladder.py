@@ -21,6 +21,7 @@ REPLICATES = 5  # of a round
 FEWEST = 3  # of the first round, where the loader is so slow that the budget runs out
 ROUNDS = 4  # the first and at most three more
 SHARE = 0.5  # of the budget: after it no replicate starts; the rest is for stages and remedies
+SHORT = 0.25  # of a replicate
 CAUSE_REPLICATES = 5  # of the rungs that tell causes apart
 MOST_WAITS = 10_000
 STEP_WARM_UP = 2  # steps before the clock starts
@@ -77,11 +78,12 @@ class Ladder:
         keeps_up = headroom(rungs).low > 1
         if severities(stall(rungs)) == ("OK",) or not (keeps_up or self._host):
             return known
-        turns = {"step": lambda: self._step_alone(budget.run)}
+        seconds = budget.run if keeps_up else SHORT * budget.run  # else remedies need the time, and copies show quickly
+        turns = {"step": lambda: self._step_alone(seconds)}
         if keeps_up and workers != 0:  # a loader without workers makes nothing beside the step
-            turns["beside"] = lambda: self._beside(budget.run)
+            turns["beside"] = lambda: self._beside(seconds)
         if self._host:
-            turns |= {"transfer": lambda: self._with_copies(budget.run), "bare": lambda: alone(self.feed, budget.run)}
+            turns |= {"transfer": lambda: self._with_copies(seconds), "bare": lambda: alone(self.feed, seconds)}
         found = interleaved(turns, CAUSE_REPLICATES, on_done)
         return replace(known, alone=found["step"], beside=found.get("beside"), transfer=found.get("transfer"), bare=found.get("bare"))
 
