@@ -27,6 +27,7 @@ from benchmarks import (
     storage,
     table,
 )
+from benchmarks.verdict import cli as verdict
 from fastload import demo_images, machine
 from fastload.cli.output import progress
 from fastload.errors import FastloadError
@@ -80,6 +81,9 @@ def parser() -> argparse.ArgumentParser:
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU")
     gpu.set_defaults(run=run_gpu, repetitions=20)
+    verdict.add(
+        verbs.add_parser("verdict", help="the profiler's verdict on trainings whose limit is known; goes on where it was broken off")
+    )
     add_pages(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files")

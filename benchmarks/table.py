@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks import row
 from benchmarks.row import Row
+from benchmarks.verdict import tables as verdict
 from fastload.errors import UsageError
 
 MARKERS = re.compile(r"(<!-- benchmarks: (\w+)(?: (\w+))? -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
@@ -82,6 +83,8 @@ def update(path: Path, results: Path, *, check: bool = False) -> bool:
 
 
 def _between(results: Path, benchmark: str, name: str) -> str:
+    if benchmark == "verdict":
+        return verdict.markdown(results, name)
     rows = row.read(results / f"{benchmark}.jsonl")
     if not rows:
         raise UsageError(f"table: {benchmark} has no rows; run `python -m benchmarks {benchmark}` first")

@@ -107,8 +107,8 @@ class Recorder:
         """A batch made by a worker, or by num_workers=0: timed, and now and then split into stages."""
         self._made += 1
         deep = self._made % stages.DEEP_EVERY == 2
-        if self._made == 1 and _in_worker():
-            stages.split_transforms(fetcher.dataset)
+        # A worker's copy of the data set stays split; the user's own is put back after each batch.
+        undo = stages.split_transforms(fetcher.dataset) if deep or self._made == 1 else []
         late, start, cpu = stages.starved(), time.perf_counter(), time.thread_time()
         if deep:
             STAGES.start()
@@ -116,6 +116,8 @@ class Recorder:
             batch = fetch()
         finally:
             found: Mapping[str, list[float]] = STAGES.stop() if deep else {}
+            if undo and not _in_worker():
+                stages.join_transforms(undo)
         wall, cpu = time.perf_counter() - start, time.thread_time() - cpu
         images = images_in(batch)
         self.log.write(log.FETCH, 0, start, wall, cpu, starved=stages.starved() - late, images=images)

@@ -76,18 +76,30 @@ class Timed:
         return repr(self._inner)
 
 
-def split_transforms(dataset: Any, depth: int = 4) -> None:
-    """Time each member of the data set's Compose. Only for a worker's own copy of a data set: it is changed in place."""
+Split = tuple[list[Any], list[Any]]  # members of a Compose, and what they were
+
+
+def split_transforms(dataset: Any, depth: int = 4) -> list[Split]:
+    """Time each member of the data set's Compose, which is changed in place; for join_transforms: what was changed."""
+    done: list[Split] = []
     for _ in range(depth):
         for attribute in ("transform", "transforms"):
             chain = getattr(dataset, attribute, None)
             members = getattr(chain, "transforms", None)
             if type(members) is list and not any(isinstance(member, Timed) for member in members):
+                done.append((members, list(members)))
                 members[:] = [Timed(member, type(member).__name__) for member in members]
         inner = getattr(dataset, "dataset", None)  # of a Subset
         if inner is None:
-            return
+            break
         dataset = inner
+    return done
+
+
+def join_transforms(done: list[Split]) -> None:
+    """Put back what split_transforms changed."""
+    for members, before in done:
+        members[:] = before
 
 
 def starved() -> float:
@@ -99,3 +111,12 @@ def starved() -> float:
         return int(os.pread(_files[thread], 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def unseen() -> str:
+    """Why waiting for cores is not seen here; empty where it is."""
+    try:
+        with open(SCHEDSTAT, encoding="ascii") as file:
+            return "" if len(file.read().split()) > 1 else f"waiting for cores ({SCHEDSTAT} says nothing)"
+    except OSError as error:
+        return f"waiting for cores ({SCHEDSTAT}: {error.strerror})"

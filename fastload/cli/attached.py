@@ -32,7 +32,9 @@ def limits(steps: int | None, seconds: float | None, *, whole: bool, quick: bool
         raise UsageError(f"profile: --steps is {steps}, want 1 or more")
     if whole and (steps is not None or ladder):
         raise UsageError("profile: --whole excludes --steps and --ladder; give one")
-    if seconds is None and not whole and (steps is None or ladder):
+    if whole:
+        return Limits(steps, None, ladder)
+    if seconds is None and (steps is None or ladder):
         seconds = budget(quick)
     return Limits(steps, seconds, ladder)
 
@@ -55,7 +57,8 @@ def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) 
     """Profile a command. Its exit status, if it is an error, is ours."""
     from fastload.profiler import attached, trace
 
-    done = attached.run(command, limits, stdout=sys.stderr.fileno() if to.json == "-" else None)
+    stdout = sys.stderr.fileno() if to.json == "-" else None
+    done = attached.run(command, limits, stdout, lambda line: output.log.print(line, markup=False))
     if done.code:
         output.log.print(f"fastload: profile: the command ended with status {done.code}", markup=False)
     if to.trace:
@@ -102,4 +105,17 @@ def fail(label: str, fail_if: str | None) -> None:
     unwanted = {"cpu-bound": (verdict.CPU,), "data-bound": verdict.DATA_BOUND}
     if fail_if and label in unwanted[fail_if]:
         output.log.print(f"fastload: profile: the verdict is {label}, and --fail-if {fail_if} was given", markup=False)
+        raise typer.Exit(1)
+
+
+def compare(files: tuple[str, str], json_to: str | None, *, alone: bool) -> None:
+    """Two reports; exit 1 where the second one is slower. Raises UsageError."""
+    from fastload.profiler import compare as two
+
+    if not alone:
+        raise UsageError("profile: --compare takes two reports and measures nothing; leave out --data, --html and the command")
+    found = two.compare(two.read(files[0]), two.read(files[1]))
+    first, *rest = found.lines()
+    output.emit(found.to_json(), json_to, Text.assemble((first, "bold"), "\n", "\n".join(rest)))
+    if found.slower:
         raise typer.Exit(1)

@@ -11,10 +11,16 @@ from fastload.errors import UsageError
 BACKENDS = (*output.BACKENDS, "all")
 DEVICES = ("cpu", "cuda")
 FAILS = ("cpu-bound", "data-bound")
+HELP = """Say what limits training: the GPU or the data path, which stage, and what would help.
+
+Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ..."""
+Compare = Annotated[
+    tuple[str, str] | None, typer.Option("--compare", metavar="BEFORE.json AFTER.json", help="Compare two reports; exit 1 if slower.")
+]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("profile")(profile)
+    app.command("profile", help=HELP)(profile)
 
 
 def profile(
@@ -36,25 +42,25 @@ def profile(
     trace: Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Of a command: write a Chrome trace (Perfetto).")] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Also training with what would help: predicted against measured.")] = False,
+    compare: Compare = None,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
     command: Annotated[list[str] | None, typer.Argument(metavar="[PATH | -- COMMAND ...]", help="Data, or a training to profile.")] = None,
 ) -> None:
-    """Say what limits training: the GPU or the data path, which stage, and what would help.
-
-    Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ...
-    """
+    """One of three: two reports compared, a command, or a recipe and a folder."""
     _check(backend, workers, batch_size, step_rate, assume, device, seconds, fail_if)
     to = attached.Outputs(json_to, html, trace)
+    if compare:
+        attached.compare(compare, json_to, alone=not (command or data or html))
+        return
     data, command = _data(data, command)
     if command:
-        _alone(data, sweep=sweep, cold=cold)
-        seconds = None if whole else seconds
+        _alone(data, sweep=sweep, cold=cold, verify=verify)
         attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)
         return
     _no_command(steps, trace, whole=whole, ladder=ladder)
-    report = _recipe(
-        recipe, data, (backend, workers, batch_size, device), (step_rate, assume), (seconds or attached.budget(quick), sweep, cold)
-    )
+    more = (seconds or attached.budget(quick), sweep, cold, verify)
+    report = _recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume), more)
     attached.emit(report, to)
     attached.fail(report.verdict.label, fail_if)
 
@@ -64,7 +70,7 @@ def _recipe(
     data: str | None,
     how: tuple[str, int | None, int | None, str],
     step: tuple[float | None, str | None],
-    more: tuple[float, bool, bool],
+    more: tuple[float, bool, bool, bool],
 ) -> Any:
     """The report of a recipe on a folder. Raises FastloadError."""
     if data is None:
@@ -96,11 +102,11 @@ def _no_command(steps: int | None, trace: str | None, *, whole: bool, ladder: bo
         raise UsageError("profile: --steps, --whole, --ladder and --trace are for a command; give one after --")
 
 
-def _alone(data: str | None, *, sweep: bool, cold: bool) -> None:
+def _alone(data: str | None, *, sweep: bool, cold: bool, verify: bool) -> None:
     if data is not None:
         raise UsageError("profile: --data and a command exclude each other; give one")
-    if sweep or cold:
-        raise UsageError("profile: --sweep and --cold need a recipe and --data; a command's loader is only looked at")
+    if sweep or cold or verify:
+        raise UsageError("profile: --sweep, --cold and --verify need a recipe and --data; a command's loader is only looked at")
 
 
 def _check(

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 from fastload.errors import UsageError
-from fastload.profiler import machine, stages
+from fastload.profiler import machine, stages, within
 from fastload.profiler.job import not_measured
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.live import Watch, watch
 from fastload.profiler.report import Report, Setting, StepFacts
 from fastload.profiler.steps import EmulatedStep
-from fastload.profiler.verdict import decide
+from fastload.profiler.verdict import decide, headroom
+from fastload.profiler.within import Within
 
 __all__ = ["EmulatedStep", "Report", "Watch", "profile", "watch"]
 
@@ -38,18 +39,21 @@ def profile(
     if not seconds >= 1:
         raise UsageError(f"profile: seconds is {seconds}, want at least 1")
     started = time.perf_counter()
-    ladder = Ladder(loader, step, to_device)
     budget = Budget(seconds, started)
-    rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
-    evidence = ladder.why(budget, rungs, on_done)
-    del ladder
-    if not costs and (found := stages.plan_of(loader)):
+    with Within(loader) as seen:
+        ladder = Ladder(loader, step, to_device)
+        rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
+        evidence = ladder.why(budget, rungs, on_done)
+        spans = ladder.spans["training" if headroom(rungs).low > 1 else "loader"]  # where the loader's speed is in question
+        del ladder
+    if not costs and seen.costs:
+        costs, how, evidence = seen.costs, within.HOW, seen.evidence(evidence, spans)
+    elif not costs and (found := stages.plan_of(loader)):
         costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
     setting = Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
     kind = getattr(step, "kind", "callable")
     facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
     return Report(
         decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
-        evidence=evidence,
-        not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
+        evidence=evidence, not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
     )  # fmt: skip

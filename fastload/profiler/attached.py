@@ -3,7 +3,7 @@
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from fastload.profiler.report import Report
 
 PATIENCE_S = 20.0  # between a program's stop and its end; then it is told to end, and at last killed
 POLL_S = 0.1
+QUIET_S, SILENT_S = 60.0, 600.0  # without a batch: then it is said, and then the command is ended
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,15 @@ class Outcome:
     stopped: bool  # by the limits
 
 
-def run(command: Sequence[str], limits: Limits, stdout: Any = None) -> Outcome:
-    """Run to the end or to the limits. stdout: where the command's goes. Raises UsageError if it cannot start."""
+def run(command: Sequence[str], limits: Limits, stdout: Any = None, say: Callable[[str], object] = lambda _: None) -> Outcome:
+    """Run to the end or to the limits. stdout: where the command's goes; say: takes lines. Raises UsageError if it cannot start."""
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fastload-profile-") as folder:
         try:
             child = subprocess.Popen(list(command), env=hooks.environment(folder, limits), stdout=stdout)
         except OSError as error:
             raise UsageError(f"profile: {command[0]} cannot be started ({error.strerror}); check the command after --") from error
-        code, processes = _wait(child, folder), logs.read(folder)
+        code, processes = _wait(child, folder, Silence(folder, limits, say)), logs.read(folder)
         stopped = any(process.facts.get("stopped") for process in processes)
     try:
         report, why = inplace.report(processes, time.perf_counter() - started), ""
@@ -49,8 +50,31 @@ def run(command: Sequence[str], limits: Limits, stdout: Any = None) -> Outcome:
     return Outcome(128 - code if code < 0 else code, report, why, processes, stopped)
 
 
-def _wait(child: "subprocess.Popen[bytes]", folder: str) -> int:
-    """The exit status. A program that stays after its stop is ended."""
+class Silence:
+    """Notices a command that gives no batches: it is in a loop of its own, or hangs."""
+
+    def __init__(self, folder: str, limits: Limits, say: Callable[[str], object]) -> None:
+        self.folder, self.say = folder, say
+        self.ends = limits.steps is not None or limits.seconds is not None  # with --whole it may do what it likes
+        self.written, self.since, self.told = 0, time.perf_counter(), False
+
+    def too_long(self) -> bool:
+        """Whether the command is to be ended."""
+        written, now = logs.written(self.folder), time.perf_counter()
+        if written != self.written or not self.ends:
+            self.written, self.since, self.told = written, now, False
+        if now - self.since > QUIET_S and not self.told:
+            self.told = True
+            left = f"it is ended in {SILENT_S - QUIET_S:.0f} s if none comes (--whole waits for ever)"
+            self.say(f"fastload: profile: no DataLoader has given a batch for {QUIET_S:.0f} s; {left}")
+        if now - self.since <= SILENT_S:
+            return False
+        self.say(f"fastload: profile: no DataLoader has given a batch for {SILENT_S:.0f} s, so the command was ended")
+        return True
+
+
+def _wait(child: "subprocess.Popen[bytes]", folder: str, silence: Silence) -> int:
+    """The exit status. A program that stays after its stop, or that gives no batches, is ended."""
     stopped: float | None = None
     while True:
         try:
@@ -58,7 +82,7 @@ def _wait(child: "subprocess.Popen[bytes]", folder: str) -> int:
                 return child.wait(POLL_S)
             if stopped is None and _has_stopped(folder):
                 stopped = time.perf_counter()
-            if stopped is not None and time.perf_counter() - stopped > PATIENCE_S:
+            if silence.too_long() or (stopped is not None and time.perf_counter() - stopped > PATIENCE_S):
                 return _end(child)
         except KeyboardInterrupt:  # the program has got it too
             stopped = stopped or time.perf_counter()

@@ -17,15 +17,21 @@ class Feed:
     def __init__(self, loader: Iterable[Any]) -> None:
         self.loader = loader
         self.depth = depth(loader)
+        self.taken = 0
         self._batches: Iterator[Any] = iter(loader)
 
     def take(self) -> Any:
         """The next batch. Raises UsageError if an epoch has none."""
-        for batch in self._batches:
-            return batch
-        self._batches = iter(self.loader)
-        for batch in self._batches:
-            return batch
+        for _ in range(2):  # the second time in the next epoch
+            for batch in self._batches:
+                self.taken += 1
+                return batch
+            self._batches = iter(self.loader)
+        if self.taken:
+            raise UsageError(
+                f"profile: the {type(self.loader).__name__} ended after {self.taken} batches and starts no further epoch "
+                "(want one that iter() starts again); give the loader itself, not its iterator"
+            )
         raise UsageError("profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last")
 
     def drain(self) -> None:

@@ -6,17 +6,19 @@ from typing import Any
 import numpy as np
 
 from fastload.attach import log
+from fastload.attach.stages import unseen
 from fastload.errors import UsageError
 from fastload.machine import usable_cores
 from fastload.measure import Sample
 from fastload.profiler import machine
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report, Setting, StepFacts
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, spikes
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, late_share, spikes
 
 WARM_UP = 5  # iterations that count for nothing
 FEWEST = 8  # iterations after it
 WINDOWS = 10  # of the run, as replicates
+EVEN = 0.8  # mean worker by slowest worker, from which they differ by chance
 STRAGGLES = 0.10  # of time, that one rank waits longer for data than the others
 COUNTED = "counted in the loader's own threads since it was made"
 HOW = "timed in the workers, every tenth batch; read is what data set and decoding wait for"
@@ -65,7 +67,7 @@ def report(processes: list[Process], seconds: float) -> Report:
     straggler = slowest.process.rank if others and slowest.stall - max(others) > STRAGGLES else None
     facts, replayed = slowest.facts, measured(slowest) is not None
     workers = facts.get("num_workers")
-    evidence = Evidence(starved, workers, usable_cores(), spikes(slowest.wait), straggler)
+    evidence = Evidence(starved, workers, usable_cores(), spikes(slowest.wait), late(family), straggler)
     setting = Setting(backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size"))
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached", None, REPLAYED if replayed else ESTIMATE),
@@ -119,16 +121,24 @@ def estimated(found: Iterations, processes: list[Process]) -> Rungs:
     """Rates of stretches of the run."""
     made = [process.of(log.FETCH) for process in processes if process.pid != found.process.pid] or [np.zeros(0)]
     fetched = np.concatenate([rows for rows in made if rows.dtype.names] or [found.process.of(log.FETCH)[:0]])
-    values = []
+    values, even = [], evenness(processes)
     for picks in np.array_split(np.arange(len(found.t)), min(WINDOWS, max(3, len(found.t) // 5))):
         part = found.of(picks)
         images, whole, waited = float(part.images.sum()), float(part.length.sum()), float(part.wait.sum())
-        values.append((images / max(whole - waited, 1e-9), _loader_rate(part, fetched, images / whole), images / whole))
+        values.append((images / max(whole - waited, 1e-9), _loader_rate(part, fetched, images / whole, even), images / whole))
     step, loader, together = (Sample(column) for column in zip(*values, strict=True))
     return Rungs(step, loader, together, pooled=True)
 
 
-def _loader_rate(part: Iterations, fetched: Any, training_rate: float) -> float:
+def evenness(processes: list[Process]) -> float:
+    """Time per image of the mean worker by the slowest one's, which all wait for: batches come in order. 1 where they are about alike."""
+    made = [rows for process in processes if len(rows := process.of(log.FETCH)) >= FEWEST]
+    takes = [float(rows["wall"].sum() / max(rows["images"].sum(), 1)) for rows in made]
+    even = float(np.mean(takes)) / max(takes) if takes and max(takes) > 0 else 1.0
+    return even if even < EVEN else 1.0
+
+
+def _loader_rate(part: Iterations, fetched: Any, training_rate: float, even: float) -> float:
     """What the loader could give: its workers without a pause, or `next` without a step. At least what it gave."""
     workers = part.facts.get("num_workers") or 0
     if not workers:
@@ -136,7 +146,7 @@ def _loader_rate(part: Iterations, fetched: Any, training_rate: float) -> float:
     during = fetched[(fetched["t"] < part.t[-1] + part.length[-1]) & (fetched["t"] + fetched["wall"] > part.t[0])]
     if not len(during):
         return training_rate
-    return max(training_rate, float(workers * during["images"].sum() / max(during["wall"].sum(), 1e-9)))
+    return max(training_rate, even * float(workers * during["images"].sum() / max(during["wall"].sum(), 1e-9)))
 
 
 def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
@@ -161,6 +171,12 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
     return tuple(costs), share
 
 
+def late(processes: list[Process]) -> float:
+    """Share of the workers' time that late batches take beyond a typical one's; waiting for cores is another matter."""
+    fetches = np.concatenate([process.of(log.FETCH) for process in processes])
+    return late_share(fetches["wall"] - fetches["starved"])
+
+
 def counted(facts: dict[str, Any]) -> tuple[StageCost, ...]:
     """What fastload's native loader counted; empty for others."""
     found = facts.get("stages") or {}
@@ -181,4 +197,4 @@ def _nothing(processes: list[Process]) -> str:
 
 def _not_measured(replayed: bool) -> tuple[str, ...]:
     alone = () if replayed else ("step and loader alone (--ladder)",)
-    return (*alone, "cold page cache", "other numbers of workers")
+    return (*filter(None, (unseen(),)), *alone, "cold page cache", "other numbers of workers")

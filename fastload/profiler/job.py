@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from fastload import backends, lowering
+from fastload.attach.stages import unseen
 from fastload.backends import measured
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
@@ -50,6 +51,7 @@ class Job:
     seconds: float = 40.0  # budget of the measuring; importing and opening come on top
     sweep: bool = False  # the loader with other numbers of workers too; beyond the budget
     cold: bool = False  # reading with a cold page cache too; beyond the budget
+    verify: bool = False  # training with what helps too; beyond the budget
 
 
 def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
@@ -105,13 +107,15 @@ def _classes(pipeline: Pipeline) -> int:
     return max(1000, len(pipeline.source.classes))
 
 
-def _real_step(job: Job, pipeline: Pipeline) -> ResNetStep:
+def _step(job: Job, pipeline: Pipeline) -> EmulatedStep | ResNetStep:
+    if job.rate is not None:
+        return EmulatedStep(job.rate)
     return ResNetStep(_classes(pipeline), loss=job.recipe.training.loss.name)
 
 
 def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
     """The ladder and the stages; no remedies yet."""
-    step = EmulatedStep(job.rate) if job.rate is not None else _real_step(job, pipeline)
+    step = _step(job, pipeline)
     ladder = Ladder(_loader(job, pipeline, backend), step)
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
     evidence = ladder.why(budget, rungs, on_done)
@@ -169,6 +173,8 @@ def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, b
     found = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
     useful = (other for other in found if other.asked or report.verdict.label != GPU)
     priced, skipped, failed = remedies.price(useful, lambda: _loader(job, pipeline, backend), make, budget, on_done)
+    if job.verify:
+        priced = remedies.verify(priced, lambda other: Ladder(make(other), _step(job, pipeline)), budget, on_done)
     late = (f"for want of time (--seconds): {', '.join(skipped)}",) if skipped else ()
     return replace(report, remedies=priced, not_measured=late + failed + report.not_measured)
 
@@ -189,4 +195,4 @@ def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:
 def not_measured(kind: str) -> tuple[str, ...]:
     """What this ladder has no rung for."""
     emulated = ("host-to-device copies and kernel launches",) if kind == "emulated" else ()
-    return (*emulated, CACHE, WORKERS, "several GPUs")
+    return (*filter(None, (unseen(),)), *emulated, CACHE, WORKERS, "several GPUs")

@@ -13,7 +13,7 @@ import numpy as np
 from fastload.machine import usable_cores
 from fastload.measure import Sample, interleaved, rate
 from fastload.profiler import stages
-from fastload.profiler.batches import Feed, images_in
+from fastload.profiler.batches import Feed, alone, images_in
 from fastload.profiler.steps import synchronise
 from fastload.profiler.verdict import Evidence, Rungs, StageCost, headroom, severities, spikes, stall
 
@@ -21,6 +21,7 @@ REPLICATES = 5  # of a round
 FEWEST = 3  # of the first round, where the loader is so slow that the budget runs out
 ROUNDS = 4  # the first and at most three more
 SHARE = 0.5  # of the budget: after it no replicate starts; the rest is for stages and remedies
+SHORT = 0.25  # of a replicate
 CAUSE_REPLICATES = 5  # of the rungs that tell causes apart
 MOST_WAITS = 10_000
 STEP_WARM_UP = 2  # steps before the clock starts
@@ -58,6 +59,7 @@ class Ladder:
         self._host = batches if any(a is not b for a, b in zip(batches, self._resident, strict=True)) else []
         self._waits: deque[float] = deque(maxlen=MOST_WAITS)  # s, of batches in training
         self._turn = 0
+        self.spans: dict[str, list[tuple[float, float]]] = {"loader": [], "training": []}  # s, time.perf_counter's clock: when each ran
 
     def climb(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """Rates of all rungs: one round, and more while S is open and there is time."""
@@ -70,16 +72,25 @@ class Ladder:
         return rungs
 
     def why(self, budget: Budget, rungs: Rungs, on_done: Callable[[], None]) -> Evidence:
-        """What tells causes apart where training waits though the loader alone keeps up: the step beside a busy loader, and with copies."""
-        s = stall(rungs)
-        known = Evidence(workers=getattr(self.loader, "num_workers", None), cores=usable_cores(), spikes=spikes(np.array(self._waits)))
-        if severities(s) == ("OK",) or headroom(rungs).low <= 1:
+        """What tells causes apart where training waits: the step beside a busy loader, the step with copies, the loader without them."""
+        workers = getattr(self.loader, "num_workers", None)
+        known = Evidence(self.stages.starved, workers, usable_cores(), spikes(np.array(self._waits)))
+        keeps_up = headroom(rungs).low > 1
+        if severities(stall(rungs)) == ("OK",) or not (keeps_up or self._host):
             return known
-        turns = {"step": lambda: self._step_alone(budget.run), "beside": lambda: self._beside(budget.run)}
+        seconds = budget.run if keeps_up else SHORT * budget.run  # else remedies need the time, and copies show quickly
+        turns = {"step": lambda: self._step_alone(seconds)}
+        if keeps_up and workers != 0:  # a loader without workers makes nothing beside the step
+            turns["beside"] = lambda: self._beside(seconds)
         if self._host:
-            turns["transfer"] = lambda: self._with_copies(budget.run)
+            turns |= {"transfer": lambda: self._with_copies(seconds), "bare": lambda: alone(self.feed, seconds)}
         found = interleaved(turns, CAUSE_REPLICATES, on_done)
-        return replace(known, alone=found["step"], beside=found["beside"], transfer=found.get("transfer"))
+        return replace(known, alone=found["step"], beside=found.get("beside"), transfer=found.get("transfer"), bare=found.get("bare"))
+
+    def trained(self, seconds: float) -> float:
+        """Training, where the loader did not run alone before: what has piled up goes first."""
+        self.feed.drain()
+        return self._together(seconds)
 
     def costs(self) -> tuple[StageCost, ...]:
         """Stage costs while the loader ran alone, if it counts them."""
@@ -142,8 +153,11 @@ class Ladder:
 
     def _loader_alone(self, seconds: float) -> float:
         self.feed.drain()
+        start = time.perf_counter()
         with self.stages:
-            return rate(self._one_discarded, seconds, synchronise)
+            found = rate(self._one_discarded, seconds, synchronise)
+        self.spans["loader"].append((start, time.perf_counter()))
+        return found
 
     def _one_discarded(self) -> int:
         return images_in(self.to_device(self.feed.take()))
@@ -153,7 +167,10 @@ class Ladder:
         # the loader has had that time too, so neither side gains from where the clock starts and ends.
         for _ in range(STEP_WARM_UP):
             self._one_trained()
-        return rate(self._one_trained, seconds, self.settle)
+        start = time.perf_counter()
+        found = rate(self._one_trained, seconds, self.settle)
+        self.spans["training"].append((start, time.perf_counter()))
+        return found
 
     def _one_trained(self) -> int:
         start = time.perf_counter()

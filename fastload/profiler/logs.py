@@ -1,6 +1,7 @@
 """Reads what attached processes wrote: fastload.attach.log is the other side."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,16 @@ def read(folder: str) -> list[Process]:
             parent = log.HEADER.unpack_from(data)[2]
             found.append(Process(int(path.stem), records, _facts(path.with_suffix(".json")), parent))
     return found
+
+
+def written(folder: str) -> int:
+    """Records of all processes so far, the overwritten ones too."""
+    total = 0
+    for path in Path(folder).glob("*.log"):
+        with suppress(OSError), open(path, "rb") as file:
+            head = file.read(log.HEADER.size)
+            total += log.HEADER.unpack(head)[1] if len(head) == log.HEADER.size else 0
+    return total
 
 
 def _records(data: bytes) -> Any:

@@ -14,12 +14,14 @@ from fastload.measure import Interval, Sample, interleaved, ratio
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
 from fastload.profiler.batches import Feed, alone
-from fastload.profiler.ladder import Budget
+from fastload.profiler.ladder import Budget, Ladder
+from fastload.profiler.verdict import Rungs, overlapping, predict
 from fastload.spec import Stage
 from fastload.transforms import ColOut, Op
 
 WORTH = 1.05  # a gain below this is not worth a change
 REPLICATES = 3
+VERIFIED = 3  # remedies, with --verify
 SHORTER = 0.5  # of a rung's replicate: a gain worth having shows quickly
 RESERVE = 5  # a candidate is begun only if this many replicates of a rung still fit: 2 x 3 shorter ones, starting, draining
 
@@ -42,6 +44,7 @@ class Priced:
     alternative: Alternative
     loader: Sample
     now: Sample
+    training: Sample | None = None  # with --verify: training with it, images/s
 
     @property
     def speedup(self) -> Interval:
@@ -51,9 +54,9 @@ class Priced:
     def worth_it(self) -> bool:
         return self.speedup.low > WORTH
 
-    def predicted(self, step_rate: float) -> float:
-        """Training in images/s at best: what the slower of step and loader allows."""
-        return min(step_rate, self.loader.median)
+    def predicted(self, rungs: Rungs) -> float:
+        """Training with it, images/s, if step and loader overlap as much as they do now. The loader's gain is of one turn's pairs."""
+        return predict(rungs.step.median, rungs.loader.median * self.speedup.value, overlapping(rungs))
 
 
 def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool = False) -> Iterator[Alternative]:
@@ -136,6 +139,23 @@ def price(
         except (FastloadError, RuntimeError) as error:  # of another library; the other candidates are worth knowing all the same
             failed.append(f"{candidate.name} failed ({str(error).partition(chr(10))[0]})")
     return tuple(priced), tuple(left_out), tuple(failed)
+
+
+def verify(
+    priced: tuple[Priced, ...], ladder: Callable[[Alternative], Ladder], budget: Budget, on_done: Callable[[], None]
+) -> tuple[Priced, ...]:
+    """The same, with training measured where a change is offered; the VERIFIED that gain most, and those that were asked for."""
+    best = sorted((p for p in priced if p.worth_it), key=lambda p: -p.loader.median)[:VERIFIED]
+    out = []
+    for one in priced:
+        if one in best or (one.worth_it and one.alternative.asked):
+            found = ladder(one.alternative)
+            turns = interleaved({"training": partial(found.trained, budget.run)}, REPLICATES, on_done)
+            out.append(replace(one, training=turns["training"]))
+            del found  # its workers go before the next one's come
+        else:
+            out.append(one)
+    return tuple(out)
 
 
 def _price(candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]) -> Priced:

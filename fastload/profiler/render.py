@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fastload.profiler.report import Report
 
 MAX_LINES = 40
+CUT = "... (the rest is in --html and --json)"
 BAR = 20  # characters of a full bar
 PAD = "         "  # under the verdict
 HELP, FASTER = "WHAT WOULD HELP (measured)", "FASTER LOADERS (no gain here)"
@@ -25,8 +26,8 @@ NO_LIMIT = 1e9  # images/s: a stage that takes nothing
 NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
 
 
-def lines(report: Report) -> list[str]:
-    """The report's lines, without styles."""
+def lines(report: Report, most: int | None = MAX_LINES) -> list[str]:
+    """The report's lines, without styles. most: then the fine print stays and tables before it are cut."""
     parts = [
         _verdict(report),
         _rates(report),
@@ -37,10 +38,12 @@ def lines(report: Report) -> list[str]:
         _remedies(report),
         _fine_print(report),
     ]
-    out: list[str] = []
-    for part in filter(None, parts):
-        out += ([""] if out else []) + part
-    return out[:MAX_LINES]
+    *tables, fine = ([""] * bool(place) + part if part else [] for place, part in enumerate(parts))
+    out = [line for part in tables for line in part]
+    if most is not None and len(out) + len(fine) > most:
+        fine = fine[: most // 2]
+        out = [*out[: most - len(fine) - 1], CUT]
+    return [*out, *fine]
 
 
 def _verdict(report: Report) -> list[str]:
@@ -161,21 +164,35 @@ def _reading(report: Report) -> list[str]:
     if found is None:
         return []
     text = f"Reading, one thread: {1e3 * found.cold_s:.3f} ms/image with a cold page cache, {1e3 * found.warm_s:.3f} ms with a warm one"
-    bound = f"; cold, {1 / max(found.cold_s, 1e-12):,.0f} images/s per thread" if found.matters else "; no clear difference"
-    return [f"{text} ({found.images} images of {found.bytes_per_image / 1024:,.0f} KiB){bound}."]
+    text += f" ({found.images} images of {found.bytes_per_image / 1024:,.0f} KiB)"
+    if not found.matters:
+        return [f"{text}; no clear difference."]
+    threads = max(1, report.setting.workers or 1)
+    cold = threads / max(found.cold_s, 1e-12)
+    out = [f"{text}; cold, {cold / threads:,.0f} images/s per thread."]
+    if cold < report.rungs.step.median:
+        out.append(f"READ-BOUND until the data are cached: {threads} threads read {cold:,.0f} images/s at most (computed).")
+    return out
 
 
 def _remedies(report: Report) -> list[str]:
-    step = report.rungs.step.median
     good = sorted((p for p in report.remedies if p.worth_it), key=lambda p: -p.loader.median)
     rest = [p for p in report.remedies if not p.worth_it]
+    measured = ("training, measured",) if any(p.training for p in good) else ()
     out = _columns(
-        (HELP if report.verdict.label != v.GPU else FASTER, "loader images/s", "training at best", "cost"),
-        [(p.alternative.name, _gain(p), f"{p.predicted(step):,.0f}", p.alternative.cost) for p in good],
+        (HELP if report.verdict.label != v.GPU else FASTER, "loader images/s", "training, predicted", *measured, "cost"),
+        [(p.alternative.name, _gain(p), *_trained(p, report, checked=bool(measured)), p.alternative.cost) for p in good],
     ) if good else []  # fmt: skip
     name, by = fastest(report.remedies, report.setting.backend or "")
     out = ([f"BACKEND TO USE  {name}: {by}"] if name else []) + out
     return out + [f"Tried, no clear gain: {p.alternative.name}, {_gain(p)} images/s." for p in rest]
+
+
+def _trained(priced: Priced, report: Report, *, checked: bool) -> list[str]:
+    """What training gives with it: predicted, and measured."""
+    predicted, found = priced.predicted(report.rungs), priced.training
+    off = "not measured" if found is None else f"{found.median:,.0f} (predicted {100 * (predicted / found.median - 1):+.1f} %)"
+    return [f"{predicted:,.0f}", *([off] if checked else [])]
 
 
 def _gain(priced: Priced) -> str:

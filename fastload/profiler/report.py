@@ -88,7 +88,7 @@ class Report:
             "workers": [{"workers": at.workers, "loader_img_per_s": list(at.loader.values)} for at in self.workers] or None,
             "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
-            "remedies": [_remedy(priced, self.rungs.step.median) for priced in self.remedies] or None,
+            "remedies": [_remedy(priced, self.rungs) for priced in self.remedies] or None,
             "not_included": list(self.not_included),
             "not_measured": list(self.not_measured),
             "machine": self.machine,
@@ -119,9 +119,11 @@ def _evidence(known: Evidence) -> dict[str, Any]:
     return {
         "starved_share": known.starved,
         "waiting_in_slowest_tenth_share": known.spikes,
+        "late_batches_share": known.late,
         "straggler_rank": known.straggler,
         "step_with_copies_img_per_s": list(known.transfer.values) if known.transfer else None,
         "step_beside_loader_img_per_s": list(known.beside.values) if known.beside else None,
+        "loader_without_copies_img_per_s": list(known.bare.values) if known.bare else None,
         "step_in_turns_img_per_s": list(known.alone.values) if known.alone else None,
     }
 
@@ -155,7 +157,7 @@ def _reading(found: Reading) -> dict[str, Any]:
     }
 
 
-def _remedy(priced: Priced, step_rate: float) -> dict[str, Any]:
+def _remedy(priced: Priced, rungs: Rungs) -> dict[str, Any]:
     return {
         "name": priced.alternative.name,
         "backend": priced.alternative.backend,
@@ -164,6 +166,6 @@ def _remedy(priced: Priced, step_rate: float) -> dict[str, Any]:
         "loader_img_per_s": list(priced.loader.values),
         "loader_now_img_per_s": list(priced.now.values),
         "speedup": _interval(priced.speedup),
-        "predicted_training_img_per_s": priced.predicted(step_rate),
-        "verified_training_img_per_s": None,
+        "predicted_training_img_per_s": priced.predicted(rungs),
+        "verified_training_img_per_s": list(priced.training.values) if priced.training else None,
     }

@@ -1,8 +1,11 @@
 """What each stage costs per image: from the native engine's counters, or by running the reference stage by stage."""
 
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from fastload.transforms import pil
 
 COUNTED = "counted in the loader's own threads while it ran alone"
 REPLAYED = "fastload's reference ops on a sample of the images, one thread of this process, the loader stopped"
+TASKS = Path("/proc/self/task")
 CHUNK = 8  # images that go through a stage together
 
 
@@ -29,15 +33,17 @@ class Deltas:
         self._stats: Callable[[], dict[str, Any]] = loader.stats if callable(getattr(loader, "stats", None)) else dict
         self._before: dict[str, Any] = {}
         self._sums: dict[str, list[float]] = {}
+        self._late = self._late_before = 0.0  # s that this process's other threads waited for a core
 
     def _read(self) -> dict[str, Any]:
         stages: dict[str, Any] = self._stats().get("stages", {})
         return stages
 
     def __enter__(self) -> None:
-        self._before = self._read()
+        self._before, self._late_before = self._read(), threads_starved()
 
     def __exit__(self, *_: object) -> None:
+        self._late += threads_starved() - self._late_before
         for name, now in self._read().items():
             before = self._before.get(name, {"samples": 0, "wall_s": 0.0, "cpu_s": 0.0})
             sums = self._sums.setdefault(name, [0.0, 0.0, 0.0])
@@ -47,6 +53,23 @@ class Deltas:
     def costs(self) -> tuple[StageCost, ...]:
         """Empty if the loader counts nothing."""
         return tuple(StageCost(name, wall / count, cpu / count) for name, (count, wall, cpu) in self._sums.items() if count)
+
+    @property
+    def starved(self) -> float:
+        """Share of the stages' time in which a thread waited for a core; 0 if the loader counts nothing."""
+        wall = sum(wall for _, wall, _ in self._sums.values())
+        blocked = sum(wall - cpu for name, (_, wall, cpu) in self._sums.items() if name != "read")
+        return max(0.0, min(self._late, blocked) / wall) if wall else 0.0  # threads of others wait for cores too
+
+
+def threads_starved() -> float:
+    """Seconds that the threads of this process, but for the calling one, have waited for a core; 0 where the system does not say."""
+    own, total = str(threading.get_native_id()), 0.0
+    with suppress(OSError):
+        for task in os.listdir(TASKS):
+            with suppress(OSError, ValueError, IndexError):  # a thread may end meanwhile
+                total += 0.0 if task == own else int((TASKS / task / "schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    return total
 
 
 def plan_of(loader: Any) -> Plan | None:

@@ -20,6 +20,10 @@ SEVERITIES = ("OK", "MODERATE", "HIGH")
 
 STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
 SPIKES = 0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
+LATE, RARE = (
+    0.2,
+    0.12,
+)  # share of the workers' time that late batches take beyond the typical one's; share of batches, above which none is rare
 TERM = 0.02  # of time, below which a term of an overlap is no cause
 MIXES = 0.6  # of the first term, from which a second one is named too
 
@@ -60,10 +64,12 @@ class Evidence:
     workers: int | None = None
     cores: int | None = None  # that the process may use
     spikes: float | None = None  # share of all waiting that the slowest tenth of the batches has
+    late: float | None = None  # share of the workers' time that rare late batches take beyond what a typical one takes
     straggler: int | None = None  # the rank that waits for data while the others do not
     transfer: Sample | None = None  # images/s of the step with copies to the GPU, beside Rungs.step
     beside: Sample | None = None  # images/s of the step while the loader works and its batches are dropped
-    alone: Sample | None = None  # images/s of the step alone, in turns with those two
+    bare: Sample | None = None  # images/s of the loader alone, its batches not copied
+    alone: Sample | None = None  # images/s of the step alone, in turns with those three
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,10 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
         label, stage = STRAGGLER, f"rank {known.straggler}"
     elif room.low > 1:  # alone it keeps up: what is lost is lost only in the two running together
         label, stage = together(rungs, s, known)
+    elif copies(known, rungs):
+        label = TRANSFER
+    elif late(known) > known.starved and room.value >= 1 - late(known):
+        label = JITTER  # if late batches took what the others take, it would keep up
     elif lack := lacks_cores(known, room.value):
         label = lack
     else:
@@ -138,29 +148,53 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
     return Verdict(label, stage, severity, s, room)
 
 
+def copies(known: Evidence, rungs: Rungs) -> bool:
+    """Whether a loader that is too slow is so only by its copies: without them it is ahead of a step that has to make them."""
+    if known.bare is None or known.transfer is None:
+        return False
+    ahead = bootstrap(lambda bare, copied: np.median(bare, axis=-1) / np.median(copied, axis=-1), known.bare, known.transfer)
+    slower = bootstrap(_lost, known.transfer, known.alone or rungs.step)
+    return ahead.value > 1 and slower.low > TERM
+
+
 def lacks_cores(known: Evidence, room: float) -> str | None:
-    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone."""
-    if known.starved < STARVED or room < 1 - known.starved or known.cores is None:
+    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone.
+
+    Without workers nothing overlaps: training would still wait.
+    """
+    if not known.workers or known.starved < STARVED or room < 1 - known.starved or known.cores is None:
         return None
-    if (known.workers or 0) <= known.cores:
+    if known.workers <= known.cores:
         return CONTENTION
     return CORES if known.cores < (os.cpu_count() or 1) else None
 
 
+def late(known: Evidence) -> float:
+    """Share of the workers' time that late batches cost; 0 where it is no cause."""
+    return known.late if known.late is not None and known.late >= LATE else 0.0
+
+
+def late_share(took: np.ndarray) -> float:
+    """Of batches that took [N], s: share of all time that those of three medians and more take beyond one; 0 unless they are rare."""
+    typical = float(np.median(took)) if len(took) else 0.0
+    slow = took[took > 3 * typical]
+    rare = 0 < len(slow) <= RARE * len(took)
+    return float((slow - typical).sum() / took.sum()) if rare else 0.0
+
+
 def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | None]:
     """Why a loader that keeps up alone does not beside the step: the largest term, or two of them."""
-    terms = {JITTER: s.value if known.spikes is not None and known.spikes > SPIKES else 0.0}
+    bursts = late(known) > 0 or (known.spikes is not None and known.spikes > SPIKES)
+    terms = {JITTER: s.value if bursts else 0.0}
     for label, sample in ((TRANSFER, known.transfer), (CONTENTION, known.beside)):
         if sample is not None:
-            lost = bootstrap(
-                lambda with_it, step: 1 - np.median(with_it, axis=-1) / np.median(step, axis=-1), sample, known.alone or rungs.step
-            )
+            lost = bootstrap(_lost, sample, known.alone or rungs.step)
             terms[label] = lost.value if lost.low > 0 else 0.0
     if terms.get(CONTENTION, 0) > TERM or terms.get(TRANSFER, 0) > TERM:
         terms[JITTER] = max(0.0, terms[JITTER] - terms.get(CONTENTION, 0) - terms.get(TRANSFER, 0))
     first, second, *_ = [*sorted(terms.items(), key=lambda term: -term[1]), ("", 0.0)]
-    if first[1] < TERM:
-        return OVERLAP, None
+    if first[1] < TERM:  # workers that wait for cores, though the step is none the slower: somebody else has them
+        return (CONTENTION if known.workers and known.starved >= STARVED else OVERLAP), None
     if second[1] >= max(TERM, MIXES * first[1]):
         return MIXED, f"{first[0]}, {second[0]}"
     return first[0], None
@@ -184,6 +218,17 @@ def spikes(wait: np.ndarray) -> float:
     """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if all wait alike."""
     total = wait.sum()
     return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
+
+
+def overlapping(rungs: Rungs) -> float:
+    """Share of the shorter one of step and loader that passes beside the longer one: 1 with enough workers, 0 without any."""
+    step, loader, both = (1 / sample.median for sample in (rungs.step, rungs.loader, rungs.training))
+    return float(np.clip(1 - (both - max(step, loader)) / min(step, loader), 0, 1))
+
+
+def predict(step: float, loader: float, overlaps: float) -> float:
+    """Training in images/s from the rates of step and loader alone, and the share of `overlapping`."""
+    return 1 / (max(1 / step, 1 / loader) + (1 - overlaps) * min(1 / step, 1 / loader))
 
 
 def overlap(rungs: Rungs) -> float:

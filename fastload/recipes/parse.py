@@ -1,5 +1,6 @@
 """From a TOML file to a checked Recipe: every problem at once, and nothing in the file is ever evaluated."""
 
+import difflib
 import inspect
 import sys
 import types
@@ -130,7 +131,12 @@ def _table(table: Table, key: str, where: str, problems: list[str]) -> Table:
 
 
 def _unknown(table: Table, known: set[str], where: str) -> list[str]:
-    return [f"{where}: {key} is unknown (want {', '.join(sorted(known))}); remove it" for key in table if key not in known]
+    out = []
+    for key in table:
+        near = difflib.get_close_matches(key, known, 1)
+        if key not in known:
+            out.append(f"{where}: {key} is unknown (want {', '.join(sorted(known))}); {f'is {near[0]} meant?' if near else 'remove it'}")
+    return out
 
 
 def _ops(data: Table, key: str, where: str, problems: list[str]) -> tuple[Op, ...]:

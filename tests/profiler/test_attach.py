@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from fastload.attach import stages
 from fastload.attach.control import Limits
-from fastload.profiler import attached
+from fastload.profiler import attached, inplace, job
 from fastload.profiler.verdict import cause
 
 HEAD = """
@@ -231,7 +232,7 @@ NOTHING = (
     [
         (("--data", "x", "--", "true"), "profile: --data and a command exclude each other; give one"),
         (("--steps", "3"), "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"),
-        (("--cold", "--", "true"), "profile: --sweep and --cold need a recipe and --data; a command's loader is only looked at"),
+        (("--cold", "--", "true"), "profile: --sweep, --cold and --verify need a recipe and --data; a command's loader is only looked at"),
         (("--html", "/no/such/x.html"), "profile: /no/such/x.html: its folder does not exist; make it, or give another file to --html"),
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
         (("--whole", "--ladder", "--", "true"), "profile: --whole excludes --steps and --ladder; give one"),
@@ -246,3 +247,54 @@ def test_errors(run, arguments, text):
 def test_a_run_that_is_too_short(script):
     done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(36)))"))
     assert done.why == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run longer (--steps, --seconds)"
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "text"),
+    [
+        ("raise ValueError('mine')", 1, "ValueError: mine\n"),
+        ("train(lambda: sys.exit(7), DataLoader(Images(), 4))", 7, ""),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", 137, ""),
+    ],
+)
+def test_a_script_that_fails_keeps_its_status_and_its_traceback(script, body, code, text):
+    command = [sys.executable, "-m", "fastload", "profile", "--"]
+    done = subprocess.run([*command, *script(body)], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert (done.returncode, done.stdout) == (code, "")
+    own, _, ours = done.stderr.partition("fastload: profile: ")
+    assert own.endswith(text)
+    assert own.startswith("Traceback (most recent call last):" if text else "")
+    assert ours.splitlines()[0] == f"the command ended with status {code}"
+    assert len(ours.splitlines()) == 2  # and why there is no report
+
+
+def test_a_script_that_never_gives_a_batch_is_ended(script, monkeypatch):
+    monkeypatch.setattr(attached, "QUIET_S", 0.5)
+    monkeypatch.setattr(attached, "SILENT_S", 3.0)
+    lines = []
+    done = attached.run(script("while True: time.sleep(0.1)"), Limits(10), None, lines.append)
+    assert done.code == 128 + 15
+    assert done.why == NOTHING
+    assert lines == [
+        "fastload: profile: no DataLoader has given a batch for 0 s; it is ended in 2 s if none comes (--whole waits for ever)",
+        "fastload: profile: no DataLoader has given a batch for 3 s, so the command was ended",
+    ]
+
+
+def test_a_script_may_be_silent_with_whole(script, monkeypatch):
+    monkeypatch.setattr(attached, "QUIET_S", 0.0)
+    monkeypatch.setattr(attached, "SILENT_S", 0.0)
+    assert attached.run(script("time.sleep(0.5)"), Limits()).code == 0
+
+
+def test_a_loader_of_three_batches_and_many_epochs(script):
+    done = profiled(script("train(lambda: time.sleep(0.002), DataLoader(Images(), 4, sampler=range(12)), epochs=30)"), 60)
+    assert done.report.setting.batch_size == 4
+
+
+def test_a_system_that_does_not_tell_of_waiting_for_cores(monkeypatch):
+    monkeypatch.setattr(stages, "SCHEDSTAT", "/no/such")
+    monkeypatch.setattr(stages, "_files", {})
+    assert stages.starved() == 0
+    assert job.not_measured("callable")[0] == "waiting for cores (/no/such: No such file or directory)"
+    assert inplace._not_measured(True)[0] == "waiting for cores (/no/such: No such file or directory)"

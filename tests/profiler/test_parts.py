@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 import torch
 
+import fastload
+from fastload.attach import hooks
 from fastload.errors import UsageError
 from fastload.measure import Sample, rate
-from fastload.profiler import EmulatedStep, profile, steps
+from fastload.profiler import EmulatedStep, logs, profile, steps
 from fastload.profiler.batches import Endless, Feed, depth, images_in
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.stages import Deltas
-from fastload.profiler.verdict import Rungs
+from fastload.profiler.verdict import Evidence, Rungs
+from fastload.profiler.within import Within
 
 
 @pytest.fixture
@@ -84,6 +87,30 @@ def test_an_empty_loader():
     with pytest.raises(UsageError) as caught:
         Feed([]).take()
     assert str(caught.value) == "profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last"
+
+
+def test_an_iterator_cannot_start_again():
+    feed = Feed(iter([1, 2]))
+    assert [feed.take(), feed.take()] == [1, 2]
+    with pytest.raises(UsageError) as caught:
+        feed.take()
+    assert str(caught.value) == (
+        "profile: the list_iterator ended after 2 batches and starts no further epoch "
+        "(want one that iter() starts again); give the loader itself, not its iterator"
+    )
+
+
+def test_a_loader_of_three_batches_is_profiled_over_many_epochs():
+    assert profile([batch(4)] * 3, EmulatedStep(1000), seconds=1).verdict.label in ("GPU-BOUND", "INCONCLUSIVE")
+
+
+def test_an_iterable_data_set_of_unknown_length_is_profiled():
+    class Stream(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(torch.zeros(50, 2))
+
+    report = profile(torch.utils.data.DataLoader(Stream(), 4), EmulatedStep(1000), seconds=1)
+    assert "dataset" in {stage.name for stage in report.stages}
 
 
 def test_draining_takes_what_a_loader_may_hold_ready():
@@ -211,10 +238,23 @@ def test_causes_are_looked_for_only_where_a_good_loader_waits(monkeypatch):
         samples = (Sample((found,) * 5) for found in (100.0, loader, training))
         return ladder.why(Budget(25, 0.0), Rungs(*samples), lambda: None)
 
-    for easy in (why(200, 99), why(50, 50)):
-        assert (easy.beside, easy.transfer, easy.alone) == (None, None, None)
+    easy = why(200, 99)
+    assert (easy.beside, easy.transfer, easy.bare, easy.alone) == (None, None, None, None)
     known = why(200, 75)
     assert (known.beside.median, known.transfer.median, known.alone.median) == (80, 99, 100)
+    slow = why(50, 50)  # by itself, or by its copies?
+    assert (slow.beside, slow.transfer.median, slow.alone.median) == (None, 99, 100)
+    assert slow.bare.median > 0
+    ladder._host = []
+    assert why(50, 50).bare is None
+
+
+def test_a_loader_without_workers_makes_nothing_beside_the_step(monkeypatch):
+    loader = torch.utils.data.DataLoader(torch.zeros(100, 2), 2)
+    ladder = Ladder(loader, EmulatedStep(100))
+    monkeypatch.setattr(ladder, "_step_alone", lambda _: 100.0)
+    rungs = Rungs(*(Sample((found,) * 5) for found in (100.0, 200.0, 66.0)))
+    assert ladder.why(Budget(25, 0.0), rungs, lambda: None).beside is None
 
 
 def test_the_rungs_beside_a_loader_and_with_copies_run():
@@ -224,3 +264,66 @@ def test_the_rungs_beside_a_loader_and_with_copies_run():
     before = len(copied)
     assert 0 < ladder._with_copies(0.1) <= 201
     assert len(copied) > before
+
+
+class Chain:
+    def __init__(self, transforms: list) -> None:
+        self.transforms = transforms
+
+
+class Chained(torch.utils.data.Dataset):
+    def __init__(self) -> None:
+        self.transform = Chain([self.first])
+
+    def first(self, value: torch.Tensor) -> torch.Tensor:
+        return value
+
+    def __len__(self) -> int:
+        return 200
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.transform.transforms[0](torch.zeros(2))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_profiling_leaves_everything_as_it_was(workers):
+    data = Chained()
+    methods = torch.utils.data.dataloader._BaseDataLoaderIter.__next__, torch.utils.data._utils.fetch._MapDatasetFetcher.fetch
+    report = profile(torch.utils.data.DataLoader(data, 4, num_workers=workers), EmulatedStep(1e5), seconds=1)
+    assert {"dataset", "method", "collate"} <= {stage.name for stage in report.stages}
+    assert data.transform.transforms == [data.first]
+    assert methods == (torch.utils.data.dataloader._BaseDataLoaderIter.__next__, torch.utils.data._utils.fetch._MapDatasetFetcher.fetch)
+    assert not hooks.attached()
+
+
+def test_a_loader_that_is_watched_can_be_profiled():
+    """The watch keeps its hooks; the profile goes without stages."""
+    loader = torch.utils.data.DataLoader(Chained(), 4)
+    with fastload.watch(loader, every=0):
+        report = profile(loader, EmulatedStep(1e5), seconds=1)
+        assert hooks.attached()
+    assert report.stages == ()
+
+
+def test_a_loader_that_fails_is_not_hidden():
+    class Broken(Chained):
+        def __getitem__(self, index: int) -> torch.Tensor:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        profile(torch.utils.data.DataLoader(Broken(), 4), EmulatedStep(1e5), seconds=1)
+    assert not hooks.attached()
+
+
+def test_late_batches_and_waiting_for_cores_count_where_the_speed_is_in_question():
+    seen = Within([])
+    rows = np.zeros(40, logs.FIELDS)
+    rows["t"], rows["wall"] = np.arange(40), 0.5
+    rows["wall"][[25, 35]] = 10.5
+    rows["starved"][:20] = 0.4
+    seen._fetches = rows
+    assert seen.evidence(Evidence(), [(0.0, 19.8)]) == Evidence(starved=pytest.approx(0.8), late=0)
+    found = seen.evidence(Evidence(workers=3), [(19.9, 30.2), (30.4, 40.0)])
+    assert (found.workers, found.starved) == (3, 0)
+    assert found.late == pytest.approx(20 / 30)
+    assert Within([]).evidence(Evidence(spikes=0.5), []) == Evidence(spikes=0.5)

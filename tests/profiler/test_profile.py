@@ -10,7 +10,9 @@ import fastload
 from fastload import DataLoader, backends
 from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
-from fastload.profiler import EmulatedStep, profile
+from fastload.measure import Sample
+from fastload.profiler import EmulatedStep, profile, remedies
+from fastload.profiler.remedies import Alternative, Priced
 from fastload.recipes import load
 
 RRC = fastload.transforms.RandomResizedCrop(64)
@@ -112,7 +114,24 @@ def test_pytorchs_own_loader_over_an_image_folder(photos):
     data = folder(photos, v2.Compose([v2.RandomResizedCrop(64), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]))
     report = profile(torch.utils.data.DataLoader(data, batch_size=4), EmulatedStep(1e6), seconds=2)
     assert report.verdict.headline == "CPU-BOUND: decode"
-    assert report.stages_how.startswith("fastload's reference ops")
+    assert report.stages_how.startswith("timed in the loader's workers")
+    assert {"decode", "RandomResizedCrop", "collate"} <= {stage.name for stage in report.stages}
+    assert [type(op) for op in data.transform.transforms] == [v2.RandomResizedCrop, v2.ToImage, v2.ToDtype]  # as they were
+
+
+def test_what_helps_is_verified(run, photos, monkeypatch):
+    """Training runs with what is offered, and with nothing else."""
+    now, faster = Sample((100.0,) * 3), Sample((900.0,) * 3)
+    found = tuple(
+        Priced(Alternative(name, "", "native", (RRC,)), rates, now)
+        for name, rates in (("a", faster), ("b", now), ("c", faster), ("d", faster), ("e", faster))
+    )
+    monkeypatch.setattr(remedies, "price", lambda *_: (found, (), ()))
+    done = run("profile", "--data", photos, "--recipe", "mild", "--step-rate", 1e6, "--seconds", 1, "--verify", "--json", "-")
+    checked = {remedy["name"]: remedy["verified_training_img_per_s"] for remedy in json.loads(done.stdout)["remedies"]}
+    assert [name for name, rates in checked.items() if rates is not None] == ["a", "c", "d"]  # the three best
+    assert all(rate > 0 for rate in checked["a"])
+    assert len(checked["a"]) == remedies.REPLICATES
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ PROBLEMS = [
     "F, training.optimizer: nesterov is missing; give true or false",
     "F, training: schedule is missing; give a table [schedule]",
     "F, training.sam: interval is 2.5, want a whole number",
-    "F, training.sam: roh is unknown (want epsilon, interval, rho); remove it",
+    "F, training.sam: roh is unknown (want epsilon, interval, rho); is rho meant?",
 ]
 
 

@@ -55,8 +55,8 @@ size     of the epochs   step images/s   loader images/s   training at best   GP
 167 px            75 %           3,000               600                600        80 %
 Over all epochs the GPU waits 83 % of the time, at best (step: computed from its rate at full size, the same cost per pixel).
 
-WHAT WOULD HELP (measured)           loader images/s   training at best   cost
-backend native               1,500 (2.5x [2.5, 2.5])              1,500   none: the same ops
+WHAT WOULD HELP (measured)           loader images/s   training, predicted   cost
+backend native               1,500 (2.5x [2.5, 2.5])                 1,439   none: the same ops
 Tried, no clear gain: backend other, 300 (0.5x [0.5, 0.5]) images/s.
 
 Backend native cannot run this plan: op 3 (X) is not written natively.
@@ -94,9 +94,11 @@ replicates.loader_img_per_s
 replicates.training_img_per_s
 evidence.starved_share
 evidence.waiting_in_slowest_tenth_share
+evidence.late_batches_share
 evidence.straggler_rank
 evidence.step_with_copies_img_per_s
 evidence.step_beside_loader_img_per_s
+evidence.loader_without_copies_img_per_s
 evidence.step_in_turns_img_per_s
 stages.name
 stages.wall_us_per_img
@@ -180,7 +182,27 @@ def test_a_noisy_machine_is_named():
 
 def test_a_report_is_never_longer_than_40_lines():
     endless = replace(REPORT, remedies=tuple(priced(f"backend {n}", 900.0) for n in range(60)))
-    assert len(str(endless).splitlines()) == MAX_LINES == 40
+    lines = str(endless).splitlines()
+    assert len(lines) == MAX_LINES == 40
+    assert lines[-1] == "Not measured: cold page cache."  # what a reader must know stays
+    assert "... (the rest is in --html and --json)" in lines
+
+
+@pytest.mark.parametrize(
+    ("cold", "lines"),
+    [
+        (
+            0.002,
+            ["cold, 500 images/s per thread.", "READ-BOUND until the data are cached: 2 threads read 1,000 images/s at most (computed)."],
+        ),
+        (0.0005, ["cold, 2,000 images/s per thread."]),  # 4,000 by two threads: more than the step takes
+    ],
+)
+def test_a_cold_page_cache_that_would_be_the_limit_is_said(cold, lines):
+    text = str(replace(REPORT, reading=Reading(256, 2e5, cold, 0.0001))).splitlines()
+    place = next(number for number, line in enumerate(text) if line.startswith("Reading, one thread"))
+    assert text[place].endswith(lines[0])
+    assert [line for line in text if line.startswith("READ-BOUND")] == lines[1:]
 
 
 def test_the_json_has_these_keys_and_no_others():
@@ -188,6 +210,14 @@ def test_the_json_has_these_keys_and_no_others():
     document = more.to_json()
     assert keys(document) == KEYS.splitlines()
     assert document["schema"] == "fastload.profile/1"
+
+
+def test_what_was_verified_stands_beside_its_prediction():
+    checked = replace(REPORT.remedies[0], training=Sample((1400.0, 1410.0, 1390.0)))
+    lines = str(replace(REPORT, remedies=(checked, priced("backend slower", 900.0)))).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("WHAT WOULD HELP"))
+    assert lines[place + 1].endswith("1,400 (predicted +2.8 %)   none: the same ops")
+    assert "not measured" in lines[place + 2]
 
 
 def test_what_was_not_measured_is_null():

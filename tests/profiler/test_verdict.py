@@ -4,10 +4,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fastload.measure import Interval, Sample
 from fastload.profiler import verdict
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, cause, decide, overlap, severities, spikes, stall
+from fastload.profiler.verdict import (
+    Evidence,
+    Rungs,
+    StageCost,
+    cause,
+    decide,
+    late_share,
+    overlap,
+    overlapping,
+    predict,
+    severities,
+    spikes,
+    stall,
+)
 
 DECODE_HEAVY = (StageCost("read", 0.1, 0.05), StageCost("decode", 2.0, 1.9), StageCost("resize", 0.5, 0.5))
 READ_HEAVY = (StageCost("read", 9.0, 0.1), StageCost("decode", 2.0, 1.9))
@@ -117,6 +132,10 @@ def same(rate: float) -> Sample:
         (Evidence(beside=same(700), spikes=0.9), "CPU-CONTENTION"),  # late batches are its effect
         (Evidence(beside=same(600), alone=same(605)), "OVERLAP-BOUND"),  # the machine was slower then, beside a loader or not
         (Evidence(beside=same(1000), straggler=3), "STRAGGLER: rank 3"),
+        (Evidence(late=0.4), "JITTER"),
+        (Evidence(late=0.1), "OVERLAP-BOUND"),
+        (Evidence(starved=0.3, workers=2), "CPU-CONTENTION"),  # others have the cores; a step that sleeps is none the slower
+        (Evidence(starved=0.3, workers=0), "OVERLAP-BOUND"),
     ],
 )
 def test_why_a_loader_that_keeps_up_alone_does_not_beside_the_step(evidence, headline):
@@ -139,3 +158,34 @@ def test_pooled_replicates_are_one_run():
 @pytest.mark.parametrize(("waits", "share"), [([1.0] * 20, 0.1), ([0.0] * 18 + [1.0, 1.0], 1.0), ([0.0] * 5, 0.0), ([], 0.0), ([2.0], 1.0)])
 def test_spikes(waits, share):
     assert spikes(np.array(waits)) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "headline"),
+    [
+        (Evidence(bare=same(2000), transfer=same(620)), "H2D-BOUND"),  # copies alone make it slow
+        (Evidence(bare=same(600), transfer=same(620)), "CPU-BOUND: decode"),  # it is slow without them
+        (Evidence(bare=same(2000), transfer=same(995)), "CPU-BOUND: decode"),  # the step does not mind copies
+        (Evidence(late=0.5), "JITTER"),  # 600 of 1000 images/s, and twice that if no batch were late
+        (Evidence(late=0.3), "CPU-BOUND: decode"),  # then it would still be too slow
+        (Evidence(late=0.5, starved=0.6, workers=2, cores=2), "CPU-CONTENTION"),  # late for want of cores
+    ],
+)
+def test_why_a_loader_is_too_slow(evidence, headline):
+    assert decide(rungs(1000, 600, 590), DECODE_HEAVY, evidence).headline == headline
+
+
+def test_late_batches_are_rare_and_far_beyond_the_typical_one():
+    assert late_share(np.array([1.0] * 19 + [21.0])) == pytest.approx(0.5)
+    assert late_share(np.array([1.0] * 15 + [21.0] * 5)) == 0  # a quarter of them: that is how it is
+    assert late_share(np.array([1.0] * 19 + [2.9])) == 0
+    assert late_share(np.zeros(0)) == late_share(np.zeros(5)) == 0
+
+
+@given(step=st.floats(1, 1e5), loader=st.floats(1, 1e5), share=st.floats(0, 1))
+def test_a_prediction_for_what_is_there_is_what_was_measured(step, loader, share):
+    training = predict(step, loader, share)
+    assert 1 / (1 / step + 1 / loader) <= training * (1 + 1e-9)
+    assert training <= min(step, loader) * (1 + 1e-9)
+    found = overlapping(Rungs(*(Sample((rate,) * 3) for rate in (step, loader, training))))
+    assert found == pytest.approx(share, abs=1e-6 * max(step / loader, loader / step))
