@@ -77,7 +77,7 @@ class Apply(Operation):  # type: ignore[misc]
         picture = self.picture = self._made(*map(int, previous_state.shape[:2]))
         dtype = FLOAT16 if picture.host_dtype == np.float16 else picture.host_dtype
         shape = picture.host_shape(1)[1:]
-        # Where nothing changes its size, images are replaced where they are: memory of their own would cost more than many an op.
+        # As FFCV's Cutout does: a batch of memory in each of FFCV's slots, new and pinned at every epoch, would be for nothing.
         self.in_place = (shape, dtype) == (tuple(previous_state.shape), previous_state.dtype)
         return replace(previous_state, shape=shape, dtype=dtype), None if self.in_place else AllocationQuery(shape, dtype)
 
