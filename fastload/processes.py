@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
@@ -104,10 +104,18 @@ class _Tied:
         if isinstance(held, Hold):  # of the parent, when it forked
             held.came = False
             held.release()
+        sys.excepthook = _excepthook
         if self.wanted:
             _end_with_parent()
         if self.init is not None:
             self.init(worker)
+
+
+def _excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Python's, but for the thread that hands tensors over: it says that its parent has gone in the middle of that."""
+    where = trace.tb_frame.f_globals.get("__name__") if trace else None
+    if where != "multiprocessing.resource_sharer" or not issubclass(kind, (ConnectionError, EOFError)):
+        sys.__excepthook__(kind, error, trace)
 
 
 def _end_with_parent() -> None:

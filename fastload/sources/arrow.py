@@ -84,7 +84,7 @@ def _read(path: str, remedy: str) -> Bytes:
                 raise SourceError(f"{path}: is empty (0 bytes); {remedy}")
             data = np.empty(size, np.uint8)  # aligned, as Arrow wants it
             done = 0
-            while done < size and (count := file.readinto(memoryview(data)[done:])):
+            while done < size and (count := file.readinto(data.data[done:])):
                 done += count
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error

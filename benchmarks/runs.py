@@ -1,0 +1,171 @@
+"""What each verb of `python -m benchmarks` does."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+from benchmarks import (
+    augment,
+    backends,
+    convert,
+    dali,
+    dali_backends,
+    decode,
+    device,
+    device_augment,
+    device_decode,
+    ffcv,
+    loader,
+    parity,
+    plot,
+    row,
+    storage,
+    table,
+)
+from fastload import demo_images, machine
+from fastload.cli.output import progress
+
+MADE = 1000  # images, where no data are given
+
+
+@contextmanager
+def images_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """The folder to measure on, and what to call it."""
+    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
+        folder = given.data or make_images(Path(scratch) / "images")
+        yield folder, given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
+
+
+def run_loader(given: argparse.Namespace) -> None:
+    settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+    note_peers()
+    with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
+        show(loader.run(folder, name, settings, advance), given)
+
+
+def run_storage(given: argparse.Namespace) -> None:
+    settings = storage.Settings(tuple(given.workers), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("storage", settings.turns, "epochs") as advance:
+        show(storage.run(folder, name, settings, advance), given)
+
+
+def run_ffcv(given: argparse.Namespace) -> None:
+    settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
+        show(ffcv.run(folder, name, settings, advance), given)
+
+
+def run_convert(given: argparse.Namespace) -> None:
+    settings = convert.Settings(given.workers, given.repetitions)
+    with images_of(given) as (folder, name), progress("convert", settings.turns, "turns") as advance:
+        show(convert.run(folder, name, settings, advance), given)
+
+
+def run_dali(given: argparse.Namespace) -> None:
+    settings = dali_backends.Settings(tuple(given.workers), tuple(given.outputs), repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("dali", dali_backends.epochs(settings), "epochs") as advance:
+        show(dali_backends.run(folder, name, settings, advance), given)
+
+
+def run_decode(given: argparse.Namespace) -> None:
+    settings = decode.Settings(given.size, given.step, given.repetitions)
+    settings.check()  # before images are made
+    with images_of(given) as (folder, name):
+        show(decode.run(folder, name, settings, lambda total: progress("decode", total, "passes")), given)
+
+
+def run_augment(given: argparse.Namespace) -> None:
+    note_peers()
+    with images_of(given) as (folder, name), progress("augment", augment.turns(given.repetitions), "turns") as advance:
+        show(augment.run(folder, name, given.repetitions, advance), given)
+
+
+def run_dropin(given: argparse.Namespace) -> None:
+    from benchmarks import dropin  # needs torchvision
+
+    settings = dropin.Settings(given.workers, repetitions=given.repetitions)
+    with images_of(given) as (folder, name), progress("dropin", dropin.turns(settings), "turns") as advance:
+        show(dropin.run(folder, name, settings, advance), given)
+
+
+def run_train(given: argparse.Namespace) -> None:
+    from benchmarks import train  # needs torchvision
+
+    settings = train.Settings(given.seeds, given.epochs, given.train_images, given.test_images)
+    with progress("train", settings.seeds * len(train.PIPELINES), "trainings") as advance:
+        show(train.run(settings, advance), given)
+
+
+def run_on_gpu(given: argparse.Namespace) -> None:
+    from benchmarks import gpu_tables
+
+    gpu_tables.check(given.table)  # before images are made
+    kept = None if given.no_save else given.results
+    with images_of(given) as (folder, name):
+        settings = gpu_tables.Settings(limit=given.limit)
+        found = gpu_tables.run(given.table, folder, name, settings, kept, lambda text: print(text, file=sys.stderr, flush=True))
+    if found:  # and kept, one by one
+        print("\n".join(map(row.line, found)) if given.json else table.every(found))
+    if given.table == "step" and found and found[0].median:
+        print(gpu_tables.rates_toml(found[0]))
+
+
+def run_gpu(given: argparse.Namespace) -> None:
+    keep = bool if given.no_save else lambda rows: row.save(given.results / "gpu.jsonl", rows)
+    show(device.run(given.repetitions, lambda: chain(device_augment.cases(), device_decode.cases()), keep), given)
+
+
+def run_plot(given: argparse.Namespace) -> None:
+    for path in [given.results / f"{name}.jsonl" for name in given.names] or sorted(given.results.glob("*.jsonl")):
+        for written in plot.draw(row.latest(row.read(path)), path.with_suffix("")):
+            print(written)
+
+
+def run_table(given: argparse.Namespace) -> bool:
+    changed = [path for path in given.files if table.update(path, given.results, check=given.check)]
+    for path in changed:
+        print(f"{path}: {'out of date' if given.check else 'updated'}")
+    return bool(given.check and changed)
+
+
+def run_ops(given: argparse.Namespace) -> None:
+    from benchmarks import ops  # needs torchvision
+
+    print(ops.page(), end="")
+
+
+def run_pipelines(given: argparse.Namespace) -> None:
+    from benchmarks import pipelines  # needs torchvision and timm
+
+    print(pipelines.page(), end="")
+
+
+def note_peers() -> None:
+    if "dali" not in loader.present():
+        print(f"benchmarks: {dali.MISSING}", file=sys.stderr)
+
+
+def run_backends(given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="fastload-backends-") as scratch:
+        print(backends.page(Path(scratch)), end="")
+
+
+def run_parity(given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory(prefix="fastload-parity-") as scratch, progress("parity", parity.count(), "cases") as advance:
+        print(parity.page(Path(scratch), advance), end="")
+
+
+def make_images(folder: Path) -> str:
+    with progress("making images", MADE) as advance:
+        demo_images.make_folder(folder, MADE, workers=machine.usable_cores(), on_done=advance)
+    return str(folder)
+
+
+def show(found: Sequence[row.Row], given: argparse.Namespace) -> None:
+    if not given.no_save:
+        row.save(given.results / f"{found[0].benchmark}.jsonl", found)
+    print("\n".join(map(row.line, found)) if given.json else table.every(found))
