@@ -125,7 +125,11 @@ class Refusing:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # torch's own, where iter() fails in its constructor
 @pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("given", [{"sampler": 5}, {"sampler": Refusing()}, {"batch_sampler": Refusing()}, {"batch_sampler": 5}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [{"sampler": 5}, {"sampler": Refusing()}, {"batch_sampler": Refusing()}, {"batch_sampler": 5}],
+    ids=["number", "failing", "batches failing", "batches number"],
+)
 def test_samplers_that_give_nothing(kind, folder, workers, given):
     assert told(kind.make(folder, num_workers=workers, **given)) == told(KINDS[0].make(folder, num_workers=workers, **given))
 
