@@ -159,9 +159,8 @@ void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker
 void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture, Worker& worker, Stopwatch& watch) {
   const auto& [steps, output] = picture;
   const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
-  // Whether the crop is the result; what the slot itself holds cannot be cut into it.
-  const bool plain = output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr &&
-                     image.data != static_cast<const uint8_t*>(steps.slot);
+  // Whether the crop is the result.
+  const bool plain = output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
   uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot) : worker.pixels.reserve(line * output.height + kPadding);
   const Pixels crop{pixels, output.height, output.width, line};
   cpu::crop_resize(image, plan, crop, worker.passes, cpu::Target::kBest);

@@ -131,8 +131,8 @@ def test_arguments_are_checked(ops):
     assert str(found.value) == "ops.Apply: number is 0, want 1 to 32509"
 
 
-def test_images_are_replaced_where_they_are(beton, ops, make_image):
-    """A flip reads and writes the same memory; ops that change size or type have memory of their own."""
+def test_the_images_before_the_op_stay_as_they_are(beton, ops, make_image):
+    """FFCV's decoder and an op have memory of their own."""
     from ffcv.transforms import RandomHorizontalFlip
 
     loader = ffcvs(beton, [RandomHorizontalFlip(1.0), ops.RandomHorizontalFlip(1.0)])

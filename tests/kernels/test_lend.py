@@ -115,18 +115,6 @@ def test_pixels(make_image):
     np.testing.assert_array_equal(out[0], resized(pixels))
 
 
-@pytest.mark.parametrize("flip", [0, 1])
-def test_pixels_that_are_replaced_where_they_are(make_image, flip):
-    pixels = make_image(HEIGHT, WIDTH, 0)
-    out = pixels[None].copy()
-    job = _native.Pool(0).lend(np.array([[HEIGHT, WIDTH]], np.int32))
-    crops = np.array([[0, 0, HEIGHT, WIDTH, HEIGHT, WIDTH, 0, 0, flip, 1]], np.int32)
-    job.run(crops, "bilinear", None, out, HEIGHT, WIDTH, channels_last=True)
-    assert GIVE_PIXELS(job.address, 0, out.ctypes.data) == _native.OK
-    job.wait_done()
-    np.testing.assert_array_equal(out[0], pixels[:, ::-1] if flip else pixels)
-
-
 @pytest.mark.parametrize("sizes", [(0, 5), (5, 0), (-1, 5), (20000, 20000)])
 def test_sizes_are_checked(sizes):
     with pytest.raises(ValueError, match=rf"Pool.lend: sizes\[0\]: size \(got {sizes[0]}x{sizes[1]}, want 1..178956970 px\)"):

@@ -61,7 +61,6 @@ class Apply(Operation):  # type: ignore[misc]
         self.number = zlib.crc32(repr(ops).encode()) % len(NUMBERS) + 1 if number is None else number
         self.pool, self.jobs = _native.Pool(0), dict[int, _native.Job]()
         self.picture: native.Picture | None = None
-        self.in_place = False
         self.prepare = PREPARE(self._prepared)  # kept: its address is compiled in
         self.set_epoch(0)
 
@@ -69,7 +68,7 @@ class Apply(Operation):  # type: ignore[misc]
         """Before FFCV's Loader is iterated. Raises UsageError."""
         self.epoch, self.step, self.seen = rng.checked_epoch("ops.set_epoch", epoch), 0, np.zeros(0, np.int64)
 
-    def declare_state_and_memory(self, previous_state: State) -> tuple[State, AllocationQuery | None]:
+    def declare_state_and_memory(self, previous_state: State) -> tuple[State, AllocationQuery]:
         if not previous_state.jit_mode or previous_state.dtype != np.uint8 or len(previous_state.shape or ()) != 3:
             got = f"{previous_state.dtype} {previous_state.shape}"
             where = f"ops.{type(self).__name__}"
@@ -77,15 +76,12 @@ class Apply(Operation):  # type: ignore[misc]
         picture = self.picture = self._made(*map(int, previous_state.shape[:2]))
         dtype = FLOAT16 if picture.host_dtype == np.float16 else picture.host_dtype
         shape = picture.host_shape(1)[1:]
-        # As FFCV's Cutout does: a batch of memory in each of FFCV's slots, new and pinned at every epoch, would be for nothing.
-        self.in_place = (shape, dtype) == (tuple(previous_state.shape), previous_state.dtype)
-        return replace(previous_state, shape=shape, dtype=dtype), None if self.in_place else AllocationQuery(shape, dtype)
+        return replace(previous_state, shape=shape, dtype=dtype), AllocationQuery(shape, dtype)
 
     def generate_code(self) -> Callable[..., Any]:
-        prepare, give, places, in_place = self.prepare, GIVE_PIXELS, Compiler.get_iterator(), self.in_place
+        prepare, give, places = self.prepare, GIVE_PIXELS, Compiler.get_iterator()
 
-        def run(images: Any, memory: Any, indices: Any) -> Any:
-            out = images if in_place else memory  # one type: known when this is compiled
+        def run(images: Any, out: Any, indices: Any) -> Any:
             job = prepare(indices.ctypes.data, indices.itemsize, len(indices), out.ctypes.data)
             failed = 0
             for n in places(len(indices)):
