@@ -46,7 +46,8 @@ def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stop
         for work in iter(orders.get, None):
             if stopped.is_set():
                 return
-            drawn.append(drawing.submit(_start, engine, seek, entered or work))
+            order: Order = work if entered is None else entered
+            drawn.append(drawing.submit(_start, engine, seek, order))
             while len(drawn) > 1 or (drawn and orders.empty()):
                 batch = drawn.popleft().result()
                 if isinstance(batch, Started):

@@ -162,7 +162,9 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
     sums = {name: (rows[rows["name"] == name]["wall"].sum() / images, rows[rows["name"] == name]["cpu"].sum() / images) for name in names}
     wall = sum(value[0] for value in sums.values())
     outside = sum(max(0.0, sums[name][0] - sums[name][1]) for name in (b"dataset", b"decode") if name in sums)
-    reading = float(max(0.0, outside - share * wall))  # waiting, but not for a core
+    deep = fetches[np.isin(fetches["t"], rows["t"])]  # those that were split: other work comes and goes
+    late = float(deep["starved"].sum()) / images if len(deep) else share * wall
+    reading = float(max(0.0, outside - late))  # waiting, but not for a core
     costs = [StageCost("read", reading, 0.0)]
     order = {b"dataset": 0, b"decode": 1, b"collate": 3}
     for name in sorted(names, key=lambda name: order.get(name, 2)):

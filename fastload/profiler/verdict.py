@@ -176,9 +176,10 @@ def late(known: Evidence) -> float:
 
 def late_share(took: np.ndarray) -> float:
     """Of batches that took [N], s: share of all time that those of three medians and more take beyond one; 0 unless they are rare."""
+    took = np.maximum(took, 0.0)  # two clocks may disagree
     typical = float(np.median(took)) if len(took) else 0.0
     slow = took[took > 3 * typical]
-    rare = 0 < len(slow) <= RARE * len(took)
+    rare = typical > 0 and 0 < len(slow) <= RARE * len(took)
     return float((slow - typical).sum() / took.sum()) if rare else 0.0
 
 

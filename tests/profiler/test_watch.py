@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, Dataset, _utils, dataloader
 import fastload
 from fastload.attach import hooks
 from fastload.errors import UsageError
-from fastload.profiler.verdict import cause
+from fastload.profiler.verdict import DATA_BOUND, cause
 
 
 class Images(Dataset):
@@ -31,7 +31,7 @@ def test_a_loop_that_waits_for_data():
     with fastload.watch(loader, every=0.1, say=lines.append) as seen:
         for _ in loader:
             list(other)
-    assert seen.report.verdict.label in ("READ-BOUND", "OVERLAP-BOUND", "CPU-CONTENTION")
+    assert seen.report.verdict.label in DATA_BOUND  # which one, hangs on other work on the machine too
     assert seen.report.setting.batch_size == 10
     assert lines[0].startswith("fastload: waiting for data ")
     assert lines[-1] == f"fastload: {str(seen).splitlines()[0]}"
