@@ -46,8 +46,7 @@ def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stop
         for work in iter(orders.get, None):
             if stopped.is_set():
                 return
-            order: Order = work if entered is None else entered
-            drawn.append(drawing.submit(_start, engine, seek, order))
+            drawn.append(drawing.submit(_start, engine, seek, work, entered))
             while len(drawn) > 1 or (drawn and orders.empty()):
                 batch = drawn.popleft().result()
                 if isinstance(batch, Started):
@@ -61,7 +60,9 @@ def _entered(engine: FfcvEngine) -> Exception | None:
     return found if isinstance(found, Exception) else None
 
 
-def _start(engine: FfcvEngine, seek: View, work: Order) -> Started | Exception:
+def _start(engine: FfcvEngine, seek: View, work: Any, failed: Exception | None) -> Started | Exception:
+    if failed:
+        return failed
     return work if isinstance(work, Exception) else attempt(_begin, engine, seek, work)
 
 

@@ -78,10 +78,11 @@ class Workers(_MultiProcessingDataLoaderIter):
                 worker.kill()
         super()._shutdown_workers()
 
-    def __del__(self) -> None:
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        """`ending` is kept here, since modules are emptied before the interpreter ends."""
         if "_workers" not in self.__dict__:  # its beginning failed
             return
-        hold = None if sys.is_finalizing() else Hold()
+        hold = None if ending() else Hold()
         try:
             super().__del__()
         except RuntimeError:  # a worker was killed meanwhile, and nobody waits for it any more
