@@ -1,6 +1,7 @@
 """`python -m benchmarks peers`: what it is asked for, and its tables in turn; a table's rows are kept as soon as it is done."""
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from benchmarks.peers.catalogue import PEERS, Peer, chosen
 from benchmarks.peers.process import ROOT
 from benchmarks.peers.run import Case, measure
 from fastload.cli.output import progress
+from fastload.errors import UsageError
 
 TABLES = ("main", "cold", "png", "large", "growth")
 PLAIN, RANDAUGMENT = "crop, flip", "crop, flip, RandAugment"
@@ -38,6 +40,7 @@ def add(verb: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     peers = chosen(given.only)
+    check(given)
     say: Callable[[str], None] = lambda text: print(f"peers: {text}", file=sys.stderr, flush=True)  # noqa: E731
     failed = setup.set_up(peers, given.environments, say) if given.setup else {}
     if not given.tables:
@@ -53,8 +56,20 @@ def run(given: argparse.Namespace) -> None:
         for made in job.tables(folder, name):
             found += made
             if not given.no_save:
-                row.save(given.results / "peers.jsonl", made)
-    print("\n".join(map(row.line, found)) if given.json else table.every(found))
+                row.save(given.results / f"{made[0].benchmark}.jsonl", made)
+    for name in [] if given.json else dict.fromkeys(made.benchmark for made in found):
+        print(f"{name}:\n\n{table.every([made for made in found if made.benchmark == name])}")
+    if given.json:
+        print("\n".join(map(row.line, found)))
+
+
+def check(given: argparse.Namespace) -> None:
+    """Raise UsageError for what cannot be measured here."""
+    most = len(os.sched_getaffinity(0))
+    if wrong := [cores for cores in given.cores if not 1 <= cores <= most]:
+        raise UsageError(f"--cores: {wrong[0]} (want 1 to {most}, the cores that this process may use); each worker has its core")
+    if given.repetitions < 1:
+        raise UsageError(f"--repetitions: {given.repetitions} (want 1 or more); 5 or more give a useful interval")
 
 
 def _writable(parent: Path) -> Path:
@@ -102,7 +117,7 @@ class Job:
             yield self.rows(self.prepared(large, "large", f"{name} side by side, 12 megapixels"), table="large", batch_size=16)
         if "growth" in asked:
             for entries in self.given.entries:
-                yield self.growth(folder, name, entries)
+                yield self.growth(folder, entries)
 
     def prepared(self, folder: str, place: str, name: str) -> dict[str, Any]:
         """The images for all peers: fields of Case, and why preparing failed."""
@@ -121,12 +136,11 @@ class Job:
             found = measure(asked, peers, self.pythons, failed, self.scratch / f"cache {label}", repetitions, advance)
         return rows.rows(asked, peers, found, self.common)
 
-    def growth(self, folder: str, name: str, entries: int) -> list[row.Row]:
+    def growth(self, folder: str, entries: int) -> list[row.Row]:
         """Only peers that read folders: the others would need a file of all the bytes."""
         many = data.many(folder, self.scratch / f"{entries} entries", entries)
         peers = [peer for peer in self.peers if peer.reads == "folder" and peer.name != "later"]
-        known = {"name": f"{name}, linked", "images": "as many", "mean_bytes": "their", "mean_pixels": "their"}
-        case = Case("growth", PLAIN, 1, {peer.name: many for peer in peers}, entries, known, once=True)
+        case = Case("growth", PLAIN, 1, {peer.name: many for peer in peers}, entries, {}, once=True)
         with progress(f"growth, {entries} entries", len(peers), "peers") as advance:
             found = measure(case, peers, self.pythons, self.failed, self.scratch / f"cache {entries}", 0, advance)
         return rows.growth(case, peers, found, self.common)

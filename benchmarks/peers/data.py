@@ -51,15 +51,15 @@ def made(kind: str, folder: str, where: Path, python: str) -> str:
 def tars(folder: str, out: Path) -> None:
     """Samples dealt in turn to tar files, with the files' own bytes and their class beside them."""
     out.mkdir()
-    opened = [tarfile.open(out / f"{number}.tar", "w") for number in range(TARS)]
+    samples = fastload.open(folder).samples
     with_class = Path(out / "cls")
-    for place, (path, label) in enumerate(fastload.open(folder).samples):
-        ending = "png" if str(path).lower().endswith("png") else "jpg"
-        with_class.write_text(str(label))
-        opened[place % TARS].add(path, f"{place:08}.{ending}")
-        opened[place % TARS].add(with_class, f"{place:08}.cls")
-    for tar in opened:
-        tar.close()
+    for number in range(min(TARS, len(samples))):
+        with tarfile.open(out / f"{number}.tar", "w") as tar:
+            for place in range(number, len(samples), TARS):
+                path, label = samples[place]
+                with_class.write_text(str(label))
+                tar.add(path, f"{place:08}.{'png' if str(path).lower().endswith('png') else 'jpg'}")
+                tar.add(with_class, f"{place:08}.cls")
     with_class.unlink()
 
 

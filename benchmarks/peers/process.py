@@ -7,8 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
@@ -20,12 +20,12 @@ class PeerError(Exception):
 
 
 class Process:
-    """Runs `benchmarks.peers.child`, from the first epoch on; leaving the context ends it and its workers."""
+    """Runs `benchmarks.peers.child`, from the first epoch on; close() ends it and its workers."""
 
     def __init__(self, spec: dict[str, Any], python: str, cache: str, limit: float = LIMIT) -> None:
         self.spec, self.python, self.cache, self.limit = spec, python, cache, limit
         self.process: subprocess.Popen[bytes] | None = None
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
 
     def epoch(self) -> dict[str, Any]:
         """What the child answers, see there. Raises PeerError."""
@@ -61,14 +61,9 @@ class Process:
         said = [line.strip() for line in lines if line.strip() and not line.startswith(" ")]
         return (said[-1] if said else f"ended with {code}")[:200]
 
-    def __enter__(self) -> "Process":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
         if self.process:
-            try:
-                os.killpg(self.process.pid, signal.SIGKILL)  # its session's first process has no group but its own
-            except ProcessLookupError:
-                pass
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)  # workers are of its group too
             self.process.communicate()
         self.errors.close()

@@ -8,6 +8,7 @@ from benchmarks.peers.run import Case, Outcome
 from benchmarks.row import Row, figure, measured
 from fastload.measure import Sample, ratio
 
+OTHER_DATA = ("png", "large", "growth")  # files of their own: a file shows the rows of its last data only
 NOTHING: dict[str, Any] = {
     "median": 0.0, "low": 0.0, "high": 0.0, "spread": 0.0, "repetitions": 0, "ratio": None, "ratio_low": None, "ratio_high": None,
 }  # fmt: skip
@@ -29,7 +30,7 @@ def growth(case: Case, peers: Sequence[Peer], found: dict[str, Outcome], common:
         sample = _sample([outcome.first["start_seconds"]] if outcome.first else [])
         also = {"MiB": outcome.first["memory_mib"]} if outcome.first else {}
         values = NOTHING if outcome.why or sample is None else measured(sample, None)
-        shown = _shown(case) | {"table": "growth", "entries": case.images}
+        shown = _shown(case) | {"entries": case.images}
         out.append(_row(case, peer, outcome, shown, values, common, also=also, unit="s to the first batch", reference=None))
     return out
 
@@ -63,15 +64,25 @@ def _row(
     versions = ", ".join(f"{name} {version}" for name, version in outcome.first.get("versions", {}).items())
     note = "; ".join(filter(None, [f"FAILED: {outcome.why}" if outcome.why else "", versions, peer.how]))
     page_cache = "cold" if case.cold else "warm"
+    benchmark = f"peers_{case.table}" if case.table in OTHER_DATA else "peers"
     return Row(
-        benchmark="peers", variant=peer.title, settings=shown, page_cache=page_cache, note=note, data=case.facts, **values, **common, **more
+        benchmark=benchmark,
+        variant=peer.title,
+        settings=shown,
+        page_cache=page_cache,
+        note=note,
+        data=case.facts,
+        **values,
+        **common,
+        **more,
     )
 
 
 def _shown(case: Case) -> dict[str, Any]:
     """The settings that tables show; output and workers are the same in all."""
     shown: dict[str, Any] = {"pipeline": case.pipeline, "cores": case.cores, "workers": "one per core", "output": "uint8"}
-    return ({"table": case.table} if case.table else {}) | shown | {"batch_size": case.batch_size, "size": case.size}
+    table = {"table": case.table} if case.table and case.table not in OTHER_DATA else {}
+    return table | shown | {"batch_size": case.batch_size, "size": case.size}
 
 
 def _whole(rates: dict[str, Sample | None], name: str, outcome: Outcome) -> Sample | None:

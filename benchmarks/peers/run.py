@@ -20,7 +20,7 @@ from benchmarks.storage import drop
 class Case:
     """One comparison. Sizes in px; `data` and `images` are the folder that it is made from."""
 
-    table: str  # "" is the main one
+    table: str  # "" is the main one; cold, png, large, growth
     pipeline: str  # "crop, flip", or that and "RandAugment"
     cores: int
     data: dict[str, str]  # by peer
@@ -57,7 +57,9 @@ def measure(
         for peer in peers:
             if peer.name in found and not found[peer.name].why:
                 cache = str(scratch / f"cache of {peer.name}")
-                processes[peer.name] = stack.enter_context(Process(spec(case, peer, cores), pythons[peer.name], cache))
+                process = Process(spec(case, peer, cores), pythons[peer.name], cache)
+                stack.callback(process.close)
+                processes[peer.name] = process
         for turn in range(repetitions + 1):
             for peer in peers:
                 if peer.name in found and not found[peer.name].why:
