@@ -14,6 +14,7 @@ from benchmarks import (
     row,
     runs,
 )
+from benchmarks.peers import cli as peers
 from benchmarks.verdict import cli as verdict
 from fastload.errors import FastloadError
 
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU")
     gpu.set_defaults(run=runs.run_gpu, repetitions=20)
+    peers.add(verbs.add_parser("peers", help="fastload against every other loader, which --setup installs, on the same images and cores"))
     verdict.add(
         verbs.add_parser("verdict", help="the profiler's verdict on trainings whose limit is known; goes on where it was broken off")
     )

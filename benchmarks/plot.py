@@ -45,10 +45,10 @@ def _columns(plt: Any, panels: dict[str, list[Row]]) -> Any:
     for axis, (title, rows) in zip(axes[0], panels.items(), strict=True):
         for place, r in enumerate(rows):
             axis.bar(place, r.median, color=COLOURS[place % len(COLOURS)], yerr=_whiskers(r), capsize=3)
-            axis.annotate(f"{r.median:,.0f}", (place, r.high), ha="center", va="bottom", fontsize=8)
+            axis.annotate(_label(r), (place, r.high), ha="center", va="bottom", fontsize=8)
         axis.set_xticks(range(len(rows)), [r.variant for r in rows], rotation=20, ha="right", fontsize=7)
         axis.set_title(title, fontsize=9)
-    axes[0][0].set_ylabel("images/s")
+    axes[0][0].set_ylabel(next(iter(panels.values()))[0].unit)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
 
@@ -63,7 +63,7 @@ def _lines(plt: Any, panels: dict[str, list[Row]]) -> Any:
         for place, r in enumerate(rows):
             colour = COLOURS[1 if r.variant.startswith("fastload") else 0]
             axis.barh(place, r.median, color=colour, xerr=_whiskers(r), capsize=2)
-            label = f"{r.median:,.0f}" + ("" if r.ratio is None else f"  ×{r.ratio:.2f}")
+            label = _label(r) + ("" if r.ratio is None else f"  ×{r.ratio:.2f}")
             axis.annotate(label, (r.high, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=7)
         axis.set_yticks(range(len(rows)), [r.variant for r in rows], fontsize=7)
         axis.set_title(title.replace("\n", ", "), fontsize=8, loc="left")
@@ -72,7 +72,7 @@ def _lines(plt: Any, panels: dict[str, list[Row]]) -> Any:
         axis.margins(x=0.15)  # for the label of the longest bar
         axis.xaxis.set_major_formatter("{x:,.0f}")
         axis.spines[["top", "right"]].set_visible(False)
-    axes[-1, 0].set_xlabel("images/s", fontsize=7)
+    axes[-1, 0].set_xlabel(next(iter(panels.values()))[0].unit, fontsize=7)
     figure.tight_layout(rect=(0, 0.35 / height, 1, 1))
     return figure
 
@@ -91,6 +91,12 @@ def _points(plt: Any, rows: Sequence[Row]) -> Any:
     axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout(rect=(0, 0.1, 1, 1))
     return figure
+
+
+def _label(r: Row) -> str:
+    if not r.repetitions:
+        return "failed, see the table"
+    return f"{r.median:,.0f}" if r.unit == "images/s" else f"{r.median:,.3g}"
 
 
 def _whiskers(r: Row) -> list[list[float]]:

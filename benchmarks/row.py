@@ -39,6 +39,7 @@ class Row:
     also: dict[str, float] = field(default_factory=dict)  # further figures, the unit in the name; NAME_low, NAME_high: NAME's interval
     unit: str = "images/s"
     values: list[float] = field(default_factory=list)  # of every repetition, in order; older rows have none
+    note: str = ""  # the variant's own settings, or why there is no number: repetitions is 0 then
 
     @property
     def place(self) -> tuple[str, str]:

@@ -29,12 +29,15 @@ def markdown(rows: Sequence[Row]) -> str:
     names = [name for name in rows[0].settings if len({str(r.settings.get(name)) for r in rows}) > 1]
     also = sorted({name for r in rows for name in r.also if not name.endswith(("_low", "_high"))})
     compared = any(r.ratio is not None for r in rows)
+    noted = ["note"] if any(r.note for r in rows) else []
     figures = [*(["ratio (95 % CI)"] if compared else []), *(name.replace("_", " ") for name in also)]
-    lines = [_line([*names, "variant", rows[0].unit, "lowest to highest", *figures])]
-    lines.append(_line([*["---"] * (len(names) + 1), *["---:"] * (len(figures) + 2)]))
+    lines = [_line([*names, "variant", rows[0].unit, "lowest to highest", *figures, *noted])]
+    lines.append(_line([*["---"] * (len(names) + 1), *["---:"] * (len(figures) + 2), *["---"] * len(noted)]))
     for r in rows:
         figures = [*([_ratio(r)] if compared else []), *(_figure(r, name) for name in also)]
-        lines.append(_line([*(r.settings.get(name, "") for name in names), r.variant, _number(r.median), _range(r), *figures]))
+        shown = [_number(r.median), _range(r)] if r.repetitions else ["none", ""]
+        notes = [r.note.replace("|", "\\|")] if noted else []
+        lines.append(_line([*(r.settings.get(name, "") for name in names), r.variant, *shown, *figures, *notes]))
     return "\n".join([*lines, "", footnote(rows)]) + "\n"
 
 
@@ -117,4 +120,6 @@ def _range(r: Row) -> str:
 
 
 def _ratio(r: Row) -> str:
+    if not r.repetitions:
+        return ""
     return "1" if r.ratio is None else f"{r.ratio:.2f} ({r.ratio_low:.2f} to {r.ratio_high:.2f})"

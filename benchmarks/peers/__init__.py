@@ -1,0 +1,1 @@
+"""Every loader on the same images in one run: `python -m benchmarks peers`."""
