@@ -13,7 +13,7 @@ from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.measure import Sample
 from fastload.profiler import EmulatedStep, profile, remedies
 from fastload.profiler.remedies import Alternative, Priced
-from fastload.recipes import load
+from fastload.recipes import load, names
 
 RRC = fastload.transforms.RandomResizedCrop(64)
 
@@ -142,9 +142,13 @@ def test_what_helps_is_verified(run, photos, monkeypatch):
         (("--data", "EMPTY", "--assume", "h200"), SourceError,
          "EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
         (("--data", "EMPTY", "--assume", "h200", "--recipe", "warm"), UsageError,
-         "recipe: 'warm' is unknown (want baseline, mild, medium, hot or a .toml file); see fastload recipes list"),
+         f"recipe: 'warm' is unknown (want {', '.join(names())} or a .toml file); see fastload recipes list"),
         (("--data", "EMPTY", "--assume", "h200", "--step-rate", "3"), UsageError,
          "profile: --step-rate 3 and --assume h200 both set the step's rate; give one"),
+        (("--data", "EMPTY", "--assume", "h200", "--model", "resnet101"), UsageError,
+         "profile: --model resnet101 is for a recipe's real step, and --step-rate and --assume play a step without one; leave one out"),
+        (("--model", "resnet101", "--", "python", "train.py"), UsageError,
+         "profile: --model resnet101 is for a recipe's real step, and a command trains its own network; leave one out"),
         (("--data", "EMPTY", "--assume", "b200"), UsageError,
          "rates: 'b200' is unknown (want a100, h100, h200); give your own with --step-rate"),
         (("--data", "EMPTY", "--workers", "-1"), UsageError, "profile: --workers is -1, want 0 or more (0: everything in one thread)"),
