@@ -50,12 +50,12 @@ def profile(
 ) -> None:
     """One of three: two reports compared, a command, or a recipe and a folder."""
     _check(backend, workers, batch_size, step_rate, assume, device, seconds, fail_if)
-    _real(model, emulated=step_rate is not None or assume is not None, command=bool(command and not os.path.exists(command[0])))
     to = attached.Outputs(json_to, html, trace)
     if compare:
         attached.compare(compare, json_to, alone=not (command or data or html))
         return
     data, command = _data(data, command)
+    _real(model, emulated=step_rate is not None or assume is not None, command=bool(command))
     if command:
         _alone(data, sweep=sweep, cold=cold, verify=verify)
         attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)

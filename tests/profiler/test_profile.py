@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import fastload
-from fastload import DataLoader, backends
+from fastload import DataLoader, backends, lowering, transforms
 from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.measure import Sample
@@ -70,6 +70,17 @@ def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
     (line,) = (line for line in lines if line.startswith("  backend "))
     assert re.search(r"^  backend \S+: measured [\d,]+ images/s against .*, on this machine on \d{4}-\d\d-\d\d, 0 workers$", line)
     assert all(name in line for name in ("native", *measured))  # backend="auto" knows it from now on
+
+
+@pytest.mark.parametrize(("depth", "others"), [(1, []), (2, [1]), (3, [1, 2])])
+def test_a_shallower_randaugment_is_offered(photos, depth, others):
+    ops = [RRC, transforms.RandAugment.composer(severity=9, depth=depth), transforms.ToImage()]
+    pipeline = lowering.open(photos, ops).pipeline
+    found = {one.name: one for one in remedies.alternatives(pipeline, "torch", "cpu") if "depth" in one.name}
+    assert list(found) == [f"RandAugment of depth {other} in place of {depth}" for other in others]
+    for other, one in zip(others, found.values(), strict=True):
+        assert (one.backend, one.cost) == ("torch", "other training: check the accuracy")
+        assert [op.num_ops for op in one.ops if isinstance(op, transforms.RandAugment)] == [other]
 
 
 def test_the_command_line_knows_every_backend():
