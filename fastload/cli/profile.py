@@ -44,6 +44,7 @@ def profile(
     cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Also training with what would help: predicted against measured.")] = False,
     compare: Compare = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Of a real step: resnet101, ... for the recipe's.")] = None,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
     command: Annotated[list[str] | None, typer.Argument(metavar="[PATH | -- COMMAND ...]", help="Data, or a training to profile.")] = None,
 ) -> None:
@@ -54,22 +55,21 @@ def profile(
         attached.compare(compare, json_to, alone=not (command or data or html))
         return
     data, command = _data(data, command)
+    _real(model, emulated=step_rate is not None or assume is not None, command=bool(command))
     if command:
         _alone(data, sweep=sweep, cold=cold, verify=verify)
         attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)
         return
     _no_command(steps, trace, whole=whole, ladder=ladder)
     more = (seconds or attached.budget(quick), sweep, cold, verify)
-    report = _recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume), more)
-    attached.emit(report, to)
-    attached.fail(report.verdict.label, fail_if)
+    _emit(_recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume, model), more), to, fail_if)
 
 
 def _recipe(
     name: str,
     data: str | None,
     how: tuple[str, int | None, int | None, str],
-    step: tuple[float | None, str | None],
+    step: tuple[float | None, str | None, str | None],
     more: tuple[float, bool, bool, bool],
 ) -> Any:
     """The report of a recipe on a folder. Raises FastloadError."""
@@ -79,13 +79,18 @@ def _recipe(
     from fastload.profiler import job
     from fastload.recipes import rates
 
-    rate, assume = step
+    rate, assume, model = step
     note = ""
     if assume is not None:
         found = rates.rate(assume)
         note, rate = found.describe(), found.images_per_s
     with output.progress("profiling", None, "runs") as advance:
-        return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more), advance)
+        return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more, model), advance)
+
+
+def _emit(report: Any, to: attached.Outputs, fail_if: str | None) -> None:
+    attached.emit(report, to)
+    attached.fail(report.verdict.label, fail_if)
 
 
 def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list[str] | None]:
@@ -95,6 +100,12 @@ def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list
     if data is not None:
         raise UsageError(f"profile: data given twice ({command[0]} and --data {data}); give one")
     return command[0], None
+
+
+def _real(model: str | None, *, emulated: bool, command: bool) -> None:
+    if model is not None and (emulated or command):
+        what = "a command trains its own network" if command else "--step-rate and --assume play a step without one"
+        raise UsageError(f"profile: --model {model} is for a recipe's real step, and {what}; leave one out")
 
 
 def _no_command(steps: int | None, trace: str | None, *, whole: bool, ladder: bool) -> None:

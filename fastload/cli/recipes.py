@@ -27,9 +27,9 @@ def list_(json_to: output.JsonTo = None) -> None:
     from fastload import recipes
 
     found = [recipes.load(name) for name in recipes.names()]
-    rows = [("recipe", "train px", "eval px", "epochs", "what")]
-    rows += [(r.name, _size(r, True), _size(r, False), str(r.training.epochs), r.title) for r in found]
-    lines = [f"{name:10}{train:>8}{evaluation:>9}{epochs:>8}  {title}" for name, train, evaluation, epochs, title in rows]
+    rows = [("recipe", "train px", "eval px", "epochs", "hash", "what")]
+    rows += [(r.name, _size(r, True), _size(r, False), str(r.training.epochs), r.hash, r.title) for r in found]
+    lines = [f"{name:16}{train:>8}{evaluation:>9}{epochs:>8}  {mark:16}  {title}" for name, train, evaluation, epochs, mark, title in rows]
     output.emit({"recipes": [_document(r) for r in found]}, json_to, Text("\n".join(lines)))
 
 
@@ -38,13 +38,17 @@ def show(recipe: Name, json_to: output.JsonTo = None) -> None:
     from fastload import recipes
 
     found = recipes.load(recipe)
-    lines = [f"{found.name}: {found.title}", f"source: {found.source}", f"file: {found.where}"]
+    lines = [f"{found.name}: {found.title}", f"source: {found.source}", f"file: {found.where}", f"hash: {found.hash}"]
     for ops, count in found.views:
         lines += ["", f"data, training, {count} view{'s' * (count != 1)}:", *(f"  {op}" for op in ops)]
     for train in (False,) if found.views else (True, False):
         what = "training" if train else "evaluation"
         lines += ["", f"data, {what} ({_size(found, train)} px):", *(f"  {op}" for op in found.ops(train))]
-    lines += ["", "training step (stated, not run by fastload):", *(f"  {key} = {value}" for key, value in _flat(_training(found)).items())]
+    lines += [
+        "",
+        "training step (fastload.recipes.step runs it):",
+        *(f"  {key} = {value}" for key, value in _flat(_training(found)).items()),
+    ]
     output.emit(_document(found), json_to, Text("\n".join(lines)))
 
 
@@ -53,7 +57,7 @@ def diff(a: Name, b: Name, json_to: output.JsonTo = None) -> None:
     from fastload import recipes
 
     one, other = _flat(_document(recipes.load(a))), _flat(_document(recipes.load(b)))
-    for key in ("name", "title", "source", "file"):
+    for key in ("name", "title", "source", "file", "hash"):
         one.pop(key), other.pop(key)
     keys = [key for key in [*one, *(key for key in other if key not in one)] if one.get(key) != other.get(key)]
     result = {"a": a, "b": b, "differences": [{"key": key, "a": one.get(key), "b": other.get(key)} for key in keys]}
@@ -77,7 +81,7 @@ def _document(recipe: "Recipe") -> dict[str, Any]:
     if recipe.views:
         data["train"] = {f"view{place}": [str(op) for op in ops] for place, ops in enumerate(recipe.transform().each, start=1)}
     sizes = {"train_px": list(recipe.sizes())}
-    head = {"name": recipe.name, "title": recipe.title, "source": recipe.source, "file": recipe.where}
+    head = {"name": recipe.name, "title": recipe.title, "source": recipe.source, "file": recipe.where, "hash": recipe.hash}
     return {**head, "data": data, "sizes": sizes, "training": _training(recipe)}
 
 

@@ -21,7 +21,7 @@ from fastload.profiler.batches import Endless
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import Alternative
 from fastload.profiler.report import Report, Setting, StepFacts
-from fastload.profiler.steps import EmulatedStep, ResNetStep
+from fastload.profiler.steps import EmulatedStep, RecipeStep
 from fastload.profiler.verdict import GPU, decide
 from fastload.progressive import PerEpoch
 from fastload.recipes import Recipe
@@ -52,6 +52,7 @@ class Job:
     sweep: bool = False  # the loader with other numbers of workers too; beyond the budget
     cold: bool = False  # reading with a cold page cache too; beyond the budget
     verify: bool = False  # training with what helps too; beyond the budget
+    model: str | None = None  # of a real step: another network than the recipe's
 
 
 def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
@@ -107,10 +108,10 @@ def _classes(pipeline: Pipeline) -> int:
     return max(1000, len(pipeline.source.classes))
 
 
-def _step(job: Job, pipeline: Pipeline) -> EmulatedStep | ResNetStep:
+def _step(job: Job, pipeline: Pipeline) -> EmulatedStep | RecipeStep:
     if job.rate is not None:
         return EmulatedStep(job.rate)
-    return ResNetStep(_classes(pipeline), loss=job.recipe.training.loss.name)
+    return RecipeStep(job.recipe, _classes(pipeline), model=job.model)
 
 
 def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
@@ -128,7 +129,7 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
         job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job, backend),
         found.out.height, found.out.width, job.device,
     )  # fmt: skip
-    facts = StepFacts(step.kind, job.rate, job.rate_note)
+    facts = StepFacts(step.kind, job.rate, job.rate_note or step.note)
     return Report(
         decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), 0.0, costs, how, evidence=evidence,
         not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind), sizes=by_size,
@@ -136,15 +137,15 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
 
 
 def _by_size(
-    job: Job, pipeline: Pipeline, backend: str, step: EmulatedStep | ResNetStep, budget: Budget, on_done: Callable[[], None]
+    job: Job, pipeline: Pipeline, backend: str, step: EmulatedStep | RecipeStep, budget: Budget, on_done: Callable[[], None]
 ) -> tuple[sizes.AtSize, ...]:
     """Step and loader at the sizes that the recipe's training goes through; empty where there is only one."""
-    resizing, epochs = job.recipe.training.progressive_resizing, job.recipe.size_per_epoch()
-    if resizing is None or len(set(epochs)) < 2:
+    schedule, epochs = job.recipe.size_schedule(), job.recipe.size_per_epoch()
+    if schedule is None or len(set(epochs)) < 2:
         return ()
 
     def make(size: int) -> DataLoader[Any]:
-        return _loader(job, pipeline, backend, PerEpoch((size,), resizing.mode))
+        return _loader(job, pipeline, backend, PerEpoch((size,), schedule.mode))
 
     def step_rate(size: int, batch: Any) -> float:
         return step.rate_at(size / epochs[-1], batch, SIZE_STEP_S)
@@ -181,15 +182,19 @@ def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, b
 
 def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:
     """Parts of the recipe that a profile with this kind of step does not run, in words."""
-    training = recipe.training
+    training, emulated = recipe.training, kind == EmulatedStep.kind
+    repeats = training.repeated_augmentation
     parts = {
+        f"repeated augmentation ({repeats} of each image)": repeats > 1,
+    }
+    in_step = {
         f"SAM (two gradients every {training.sam.interval} steps)" if training.sam else "": training.sam,
         "EMA": training.ema,
         "BlurPool": training.blurpool,
         "stochastic depth": training.stochastic_depth,
-        "binary cross-entropy": kind == EmulatedStep.kind and training.loss.name == "binary_cross_entropy",
+        "binary cross-entropy": training.loss.name == "binary_cross_entropy",
     }
-    return tuple(text for text, there in parts.items() if there)
+    return tuple(text for text, there in (parts | (in_step if emulated else {})).items() if there)
 
 
 def not_measured(kind: str) -> tuple[str, ...]:

@@ -17,12 +17,13 @@ from fastload.profiler.batches import Feed, alone
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.verdict import Rungs, overlapping, predict
 from fastload.spec import Stage
-from fastload.transforms import ColOut, Op
+from fastload.transforms import ColOut, Op, RandAugment
 
 WORTH = 1.05  # a gain below this is not worth a change
 REPLICATES = 3
 VERIFIED = 3  # remedies, with --verify
 SHORTER = 0.5  # of a rung's replicate: a gain worth having shows quickly
+MILDER = "other training: check the accuracy"
 RESERVE = 5  # a candidate is begun only if this many replicates of a rung still fit: 2 x 3 shorter ones, starting, draining
 
 
@@ -70,13 +71,22 @@ def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool =
             yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
     shrinking = tuple(op for op in pipeline.ops if isinstance(op, ColOut))
+    yield from (Alternative(f"RandAugment of depth {n} in place of {m}", MILDER, backend, ops) for n, m, ops in _shallower(pipeline.ops))
     for dropped in dict.fromkeys((augmenting + shrinking, augmenting)):  # the larger gain first: time may run out
         if dropped:
             ops = tuple(op for op in pipeline.ops if op not in dropped)
             best = next(name for name in dict.fromkeys((*backends.AUTO, backend)) if _can(replace(pipeline, ops=ops), name, device))
             names = " and ".join(op.name for op in dropped)
             where = "" if best == backend else f", then on backend {best}"
-            yield Alternative(f"without {names}{where}", "other training: check the accuracy", best, ops)
+            yield Alternative(f"without {names}{where}", MILDER, best, ops)
+
+
+def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]:
+    """A depth of RandAugment, the one that it replaces, and the ops then; nothing where the depth is 1 already."""
+    deep = next((op for op in ops if isinstance(op, RandAugment) and op.num_ops > 1), None)
+    if deep:
+        for depth in dict.fromkeys((1, deep.num_ops - 1)):
+            yield depth, deep.num_ops, tuple(replace(op, num_ops=depth) if op is deep else op for op in ops)
 
 
 def cannot(pipeline: Pipeline, device: str) -> list[str]:

@@ -34,7 +34,7 @@ class Setting:
 class StepFacts:
     """Where the training step came from."""
 
-    kind: str  # "emulated", "resnet50", "callable", or, within a running program, "attached" or "replayed"
+    kind: str  # "emulated", "recipe", "callable", or, within a running program, "attached" or "replayed"
     assumed: float | None = None  # images/s, of an emulated step
     note: str = ""  # what the reader must know about it
 

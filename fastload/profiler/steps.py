@@ -1,14 +1,14 @@
-"""Training steps to measure against: a real ResNet-50 step, or, without a GPU, the clock playing one."""
+"""Training steps to measure against: the recipe's own, or, without a GPU, the clock playing one."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from fastload.errors import BackendError
 from fastload.measure import rate
 from fastload.profiler.batches import images_in
+from fastload.recipes import Recipe
+from fastload.recipes.step import TrainingStep
 
 LEAD = 0.05  # s that the host may run ahead of the emulated GPU: about one real batch of 256, whatever the batch here
 
@@ -17,6 +17,7 @@ class EmulatedStep:
     """A GPU played by the clock, as MLPerf Storage does: it takes no CPU time, and the host runs a little ahead of it."""
 
     kind = "emulated"
+    note = ""
     resident = 1  # batches to keep for the step alone; nothing looks at them
 
     def __init__(self, rate: float) -> None:
@@ -46,47 +47,21 @@ def _sleep_until(moment: float) -> None:
         time.sleep(left)
 
 
-class ResNetStep:
-    """Forward, backward and SGD of torchvision's ResNet-50 in mixed precision, channels last.
+class RecipeStep:
+    """A recipe's own training step, whole: `fastload.recipes.step` says what is in it. model: another network than the recipe's."""
 
-    Labels are numbers, or soft as `DataLoader(mix=...)` gives them, smoothed there. loss: cross_entropy or binary_cross_entropy.
-    """
-
-    kind = "resnet50"
+    kind = "recipe"
     resident = 8  # distinct real batches: a repeated one, or zeros, would flatter power and caches
 
-    def __init__(self, classes: int, device: str = "cuda", loss: str = "cross_entropy") -> None:
-        try:
-            from torchvision.models import resnet50
-        except ImportError as error:
-            raise BackendError(
-                "profile: a real training step needs torchvision (not installed); pip install 'fastload-torch[recipes]', or --step-rate"
-            ) from error
-        self.device, self.classes = device, classes
-        self.model = resnet50(num_classes=classes).to(device, memory_format=torch.channels_last)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.875, weight_decay=5e-4)
-        self.loss: Callable[..., Any] = self._binary if loss == "binary_cross_entropy" else torch.nn.functional.cross_entropy
-        self.scaler = torch.amp.grad_scaler.GradScaler(device, enabled=device == "cuda")  # float16 needs it, bfloat16 does not
-        self.dtype = torch.float16 if device == "cuda" else torch.bfloat16
+    def __init__(self, recipe: Recipe, classes: int, device: str = "cuda", model: str | None = None) -> None:
+        self.step = TrainingStep(recipe, classes, device, model)
+        self.note = f"The training step ran: {self.step.describe()}."
 
     def __call__(self, batch: Any) -> None:
-        images, labels = batch
-        with torch.autocast(self.device, dtype=self.dtype):
-            loss = self.loss(self.model(images), labels)
-        self.scaler.scale(loss).backward()
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
-
-    def _binary(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Summed over samples and classes, divided by the samples, as in the recipes."""
-        soft = labels if labels.is_floating_point() else torch.nn.functional.one_hot(labels, self.classes).float()
-        return torch.nn.functional.binary_cross_entropy_with_logits(outputs, soft, reduction="sum") / len(labels)
+        self.step(batch)
 
     def to_device(self, batch: Any) -> Any:
-        images, labels = batch
-        images = images.to(self.device, non_blocking=True).contiguous(memory_format=torch.channels_last)
-        return images, labels.to(self.device, non_blocking=True)
+        return self.step.to_device(batch)
 
     def rate_at(self, scale: float, batch: Any, seconds: float) -> float:
         """Images/s, measured over `seconds` with `batch`, whose sides are `scale` times as long as at full size."""

@@ -1,4 +1,4 @@
-"""Recipes: complete ways to train, as data. The data path becomes ops; the training step is stated for who runs it."""
+"""Recipes: complete ways to train, as data. The data path becomes ops; `step.TrainingStep` runs the training step."""
 
 import os
 
@@ -8,7 +8,10 @@ from fastload.recipes.schema import Recipe, Training
 
 __all__ = ["Recipe", "Training", "load", "names"]
 
-BUILT_IN = ("baseline", "mild", "medium", "hot")  # in the order of their strength
+# MosaicML's in the order of their strength, then others'.
+BUILT_IN = (
+    "baseline", "mild", "medium", "hot", "nvidia-baseline", "timm-a1", "timm-a2", "timm-a3", "pytorch-blog", "ffcv-rn50",
+)  # fmt: skip
 
 
 def names() -> tuple[str, ...]:

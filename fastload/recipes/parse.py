@@ -1,7 +1,9 @@
 """From a TOML file to a checked Recipe: every problem at once, and nothing in the file is ever evaluated."""
 
 import difflib
+import hashlib
 import inspect
+import json
 import sys
 import types
 import typing
@@ -61,7 +63,12 @@ def parse(table: Table, where: str) -> Recipe:
     steps = build(Training, training, f"{where}, training", problems)
     if problems:
         raise PipelineError(problems)
-    return Recipe(**texts, where=where, train=train, eval=evaluation, training=steps, views=views)
+    return Recipe(**texts, where=where, train=train, eval=evaluation, training=steps, views=views, hash=digest(table))
+
+
+def digest(table: Table) -> str:
+    """The same for files that say the same, whatever their comments, order and spacing: 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(table, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _views(data: Table, where: str, problems: list[str]) -> tuple[tuple[tuple[Op, ...], int], ...]:

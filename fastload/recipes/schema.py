@@ -5,9 +5,10 @@ from typing import Annotated, Any, NamedTuple
 
 from fastload import transforms
 from fastload.plan import place
-from fastload.progressive import ProgressiveResize
+from fastload.progressive import ProgressiveResize, Ramp, SizeSchedule
 from fastload.spec import Spec
 from fastload.transforms import Mix, Op, Views
+from fastload.transforms.mix import MixChoice
 
 
 class Between(NamedTuple):
@@ -30,37 +31,55 @@ class Optimizer:
     momentum: Annotated[float, Between(0, 1)]
     dampening: Annotated[float, Between(0, 1)]
     nesterov: bool
-    weight_decay: Annotated[float, Between(0, 1)]  # DecoupledSGDW: scaled by rate / peak rate, on every parameter
+    weight_decay: Annotated[float, Between(0, 1)]  # DecoupledSGDW: scaled by rate / peak rate
+    no_decay: Annotated[str, OneOf(("nothing", "norm", "norm_and_bias"))] = "nothing"  # parameters that it leaves out
 
 
 @dataclass(frozen=True)
 class Schedule:
-    name: Annotated[str, OneOf(("cosine", "constant"))]
+    name: Annotated[str, OneOf(("cosine", "linear", "constant"))]  # behind the warm-up, to `final_rate`
     warmup_epochs: Annotated[float, Between(0, 1e4)]  # linear
     per_step: bool  # the rate changes with every step, not every epoch
+    warmup_start: Annotated[float, Between(0, 1)] = 0.0  # share of the peak; 0 by epochs: (epoch + 1) / warmup_epochs, as NVIDIA
+    final_rate: Annotated[float, Between(0, 1e3)] = 0.0
 
 
 @dataclass(frozen=True)
 class Loss:
-    """binary_cross_entropy: summed over samples and classes, divided by the samples."""
+    """Divided by the samples."""
 
     name: Annotated[str, OneOf(("cross_entropy", "binary_cross_entropy"))]
     label_smoothing: Annotated[float, Between(0, 1)]
+    sum_classes: bool = True  # binary_cross_entropy: the classes' sum; false: their mean, as timm has it
 
 
 @dataclass(frozen=True)
 class Init:
-    convolution: str  # also of the classifier
-    batch_norm_weight: str  # the bias is 0
-    classifier_bias: Annotated[float, Between(-1e3, 1e3)] = 0.0
+    convolution: Annotated[str, OneOf(("kaiming_normal",))]  # also of the classifier
+    batch_norm_weight: Annotated[str, OneOf(("uniform(0, 1)",))]  # the bias is 0
+    classifier_bias: Annotated[float, Between(-1e3, 1e3)] = 0.0  # 0: as torch makes it
 
 
 @dataclass(frozen=True)
 class MixUp:
-    """Composer's."""
+    """By itself, or with CutMix: one of the two for each batch, both alike."""
 
     alpha: Annotated[float, Between(0, 100)]  # of Beta(alpha, alpha); 0: none
     interpolate_loss: bool  # mix the two losses instead of the labels: the same number, since both losses are linear in them
+    cutmix_alpha: Annotated[float, Between(0, 100)] = 0.0  # 0: no CutMix
+    definition: Annotated[str, OneOf(("composer", "timm", "torchvision"))] = "composer"  # composer's has no CutMix beside it
+
+    def mix(self, smoothing: float, classes: int | None) -> Mix | None:
+        """For `DataLoader(mix=...)`, labels smoothed; None if both alphas are 0."""
+        if not self.alpha and not self.cutmix_alpha:
+            return None
+        if self.definition == "timm":
+            return transforms.MixUp.timm(self.alpha, self.cutmix_alpha, label_smoothing=smoothing, num_classes=classes)
+        if self.definition == "composer":
+            return transforms.MixUp.composer(self.alpha, classes, smoothing) if self.alpha else None
+        pair = (transforms.MixUp, self.alpha), (transforms.CutMix, self.cutmix_alpha)
+        made = tuple(cls(alpha, classes, label_smoothing=smoothing) for cls, alpha in pair if alpha)
+        return made[0] if len(made) == 1 else MixChoice(made)
 
 
 @dataclass(frozen=True)
@@ -93,9 +112,9 @@ class BlurPool:
 
 @dataclass(frozen=True)
 class StochasticDepth:
-    """Source: Huang et al. 2016, arXiv:1603.09382."""
+    """Source: Huang et al. 2016, arXiv:1603.09382. sample: Composer's; drop_path: timm's, which scales what is kept."""
 
-    method: Annotated[str, OneOf(("sample", "block"))]
+    method: Annotated[str, OneOf(("sample", "drop_path"))]
     drop_distribution: Annotated[str, OneOf(("linear", "uniform"))]
     drop_rate: Annotated[float, Between(0, 1)]
 
@@ -122,8 +141,21 @@ class ProgressiveResizing:
 
 
 @dataclass(frozen=True)
+class ResolutionRamp:
+    """Sides in px by epoch, as `fastload.Ramp` has them: FFCV's."""
+
+    min_res: Annotated[int, Between(1, 16384)]
+    max_res: Annotated[int, Between(1, 16384)]
+    start: Annotated[int, Between(0, 100_000)]
+    end: Annotated[int, Between(0, 100_000)]
+
+    def schedule(self) -> Ramp:
+        return Ramp(self.min_res, self.max_res, self.start, self.end)
+
+
+@dataclass(frozen=True)
 class Training:
-    """The training step that the data path is made for. Data: fastload does not train."""
+    """The training step that the data path is made for: data; `step.TrainingStep` runs it."""
 
     model: str
     epochs: Annotated[int, Between(1, 100_000)]
@@ -140,6 +172,8 @@ class Training:
     blurpool: BlurPool | None = None
     stochastic_depth: StochasticDepth | None = None
     progressive_resizing: ProgressiveResizing | None = None
+    resolution_ramp: ResolutionRamp | None = None
+    repeated_augmentation: Annotated[int, Between(1, 1000)] = 1  # times that each image comes, differently augmented, in one order
 
 
 @dataclass(frozen=True)
@@ -154,6 +188,7 @@ class Recipe:
     eval: tuple[Op, ...]
     training: Training
     views: tuple[tuple[tuple[Op, ...], int], ...] = ()  # ops, and how many views they make; none: one picture, by `train`
+    hash: str = ""  # of what the file says, not of its comments: 16 hexadecimal digits of SHA-256
 
     def ops(self, train: bool = True) -> tuple[Op, ...]:
         """The data path from a decoded image to the model's input, for training or for evaluation."""
@@ -172,9 +207,15 @@ class Recipe:
         if self.views:  # nobody has labels for them
             return None
         smoothing, mixup = self.training.loss.label_smoothing, self.training.mixup
-        if mixup and mixup.alpha:
-            return transforms.MixUp.composer(mixup.alpha, num_classes, smoothing)
-        return transforms.LabelSmoothing(smoothing, num_classes) if smoothing else None
+        mixed = mixup.mix(smoothing, num_classes) if mixup else None
+        return mixed or (transforms.LabelSmoothing(smoothing, num_classes) if smoothing else None)
+
+    def size_schedule(self) -> SizeSchedule | None:
+        """For `DataLoader(size_schedule=...)`; None where the size is fixed."""
+        training = self.training
+        if training.progressive_resizing:
+            return training.progressive_resizing.schedule(training.epochs)
+        return training.resolution_ramp.schedule() if training.resolution_ramp else None
 
     def sizes(self) -> tuple[int, ...]:
         """Sides in px that training goes through, ascending; one where the size is fixed."""
@@ -182,5 +223,8 @@ class Recipe:
 
     def size_per_epoch(self) -> tuple[int, ...]:
         """Side of the images in px, for each epoch."""
-        side, resizing, epochs = self.spec().width or 0, self.training.progressive_resizing, self.training.epochs
-        return tuple(resizing.size(side, epoch / epochs) if resizing else side for epoch in range(epochs))
+        side, epochs, resizing = self.spec().width or 0, self.training.epochs, self.training.progressive_resizing
+        if resizing:
+            return tuple(resizing.size(side, epoch / epochs) for epoch in range(epochs))
+        ramp = self.training.resolution_ramp
+        return tuple(ramp.schedule().size(side, epoch) if ramp else side for epoch in range(epochs))

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 import fastload
-from fastload import DataLoader, backends
+from fastload import DataLoader, backends, lowering, transforms
 from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.measure import Sample
 from fastload.profiler import EmulatedStep, profile, remedies
 from fastload.profiler.remedies import Alternative, Priced
-from fastload.recipes import load
+from fastload.recipes import load, names
 
 RRC = fastload.transforms.RandomResizedCrop(64)
 
@@ -70,6 +70,17 @@ def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
     (line,) = (line for line in lines if line.startswith("  backend "))
     assert re.search(r"^  backend \S+: measured [\d,]+ images/s against .*, on this machine on \d{4}-\d\d-\d\d, 0 workers$", line)
     assert all(name in line for name in ("native", *measured))  # backend="auto" knows it from now on
+
+
+@pytest.mark.parametrize(("depth", "others"), [(1, []), (2, [1]), (3, [1, 2])])
+def test_a_shallower_randaugment_is_offered(photos, depth, others):
+    ops = [RRC, transforms.RandAugment.composer(severity=9, depth=depth), transforms.ToImage()]
+    pipeline = lowering.open(photos, ops).pipeline
+    found = {one.name: one for one in remedies.alternatives(pipeline, "torch", "cpu") if "depth" in one.name}
+    assert list(found) == [f"RandAugment of depth {other} in place of {depth}" for other in others]
+    for other, one in zip(others, found.values(), strict=True):
+        assert (one.backend, one.cost) == ("torch", "other training: check the accuracy")
+        assert [op.num_ops for op in one.ops if isinstance(op, transforms.RandAugment)] == [other]
 
 
 def test_the_command_line_knows_every_backend():
@@ -142,9 +153,13 @@ def test_what_helps_is_verified(run, photos, monkeypatch):
         (("--data", "EMPTY", "--assume", "h200"), SourceError,
          "EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
         (("--data", "EMPTY", "--assume", "h200", "--recipe", "warm"), UsageError,
-         "recipe: 'warm' is unknown (want baseline, mild, medium, hot or a .toml file); see fastload recipes list"),
+         f"recipe: 'warm' is unknown (want {', '.join(names())} or a .toml file); see fastload recipes list"),
         (("--data", "EMPTY", "--assume", "h200", "--step-rate", "3"), UsageError,
          "profile: --step-rate 3 and --assume h200 both set the step's rate; give one"),
+        (("--data", "EMPTY", "--assume", "h200", "--model", "resnet101"), UsageError,
+         "profile: --model resnet101 is for a recipe's real step, and --step-rate and --assume play a step without one; leave one out"),
+        (("--model", "resnet101", "--", "python", "train.py"), UsageError,
+         "profile: --model resnet101 is for a recipe's real step, and a command trains its own network; leave one out"),
         (("--data", "EMPTY", "--assume", "b200"), UsageError,
          "rates: 'b200' is unknown (want a100, h100, h200); give your own with --step-rate"),
         (("--data", "EMPTY", "--workers", "-1"), UsageError, "profile: --workers is -1, want 0 or more (0: everything in one thread)"),

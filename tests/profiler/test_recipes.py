@@ -13,6 +13,7 @@ from fastload.plan import place
 from fastload.recipes import rates
 from fastload.recipes.schema import ProgressiveResizing
 from fastload.transforms import pil
+from fastload.transforms.mix import MixChoice
 
 MILD = ProgressiveResizing("resize", 0.5, 0.4, 0.2, 4)
 HOT = ProgressiveResizing("resize", 0.6, 0.2, 0.2, 4)
@@ -91,6 +92,41 @@ def test_hot_goes_through_18_sizes():
     sizes = recipes.load("hot").sizes()
     assert (len(sizes), sizes[0], sizes[-1]) == (18, 99, 167)
     assert recipes.load("baseline").sizes() == (224,)
+
+
+def test_ffcvs_sizes_are_the_scripts():
+    sizes = recipes.load("ffcv-rn50").size_per_epoch()  # FI get_resolution: 160 to epoch 65, the nearest multiple of 32, 192 from 71
+    assert (len(sizes), sizes[:71], sizes[71:]) == (88, (160,) * 71, (192,) * 17)
+    assert recipes.load("ffcv-rn50").size_schedule().size(192, 70) == 160
+    assert recipes.load("timm-a1").size_schedule() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "mix"),
+    [
+        ("baseline", None),
+        ("mild", transforms.LabelSmoothing(0.08, 5)),
+        ("hot", transforms.MixUp.composer(0.25, 5, 0.13)),
+        ("nvidia-baseline", transforms.LabelSmoothing(0.1, 5)),
+        ("timm-a1", transforms.MixUp.timm(0.2, 1.0, label_smoothing=0.1, num_classes=5)),
+        ("timm-a3", transforms.MixUp.timm(0.1, 1.0, label_smoothing=0.0, num_classes=5)),
+        ("pytorch-blog", MixChoice((transforms.MixUp(0.2, 5, label_smoothing=0.1), transforms.CutMix(1.0, 5, label_smoothing=0.1)))),
+    ],
+)
+def test_what_recipes_mix(name, mix):
+    found = recipes.load(name).mix(5)
+    assert found == mix
+    assert found is None or found.problems() == []
+
+
+def test_the_hash_is_of_what_a_recipe_says(tmp_path):
+    hot = recipes.load("hot")
+    text = Path(hot.where).read_text()
+    (tmp_path / "same.toml").write_text("# another comment\n" + text.replace(" = ", "  =  "))
+    (tmp_path / "other.toml").write_text(text.replace("severity = 10", "severity = 9"))
+    assert recipes.load(tmp_path / "same.toml").hash == hot.hash
+    assert recipes.load(tmp_path / "other.toml").hash != hot.hash
+    assert len({recipes.load(name).hash for name in recipes.names()}) == len(recipes.names())
 
 
 BROKEN = """
@@ -192,7 +228,10 @@ def test_unreadable_recipes(tmp_path):
     (tmp_path / "a.toml").write_text("name = = 1")
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe")
     for name, text in (
-        ("warm", "recipe: 'warm' is unknown (want baseline, mild, medium, hot or a .toml file); see fastload recipes list"),
+        (
+            "warm",
+            f"recipe: 'warm' is unknown (want {', '.join(recipes.names())} or a .toml file); see fastload recipes list",
+        ),
         (tmp_path / "no.toml", f"{tmp_path}/no.toml: cannot be read (No such file or directory); check the path"),
         (tmp_path / "a.toml", f"{tmp_path}/a.toml: is not TOML (Invalid value (at line 1, column 8)); correct it"),
     ):
@@ -220,14 +259,18 @@ def test_list_names_every_recipe(run):
     lines = run("recipes", "list").stdout.splitlines()
     assert [line.split()[:4] for line in lines[1:]] == [
         ["baseline", "224", "224", "90"], ["mild", "176", "224", "36"], ["medium", "176", "224", "135"], ["hot", "167", "224", "270"],
+        ["nvidia-baseline", "224", "224", "90"], ["timm-a1", "224", "224", "600"], ["timm-a2", "224", "224", "300"],
+        ["timm-a3", "160", "224", "100"], ["pytorch-blog", "176", "224", "600"], ["ffcv-rn50", "192", "256", "88"],
     ]  # fmt: skip
 
 
 def test_show_and_its_json(run):
     assert "  ColOut(p_row=0.05, p_col=0.05, batch=True)" in run("recipes", "show", "hot").stdout.splitlines()
     document = json.loads(run("recipes", "show", "hot", "--json", "-").stdout)
-    assert list(document) == ["name", "title", "source", "file", "data", "sizes", "training"]
-    assert document["training"]["mixup"] == {"alpha": 0.25, "interpolate_loss": False}
+    assert list(document) == ["name", "title", "source", "file", "hash", "data", "sizes", "training"]
+    assert document["training"]["mixup"] == {
+        "alpha": 0.25, "interpolate_loss": False, "cutmix_alpha": 0.0, "definition": "composer",
+    }  # fmt: skip
 
 
 def test_diff_shows_what_differs_and_nothing_else(run):
