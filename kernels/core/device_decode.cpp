@@ -57,6 +57,10 @@ void DeviceDecode::run(int64_t task, Worker& worker) noexcept {
   watch.lap(Stage::kDecode, why_[task].empty() ? 1 : 0);
 }
 
+std::string DeviceDecode::describe(int64_t) const {
+  return phase_ == Phase::kPlan ? "plans for a GPU" : "packs for a GPU";
+}
+
 std::string DeviceDecode::plan(int64_t n, Worker& worker) {
   const Sample& sample = job_->sample(n);
   const auto bytes = sample.encoded.bytes(), packed = sample.seek.bytes();

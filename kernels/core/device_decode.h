@@ -43,6 +43,7 @@ class DeviceDecode final : public Work {
   void begin(Phase phase, int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
   void finished(int64_t tasks, bool cancelled) noexcept override;
+  std::string describe(int64_t task) const override;
   std::string plan(int64_t n, Worker& worker);
   void keep_within();
 
