@@ -6,6 +6,7 @@
 fuzz/run.sh calls it. Checksums are made to fit, so that the fuzzer gets past them, as whoever writes the files could.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -92,7 +93,8 @@ def run_arrow(folder: Path, data: bytes) -> None:
     try:
         source = shards.load(str(folder / "out"))
     except SourceError as error:
-        return refused(error, folder)
+        refused(error, folder)
+        return
     every = np.arange(len(source))
     place = source.locate(every)
     if not (len(place.file) == len(source.labels) == len(every)) or min(source.labels) < 0:
@@ -129,13 +131,12 @@ def run_beton(folder: Path, data: bytes) -> None:
     try:
         file = beton_file.read(str(path))
     except SourceError as error:
-        return refused(error, path)
+        refused(error, path)
+        return
     for name in file.names:
         for sample in range(min(len(file), 8)):
-            try:
+            with contextlib.suppress(ValueError):  # JSON that is none
                 file.value(name, sample)
-            except ValueError:
-                pass  # JSON that is none
 
 
 def recipe_seeds(_: Path) -> list[bytes]:
@@ -159,9 +160,7 @@ def a_loader() -> fastload.DataLoader:
 
 def state_seeds(_: Path) -> list[bytes]:
     loader = a_loader()
-    states = [loader.state_dict()]
-    for _batch in loader:
-        states.append(loader.state_dict())
+    states = [loader.state_dict(), *(loader.state_dict() for _ in loader)]
     return [json.dumps(state).encode() for state in states]
 
 
