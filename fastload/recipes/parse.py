@@ -146,7 +146,9 @@ def _unknown(table: Table, known: set[str], where: str) -> list[str]:
     for key in table:
         near = difflib.get_close_matches(key, known, 1)
         if key not in known:
-            out.append(f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {f'is {near[0]} meant?' if near else 'remove it'}")
+            out.append(
+                f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {f'is {near[0]} meant?' if near else 'remove it'}"
+            )
     return out
 
 
