@@ -24,6 +24,7 @@ else:
     import tomli as tomllib
 
 Table = dict[str, Any]
+MOST_BYTES, MOST_LINE = 1 << 16, 1 << 12  # bytes of a file, of a line
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 NAMED = {  # other libraries' definitions of the same ops
@@ -42,11 +43,16 @@ def read_toml(path: str) -> Table:
     """Raises UsageError."""
     try:
         with open(path, "rb") as file:
-            table: Table = tomllib.load(file)
-            return table
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{path}: is too long for a recipe (want up to {MOST_BYTES} bytes); shorten it")
+    if (longest := max(map(len, data.splitlines()), default=0)) > MOST_LINE:  # the cost of a key with many parts grows with its square
+        raise UsageError(f"{path}: is too long for a recipe (a line has {longest} bytes, want up to {MOST_LINE}); shorten it")
+    try:
+        return tomllib.loads(data.decode())
+    except (ValueError, RecursionError) as error:  # TOML's, UTF-8's, numbers of thousands of digits, lists in lists
         raise UsageError(f"{path}: is not TOML ({error}); correct it") from error
 
 
@@ -137,12 +143,19 @@ def _table(table: Table, key: str, where: str, problems: list[str]) -> Table:
     return {}
 
 
+def _shown(key: str) -> str:
+    """A key as a user can read it, on one line."""
+    return key if key.isprintable() else repr(key)
+
+
 def _unknown(table: Table, known: set[str], where: str) -> list[str]:
     out = []
     for key in table:
         near = difflib.get_close_matches(key, known, 1)
         if key not in known:
-            out.append(f"{where}: {key} is unknown (want {', '.join(sorted(known))}); {f'is {near[0]} meant?' if near else 'remove it'}")
+            out.append(
+                f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {f'is {near[0]} meant?' if near else 'remove it'}"
+            )
     return out
 
 
@@ -168,7 +181,7 @@ def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
     arguments = {key: value for key, value in entry.items() if key != "op"}
     known = list(inspect.signature(OPS[name]).parameters)
     if wrong := [key for key in arguments if key not in known]:
-        problems.append(f"{where} ({name}): takes no {', '.join(wrong)} (it takes {', '.join(known) or 'nothing'}); remove it")
+        problems.append(f"{where} ({name}): takes no {', '.join(map(_shown, wrong))} (it takes {', '.join(known) or 'nothing'}); remove it")
         return None
     try:
         return OPS[name](**arguments)

@@ -1,0 +1,210 @@
+"""Fuzz targets for what Python reads: any bytes give a value or the typed error that the docstrings promise, and nothing else.
+
+    python -m fuzz.readers TARGET [libFuzzer's options and folders]     needs atheris
+    python -m fuzz.readers TARGET --seeds FOLDER                        what the target begins with
+
+fuzz/run.sh calls it. Checksums are made to fit, so that the fuzzer gets past them, as whoever writes the files could.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import atheris
+
+with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
+    import numpy as np
+    import torch
+
+    import fastload
+    from fastload import _native, recipes
+    from fastload.conversion import indexing, job
+    from fastload.conversion.readers import open_reader, records
+    from fastload.conversion.samples import BadSampleError
+    from fastload.errors import PipelineError, SourceError, UsageError
+    from fastload.sources import arrow, beton_file, seek, shards
+from tests.beton.mutated_release import whole
+from tests.conftest import encoded, textured
+
+LEAF = {"a/0.jpg": (5, 9), "b/1.jpg": (6, 8), "b/2.jpg": (17, 33)}  # px of the images of a small folder
+
+
+class Target(NamedTuple):
+    """What is fuzzed: seeds(folder) may write there what `run` needs beside the input."""
+
+    seeds: Callable[[Path], list[bytes]]
+    run: Callable[[Path, bytes], None]
+
+
+def put(path: Path, content: bytes, *, signed: bool = False) -> None:
+    path.write_bytes(content)
+    if signed:
+        path.with_name(path.name + arrow.SUFFIX).write_bytes(arrow.sum_line(_native.xxh3(content)))
+
+
+def refused(error: Exception, where: object) -> None:
+    """Every line of the error names a file below `where`."""
+    for line in str(error).splitlines():
+        if not line.startswith(str(where)):
+            raise AssertionError(f"a line without its path: {line!r}") from error
+
+
+def folder_of_images(root: Path) -> Path:
+    for number, (name, (height, width)) in enumerate(LEAF.items()):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encoded(textured(height, width, number), quality=80))
+    return root
+
+
+def converted(folder: Path) -> Path:
+    root = folder_of_images(folder / "images")
+    job.run(job.prepare(str(root), str(folder / "out"), job.Options(workers=1)))
+    return folder / "out"
+
+
+def tar_seeds(folder: Path) -> list[bytes]:
+    return [path.read_bytes() for path in converted(folder).glob("*.tar")]
+
+
+def run_tar(folder: Path, data: bytes) -> None:
+    path = folder / "x.tar"
+    put(path, data)
+    try:
+        for _ in records(open_reader(str(path))):
+            pass
+    except SourceError as error:
+        refused(error, folder)
+    except BadSampleError:
+        pass
+
+
+def arrow_seeds(folder: Path) -> list[bytes]:
+    return [(converted(folder) / shards.INDEX).read_bytes()]
+
+
+def run_arrow(folder: Path, data: bytes) -> None:
+    put(folder / "out" / shards.INDEX, data, signed=True)
+    try:
+        source = shards.load(str(folder / "out"))
+    except SourceError as error:
+        refused(error, folder)
+        return
+    every = np.arange(len(source))
+    place = source.locate(every)
+    if not (len(place.file) == len(source.labels) == len(every)) or min(source.labels) < 0:
+        raise AssertionError("columns of other lengths")
+    for row in every[:10].tolist():
+        source.name(row), source.index.format(row)
+
+
+def sidecar_seeds(folder: Path) -> list[bytes]:
+    root = folder_of_images(folder / "images")
+    indexing.run(indexing.prepare(str(root)), 1, 1)
+    return [(root / seek.INDEX).read_bytes()]
+
+
+def run_sidecar(folder: Path, data: bytes) -> None:
+    root = folder / "images"
+    put(root / seek.INDEX, data, signed=True)
+    found = seek.find(list(LEAF), [str(root)])  # raises nothing
+    if found.seek is None:
+        return
+    place = found.seek.locate(np.arange(len(LEAF)))
+    inside = (place.size == 0) | ((place.offset >= 0) & (place.size > 0) & (place.offset + place.size <= found.bytes))
+    if not inside.all():
+        raise AssertionError("an index outside the file")
+
+
+def beton_seeds(_: Path) -> list[bytes]:
+    return [whole()]
+
+
+def run_beton(folder: Path, data: bytes) -> None:
+    path = folder / "x.beton"
+    put(path, data)
+    try:
+        file = beton_file.read(str(path))
+    except SourceError as error:
+        refused(error, path)
+        return
+    for name in file.names:
+        for sample in range(min(len(file), 8)):
+            with contextlib.suppress(ValueError):  # JSON that is none
+                file.value(name, sample)
+
+
+def recipe_seeds(_: Path) -> list[bytes]:
+    folder = Path(recipes.__file__).parent
+    return [(folder / f"{name}.toml").read_bytes() for name in recipes.names()]
+
+
+def run_recipe(folder: Path, data: bytes) -> None:
+    path = folder / "x.toml"
+    put(path, data)
+    try:
+        recipes.load(path)
+    except (UsageError, PipelineError) as error:
+        refused(error, path)
+
+
+def a_loader() -> fastload.DataLoader:
+    data = torch.utils.data.TensorDataset(torch.arange(12))
+    return fastload.DataLoader(data, batch_size=3, shuffle=True, seed=1)
+
+
+def state_seeds(_: Path) -> list[bytes]:
+    loader = a_loader()
+    states = [loader.state_dict(), *(loader.state_dict() for _ in loader)]
+    return [json.dumps(state).encode() for state in states]
+
+
+LOADERS: list[fastload.DataLoader] = []
+
+
+def run_state(_: Path, data: bytes) -> None:
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    LOADERS[:] = LOADERS or [a_loader()]
+    try:
+        LOADERS[0].load_state_dict(given)
+    except UsageError as error:
+        refused(error, "DataLoader.load_state_dict: ")
+    else:
+        LOADERS.clear()
+
+
+TARGETS = {
+    "tar": Target(tar_seeds, run_tar),
+    "arrow": Target(arrow_seeds, run_arrow),
+    "sidecar": Target(sidecar_seeds, run_sidecar),
+    "beton": Target(beton_seeds, run_beton),
+    "recipe": Target(recipe_seeds, run_recipe),
+    "state": Target(state_seeds, run_state),
+}
+
+
+def main(arguments: list[str]) -> None:
+    name, *options = arguments
+    target = TARGETS[name]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        seeds = target.seeds(folder)
+        if options[:1] == ["--seeds"]:
+            os.makedirs(options[1], exist_ok=True)
+            for number, seed in enumerate(seeds):
+                (Path(options[1]) / f"seed-{number}").write_bytes(seed)
+            return
+        atheris.Setup([sys.argv[0], *options], lambda data: target.run(folder, data))
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Fuzz the kernels and the readers: one JSON line per target on stdout, exit 1 if something was found.
+#   fuzz/run.sh SECONDS [TARGET...]    seconds per target, one after the other; default: all targets
+# Kernels (kernels/fuzz, ASan and UBSan): parse, index, region, transcode. They need Clang with libFuzzer, and a name for it in CXX
+# if that is not clang++ or clang++-NN.
+# Readers (fuzz/readers.py): tar, arrow, sidecar, beton, recipe, state. They need PYTHON (default: python3) with fastload and atheris.
+# The corpus grows in build/fuzz/corpus from run to run; what was found lies in build/fuzz/found. Without a target's tools it says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:?fuzz/run.sh: want SECONDS}
+shift
+kernels="parse index region transcode"
+readers="tar arrow sidecar beton recipe state"
+targets=${*:-$kernels $readers}
+out=build/fuzz
+python=${PYTHON:-python3}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=3:quarantine_size_mb=16}
+
+is_in() { case " $2 " in *" $1 "*) ;; *) return 1 ;; esac; }
+
+compiler() {
+  local name
+  for name in ${CXX:-} clang++ clang++-{22,21,20,19,18,17,16,15,14}; do
+    if command -v "$name" >/dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+      "$name" -x c++ -fsanitize=fuzzer,address - -o "$out/probe" 2>/dev/null; then
+      echo "$name"
+      return
+    fi
+  done
+}
+
+build() {
+  local cxx
+  cxx=$(compiler)
+  [ -n "$cxx" ] || return 1
+  { cmake -S . -B $out -DFASTLOAD_FUZZ=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="${cxx/++/}" &&
+    cmake --build $out -j "$(nproc)" && $out/fuzz_seeds $out/seeds; } >"$out/build.log" 2>&1 ||
+    { tail -n 20 "$out/build.log" >&2; exit 1; }
+}
+
+# Prints the JSON line; fails if there are findings. TARGET COMMAND...
+report() {
+  local target=$1 log=$out/$1.log
+  shift
+  mkdir -p "$out/corpus/$target" "$out/seeds/$target" "$out/found/$target"
+  "$@" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$out/found/$target/" \
+    "$out/corpus/$target" "$out/seeds/$target" >"$log" 2>&1 || true
+  local runs rate found
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  rate=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
+  found=$(find "$out/found/$target" -type f | wc -l)
+  echo "{\"target\": \"$target\", \"seconds\": $seconds, \"executions\": ${runs:-0}, \"per_second\": ${rate:-0}, \"findings\": $found}"
+  [ "$found" = 0 ] && [ "${runs:-0}" != 0 ] || { tail -n 30 "$log" >&2; return 1; }
+}
+
+missing() { echo "{\"target\": \"$1\", \"skipped\": \"$2\"}"; }
+
+mkdir -p "$out"
+failed=0 built=
+for target in $targets; do
+  if is_in "$target" "$kernels"; then
+    [ -n "$built" ] || { build && built=yes || built=no; }
+    [ "$built" = yes ] || { missing "$target" "no Clang with libFuzzer"; continue; }
+    report "$target" "$out/fuzz_$target" -dict=kernels/fuzz/jpeg.dict -max_len=2048 -timeout=10 || failed=1
+  elif is_in "$target" "$readers"; then
+    "$python" -c "import atheris" 2>/dev/null || { missing "$target" "no atheris in $python"; continue; }
+    "$python" -m fuzz.readers "$target" --seeds "$out/seeds/$target"
+    report "$target" "$python" -m fuzz.readers "$target" -max_len=65536 -timeout=20 || failed=1
+  else
+    echo "fuzz/run.sh: target $target is unknown (want $kernels $readers)" >&2
+    exit 2
+  fi
+done
+exit $failed

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer: any report ends the run.
+#   fuzz/sanitize.sh [PYTEST'S ARGUMENTS]     default: tests/kernels tests/hostile
+# PYTHON (default: python3) has what the tests need. Builds into build/sanitize with CXX (default: g++), beside the ordinary extension.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=build/sanitize
+python=$(command -v "${PYTHON:-python3}")
+cxx=${CXX:-g++}
+cmake -S . -B $out -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER="$cxx" -DPython_EXECUTABLE="$python" -DFASTLOAD_CUDA=OFF \
+  -DFASTLOAD_SANITIZE=ON -DFASTLOAD_TEST_MODULES=ON
+cmake --build $out -j "${JOBS:-$(nproc)}"
+
+# A package beside the ordinary one, with the same Python files.
+rm -rf $out/package
+mkdir -p $out/package/fastload
+for entry in fastload/*; do
+  case $entry in *.so | *__pycache__) ;; *) ln -s "$PWD/$entry" $out/package/fastload/ ;; esac
+done
+for module in $out/_*.so; do ln -s "$PWD/$module" $out/package/fastload/; done
+
+# Python itself never frees some of its memory, so leaks are not looked for.
+LD_PRELOAD="$("$cxx" -print-file-name=libasan.so) $("$cxx" -print-file-name=libubsan.so)" \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+  PYTHONPATH="$PWD/$out/package:$PWD" "$python" -m pytest -q -p no:cacheprovider "${@:-tests/kernels}" $([ $# -gt 0 ] || echo tests/hostile)

@@ -1,0 +1,47 @@
+// What the fuzz targets share: an end with a reason, and numbers out of the input.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "core/image.h"
+
+namespace fl::fuzz {
+
+using Bytes = std::span<const uint8_t>;
+
+constexpr int64_t kMostPixels = 1 << 14;  // larger images only take longer
+
+// A broken promise: libFuzzer keeps the input and reports the crash.
+[[noreturn]] inline void fail(const std::string& what) {
+  std::fprintf(stderr, "fuzz: %s\n", what.c_str());
+  std::abort();
+}
+
+inline void want(bool promise, const std::string& what) {
+  if (!promise) fail(what);
+}
+
+// Some region of an image; four bytes say which. Two thirds of the regions end at the image's border.
+inline Region region_of(const uint8_t* numbers, int height, int width) {
+  Region out;
+  out.top = numbers[0] % height;
+  out.left = numbers[1] % width;
+  const int below = height - out.top, right = width - out.left;
+  out.height = numbers[2] % 3 != 0 ? below : 1 + numbers[2] % below;
+  out.width = numbers[3] % 3 != 0 ? right : 1 + numbers[3] % right;
+  return out;
+}
+
+inline bool same_pixels(const Image& one, const Image& other) {
+  if (one.height != other.height || one.width != other.width) return false;
+  for (int y = 0; y < one.height; ++y)
+    if (std::memcmp(one.row(y), other.row(y), static_cast<size_t>(one.width) * kChannels) != 0) return false;
+  return true;
+}
+
+}  // namespace fl::fuzz
