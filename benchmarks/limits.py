@@ -84,25 +84,24 @@ def with_depth(recipe: Recipe, depth: int) -> Recipe:
 
 
 def needs(how: How) -> list[dict[str, Any]]:
-    """Images/s and the profile's verdict of mild and hot, by each loader, before a step of mild's rate / SPARE."""
+    """Images/s and the profile's verdict of mild and hot, by each loader, before a step of mild's rate by PyTorch's loader / SPARE.
+
+    That rate is taken anew before each verdict: other work on the machine must not make a step too fast or too slow.
+    """
     made = {f"{backend} {name}": job(how, recipes.load(name), backend) for backend in LOADERS for name in ("mild", "hot")}
-    rates = together(how, made)
-    step = rates["torch mild"].median / SPARE
-    out = []
+    rates, out, mild = together(how, made), [], opened(made["torch mild"])
     for key, one in made.items():
         backend, name = key.split()
+        step = alone(mild, how.seconds) / SPARE
         verdict = run(replace(one, rate=step)).verdict
-        out.append(
-            {
-                "loader": backend,
-                "recipe": name,
-                **figures(rates[key]),
-                "step": step,
-                "verdict": verdict.headline,
-                "waits": verdict.label in DATA_BOUND,
-            }
-        )
+        said = {"step": step, "verdict": verdict.headline, "waits": verdict.label in DATA_BOUND}
+        out.append({"loader": backend, "recipe": name, **figures(rates[key]), **said})
     return out
+
+
+def opened(one: Job) -> Feed:
+    """The job's loader, running."""
+    return Feed(_loader(one, lowering.open(one.data, list(one.recipe.ops())).pipeline, one.backend))
 
 
 def job(how: How, recipe: Recipe, backend: str) -> Job:
@@ -111,9 +110,7 @@ def job(how: How, recipe: Recipe, backend: str) -> Job:
 
 def together(how: How, jobs: dict[str, Job]) -> dict[str, Sample]:
     """Images/s of each loader alone; they take turns, so that what the machine does besides meets all of them."""
-    feeds = {}
-    for key, one in jobs.items():
-        feeds[key] = Feed(_loader(one, lowering.open(one.data, list(one.recipe.ops())).pipeline, one.backend))
+    feeds = {key: opened(one) for key, one in jobs.items()}
     turns: dict[str, Callable[[], float]] = {key: partial(alone, feed, how.seconds) for key, feed in feeds.items()}
     return interleaved(turns, how.repetitions, lambda: None)
 
@@ -145,8 +142,9 @@ def shown(found: dict[str, list[dict[str, Any]]]) -> str:
         published = PUBLISHED[row["depth"]] / PUBLISHED[0]
         name = f"{LOADERS[row['loader']]}, depth {row['depth']}"
         lines.append(f"{name:36}{spread(row):>18}{row['of_depth_0']:>14.2f}{published:>12.2f}")
-    lines += ["", f"Recipes before a step EMULATED at {found['recipes'][0]['step']:,.0f} images/s"]
-    lines += [f"{LOADERS[row['loader']]:18}{row['recipe']:8}{spread(row):>18}  {row['verdict']}" for row in found["recipes"]]
+    lines += ["", "Recipes                   loader alone, images/s   step, EMULATED   verdict"]
+    for row in found["recipes"]:
+        lines.append(f"{LOADERS[row['loader']]:18}{row['recipe']:8}{spread(row):>22}{row['step']:>17,.0f}   {row['verdict']}")
     return "\n".join([*lines, "", *(broken(found) or ["all as claimed"])])
 
 
