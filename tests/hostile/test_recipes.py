@@ -35,4 +35,4 @@ def test_names_with_line_ends_do_not_break_the_list_of_problems(tmp_path: Path) 
     path.write_text('"a\\nb" = 1\n')
     with pytest.raises(PipelineError) as refused:
         recipes.load(path)
-    assert all(line.startswith(f"{path}: ") or line.startswith(f"{path}, ") for line in str(refused.value).splitlines())
+    assert all(line.startswith((f"{path}: ", f"{path}, ")) for line in str(refused.value).splitlines())
