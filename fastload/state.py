@@ -174,10 +174,11 @@ def _wrong_kind(given: Any) -> list[str]:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or not least.get(name, 0) <= value <= top:
             found.append(f"{name} is {value!r}, want a whole number from {least.get(name, 0)} to {top}")
-    found += [f"{name} is {given[name]!r}, want a text" for name in TEXTS if not isinstance(given[name], str)]
-    found += [
-        f"{name} is {given[name]!r}, want one line" for name in TEXTS if isinstance(given[name], str) and not given[name].isprintable()
-    ]
+    for name in TEXTS:
+        if not isinstance(given[name], str):
+            found.append(f"{name} is {given[name]!r}, want a text")
+        elif not given[name].isprintable():
+            found.append(f"{name} is {given[name]!r}, want one line")
     return found + _wrong_generator(given["generator"])
 
 

@@ -51,7 +51,8 @@ def read_toml(path: str) -> Table:
     if (longest := max(map(len, data.splitlines()), default=0)) > MOST_LINE:  # the cost of a key with many parts grows with its square
         raise UsageError(f"{path}: is too long for a recipe (a line has {longest} bytes, want up to {MOST_LINE}); shorten it")
     try:
-        return tomllib.loads(data.decode())
+        table: Table = tomllib.loads(data.decode())
+        return table
     except (ValueError, RecursionError) as error:  # TOML's, UTF-8's, numbers of thousands of digits, lists in lists
         raise UsageError(f"{path}: is not TOML ({error}); correct it") from error
 
@@ -153,9 +154,8 @@ def _unknown(table: Table, known: set[str], where: str) -> list[str]:
     for key in table:
         near = difflib.get_close_matches(key, known, 1)
         if key not in known:
-            out.append(
-                f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {f'is {near[0]} meant?' if near else 'remove it'}"
-            )
+            hint = f"is {near[0]} meant?" if near else "remove it"
+            out.append(f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {hint}")
     return out
 
 
