@@ -114,7 +114,7 @@ class Job:
             yield self.rows(self.prepared(small, "png", f"{name} as small PNGs"), table="png", size=64)
         if "large" in asked:
             large = data.large_photos(folder, self.scratch / "large images")
-            yield self.rows(self.prepared(large, "large", f"{name} side by side, 12 megapixels"), table="large", batch_size=16)
+            yield self.rows(self.prepared(large, "large", f"{name} side by side, 12 megapixels"), table="large", batch_size=8)
         if "growth" in asked:
             for entries in self.given.entries:
                 yield self.growth(folder, entries)

@@ -73,7 +73,7 @@ def small_pngs(folder: str, out: Path, most: int = 1000) -> str:
     return str(out)
 
 
-def large_photos(folder: str, out: Path, count: int = 32) -> str:
+def large_photos(folder: str, out: Path, count: int = 16) -> str:
     """JPEGs of 12 megapixels, each many of the images side by side, so that there is detail as in a photo."""
     paths = [path for path, _ in _spread(folder, 1000)]
     rng = np.random.default_rng(0)
