@@ -95,7 +95,7 @@ def ops() -> list[Case]:
 
 def whole() -> list[Case]:
     """Whole recipes, as they are trained, MixUp and smoothed labels too."""
-    loaded = {name: recipes.load(name) for name in recipes.names()}
+    loaded = {name: recipes.load(name) for name in recipes.names()[:4]}  # others' recipes have the same ops
     found = [Case(f"recipe {name}", "", recipe.ops(), recipe.mix()) for name, recipe in loaded.items()]
     return [*found, Case("recipe RSB A1, A2 (timm)", "", RSB)]
 

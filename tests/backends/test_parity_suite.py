@@ -36,6 +36,7 @@ def smaller(name):
     return [replace(op, size=(44, 52)) if isinstance(op, T.RandomResizedCrop) else op for op in ops]
 
 
+COMPILED = (*recipes.names()[:4], "timm", "views")  # others' recipes have the same ops, and some backends compile for seconds
 PIPELINES = {**{name: smaller(name) for name in recipes.names()}, "timm": TIMM, "views": VIEWS}
 
 
@@ -59,7 +60,7 @@ def test_native_is_bit_equal_after_every_op(name, folder):
 
 
 @pytest.mark.parametrize("kind", ["folder", "beton"])
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", COMPILED)
 def test_installed_backends_give_the_references_pixels(name, kind, both):
     """Whole pipelines only: some libraries compile for seconds for each. What is exact is bit-equal, what is not may be further off."""
     found = measure(fastload.open(both[kind], PIPELINES[name]), SHORT, whole=True)
