@@ -50,9 +50,9 @@ def read_toml(path: str) -> Table:
         raise UsageError(f"{path}: is too long for a recipe (a line has {longest} bytes, want up to {MOST_LINE}); shorten it")
     try:
         table: Table = tomllib.loads(data.decode())
-        return table
     except (ValueError, RecursionError) as error:  # TOML's, UTF-8's, numbers of thousands of digits, lists in lists
         raise UsageError(f"{path}: is not TOML ({error}); correct it") from error
+    return table
 
 
 def parse(table: Table, where: str) -> Recipe:
