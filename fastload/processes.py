@@ -29,20 +29,26 @@ class Hold:
     def __init__(self) -> None:
         self.came = False
         self.old: Any = None
+        self.after: Any = None  # who is told once this is over, if another one still stands before it
         old = signal.getsignal(signal.SIGINT)
         if callable(old) and threading.current_thread() is threading.main_thread():
             self.old = old
             signal.signal(signal.SIGINT, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.came = True
+        if self.after is None:
+            self.came = True
+        else:
+            self.after(number, frame)
 
     def release(self, *, later: bool = False) -> None:
         """What was noted happens now; or later, where nothing can be raised."""
         old, self.old = self.old, None
         if old is None:
             return
-        signal.signal(signal.SIGINT, old)
+        self.after = old
+        if signal.getsignal(signal.SIGINT) == self._note:  # else a later one puts this one back
+            signal.signal(signal.SIGINT, old)
         if self.came and later:
             threading.Timer(SOON, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
         elif self.came:

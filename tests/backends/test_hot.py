@@ -122,5 +122,5 @@ def test_dali_by_itself_has_no_policy_of_composers(data):
         hot(data, "dali-own")
     assert str(caught.value) == (
         "backend dali-own cannot run this plan: op 3 (RandAugment) has another library's definition; DALI has its own only; "
-        "use backend='dali'"
+        "use backend='dali'\nbackend native can run it; pass backend='native'"
     )

@@ -284,7 +284,6 @@ def test_a_forked_child_leaves_the_log_alone(tools, data):
     next(iter(loader))
     (log,) = os.listdir(cache_of(data))
     size = os.path.getsize(f"{cache_of(data)}/{log}")
-    with pytest.raises(RuntimeError, match=r"^Pool: made in process "):
-        raise tools.in_child(lambda: pixels(loader))
+    found = tools.in_child(lambda: pixels(loader))  # it has threads and a log of its own
     assert os.path.getsize(f"{cache_of(data)}/{log}") == size
-    assert os.listdir(cache_of(data)) == [log]
+    assert found == pixels(loader)

@@ -84,7 +84,7 @@ def test_every_fault_is_of_a_known_kind():
 def test_epochs_leave_nothing_behind(name, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = memory.measure(name, 12)
-    assert result.last[1:] == result.first[1:]
+    assert all(last <= first for last, first in zip(result.last[1:], result.first[1:], strict=True))
     assert result.slope < 4 * memory.MOST  # of few epochs; the release's check has 100
 
 
