@@ -191,8 +191,8 @@ def test_replay_says_and_draws_every_stage(run, folder, tmp_path):
     ("arguments", "text"),
     [
         (["show", "DATA", "-o", "OUT/a.png", "--recipe", "spicy"],
-         "recipe: 'spicy' is unknown (want baseline, mild, medium, hot, nvidia-baseline, timm-a1, timm-a2, timm-a3, pytorch-blog, ffcv-rn50 "
-         "or a .toml file); see fastload recipes list"),
+         ("recipe: 'spicy' is unknown (want baseline, mild, medium, hot, nvidia-baseline, timm-a1, timm-a2, timm-a3, pytorch-blog, "
+          "ffcv-rn50 or a .toml file); see fastload recipes list")),
         (["show", "OUT", "-o", "OUT/a.png"], "OUT: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
         (["show", "DATA", "-o", "OUT/a.jpg"], "OUT/a.jpg: ends in '.jpg', want .png or .html; give another name to --output"),
         (["show", "DATA", "-o", "OUT/no/a.png"], "OUT/no/a.png: folder OUT/no does not exist; make it, or give another name to --output"),
