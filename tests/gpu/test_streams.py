@@ -41,13 +41,13 @@ def possible(folder):
     from fastload import engines
 
     loader = make(folder)
-    return engines.places(loader, loader._route.plan)[0]
+    return engines.places(loader, loader._route.backend, loader._route.plan)[0]
 
 
 @pytest.mark.parametrize("place", ALL, ids=str)
 def test_batches_survive_callers_that_stall_keep_drop_and_overwrite(folder, place):
     if place not in possible(folder):
-        pytest.skip(f"{place} is not in this build")
+        pytest.skip(f"{place} cannot make this pipeline")
     period = 5  # epochs' worth of different batches is made by the CPU once
     want = [digest(images) for images, _ in make(folder, None, period)]
     rng, kept, found, side = random.Random(0), [], [], torch.cuda.Stream()
