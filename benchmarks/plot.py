@@ -70,7 +70,7 @@ def _lines(plt: Any, panels: dict[str, list[Row]]) -> Any:
         axis.tick_params(axis="x", labelsize=6)
         axis.invert_yaxis()  # the first row on top
         axis.margins(x=0.15)  # for the label of the longest bar
-        axis.xaxis.set_major_formatter("{x:,.0f}")
+        axis.xaxis.set_major_formatter("{x:,g}")
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1, 0].set_xlabel(next(iter(panels.values()))[0].unit, fontsize=7)
     figure.tight_layout(rect=(0, 0.35 / height, 1, 1))

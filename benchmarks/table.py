@@ -4,7 +4,8 @@
 …replaced…
 <!-- /benchmarks -->
 
-`<!-- benchmarks: decode stages -->` takes the further table "stages" of decode.jsonl.
+`<!-- benchmarks: decode stages -->` takes the further table "stages" of decode.jsonl;
+`<!-- benchmarks: peers (pipeline: crop, flip) -->` only the rows with that setting.
 """
 
 import re
@@ -16,7 +17,7 @@ from benchmarks.row import Row
 from benchmarks.verdict import tables as verdict
 from fastload.errors import UsageError
 
-MARKERS = re.compile(r"(<!-- benchmarks: (\w+)(?: (\w+))? -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+MARKERS = re.compile(r"(<!-- benchmarks: (\w+)(?: (\w+))?(?: \((\w+): ([^)\n]+)\))? -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
 
 
 def every(rows: Sequence[Row]) -> str:
@@ -79,13 +80,13 @@ def _beside(rows: Sequence[Row]) -> str:
 def update(path: Path, results: Path, *, check: bool = False) -> bool:
     """Put the tables into a file; True if that changes it. With check nothing is written."""
     text = path.read_text(encoding="utf-8")
-    new = MARKERS.sub(lambda found: found[1] + _between(results, found[2], found[3] or "") + found[4], text)
+    new = MARKERS.sub(lambda found: found[1] + _between(results, found[2], found[3] or "", found[4], found[5]) + found[6], text)
     if new != text and not check:
         path.write_text(new, encoding="utf-8")
     return new != text
 
 
-def _between(results: Path, benchmark: str, name: str) -> str:
+def _between(results: Path, benchmark: str, name: str, setting: str | None, value: str | None) -> str:
     if benchmark == "verdict":
         return verdict.markdown(results, name)
     rows = row.read(results / f"{benchmark}.jsonl")
@@ -95,7 +96,10 @@ def _between(results: Path, benchmark: str, name: str) -> str:
     if name not in found:
         known = ", ".join(filter(None, found)) or "none"
         raise UsageError(f"table: {benchmark} has no table {name} (want one of: {known}); mend the marker")
-    return markdown(found[name])
+    kept = [r for r in found[name] if setting is None or str(r.settings.get(setting)) == value]
+    if not kept:
+        raise UsageError(f"table: {benchmark} has no row whose {setting} is {value!r}; mend the marker")
+    return markdown(kept)
 
 
 def _line(cells: Iterable[object]) -> str:

@@ -36,13 +36,22 @@ def growth(case: Case, peers: Sequence[Peer], found: dict[str, Outcome], common:
 
 
 def _rate(case: Case, peer: Peer, outcome: Outcome, rates: dict[str, Sample | None], common: dict[str, Any]) -> Row:
-    sample, against, ours = rates[peer.name], _whole(rates, REFERENCE, outcome), _whole(rates, OURS, outcome)
+    sample, against = rates[peer.name], _whole(rates, REFERENCE, outcome)
     if outcome.why or sample is None:
         return _row(case, peer, outcome, _shown(case), NOTHING, common, reference=None)
     against = None if peer.name == REFERENCE else against
     values = measured(sample, against)
-    also = {} if ours is None or peer.module == "fastloads" else figure("fastload_is_times_as_fast", ratio(ours, sample))
+    also = {} if peer.module == "fastloads" else _times(rates, outcome, sample)
     return _row(case, peer, outcome, _shown(case), values, common, also=also, reference=against and REFERENCE)
+
+
+def _times(rates: dict[str, Sample | None], outcome: Outcome, sample: Sample) -> dict[str, float]:
+    """How many times as fast fastload is, each way of using it."""
+    found: dict[str, float] = {}
+    for name, title in OURS.items():
+        if (ours := _whole(rates, name, outcome)) is not None:
+            found |= figure(title, ratio(ours, sample))
+    return found
 
 
 def _cost(case: Case, peer: Peer, outcome: Outcome, common: dict[str, Any]) -> Row:

@@ -30,7 +30,9 @@ COMMON = {
     "machine": {"cpu": "A CPU", "cores_usable": 2, "gpu": None}, "commit": "1a2b", "dirty": False, "date": "2026-01-01", "load": 0.1,
     "software": {"torch": "2.11.0", "torchvision": "0.26.0", "pillow": PILLOW},
 }  # fmt: skip
-TORCH, FFCV, SPDL, OURS = (next(peer for peer in catalogue.PEERS if peer.name == name) for name in ("torch", "ffcv", "spdl", "fastload"))
+TORCH, FFCV, SPDL, OURS, SHARDS = (
+    next(peer for peer in catalogue.PEERS if peer.name == name) for name in ("torch", "ffcv", "spdl", "fastload", "shards")
+)
 
 
 def case(**more):
@@ -45,15 +47,18 @@ def epochs(*rates):
 
 def test_rows_compare_with_pytorch_and_say_how_many_times_fastload_is():
     broken = run.Outcome(why="ImportError: libavdevice.so | missing")
-    found = {"torch": epochs(100, 100), "ffcv": epochs(200, 200), "spdl": broken, "fastload": epochs(800, 800)}
-    made = rows.rows(case(), [TORCH, FFCV, SPDL, OURS], found, COMMON)
+    found = {"torch": epochs(100, 100), "ffcv": epochs(200, 200), "spdl": broken, "fastload": epochs(800, 800), "shards": epochs(900, 900)}
+    made = rows.rows(case(), [TORCH, FFCV, SPDL, OURS, SHARDS], found, COMMON)
     main, costs = table.row.tables(made).values()
-    assert [(r.variant, r.median, r.ratio, r.also.get("fastload_is_times_as_fast")) for r in main] == [
-        ("PyTorch, torchvision, Pillow", 100, None, 8), ("FFCV", 200, 2, 4), ("SPDL", 0, None, None), ("fastload, folder", 800, 8, None),
+    assert [(r.variant, r.median, r.ratio, r.also.get("folder is times as fast"), r.also.get("shards")) for r in main] == [
+        ("PyTorch, torchvision, Pillow", 100, None, 8, 9), ("FFCV", 200, 2, 4, 4.5), ("SPDL", 0, None, None, None),
+        ("fastload, folder", 800, 8, None, None), ("fastload, shards", 900, 9, None, None),
     ]  # fmt: skip
-    assert [(r.median, r.also.get("MiB"), r.repetitions) for r in costs] == [(2.5, 300, 2), (2.5, 300, 2), (0, None, 0), (2.5, 300, 2)]
-    assert "| FFCV | 200 | 200 to 200 | 2.00 (2.00 to 2.00) | 4 (4 to 4) | ffcv 1.0.2; jpg mode, original bytes" in table.markdown(main)
-    assert r"| SPDL | none |  |  |  | FAILED: ImportError: libavdevice.so \| missing; threads;" in table.markdown(main)
+    kept = [(r.median, r.also.get("MiB"), r.repetitions) for r in costs]
+    assert kept == [(2.5, 300, 2), (2.5, 300, 2), (0, None, 0), (2.5, 300, 2), (2.5, 300, 2)]
+    text = table.markdown(main)
+    assert "| FFCV | 200 | 200 to 200 | 2.00 (2.00 to 2.00) | 4 (4 to 4) | 4.5 (4.5 to 4.5) | ffcv 1.0.2; jpg mode, original bytes" in text
+    assert r"| SPDL | none |  |  |  |  | FAILED: ImportError: libavdevice.so \| missing; threads;" in text
     assert json.loads(table.row.line(main[2]))["note"].startswith("FAILED: ImportError")
 
 

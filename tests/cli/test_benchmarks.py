@@ -166,6 +166,19 @@ def test_the_table_goes_between_its_markers_and_stays(tmp_path):
     assert "commit 1a2b3c4d5e6f, 2026-01-01." in readme.read_text()
 
 
+def test_a_marker_takes_the_rows_of_one_setting(tmp_path):
+    rows = [dataclasses.replace(ROW, variant=way, settings={"pipeline": way, "cores": 1}) for way in ("crop", "crop, flip")]
+    row.save(tmp_path / "loader.jsonl", rows)
+    page = tmp_path / "README.md"
+    page.write_text("<!-- benchmarks: loader (pipeline: crop, flip) -->\n<!-- /benchmarks -->\n")
+    assert table.update(page, tmp_path)
+    assert page.read_text().splitlines()[3] == "| crop, flip | 2,000 | 1,900 to 2,100 | 2.00 (1.90 to 2.10) |"
+    assert not table.update(page, tmp_path, check=True)
+    page.write_text("<!-- benchmarks: loader (pipeline: turn) -->\n<!-- /benchmarks -->\n")
+    with pytest.raises(UsageError, match=r"^table: loader has no row whose pipeline is 'turn'; mend the marker$"):
+        table.update(page, tmp_path)
+
+
 def test_a_further_table_has_a_marker_of_its_own(tmp_path):
     plain = dataclasses.replace(ROW, ratio=None, ratio_low=None, ratio_high=None)
     stage = dataclasses.replace(plain, variant="entropy", settings={"table": "stages", "cores": 1}, also={"own_microseconds": 280.4})
