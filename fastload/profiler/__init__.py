@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastload.errors import UsageError
+from fastload.profiler import cuts as cut
 from fastload.profiler import machine, stages, within
 from fastload.profiler.job import not_measured
 from fastload.profiler.ladder import Budget, Ladder
@@ -24,6 +25,7 @@ def profile(
     seconds: float = 40.0,
     to_device: Callable[[Any], Any] | None = None,
     on_done: Callable[[], None] = lambda: None,
+    cuts: bool = False,
 ) -> Report:
     """Profile any torch-style loader with any training step; the loader is iterated, the step is called many times.
 
@@ -31,6 +33,7 @@ def profile(
     seconds:   budget of the measuring, s; at least 1.
     to_device: moves a batch to where the step wants it; without it the step gets batches as the loader made them.
     on_done:   called after each run, for progress.
+    cuts:      also the loader cut off after each transform, where it is PyTorch's over a data set with a Compose; beyond the budget.
 
     Small data sets have many epoch edges, and each one counts as the loader's. Raises UsageError, and what loader and step raise.
     """
@@ -50,10 +53,11 @@ def profile(
         costs, how, evidence = seen.costs, within.HOW, seen.evidence(evidence, spans)
     elif not costs and (found := stages.plan_of(loader)):
         costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
+    shorter = cut.measure(cut.of_torch(loader), Budget(seconds, 0.0), on_done) if cuts else ()
     setting = Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
     kind = getattr(step, "kind", "callable")
     facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
     return Report(
         decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
-        evidence=evidence, not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
+        evidence=evidence, cuts=shorter, not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
     )  # fmt: skip
