@@ -16,7 +16,7 @@ from fastload.errors import UsageError
 from fastload.profiler import Report, profile
 
 SECONDS = 0.25  # of one run without the profiler, at scale 1
-WATCHED = 0.5  # s of a watched loop
+WATCHED, FEWEST = 0.5, 20  # s and batches of a watched loop, at least
 BUDGET = 8  # runs without the profiler that a profile may take
 REPLICATES = 30  # of a rung in a profile's budget
 # Ten that are far from every edge, for twenty verdicts each.
@@ -97,9 +97,9 @@ def watched(scenario: Scenario, seconds: float) -> Report | None:
         copy = work.make_copy(scenario) or (lambda batch: batch)
         with fastload.watch(loader, every=0) as seen:
             end = time.perf_counter() + seconds
-            for batch in loader:
+            for number, batch in enumerate(loader, start=1):
                 step(copy(batch))
-                if time.perf_counter() > end:
+                if time.perf_counter() > end and number >= FEWEST:
                     break
     try:
         return seen.report

@@ -41,8 +41,7 @@ def profile(
         raise UsageError(f"profile: step is {type(step).__name__}, want a function of one batch; see EmulatedStep")
     if not seconds >= 1:
         raise UsageError(f"profile: seconds is {seconds}, want at least 1")
-    started = time.perf_counter()
-    budget = Budget(seconds, started)
+    budget = Budget(seconds, time.perf_counter())
     with Within(loader) as seen:
         ladder = Ladder(loader, step, to_device)
         rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
@@ -53,11 +52,18 @@ def profile(
         costs, how, evidence = seen.costs, within.HOW, seen.evidence(evidence, spans)
     elif not costs and (found := stages.plan_of(loader)):
         costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
-    shorter = cut.measure(cut.of_torch(loader), Budget(seconds, 0.0), on_done) if cuts else ()
-    setting = Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
-    kind = getattr(step, "kind", "callable")
-    facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
+    facts = _facts(step)
     return Report(
-        decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
-        evidence=evidence, cuts=shorter, not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
+        decide(rungs, costs, evidence), rungs, facts, _setting(loader), machine.facts(), -budget.left(0.0), costs, how if costs else "",
+        evidence=evidence, cuts=cut.measure(cut.of_torch(loader), Budget(seconds, 0.0), on_done) if cuts else (),
+        not_measured=("what would help (fastload profile --recipe does)", *not_measured(facts.kind)),
     )  # fmt: skip
+
+
+def _setting(loader: Any) -> Setting:
+    return Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
+
+
+def _facts(step: Any) -> StepFacts:
+    kind = getattr(step, "kind", "callable")
+    return StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
