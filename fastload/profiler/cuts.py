@@ -51,8 +51,8 @@ def of_pipeline(pipeline: Pipeline, batch_size: int, workers: int, make: Callabl
 
 def of_torch(loader: Any) -> Makers:
     """Of PyTorch's loader, by cutting the data set's list of transforms; empty where there is none."""
-    dataset = getattr(loader, "dataset", None)
-    chain = getattr(dataset, "transform", None)
+    dataset: Any = getattr(loader, "dataset", None)
+    chain: Any = getattr(dataset, "transform", None)
     members = getattr(chain, "transforms", None)
     if type(loader) is not torch.utils.data.DataLoader or not isinstance(members, list) or loader.batch_sampler is None:
         return {}
