@@ -10,6 +10,7 @@ from benchmarks import (
     dali_backends,
     decode,
     ffcv,
+    limits,
     loader,
     row,
     runs,
@@ -54,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU")
     gpu.set_defaults(run=runs.run_gpu, repetitions=20)
     peers.add(verbs.add_parser("peers", help="fastload against every other loader, which --setup installs, on the same images and cores"))
+    add_limits(
+        verbs.add_parser("limits", parents=[measuring], help="what hot and mild ask of a loader, and what each op of RandAugment costs")
+    )
     verdict.add(
         verbs.add_parser("verdict", help="the profiler's verdict on trainings whose limit is known; goes on where it was broken off")
     )
@@ -126,6 +130,14 @@ def add_decode(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--size", type=int, default=decode.Settings.size, help="side of the output, px")
     verb.add_argument("--step", type=int, default=decode.Settings.step, help="MCUs per entry of the seek index, 0: rows only")
     verb.set_defaults(run=runs.run_decode)
+
+
+def add_limits(verb: argparse.ArgumentParser) -> None:
+    add_data(verb)
+    verb.add_argument("--workers", type=int, default=limits.Settings.workers)
+    verb.add_argument("--batch-size", type=int, default=limits.Settings.batch_size)
+    verb.add_argument("--seconds", type=float, default=limits.Settings.seconds, help="of one run; a profile has 5 times that")
+    verb.set_defaults(run=runs.run_limits)
 
 
 def add_on_gpu(verb: argparse.ArgumentParser) -> None:

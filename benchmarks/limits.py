@@ -1,79 +1,69 @@
-"""`python -m benchmarks.limits --data DIR`: what the recipes ask of a loader, and whom that makes the limit.
+"""What the recipes ask of a loader, and whom that makes the limit.
 
-Two claims, each measured here and now; exit 1 where one does not hold.
-- A step that mild's batches from PyTorch's loader outrun by 1.2 waits for hot's; fastload's loader keeps up with both.
+Two claims, each measured here and now; the verb's exit code is 1 where one does not hold.
+- A step that mild's batches from PyTorch's loader outrun by 1.2 waits for hot's, and the CPU is why; fastload's loader keeps up with both.
 - Each op of RandAugment more costs images/s; MosaicML published 15,422, 12,597 and 11,108 for none, one and two.
 
 PyTorch's loader is the torch backend: its worker processes, Pillow's decoder and resizing, and the very same ops.
 """
 
-import argparse
-import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from benchmarks import facts
+from benchmarks.row import Row, measured
 from fastload import lowering, recipes, transforms
-from fastload.errors import FastloadError, UsageError
+from fastload.errors import UsageError
 from fastload.measure import Sample, interleaved
 from fastload.profiler.batches import Feed, alone
-from fastload.profiler.job import Job, _loader, run
-from fastload.profiler.verdict import DATA_BOUND
+from fastload.profiler.job import Job, _loader
+from fastload.profiler.job import run as profile
+from fastload.profiler.verdict import CPU, DATA_BOUND
 from fastload.recipes import Recipe
 
-LOADERS = {"torch": "PyTorch's loader", "native": "fastload's"}
+LOADERS = {"torch": "PyTorch's loader", "native": "fastload"}
+NAMES = ("mild", "hot")
+DEPTHS = (0, 1, 2)
 SPARE = 1.2  # mild's rate by PyTorch's loader, of the step's
 PUBLISHED = (15422, 12597, 11108)  # images/s on 8 A100: MosaicML, baseline with channels_last, RandAugment of depth 0, 1, 2
+LIMITED = ("torch", "hot")
 
 
 @dataclass(frozen=True)
-class How:
-    data: str
-    workers: int
-    batch_size: int
-    seconds: float  # of one run
-    repetitions: int
+class Settings:
+    workers: int = 2
+    batch_size: int = 32
+    seconds: float = 3.0  # of one run; a profile has 5 times that
+    repetitions: int = 5  # of each loader alone, taking turns
 
-
-def main(arguments: Sequence[str]) -> int:
-    out = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=__doc__)
-    out.add_argument("--data", required=True, help="folder of classes")
-    out.add_argument("--workers", type=int, default=2)
-    out.add_argument("--batch-size", type=int, default=32)
-    out.add_argument("--seconds", type=float, default=3.0, help="of one run; a profile has 5 times that")
-    out.add_argument("--repetitions", type=int, default=3, help="of each loader alone, taking turns")
-    out.add_argument("--json", action="store_true", help="print one JSON document, not tables")
-    given = out.parse_args(arguments)
-    how = How(given.data, given.workers, given.batch_size, given.seconds, given.repetitions)
-    try:
-        if how.workers < 1 or how.batch_size < 2 or how.seconds <= 0 or how.repetitions < 1:
+    def check(self) -> None:
+        """Raises UsageError."""
+        if self.workers < 1 or self.batch_size < 2 or self.seconds <= 0 or self.repetitions < 1:
             raise UsageError("limits: --workers and --repetitions want 1 or more, --batch-size 2 or more, --seconds above 0")
-        found = {"depths": depths(how), "recipes": needs(how)}
-    except FastloadError as error:
-        print(f"benchmarks: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps(found) if given.json else shown(found))
-    return int(bool(broken(found)))
+
+    @property
+    def turns(self) -> int:
+        """How often on_done is called."""
+        return len(LOADERS) * (len(DEPTHS) + len(NAMES)) * self.repetitions + len(LOADERS) * len(NAMES)
 
 
-def depths(how: How) -> list[dict[str, Any]]:
+def run(data: str, name: str, settings: Settings, on_done: Callable[[], None] = lambda: None) -> list[Row]:
+    """Rows of both tables; on_done is called after each run of a loader and each profile."""
+    settings.check()
+    common = {"data": facts.data_set(data, name), **facts.common()}
+    return [*needs(data, settings, common, on_done), *depths(data, settings, common, on_done)]
+
+
+def depths(data: str, settings: Settings, common: dict[str, Any], on_done: Callable[[], None]) -> Iterator[Row]:
     """Images/s of the baseline with RandAugment of depth 0, 1 and 2, by each loader."""
-    made = {
-        f"{backend} {depth}": job(how, with_depth(recipes.load("baseline"), depth), backend) for backend in LOADERS for depth in range(3)
-    }
-    rates = together(how, made)
-    return [
-        {"loader": backend, "depth": depth, **figures(rates[f"{backend} {depth}"]), "of_depth_0": median(rates, backend, depth)}
-        for backend in LOADERS
-        for depth in range(3)
-    ]
-
-
-def median(rates: dict[str, Sample], backend: str, depth: int) -> float:
-    """A depth's rate as a share of that without RandAugment."""
-    return rates[f"{backend} {depth}"].median / rates[f"{backend} 0"].median
+    recipe = recipes.load("baseline")
+    made = {(backend, depth): job(data, settings, with_depth(recipe, depth), backend) for backend in LOADERS for depth in DEPTHS}
+    rates = together(settings, made, on_done)
+    for (backend, depth), sample in rates.items():
+        published = {"published_ratio": PUBLISHED[depth] / PUBLISHED[0]}
+        yield _row({"table": "depths", "depth": depth}, backend, sample, rates[backend, 0] if depth else None, settings, common, published)
 
 
 def with_depth(recipe: Recipe, depth: int) -> Recipe:
@@ -83,20 +73,25 @@ def with_depth(recipe: Recipe, depth: int) -> Recipe:
     return replace(recipe, train=(crop, flip, *augment, *store))
 
 
-def needs(how: How) -> list[dict[str, Any]]:
+def needs(data: str, settings: Settings, common: dict[str, Any], on_done: Callable[[], None]) -> Iterator[Row]:
     """Images/s and the profile's verdict of mild and hot, by each loader, before a step of mild's rate by PyTorch's loader / SPARE.
 
     That rate is taken anew before each verdict: other work on the machine must not make a step too fast or too slow.
     """
-    made = {f"{backend} {name}": job(how, recipes.load(name), backend) for backend in LOADERS for name in ("mild", "hot")}
-    rates, out, mild = together(how, made), [], opened(made["torch mild"])
-    for key, one in made.items():
-        backend, name = key.split()
-        step = alone(mild, how.seconds) / SPARE
-        verdict = run(replace(one, rate=step)).verdict
-        said = {"step": step, "verdict": verdict.headline, "waits": verdict.label in DATA_BOUND}
-        out.append({"loader": backend, "recipe": name, **figures(rates[key]), **said})
-    return out
+    made = {(backend, name): job(data, settings, recipes.load(name), backend) for backend in LOADERS for name in NAMES}
+    rates, mild = together(settings, made, on_done), opened(made["torch", "mild"])
+    for (backend, name), one in made.items():
+        step = alone(mild, settings.seconds) / SPARE
+        report = profile(replace(one, rate=step))
+        on_done()
+        also = {
+            "emulated_step": step, "training": report.rungs.training.median, "waiting_percent": 100 * max(0.0, report.verdict.stall.value)
+        }  # fmt: skip
+        yield _row({"recipe": name}, backend, rates[backend, name], None, settings, common, also, report.verdict.headline)
+
+
+def job(data: str, settings: Settings, recipe: Recipe, backend: str) -> Job:
+    return Job(recipe, data, 1e6, backend=backend, workers=settings.workers, batch_size=settings.batch_size, seconds=5 * settings.seconds)
 
 
 def opened(one: Job) -> Feed:
@@ -104,53 +99,36 @@ def opened(one: Job) -> Feed:
     return Feed(_loader(one, lowering.open(one.data, list(one.recipe.ops())).pipeline, one.backend))
 
 
-def job(how: How, recipe: Recipe, backend: str) -> Job:
-    return Job(recipe, how.data, 1e6, backend=backend, workers=how.workers, batch_size=how.batch_size, seconds=5 * how.seconds)
-
-
-def together(how: How, jobs: dict[str, Job]) -> dict[str, Sample]:
+def together(settings: Settings, jobs: dict[Any, Job], on_done: Callable[[], None]) -> dict[Any, Sample]:
     """Images/s of each loader alone; they take turns, so that what the machine does besides meets all of them."""
     feeds = {key: opened(one) for key, one in jobs.items()}
-    turns: dict[str, Callable[[], float]] = {key: partial(alone, feed, how.seconds) for key, feed in feeds.items()}
-    return interleaved(turns, how.repetitions, lambda: None)
+    return interleaved({key: partial(alone, feed, settings.seconds) for key, feed in feeds.items()}, settings.repetitions, on_done)
 
 
-def figures(rate: Sample) -> dict[str, float]:
-    return {"img_per_s": rate.median, "low": rate.low, "high": rate.high}
+def _row(
+    shown: dict[str, Any], backend: str, sample: Sample, reference: Sample | None, settings: Settings, common: dict[str, Any],
+    also: dict[str, float], note: str = "",
+) -> Row:  # fmt: skip
+    """shown: what tells the rows of a table apart. The reference is the same loader without RandAugment."""
+    how = {**shown, "workers": settings.workers, "batch_size": settings.batch_size}
+    return Row(
+        "limits", LOADERS[backend], how, reference="depth 0" if reference else None, page_cache="warm", also=also, note=note,
+        **measured(sample, reference), **common,
+    )  # fmt: skip
 
 
-def broken(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+def broken(found: list[Row]) -> list[str]:
     """Which of the claims do not hold, in words."""
-    rate = {(row["loader"], row["depth"]): row["img_per_s"] for row in found["depths"]}
+    rate = {(row.variant, row.settings["depth"]): row.median for row in found if row.settings.get("table") == "depths"}
     out = [
-        f"{LOADERS[loader]}: RandAugment of depth {depth + 1} is not slower than of depth {depth}"
+        f"{loader}: RandAugment of depth {depth + 1} is not slower than of depth {depth}"
         for loader, depth in rate
-        if depth < 2 and rate[loader, depth] <= rate[loader, depth + 1]
+        if (loader, depth + 1) in rate and rate[loader, depth] <= rate[loader, depth + 1]
     ]
-    for row in found["recipes"]:
-        wanted = (row["loader"], row["recipe"]) == ("torch", "hot")
-        if row["waits"] != wanted:
-            out.append(
-                f"{LOADERS[row['loader']]}, {row['recipe']}: {row['verdict']}, want {'a data path' if wanted else 'a GPU'} that limits"
-            )
+    for row in found:
+        if "recipe" in row.settings:
+            label, limited = row.note.partition(":")[0], (row.variant, row.settings["recipe"]) == (LOADERS[LIMITED[0]], LIMITED[1])
+            if (label != CPU) if limited else (label in DATA_BOUND):
+                wanted = CPU if limited else "a GPU that limits"
+                out.append(f"{row.variant}, {row.settings['recipe']}: {row.note}, want {wanted}")
     return out
-
-
-def shown(found: dict[str, list[dict[str, Any]]]) -> str:
-    lines = ["RandAugment by depth (baseline, 224 px)      images/s      of depth 0   published"]
-    for row in found["depths"]:
-        published = PUBLISHED[row["depth"]] / PUBLISHED[0]
-        name = f"{LOADERS[row['loader']]}, depth {row['depth']}"
-        lines.append(f"{name:36}{spread(row):>18}{row['of_depth_0']:>14.2f}{published:>12.2f}")
-    lines += ["", "Recipes                   loader alone, images/s   step, EMULATED   verdict"]
-    for row in found["recipes"]:
-        lines.append(f"{LOADERS[row['loader']]:18}{row['recipe']:8}{spread(row):>22}{row['step']:>17,.0f}   {row['verdict']}")
-    return "\n".join([*lines, "", *(broken(found) or ["all as claimed"])])
-
-
-def spread(row: dict[str, Any]) -> str:
-    return f"{row['img_per_s']:,.0f} ({row['low']:,.0f}-{row['high']:,.0f})"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

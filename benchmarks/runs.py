@@ -19,6 +19,7 @@ from benchmarks import (
     device_augment,
     device_decode,
     ffcv,
+    limits,
     loader,
     parity,
     plot,
@@ -90,6 +91,18 @@ def run_dropin(given: argparse.Namespace) -> None:
     settings = dropin.Settings(given.workers, repetitions=given.repetitions)
     with images_of(given) as (folder, name), progress("dropin", dropin.turns(settings), "turns") as advance:
         show(dropin.run(folder, name, settings, advance), given)
+
+
+def run_limits(given: argparse.Namespace) -> bool:
+    settings = limits.Settings(given.workers, given.batch_size, given.seconds, given.repetitions)
+    settings.check()  # before images are made
+    with images_of(given) as (folder, name), progress("limits", settings.turns, "runs") as advance:
+        found = limits.run(folder, name, settings, advance)
+    show(found, given)
+    wrong = limits.broken(found)
+    for text in wrong or ["all as claimed"]:
+        print(f"benchmarks: limits: {text}", file=sys.stderr)
+    return bool(wrong)
 
 
 def run_train(given: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from benchmarks.verdict.scenarios import HEADLINES, Scenario, every_one
 from fastload.errors import UsageError
 from fastload.profiler import Report, profile
 
-SECONDS = 0.4  # of one run without the profiler, at scale 1
-WATCHED = 1.2  # s of a watched loop
+SECONDS = 0.25  # of one run without the profiler, at scale 1
+WATCHED, FEWEST = 0.5, 20  # s and batches of a watched loop, at least
+BUDGET = 8  # runs without the profiler that a profile may take
+REPLICATES = 30  # of a rung in a profile's budget
 # Ten that are far from every edge, for twenty verdicts each.
 STABLE = (
     "read 2.0 torch-1", "decode 2.0 torch-1", "augment 3.0 torch-1", "python 3.0 iterable-1", "collate 2.0 torch-0", "copy 1.5 torch-1",
@@ -35,13 +38,23 @@ def matching(found: list[Any], pattern: str | None) -> list[Any]:
     return left
 
 
+def never() -> bool:
+    return False
+
+
 def run(
-    results: Path, scenarios: list[Scenario], scale: float, on_done: Callable[[], None], say: Callable[[str], object], *, play: bool = False
-) -> None:
-    """Rows of the scenarios that have none yet. scale: of all times; play: CPU time, but where neighbours are to take it."""
+    results: Path, scenarios: list[Scenario], scale: float, on_done: Callable[[], None], say: Callable[[str], object],
+    *, play: bool = False, late: Callable[[], bool] = never,
+) -> None:  # fmt: skip
+    """Rows of the scenarios that have none yet. scale: of all times; play: CPU time, but where neighbours are to take it.
+
+    late: whether it is too late to begin another.
+    """
     file, common = rows.path(results, "scenarios"), facts.common()
     for scenario in scenarios:
         if scenario.name not in rows.done(file):
+            if late():
+                return
             work.emulate(play and "neighbour" not in scenario.costs)
             row = {**scenario_row(scenario, scale), **common, "load": round(os.getloadavg()[0], 2)}
             rows.add(file, row)
@@ -65,11 +78,16 @@ def scenario_row(scenario: Scenario, scale: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def budget(scenario: Scenario, seconds: float) -> float:
+    """s for a profile, so that a replicate has a late batch at least, as the 1.3 s of a usual profile's have."""
+    period = scenario.every * max(scenario.step, scenario.costs.get("read", 0.0)) + scenario.costs.get("jitter", 0.0)
+    return max(1.0, BUDGET * seconds, REPLICATES * period / 1e3 if scenario.group == "jitter" else 0.0)
+
+
 def profiled(scenario: Scenario, seconds: float) -> Report:
-    """Eight times the time of a run of the truth: 3.2 s, 0.1 s a replicate."""
     with truth.neighbours(int(scenario.costs.get("neighbour", 0))):
         loader, step = work.make_loader(scenario), work.make_step(scenario)
-        return profile(loader, step, seconds=max(1.0, 8 * seconds), to_device=work.make_copy(scenario))
+        return profile(loader, step, seconds=budget(scenario, seconds), to_device=work.make_copy(scenario))
 
 
 def watched(scenario: Scenario, seconds: float) -> Report | None:
@@ -79,9 +97,9 @@ def watched(scenario: Scenario, seconds: float) -> Report | None:
         copy = work.make_copy(scenario) or (lambda batch: batch)
         with fastload.watch(loader, every=0) as seen:
             end = time.perf_counter() + seconds
-            for batch in loader:
+            for number, batch in enumerate(loader, start=1):
                 step(copy(batch))
-                if time.perf_counter() > end:
+                if time.perf_counter() > end and number >= FEWEST:
                     break
     try:
         return seen.report
@@ -124,16 +142,20 @@ def line(row: dict[str, Any]) -> str:
     )
 
 
-def stability(results: Path, pattern: str | None, scale: float, on_done: Callable[[], None], say: Callable[[str], object]) -> None:
-    """Twenty verdicts on each of ten scenarios."""
+def stability(
+    results: Path, pattern: str | None, scale: float, on_done: Callable[[], None], say: Callable[[str], object],
+    late: Callable[[], bool] = never,
+) -> None:  # fmt: skip
+    """Twenty verdicts on each of ten scenarios; the ten take turns."""
     file, common = rows.path(results, "stability"), facts.common()
     by_name = {scenario.name: scenario for scenario in every_one()}
-    for name in STABLE:
-        for number in range(1, TIMES + 1):
-            key = f"{name} #{number}"
-            if key not in rows.done(file) and re.search(pattern or "", name):
-                scenario = truth.calibrated(by_name[name].scaled(scale), SECONDS * scale)
-                row = {"scenario": key, "of": name, "scale": scale, "profile": said(profiled(scenario, SECONDS * scale)), **common}
-                rows.add(file, row)
-                say(f"{key}: {row['profile']['headline']}")
-            on_done()
+    for number, name in product(range(1, TIMES + 1), STABLE):
+        key = f"{name} #{number}"
+        if key not in rows.done(file) and re.search(pattern or "", name):
+            if late():
+                return
+            scenario = truth.calibrated(by_name[name].scaled(scale), SECONDS * scale)
+            row = {"scenario": key, "of": name, "scale": scale, "profile": said(profiled(scenario, SECONDS * scale)), **common}
+            rows.add(file, row)
+            say(f"{key}: {row['profile']['headline']}")
+        on_done()

@@ -1,10 +1,10 @@
-"""What looking on costs: the same training with and without, in turns."""
+"""What looking on costs: the same training with and without, in turns, in CPU time and in time."""
 
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,19 @@ import torch.utils.data
 import fastload
 from benchmarks import facts
 from benchmarks.verdict import rows, work
-from fastload.measure import interleaved, ratio
+from fastload.measure import Interval, Sample, ratio
 from fastload.profiler import attached as recorder
 
-PAIRS, BATCHES, WARM_UP = 15, 45, 5
-MS = 2.0  # CPU time of an image, as one photograph takes; of the step, per batch
+PAIRS, BATCHES, WARM_UP = 30, 45, 5
+MS = 2.0  # CPU time of an image, as one photograph takes
+STEP = 0.01  # s, asleep, as beside a GPU: the worker is the limit, and what slows it shows in full
+IMAGES = 16
+MARK = "seconds per batch:"
 SCRIPT = """
-import sys, time
 from benchmarks.verdict import overhead
-print(overhead.train(overhead.loader()))
+print(overhead.MARK, *overhead.train(overhead.loader()))
 """
+Cost = tuple[float, float]  # s per batch: CPU time of the training and its worker, and time
 
 
 class Photos(torch.utils.data.Dataset[Any]):
@@ -33,68 +36,92 @@ class Photos(torch.utils.data.Dataset[Any]):
         self.transform = work.Compose([work.Blur(MS / 4e3), work.Loop(MS / 4e3), work.Blur(MS / 4e3), work.Loop(MS / 4e3)])
 
     def __len__(self) -> int:
-        return BATCHES * 16
+        return BATCHES * IMAGES
 
     def __getitem__(self, index: int) -> Any:
         return self.transform(torch.zeros(3, 64, 64)), time.process_time()  # of the worker, so far
 
 
 def loader() -> Any:
-    return torch.utils.data.DataLoader(Photos(), 16, num_workers=1)
+    return torch.utils.data.DataLoader(Photos(), IMAGES, num_workers=1)
 
 
-def train(batches: Any) -> float:
-    """CPU seconds of this process and its worker per batch: what others do on the machine changes it less than the clock.
-
-    After WARM_UP batches: what starting costs is no share of a training.
-    """
-    first = last = 0.0
-    for number, (images, worker) in enumerate(batches):
-        work.burn(MS / 1e3, images.sum)
-        last = time.process_time() + float(worker.max())
-        first = last if number == WARM_UP else first
-    return (last - first) / (BATCHES - WARM_UP - 1)
+def train(batches: Any) -> Cost:
+    """After WARM_UP batches: what starting costs is no share of a training."""
+    marks = []
+    for _, worker in batches:
+        work.nap(STEP)
+        marks.append((time.process_time() + float(worker.max()), time.perf_counter()))
+    (cpu, at), (last_cpu, end), count = marks[WARM_UP], marks[-1], len(marks) - WARM_UP - 1
+    return (last_cpu - cpu) / count, (end - at) / count
 
 
-def plain() -> float:
-    return 1 / train(loader())
+def plain() -> Cost:
+    return train(loader())
 
 
-def watched() -> float:
+def watched() -> Cost:
     batches = loader()
     with fastload.watch(batches, every=0):
-        return 1 / train(batches)
+        return train(batches)
 
 
-def attached() -> float:
+def attached() -> Cost:
     """The same as a script below `fastload profile -- python …`."""
     return _script([sys.executable, "-m", "fastload", "profile", "--whole", "--"])
 
 
-def unattached() -> float:
+def unattached() -> Cost:
     return _script([])
 
 
-def _script(before: list[str]) -> float:
+def _script(before: list[str]) -> Cost:
     with tempfile.TemporaryDirectory(prefix="fastload-overhead-") as folder:
         path = Path(folder) / "train.py"
         path.write_text(SCRIPT, encoding="utf-8")
         done = subprocess.run([*before, sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=facts.ROOT)
-    return 1 / float(next(line for line in done.stdout.splitlines() if line.replace(".", "").replace("e-", "").isdigit()))
+    said = next(line for line in done.stdout.splitlines() if line.startswith(MARK))
+    cpu, wall = map(float, said.removeprefix(MARK).split())
+    return cpu, wall
 
 
-def run(results: Path, say: Callable[[str], object]) -> None:
-    """One row for each way to look on: its CPU time per batch by that without it, with an interval."""
-    common = facts.common()
-    for name, (without, with_it) in {"watch": (plain, watched), "profile -- COMMAND": (unattached, attached)}.items():
-        started = time.perf_counter()
-        found = interleaved({"without": without, "with": with_it}, PAIRS)
-        cost = ratio(found["without"], found["with"])  # both are batches per CPU second
+def more(without: list[float], with_it: list[float]) -> Interval:
+    """What it costs beyond `without`, as a share, pair by pair."""
+    found = ratio(Sample(tuple(with_it)), Sample(tuple(without)))
+    return Interval(found.value - 1, found.low - 1, found.high - 1)
+
+
+def run(results: Path, say: Callable[[str], object], pairs: int = PAIRS) -> None:
+    """One row for each way to look on that has none: its CPU time and time per batch by those without it, with intervals."""
+    file, common = rows.path(results, "overhead"), facts.common()
+    for name, ways in {"watch": (plain, watched), "profile -- COMMAND": (unattached, attached)}.items():
+        if name in rows.done(file):
+            continue
+        started, found = time.perf_counter(), [[way() for way in ways] for _ in range(pairs)]
+        columns = {
+            kind: ([without[place] for without, _ in found], [with_it[place] for _, with_it in found])
+            for place, kind in enumerate(("cpu", "wall"))
+        }
         row = {
-            "scenario": name, "cost": round(cost.value - 1, 5), "low": round(cost.low - 1, 5), "high": round(cost.high - 1, 5),
-            "us_per_batch": round(1e6 * recorder.cost(), 2), "ms_per_batch": round(1e3 / found["without"].median, 3),
-            "pairs": PAIRS, "seconds": round(time.perf_counter() - started, 1),
-            "values": {key: [round(value, 3) for value in sample.values] for key, sample in found.items()}, **common,
+            "scenario": name, **_figures(columns), "us_per_batch": round(1e6 * recorder.cost(), 2), "pairs": pairs,
+            "seconds": round(time.perf_counter() - started, 1), "values_ms": _rounded(columns), **common,
         }  # fmt: skip
-        rows.add(rows.path(results, "overhead"), row)
-        say(f"{name}: {100 * row['cost']:.2f} % [{100 * row['low']:.2f}, {100 * row['high']:.2f}] of CPU time per batch")
+        rows.add(file, row)
+        say(f"{name}: {text(row['cpu'])} of CPU time and {text(row['wall'])} of time per batch")
+
+
+def text(cost: Sequence[float] | None) -> str:
+    """cost: value, low, high, as shares; None: not measured."""
+    if cost is None:
+        return "-"
+    value, low, high = (100 * part for part in cost)
+    return f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+
+
+def _figures(columns: dict[str, tuple[list[float], list[float]]]) -> dict[str, Any]:
+    """The shares by kind, each as [value, low, high]."""
+    return {kind: [round(part, 5) for part in vars(more(*columns[kind])).values()] for kind in columns}
+
+
+def _rounded(columns: dict[str, tuple[list[float], list[float]]]) -> dict[str, list[list[float]]]:
+    return {kind: [[round(1e3 * value, 4) for value in side] for side in sides] for kind, sides in columns.items()}

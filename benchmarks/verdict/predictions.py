@@ -10,13 +10,14 @@ from typing import Any
 
 from benchmarks import facts
 from benchmarks.verdict import rows, truth, work
-from benchmarks.verdict.judge import SECONDS, matching
+from benchmarks.verdict.judge import BUDGET, SECONDS, matching, never
 from benchmarks.verdict.scenarios import STEP, Scenario
 from fastload.measure import interleaved
 from fastload.profiler.batches import Feed, alone
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import REPLICATES, SHORTER, Alternative, Priced
 
+LONGER = 2  # than a profile of the verdict's: what a remedy gains is measured in half as long replicates
 CHANGED = 1.15  # measured after by measured before, from which a pair counts
 KINDS = {"read": "faster reads", "decode": "cheaper decoding", "augment": "cheaper transform", "python": "no Python transform",
          "collate": "cheaper collate"}  # fmt: skip
@@ -53,15 +54,21 @@ def every_one() -> Iterator[Change]:
         yield Change("fastload on smaller images", large, replace(large, name="320 px", side=320))
 
 
-def run(results: Path, pattern: str | None, scale: float, say: Callable[[str], object]) -> None:
+def run(
+    results: Path, pattern: str | None, scale: float, on_done: Callable[[], None], say: Callable[[str], object],
+    late: Callable[[], bool] = never,
+) -> None:  # fmt: skip
     """Rows of the changes that have none yet."""
     file, common = rows.path(results, "predictions"), facts.common()
     for change in matching(list(every_one()), pattern):
         if change.name not in rows.done(file):
+            if late():
+                return
             row = {**measure(change, scale), **common}
             rows.add(file, row)
             then, found = round(row["predicted"]), round(row["measured"])
             say(f"{change.name}: predicted {then}, measured {found} images/s, before {row['before']:.0f}")
+        on_done()
 
 
 def measure(change: Change, scale: float) -> dict[str, Any]:
@@ -69,10 +76,10 @@ def measure(change: Change, scale: float) -> dict[str, Any]:
     before = truth.calibrated(change.before.scaled(scale), seconds)
     after = replace(change.after.scaled(scale), step=before.step)
     first, other = truth.train(before, seconds), truth.train(after, seconds)
-    predicted = predict(before, after, max(1.0, 8 * seconds))
+    predicted = predict(before, after, max(1.0, LONGER * BUDGET * seconds))
     again, last = truth.train(before, seconds), truth.train(after, seconds)
     return {
-        "scenario": change.name, "kind": change.kind, "predicted": round(predicted, 1),
+        "scenario": change.name, "kind": change.kind, "scale": scale, "predicted": round(predicted, 1),
         "before": round((first.rate + again.rate) / 2, 1), "measured": round((other.rate + last.rate) / 2, 1),
         "others": round((first.others + other.others + again.others + last.others) / 4, 3),
     }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.verdict import predictions, rows
+from benchmarks.verdict import overhead, predictions, rows
 from benchmarks.verdict.judge import right
 from benchmarks.verdict.truth import DISTURBED, EDGES, causes
 from fastload.errors import UsageError
@@ -21,6 +21,7 @@ RULES: dict[str, tuple[Callable[[Row], bool], Callable[[Row], bool]]] = {
     "fewer than 2 workers": (lambda row: row["workers"] < 2, lambda _: False),
 }
 OURS = {"profile": "fastload profile", "watch": "fastload.watch"}
+CONTROL = "control"  # the group without a fault
 BURNING = {"dataset", "decode", "augment", "python", "collate", "payload"}  # causes that are CPU-BOUND
 
 
@@ -97,11 +98,12 @@ def _groups(found: Sequence[Row]) -> list[str]:
         _line("scenarios", "number", "one clear cause", "first cause right", "of more causes, one named", "stall off by (median, p90)"),
         RULE * 6 + "|",
     ]
-    for group in [*dict.fromkeys(row["group"] for row in found), ""]:
-        own = [row for row in found if group in ("", row["group"])]
+    faulty = [row for row in found if row["group"] != CONTROL]
+    groups = {group: [row for row in found if row["group"] == group] for group in dict.fromkeys(row["group"] for row in found)}
+    for group, own in {**groups, "all with a fault": faulty, "all": found}.items():
         off = [100 * abs(max(0.0, row["profile"]["stall"]) - row["truth"]["stall"]) for row in own]
         mixed = _share(own, lambda row: not clear(row), right)
-        out.append(_line(group or "all", len(own), sum(map(clear, own)), _share(own, clear, right), mixed, f"{_quantiles(off)} points"))
+        out.append(_line(group, len(own), sum(map(clear, own)), _share(own, clear, right), mixed, f"{_quantiles(off)} points"))
     return out
 
 
@@ -126,10 +128,10 @@ def _predictions(found: Sequence[Row]) -> list[str]:
 
 
 def _overhead(found: Sequence[Row]) -> list[str]:
-    out = [_line("looking on", "CPU time of a training", "pairs", "us per batch in the training process"), RULE * 4 + "|"]
+    out = [_line("looking on", "CPU time of a training", "time of it", "pairs", "us per batch in the training process"), RULE * 5 + "|"]
     for row in found:
-        cost, low, high = (100 * row[name] for name in ("cost", "low", "high"))
-        out.append(_line(row["scenario"], f"{cost:+.2f} % ({low:+.2f} to {high:+.2f})", row["pairs"], f"{row['us_per_batch']:.1f}"))
+        cpu, wall = overhead.text(row["cpu"]), overhead.text(row["wall"])
+        out.append(_line(row["scenario"], cpu, wall, row["pairs"], f"{row['us_per_batch']:.1f}"))
     return out
 
 

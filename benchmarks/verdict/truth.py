@@ -18,7 +18,8 @@ from fastload.machine import usable_cores
 CLEAR = 1.2  # the first cause's gain by the second's, from which there is one cause
 EDGES = 0.035, 0.065  # of the stall: in between, both answers are right
 DISTURBED = 0.1  # share of the cores that other people's processes have, above which they may be the cause
-SETTLE = 8  # batches that count for nothing, besides those that were prefetched
+SETTLE = 4  # batches that count for nothing, besides those that were prefetched
+FEWEST = 12  # batches of a run
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -78,7 +79,7 @@ def measure(scenario: Scenario, seconds: float) -> Truth:
     if base.others > DISTURBED and (free := designed(scenario, base.cpu)):
         gains["others"] = free / rate
     stall = max(0.0, 1 - rate / step)
-    return Truth(stall, {**gains, "step": train(scenario.without("step"), seconds).rate / rate}, causes(stall, gains), base)
+    return Truth(stall, gains, causes(stall, gains), base)
 
 
 def causes(stall: float, gains: dict[str, float]) -> tuple[str, ...]:
@@ -108,7 +109,7 @@ def designed(scenario: Scenario, cpu: float = 0.0) -> float | None:
 
 
 def train(scenario: Scenario, seconds: float) -> Run:
-    """images/s of the training loop as anybody writes it, over `seconds`."""
+    """images/s of the training loop as anybody writes it, over `seconds` and FEWEST batches, and whole periods of late ones."""
     with neighbours(int(scenario.costs.get("neighbour", 0))) as pids:
         loader, step = work.make_loader(scenario), work.make_step(scenario)
         copy = work.make_copy(scenario) or (lambda batch: batch)
@@ -116,10 +117,10 @@ def train(scenario: Scenario, seconds: float) -> Run:
         for _ in range(SETTLE + 2 * scenario.workers):
             step(copy(next(batches)))
         settle = getattr(step, "settle", time.perf_counter)
-        images, waited, before = 0, 0.0, _cpu(pids)
+        images, count, waited, before = 0, 0, 0.0, _cpu(pids)
         start = settle()
-        while (now := time.perf_counter()) - start < seconds:
-            batch = next(batches)
+        while (now := time.perf_counter()) - start < seconds or count < FEWEST or count % scenario.every:
+            batch, count = next(batches), count + 1
             waited += time.perf_counter() - now
             images += work.images_in(batch)
             step(copy(batch))

@@ -124,7 +124,8 @@ class Images(torch.utils.data.Dataset[Any]):
         cost = {name: ms / 1e3 / IMAGES for name, ms in scenario.costs.items()}
         self.cost, self.scenario = cost, scenario
         self.transform = Compose([Blur(cost.get("augment", 0.0)), Loop(cost.get("python", 0.0))])
-        self.payload = torch.zeros(max(1, int(scenario.costs.get("payload", 0.0) * 1e6 / IMAGES)), dtype=torch.uint8)
+        size = int(scenario.costs.get("payload", 0.0) * 1e6 / IMAGES)
+        self.payload = (torch.zeros(size, dtype=torch.uint8),) if size else ()  # each tensor of a batch costs a transfer of its own
 
     def __len__(self) -> int:
         return LONG
@@ -138,7 +139,7 @@ class Images(torch.utils.data.Dataset[Any]):
                 Photo(decode).load()
         if index % (IMAGES * self.scenario.every) == IMAGES * (self.scenario.every - 1):
             nap(IMAGES * self.cost.get("jitter", 0.0))
-        return self.transform(torch.zeros(3, SIZE, SIZE)), self.payload
+        return self.transform(torch.zeros(3, SIZE, SIZE)), *self.payload
 
 
 class Stream(torch.utils.data.IterableDataset[Any]):

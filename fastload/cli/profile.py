@@ -43,6 +43,7 @@ def profile(
     sweep: Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Also training with what would help: predicted against measured.")] = False,
+    cuts: Annotated[bool, typer.Option("--cuts", help="Also the loader cut off after each stage; with --cold cold too.")] = False,
     compare: Compare = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Of a real step: resnet101, ... for the recipe's.")] = None,
     ladder: Annotated[bool, typer.Option("--ladder", help="Of a command: measure step and loader alone; changes the training.")] = False,
@@ -55,22 +56,21 @@ def profile(
         attached.compare(compare, json_to, alone=not (command or data or html))
         return
     data, command = _data(data, command)
-    _real(model, emulated=step_rate is not None or assume is not None, command=bool(command))
+    _fits(model, data, emulated=bool(step_rate or assume), command=bool(command), more=sweep or cold or verify or cuts)
     if command:
-        _alone(data, sweep=sweep, cold=cold, verify=verify)
         attached.run(command, attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder), to, fail_if)
         return
     _no_command(steps, trace, whole=whole, ladder=ladder)
-    more = (seconds or attached.budget(quick), sweep, cold, verify)
-    _emit(_recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume, model), more), to, fail_if)
+    asked = {"seconds": seconds or attached.budget(quick), "sweep": sweep, "cold": cold, "verify": verify, "cuts": cuts, "model": model}
+    _emit(_recipe(recipe, data, (backend, workers, batch_size, device), (step_rate, assume), asked), to, fail_if)
 
 
 def _recipe(
     name: str,
     data: str | None,
     how: tuple[str, int | None, int | None, str],
-    step: tuple[float | None, str | None, str | None],
-    more: tuple[float, bool, bool, bool],
+    step: tuple[float | None, str | None],
+    asked: dict[str, Any],
 ) -> Any:
     """The report of a recipe on a folder. Raises FastloadError."""
     if data is None:
@@ -79,13 +79,13 @@ def _recipe(
     from fastload.profiler import job
     from fastload.recipes import rates
 
-    rate, assume, model = step
+    rate, assume = step
     note = ""
     if assume is not None:
         found = rates.rate(assume)
         note, rate = found.describe(), found.images_per_s
     with output.progress("profiling", None, "runs") as advance:
-        return job.run(job.Job(recipes.load(name), data, rate, note, *how, *more, model), advance)
+        return job.run(job.Job(recipes.load(name), data, rate, note, *how, **asked), advance)
 
 
 def _emit(report: Any, to: attached.Outputs, fail_if: str | None) -> None:
@@ -102,22 +102,20 @@ def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list
     return command[0], None
 
 
-def _real(model: str | None, *, emulated: bool, command: bool) -> None:
+def _fits(model: str | None, data: str | None, *, emulated: bool, command: bool, more: bool) -> None:
+    """Raises UsageError for what does not go with a command, or with an emulated step."""
     if model is not None and (emulated or command):
         what = "a command trains its own network" if command else "--step-rate and --assume play a step without one"
         raise UsageError(f"profile: --model {model} is for a recipe's real step, and {what}; leave one out")
+    if command and data is not None:
+        raise UsageError("profile: --data and a command exclude each other; give one")
+    if command and more:
+        raise UsageError("profile: --sweep, --cold, --verify and --cuts need a recipe and --data, not a command")
 
 
 def _no_command(steps: int | None, trace: str | None, *, whole: bool, ladder: bool) -> None:
     if steps is not None or whole or ladder or trace:
         raise UsageError("profile: --steps, --whole, --ladder and --trace are for a command; give one after --")
-
-
-def _alone(data: str | None, *, sweep: bool, cold: bool, verify: bool) -> None:
-    if data is not None:
-        raise UsageError("profile: --data and a command exclude each other; give one")
-    if sweep or cold or verify:
-        raise UsageError("profile: --sweep, --cold and --verify need a recipe and --data; a command's loader is only looked at")
 
 
 def _check(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastload.errors import UsageError
+from fastload.profiler import cuts as cut
 from fastload.profiler import machine, stages, within
 from fastload.profiler.job import not_measured
 from fastload.profiler.ladder import Budget, Ladder
@@ -24,6 +25,7 @@ def profile(
     seconds: float = 40.0,
     to_device: Callable[[Any], Any] | None = None,
     on_done: Callable[[], None] = lambda: None,
+    cuts: bool = False,
 ) -> Report:
     """Profile any torch-style loader with any training step; the loader is iterated, the step is called many times.
 
@@ -31,6 +33,7 @@ def profile(
     seconds:   budget of the measuring, s; at least 1.
     to_device: moves a batch to where the step wants it; without it the step gets batches as the loader made them.
     on_done:   called after each run, for progress.
+    cuts:      also the loader cut off after each transform, where it is PyTorch's over a data set with a Compose; beyond the budget.
 
     Small data sets have many epoch edges, and each one counts as the loader's. Raises UsageError, and what loader and step raise.
     """
@@ -38,8 +41,7 @@ def profile(
         raise UsageError(f"profile: step is {type(step).__name__}, want a function of one batch; see EmulatedStep")
     if not seconds >= 1:
         raise UsageError(f"profile: seconds is {seconds}, want at least 1")
-    started = time.perf_counter()
-    budget = Budget(seconds, started)
+    budget = Budget(seconds, time.perf_counter())
     with Within(loader) as seen:
         ladder = Ladder(loader, step, to_device)
         rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
@@ -50,10 +52,18 @@ def profile(
         costs, how, evidence = seen.costs, within.HOW, seen.evidence(evidence, spans)
     elif not costs and (found := stages.plan_of(loader)):
         costs, how = stages.replay(found, 0.06 * seconds), stages.REPLAYED
-    setting = Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
-    kind = getattr(step, "kind", "callable")
-    facts = StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)
+    facts = _facts(step)
     return Report(
-        decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), time.perf_counter() - started, costs, how if costs else "",
-        evidence=evidence, not_measured=("what would help (fastload profile --recipe does)", *not_measured(kind)),
+        decide(rungs, costs, evidence), rungs, facts, _setting(loader), machine.facts(), -budget.left(0.0), costs, how if costs else "",
+        evidence=evidence, cuts=cut.measure(cut.of_torch(loader), Budget(seconds, 0.0), on_done) if cuts else (),
+        not_measured=("what would help (fastload profile --recipe does)", *not_measured(facts.kind)),
     )  # fmt: skip
+
+
+def _setting(loader: Any) -> Setting:
+    return Setting(workers=getattr(loader, "num_workers", None), batch_size=getattr(loader, "batch_size", None))
+
+
+def _facts(step: Any) -> StepFacts:
+    kind = getattr(step, "kind", "callable")
+    return StepFacts(kind, getattr(step, "rate", None) if kind == "emulated" else None)

@@ -1,7 +1,7 @@
 """Batches of any loader as an endless stream, and how many images are in one."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ class Feed:
     def __init__(self, loader: Iterable[Any]) -> None:
         self.loader = loader
         self.depth = depth(loader)
+        self.round = max(1, int(getattr(loader, "num_workers", 0) or 0))  # batches that workers in step give at once
         self.taken = 0
         self._batches: Iterator[Any] = iter(loader)
 
@@ -34,6 +35,15 @@ class Feed:
             )
         raise UsageError("profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last")
 
+    def take_round(self, use: Callable[[Any], object] = id) -> int:
+        """Images of a round of batches, each given to `use`; rates are of whole rounds, or one that comes at once would tilt them."""
+        images = 0
+        for _ in range(self.round):
+            batch = self.take()
+            images += images_in(batch)
+            use(batch)
+        return images
+
     def drain(self) -> None:
         """Throw away what was made while nobody took it, so that the next batch has its true cost."""
         for _ in range(self.depth + 1):
@@ -47,11 +57,11 @@ def alone(feed: Feed, seconds: float) -> float:
 
     def take() -> int:
         nonlocal images
-        images = images_in(feed.take())
+        images = feed.take_round()
         return images
 
     found = rate(take, seconds)
-    time.sleep(feed.depth * images / found)  # while it fills up again, the next in turn would lack the cores
+    time.sleep(feed.depth * images / feed.round / found)  # while it fills up again, the next in turn would lack the cores
     return found
 
 

@@ -16,7 +16,7 @@ from fastload.loader import DataLoader
 from fastload.machine import usable_cores
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
-from fastload.profiler import cold, machine, remedies, sizes, stages, sweep
+from fastload.profiler import cold, cuts, machine, remedies, sizes, stages, sweep
 from fastload.profiler.batches import Endless
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import Alternative
@@ -53,6 +53,7 @@ class Job:
     cold: bool = False  # reading with a cold page cache too; beyond the budget
     verify: bool = False  # training with what helps too; beyond the budget
     model: str | None = None  # of a real step: another network than the recipe's
+    cuts: bool = False  # the loader cut off after each stage too, with `cold` from a cold page cache as well; beyond the budget
 
 
 def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
@@ -93,13 +94,13 @@ def _batch(job: Job, backend: str) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | None = None) -> DataLoader[Any]:
+def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | None = None, *, mixes: bool = True) -> DataLoader[Any]:
     dataset = Dataset(pipeline)
     device = job.device if job.device == "cuda" else None
     return DataLoader(
         dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0, drop_last=True,
         backend=backend, device=device, pin_memory=job.rate is None, seek_index="use", size_schedule=schedule,
-        mix=job.recipe.mix(_classes(pipeline)),
+        mix=job.recipe.mix(_classes(pipeline)) if mixes else None,
     )  # fmt: skip
 
 
@@ -162,6 +163,12 @@ def _more(report: Report, job: Job, pipeline: Pipeline, backend: str, on_done: C
             numbers, lambda workers: _loader(replace(job, workers=workers), pipeline, backend), Budget(job.seconds, 0.0), on_done
         )
         report, left = replace(report, workers=found), tuple(text for text in left if text != WORKERS)
+    if job.cuts:
+        makers = cuts.of_pipeline(
+            pipeline, _batch(job, backend), job.workers or 0, lambda shorter: _loader(job, shorter, backend, mixes=False),
+            lambda: _loader(job, pipeline, backend),
+        )  # fmt: skip
+        report = replace(report, cuts=cuts.measure(makers, Budget(job.seconds, 0.0), on_done, pipeline.source if job.cold else None))
     if job.cold and (reading := cold.measure(pipeline.source, COLD * job.seconds)):
         report, left = replace(report, reading=reading), tuple(text for text in left if text != CACHE)
     return replace(report, not_measured=left)

@@ -21,6 +21,7 @@ REPLICATES = 5  # of a round
 FEWEST = 3  # of the first round, where the loader is so slow that the budget runs out
 ROUNDS = 4  # the first and at most three more
 SHARE = 0.5  # of the budget: after it no replicate starts; the rest is for stages and remedies
+OPEN_SHARE = 0.8  # the same, while it is open whether training waits: no remedy is worth more than that answer
 SHORT = 0.25  # of a replicate
 CAUSE_REPLICATES = 5  # of the rungs that tell causes apart
 MOST_WAITS = 10_000
@@ -65,8 +66,10 @@ class Ladder:
         """Rates of all rungs: one round, and more while S is open and there is time."""
         rungs = _join([self._turns(budget, on_done) for _ in range(FEWEST)])
         for turn in range(FEWEST, ROUNDS * REPLICATES):
-            settled = turn >= REPLICATES and turn % REPLICATES == 0 and len(severities(stall(rungs))) == 1
-            if settled or budget.left(SHARE) < 0:
+            found = severities(stall(rungs))
+            settled = turn >= REPLICATES and turn % REPLICATES == 0 and len(found) == 1
+            known = len(found) == 1 or "OK" not in found  # whether training waits
+            if settled or budget.left(SHARE if known else OPEN_SHARE) < 0:
                 break
             rungs = _join([rungs, self._turns(budget, on_done)])
         return rungs
@@ -160,7 +163,7 @@ class Ladder:
         return found
 
     def _one_discarded(self) -> int:
-        return images_in(self.to_device(self.feed.take()))
+        return self.feed.take_round(self.to_device)
 
     def _together(self, seconds: float) -> float:
         # Runs right after the loader alone, so nothing has piled up. The clock starts when the GPU is done with the warm-up:
@@ -168,7 +171,7 @@ class Ladder:
         for _ in range(STEP_WARM_UP):
             self._one_trained()
         start = time.perf_counter()
-        found = rate(self._one_trained, seconds, self.settle)
+        found = rate(lambda: sum(self._one_trained() for _ in range(self.feed.round)), seconds, self.settle)
         self.spans["training"].append((start, time.perf_counter()))
         return found
 

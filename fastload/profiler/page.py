@@ -87,6 +87,10 @@ def _charts(report: Report) -> list[str]:
         Bar(stage.name, stage.wall_s, f"{1e3 * stage.cpu_s:.2f} ms CPU, {1e3 * stage.blocked_s:.2f} ms waiting") for stage in report.stages
     ]
     out += [_chart("Stages: time of one thread per image", stages)] if stages else []
+    warm, cold = [(cut.name, cut.loader) for cut in report.cuts], [(cut.name, cut.cold) for cut in report.cuts if cut.cold]
+    for how, found in (("", warm), (", cold", cold)):
+        bars = [Bar(name, s.median, f"{s.median:,.0f} images/s", s.low, s.high) for name, s in found]
+        out += [_chart(f"Loader cut off after each stage{how}; {LIMIT}", bars, rungs.step.median)] if bars else []
     workers = [
         Bar(
             f"{at.workers} worker{'s' if at.workers > 1 else ''}",

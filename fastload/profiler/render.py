@@ -33,6 +33,7 @@ def lines(report: Report, most: int | None = MAX_LINES) -> list[str]:
         _rates(report),
         _stages(report),
         _sizes(report),
+        _cuts(report),
         _workers(report),
         _reading(report),
         _remedies(report),
@@ -148,6 +149,20 @@ def _sizes(report: Report) -> list[str]:
     out = _columns(("size", "of the epochs", "step images/s", "loader images/s", "training at best", "GPU waits"), rows)
     how = " (step: computed from its rate at full size, the same cost per pixel)" if report.step.kind == "emulated" else ""
     return [*out, f"Over all epochs the GPU waits {100 * stall(report.sizes):.0f} % of the time, at best{how}."]
+
+
+def _cuts(report: Report) -> list[str]:
+    if not report.cuts:
+        return []
+    is_cold, rows, before = any(cut.cold for cut in report.cuts), [], 0.0
+    for cut in report.cuts:
+        takes = 1e3 / cut.loader.median
+        spread = f"{cut.loader.low:,.0f} to {cut.loader.high:,.0f}"
+        cold = ("none" if cut.cold is None else f"{cut.cold.median:,.0f}",) if is_cold else ()
+        rows.append((cut.name, f"{cut.loader.median:,.0f}", spread, f"{takes - before:+.3f}", *cold))
+        before = takes
+    header = ("loader cut off after", "images/s", "range", "adds ms/image", *(("cold, images/s",) if is_cold else ()))
+    return _columns(header, rows)
 
 
 def _workers(report: Report) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from fastload.measure import Interval
 from fastload.profiler import render
 from fastload.profiler.cold import Reading
+from fastload.profiler.cuts import Cut
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
@@ -56,6 +57,7 @@ class Report:
     evidence: Evidence = field(default_factory=Evidence)
     workers: tuple[AtWorkers, ...] = ()  # ascending; the rungs are of setting.workers
     reading: Reading | None = None  # with a cold and a warm page cache
+    cuts: tuple[Cut, ...] = ()  # the loader cut off after each stage, the whole one last
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))
@@ -86,6 +88,7 @@ class Report:
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,
             "workers": [{"workers": at.workers, "loader_img_per_s": list(at.loader.values)} for at in self.workers] or None,
+            "cuts": [_cut(cut) for cut in self.cuts] or None,
             "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
             "remedies": [_remedy(priced, self.rungs) for priced in self.remedies] or None,
@@ -145,6 +148,14 @@ def _size(at: AtSize) -> dict[str, Any]:
         "step_img_per_s": at.step,
         "training_at_best_img_per_s": at.training,
         "stall_at_best_share": at.stall,
+    }
+
+
+def _cut(cut: Cut) -> dict[str, Any]:
+    return {
+        "name": cut.name,
+        "loader_img_per_s": list(cut.loader.values),
+        "cold_loader_img_per_s": list(cut.cold.values) if cut.cold else None,
     }
 
 

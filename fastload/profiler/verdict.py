@@ -6,7 +6,7 @@ utilisation (AU).
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,7 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
     open, and the cause is still named.
     """
     known = evidence or Evidence()
+    rungs = replace(rungs, pooled=rungs.pooled or late(known) > 0)  # the median of short replicates may miss rare late batches
     s, room = stall(rungs), headroom(rungs)
     severity = severities(s)
     stage: str | None = None

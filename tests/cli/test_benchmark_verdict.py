@@ -13,6 +13,9 @@ scenarios = pytest.importorskip("benchmarks.verdict.scenarios")
 tables = pytest.importorskip("benchmarks.verdict.tables")
 truth = pytest.importorskip("benchmarks.verdict.truth")
 predictions = pytest.importorskip("benchmarks.verdict.predictions")
+benchmarks = pytest.importorskip("benchmarks.__main__")
+overhead = pytest.importorskip("benchmarks.verdict.overhead")
+cli = pytest.importorskip("benchmarks.verdict.cli")
 
 FACTS = {
     "machine": {"cpu": "A CPU", "cores_usable": 2}, "software": {"torch": "2.11.0"}, "commit": "1a2b3c4d5e6f7a8b", "date": "2026-01-01",
@@ -99,11 +102,13 @@ def test_a_run_goes_on_where_it_was_broken_off(tmp_path, monkeypatch):
     judge.run(tmp_path, every[:2], 1.0, lambda: None, said.append)
     judge.run(tmp_path, every, 1.0, lambda: None, said.append)
     assert ran == [one.name for one in every]
+    judge.run(tmp_path / "other", every, 1.0, lambda: None, said.append, late=lambda: len(ran) > 3)
+    assert ran[3:] == [every[0].name]  # nothing is begun when the time is up
     assert said[0] == f"right  {every[0].name}: decode, stall 50 %; said CPU-BOUND: decode, 51 %; others had 0 % of the cores"
     file = rows.path(tmp_path, "scenarios")
     file.write_bytes(file.read_bytes()[:-9])  # the last line is cut off
     judge.run(tmp_path, every, 1.0, lambda: None, said.append)
-    assert ran[3:] == [every[2].name]
+    assert ran[4:] == [every[2].name]
     assert len(rows.read(file)) == 3
     file.write_text('{"scenario": "x"}\n[]\n')
     with pytest.raises(UsageError, match=re.escape(f"{file}, line 2: is no result of a scenario (")):
@@ -121,6 +126,7 @@ def test_the_tables(tmp_path):
     assert table[6] == "| CPU > 90 % | 1 of 3 (33 %) | 0 of 2 (0 %) | 0 of 2 (0 %) | 3 of 4 (75 %) | - | - |"
     groups = tables.markdown(tmp_path, "groups").splitlines()
     assert groups[3] == "| two causes | 1 | 0 | 0 of 0 | 1 of 1 (100 %) | 0.0, 0.0 points |"
+    assert groups[5] == "| all with a fault | 3 | 2 | 1 of 2 (50 %) | 1 of 1 (100 %) | 1.0, 1.0 points |"
     with pytest.raises(UsageError) as caught:
         tables.markdown(tmp_path, "stability")
     assert str(caught.value) == "table: verdict has no stability; run `python -m benchmarks verdict --stability` first"
@@ -139,13 +145,53 @@ def test_predictions_count_where_something_changed(tmp_path):
     ("arguments", "text"),
     [
         (("--only", "no such"), "benchmarks: verdict: --only 'no such' fits none of 212 names; try a cause, as in --only decode\n"),
+        (("--fresh", "--only", "a"), "benchmarks: verdict: --all and --fresh are for whole parts; leave out --only, --group and --part\n"),
+        (("--minutes", "0"), "benchmarks: verdict: --scale is 1.25 and --minutes 0, want them above 0\n"),
         (("--only", "("), "benchmarks: verdict: --only '(' is no regular expression ("),
     ],
 )
-def test_patterns_that_fit_nothing(command, arguments, text):
-    done = command("-m", "benchmarks", "verdict", *arguments)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(text)
+def test_arguments_that_fit_nothing(capsys, arguments, text):
+    assert benchmarks.main(["verdict", *arguments]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(text)
+
+
+def test_a_cause_that_was_put_in_stands_out_by_design():
+    """On free cores: taking away one of the stages that neighbours slow, or that nothing overlaps with, helps far less than the cause."""
+    for one in scenarios.every_one():
+        if one.group == "nothing overlaps":
+            whole = truth.designed(one)
+            gains = [truth.designed(one.without(cause)) / whole for cause in (*one.costs, "overlap")]
+            assert gains[-1] > truth.CLEAR * max(gains[:-1])
+        if one.group == "contention":  # on two cores, each process has its share of them
+            load, slower = sum(one.costs[cause] for cause in scenarios.CPU) / one.workers, (one.costs["neighbour"] + one.workers) / 2
+            assert load < 0.9 * one.step  # alone it keeps up
+            assert load * slower / one.step > truth.CLEAR * 5 / 4  # the gain without neighbours, and without one of five stages
+
+
+def test_a_replicate_of_a_profile_has_a_late_batch():
+    for one in scenarios.every_one():
+        if one.group == "jitter":
+            late = one.costs["jitter"] + one.every * one.step
+            assert judge.budget(one, 0.25) / judge.REPLICATES == pytest.approx(late / 1e3)
+
+
+def test_overhead_by_pairs(tmp_path, monkeypatch):
+    monkeypatch.setattr(overhead, "plain", iter([(0.030, 0.040)] * 3).__next__)
+    monkeypatch.setattr(overhead, "watched", iter([(0.0303, 0.040)] * 3).__next__)
+    monkeypatch.setattr(overhead, "unattached", iter([(0.030, 0.040)] * 3).__next__)
+    monkeypatch.setattr(overhead, "attached", iter([(0.030, 0.0402)] * 3).__next__)
+    monkeypatch.setattr(overhead.recorder, "cost", lambda: 7e-6)
+    said = []
+    overhead.run(tmp_path, said.append, pairs=3)
+    assert said == [
+        "watch: +1.00 % (+1.00 to +1.00) of CPU time and +0.00 % (+0.00 to +0.00) of time per batch",
+        "profile -- COMMAND: +0.00 % (+0.00 to +0.00) of CPU time and +0.50 % (+0.50 to +0.50) of time per batch",
+    ]
+    assert tables.markdown(tmp_path, "overhead").splitlines()[2] == (
+        "| watch | +1.00 % (+1.00 to +1.00) | +0.00 % (+0.00 to +0.00) | 3 | 7.0 |"
+    )
 
 
 def test_one_real_scenario(tmp_path):

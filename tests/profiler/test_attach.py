@@ -232,7 +232,7 @@ NOTHING = (
     [
         (("--data", "x", "--", "true"), "profile: --data and a command exclude each other; give one"),
         (("--steps", "3"), "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"),
-        (("--cold", "--", "true"), "profile: --sweep, --cold and --verify need a recipe and --data; a command's loader is only looked at"),
+        (("--cold", "--", "true"), "profile: --sweep, --cold, --verify and --cuts need a recipe and --data, not a command"),
         (("--html", "/no/such/x.html"), "profile: /no/such/x.html: its folder does not exist; make it, or give another file to --html"),
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
         (("--whole", "--ladder", "--", "true"), "profile: --whole excludes --steps and --ladder; give one"),

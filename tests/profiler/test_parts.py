@@ -12,7 +12,7 @@ from fastload.attach import hooks
 from fastload.errors import UsageError
 from fastload.measure import Sample, rate
 from fastload.profiler import EmulatedStep, logs, profile, steps
-from fastload.profiler.batches import Endless, Feed, depth, images_in
+from fastload.profiler.batches import Endless, Feed, alone, depth, images_in
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.stages import Deltas
 from fastload.profiler.verdict import Evidence, Rungs
@@ -194,6 +194,44 @@ def test_the_ladder_goes_on_only_while_the_answer_is_open(clock, monkeypatch):
 
     assert climb([100.0]) == 5
     assert climb([100.0, 90.0]) == 20  # spans the 5 % edge to the end
+
+
+@pytest.mark.parametrize(("training", "replicates"), [([100.0, 90.0], 8), ([50.0], 5)])
+def test_an_open_answer_may_have_more_of_the_budget(clock, monkeypatch, training, replicates):
+    """Of 100 s: half for a loader that is slow for certain, 80 % while it is open whether training waits at all."""
+
+    def took_10_s(found: float) -> float:
+        clock[0] += 10
+        return found
+
+    ladder, values = Ladder([batch(1)], EmulatedStep(100)), iter(training * 10)
+    monkeypatch.setattr(ladder, "_loader_alone", lambda _: 100.0)
+    monkeypatch.setattr(ladder, "_step_alone", lambda _: 100.0)
+    monkeypatch.setattr(ladder, "_together", lambda _: took_10_s(next(values)))
+    assert len(ladder.climb(Budget(95, clock[0]), lambda: None).training.values) == replicates
+
+
+def test_rates_are_of_whole_rounds_of_workers(clock, monkeypatch):
+    """Two workers in step give two batches at once, every 3 s: 2/3 a second, whenever the clock starts and ends."""
+
+    class Pairs:
+        num_workers, prefetch_factor = 2, 2
+
+        def __iter__(self):
+            for number in range(1000):
+                clock[0] += 3 * (number % 2)
+                yield batch(1)
+
+    monkeypatch.setattr("fastload.profiler.batches.rate", lambda step, seconds: rate(step, seconds, lambda: clock[0]))
+    for skipped in range(2):
+        feed = Feed(Pairs())
+        for _ in range(skipped):
+            feed.take()
+        assert alone(feed, 4.0) == pytest.approx(2 / 3)
+        ladder = Ladder(Pairs(), lambda _: None)
+        for _ in range(skipped):
+            ladder.feed.take()
+        assert (ladder._loader_alone(4.0), ladder._together(4.0)) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_the_first_replicates_are_made_however_slow_the_loader(clock):

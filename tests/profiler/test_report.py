@@ -113,6 +113,7 @@ sizes.training_at_best_img_per_s
 sizes.stall_at_best_share
 workers.workers
 workers.loader_img_per_s
+cuts
 reading.images
 reading.cold_us_per_img
 reading.warm_us_per_img

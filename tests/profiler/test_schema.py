@@ -9,6 +9,7 @@ import pytest
 from fastload.measure import Sample
 from fastload.profiler import EmulatedStep, profile
 from fastload.profiler.cold import Reading
+from fastload.profiler.cuts import Cut
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import SCHEMA, Report, Setting, StepFacts
 from fastload.profiler.sizes import AtSize
@@ -23,7 +24,7 @@ WHOLE = Report(
     decide(RUNGS, STAGES), RUNGS, StepFacts("emulated", 3000.0, "x"), Setting("hot", "/d", 9, "torch", ("why",), 2, 16, 167, 167, "cpu"),
     {"cpu": "x"}, 1.0, STAGES, "how", (Priced(Alternative("a", "b", "native", ()), RATES, RATES, RATES),), ("EMA",), ("GPU",),
     (AtSize(96, 0.25, RATES, 9000.0),), Evidence(0.1, 2, 4, 0.3, 0.0, 1, RATES, RATES, RATES, RATES), (AtWorkers(1, RATES),),
-    Reading(3, 2e5, 0.002, 0.001),
+    Reading(3, 2e5, 0.002, 0.001), (Cut("read", RATES, RATES), Cut("+ store", RATES)),
 )  # fmt: skip
 LEAST = Report(decide(RUNGS), RUNGS, StepFacts("callable"), Setting(), {"cpu": None}, 1.0)
 

@@ -155,6 +155,15 @@ def test_pooled_replicates_are_one_run():
     assert stall(replace(found, pooled=True)).value == pytest.approx(1 - 10 / 19)
 
 
+def test_rare_late_batches_make_short_replicates_differ_so_that_all_of_their_time_counts():
+    found = Rungs(Sample((1000.0,) * 11), Sample((1500.0,) * 11), Sample((1000.0, 400.0) * 5 + (1000.0,)))
+    assert stall(found).value == 0
+    with_late = decide(found, DECODE_HEAVY, Evidence(late=0.4))
+    assert with_late.headline == "JITTER"
+    assert with_late.stall.value == pytest.approx(1 - 11 / 18.5)
+    assert decide(found, DECODE_HEAVY).stall.value == 0
+
+
 @pytest.mark.parametrize(("waits", "share"), [([1.0] * 20, 0.1), ([0.0] * 18 + [1.0, 1.0], 1.0), ([0.0] * 5, 0.0), ([], 0.0), ([2.0], 1.0)])
 def test_spikes(waits, share):
     assert spikes(np.array(waits)) == pytest.approx(share)
