@@ -124,9 +124,7 @@ class Case:
 
 
 def cases(count: int, size: tuple[int, int], name: str) -> list[Case]:
-    """Every way to keep with every way to erase, and both with mixing, in both layouts in turn."""
-    whats = [(kept, erased, mixed) for kept in ("", "batch", "each", "rows") for mixed in (False, True) for erased in ("", *KINDS)]
-    whats = [what for what in whats if not (what[2] and what[1] in ("noise", "both"))]
-    return [
-        Case(name, count, size, last, kept, erased, mixed) for n, (kept, erased, mixed) in enumerate(whats) for last in (n % 2 == 0, True)
-    ]
+    """Every way to keep with every way to erase, and both with mixing, in both layouts."""
+    ways = [(kept, erased, mixed) for kept in ("", "batch", "each", "rows") for mixed in (False, True) for erased in ("", *KINDS)]
+    ways = [way for way in ways if not (way[2] and way[1] in ("noise", "both"))]
+    return [Case(name, count, size, last, *way) for way in ways for last in (False, True)]
