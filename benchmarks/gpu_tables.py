@@ -28,6 +28,7 @@ PLACES = {
     "fastload, auto": ("auto", "auto"),
 }
 SYNTHETIC = "synthetic, on the GPU"
+LEFT_OUT = "without ColOut and MixUp"  # of the recipe Hot
 TABLES = ("scaling", "rates", "peers", "step", *(f"train_{model}_{path}" for model in ("resnet50", "resnet18") for path in ("mild", "hot")))
 BATCH, SIDE, STEP_SIDE = 256, 176, 224  # images; px: of the recipes Mild and Hot; of rates.toml
 LONGEST = 100.0  # s that one variant may take
@@ -121,6 +122,7 @@ def as_row(table: str, variant: str, spec: dict[str, Any], found: dict[str, Any]
         variant, sample = f"{variant}: {failed}", Sample((0.0,))
     else:
         sample = Sample(tuple(found["rates"]))
+        variant += f", {LEFT_OUT}" * (spec["loader"] in PEERS and spec["path"] == "hot")
     figures = ("cores_used", "bytes_per_image", "gpu_time_beside_training")
     also = {name: float(found[name]) for name in figures if name in found}
     compared = reference if reference and not failed else None

@@ -179,7 +179,7 @@ NAMED = {
 # What the native engine needs to run an op; elsewhere the whole pipeline runs on the torch backend, and explain() says why.
 LAST_SIZE = "at the final size"
 NEEDS = {
-    "Grayscale": "3 channels", "Pad": "black", "RandomCrop": "black", "RandomAffine": LAST_SIZE, "RandomErasing": "CPU",
+    "Grayscale": "3 channels", "Pad": "black", "RandomCrop": "black", "RandomAffine": LAST_SIZE,
     "RandomPerspective": LAST_SIZE, "RandomRotation": f"{LAST_SIZE}, no expand", "RandomResizedCrop": "first", "Resize": "first",
     "RandomVerticalFlip": "after the resize",
 }  # fmt: skip

@@ -148,21 +148,48 @@ def store_mixed(
 ) -> None:
     """STORE on a whole batch, uint8 [N, h, w, 3], with partners, boxes and fills as in `Job.run`."""
 
-def mix_cuda(
-    images: int, table: int, out: int, count: int, height: int, width: int, dtype: str, channels_last: bool, partners: int, stream: int
-) -> None:
-    """`store_cuda` with partners: a device pointer to int32 [N, 7] as in `Job.run`, which nobody checks here.
+@final
+class DeviceStore:
+    """STORE of a batch as the GPU runs it: checked, and its lists in one buffer."""
 
-    dtype: "uint8", "float16", "bfloat16" or "float32".
-    """
+    def __init__(
+        self,
+        count: int,
+        height: int,
+        width: int,
+        dtype: str,
+        channels_last: bool,
+        rows: NDArray[np.int32] | None = None,
+        columns: NDArray[np.int32] | None = None,
+        boxes: NDArray[np.int32] | None = None,
+        fills: NDArray[Any] | None = None,
+        noise: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]] | None = None,
+        partners: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Of `count` images of this size, px; what may be None is as in `Job.run`. Raises ValueError.
 
-def store_cuda(
-    images: int, table: int, out: int, count: int, height: int, width: int, item_size: int, channels_last: bool, stream: int
-) -> None:
-    """STORE on the device: uint8 [N, h, w, 3] at `images` to `out`; all four are device pointers or a cudaStream_t.
+        dtype: "uint8", "float16", "bfloat16" (whose bits are uint16) or "float32".
+        """
 
-    Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if `cuda_built` is false.
-    """
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of what is stored, px."""
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """A new array of what must lie on the device; mostly empty."""
+
+    def launch(self, images: int, table: int, noise: int, lists: int, out: int, stream: int) -> None:
+        """STORE on the device: uint8 [N, h, w, 3] at `images` to `out`; device pointers and a cudaStream_t.
+
+        table: [3, 256] of dtype, or 0 with uint8; noise: the tables, or 0; lists: a copy of `data` at a multiple of 16 bytes, or 0
+        where it is empty. Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if
+        `cuda_built` is false.
+        """
+
+    def run_on_host(self, images: NDArray[np.uint8], table: NDArray[Any] | None, noise: NDArray[Any] | None, out: NDArray[Any]) -> None:
+        """The same code on the host, px after px, with arrays in place of pointers: what tests compare."""
 
 @final
 class DevicePrograms:

@@ -1,6 +1,6 @@
 """Batches of a GPU: what the host has made goes over on a side stream, and AUGMENT (if it is asked for there) and STORE follow on it.
 
-The device does what programs and table say; equal bits, since the host made both.
+The device does what programs, lists and tables say; equal bits, since the host made them all.
 """
 
 from collections import deque
@@ -48,7 +48,7 @@ class Uploader:
         self.decoder: gpu_decode.GpuDecode | None = None  # made where it is first asked for
         self.copying: deque[tuple[Any, list[Any]]] = deque()  # keeps slots leased until they are read
         with self.streams.within():
-            self.tables = [_table(picture).to(self.device) for picture in pictures]
+            self.tables = [tuple(table.to(self.device) for table in _tables(picture)) for picture in pictures]
 
     def chooser(self, places: Sequence[Placement], depth: int) -> Chooser:
         return Chooser(places, depth, self.streams.seconds)
@@ -109,20 +109,19 @@ class Uploader:
         """Make the caller's stream wait for the batch; its mark (`streams.Streams.hand`)."""
         return self.streams.hand(sent.done, [*sent.images, sent.target])
 
-    def _image(self, used: list[Any], picture: native.Picture, table: torch.Tensor, raw: torch.Tensor, drawn: native.Drawn) -> torch.Tensor:
+    def _image(
+        self, used: list[Any], picture: native.Picture, tables: tuple[torch.Tensor, ...], raw: torch.Tensor, drawn: native.Drawn
+    ) -> torch.Tensor:
         """One picture of every sample."""
-        count, height, width, _ = raw.shape
-        if drawn.on_device is not None:
-            raw = cuda.augment(drawn.on_device, self._copy(used, drawn.on_device.data), raw, self.streams.number)
-        last, dtype = picture.plan.out.channels_last, getattr(torch, picture.plan.out.dtype)
-        layout = torch.channels_last if last else torch.contiguous_format
-        images = torch.empty((count, 3, height, width), dtype=dtype, device=self.device, memory_format=layout)
-        where = (raw.data_ptr(), table.data_ptr(), images.data_ptr(), count, height, width)
-        if drawn.partners is None:
-            _native.store_cuda(*where, images.element_size(), last, self.streams.number)
-        else:
-            rows = self._copy(used, drawn.partners)
-            _native.mix_cuda(*where, picture.plan.out.dtype, last, rows.data_ptr(), self.streams.number)
+        programs, store = drawn.on_device
+        if programs is not None:
+            raw = cuda.augment(programs, self._copy(used, programs.data), raw, self.streams.number)
+        out = picture.plan.out
+        layout = torch.channels_last if out.channels_last else torch.contiguous_format
+        images = torch.empty((len(store), 3, *store.size), dtype=getattr(torch, out.dtype), device=self.device, memory_format=layout)
+        data = store.data
+        lists = self._copy(used, data) if len(data) else torch.empty(0)
+        store.launch(*(there.data_ptr() for there in (raw, *tables, lists, images)), self.streams.number)
         return images
 
     def _copy(self, used: list[Any], values: Any) -> torch.Tensor:
@@ -146,6 +145,8 @@ class Uploader:
             raise devices.no_memory(self.device, wanted, *self.streams.free()) from error
 
 
-def _table(picture: native.Picture) -> torch.Tensor:
+def _tables(picture: native.Picture) -> tuple[torch.Tensor, torch.Tensor]:
+    """What STORE looks values up in, and levels of noise; of no elements where there is no noise."""
     table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if picture.table is None else picture.table
-    return torch.from_numpy(np.ascontiguousarray(table))
+    noise = np.empty(0, np.uint8) if picture.noise is None else picture.noise[1]
+    return torch.from_numpy(np.ascontiguousarray(table)), torch.from_numpy(np.ascontiguousarray(noise))

@@ -1,15 +1,21 @@
-"""What the GPU does to a batch that the host has cropped: AUGMENT's programs, in one launch. STORE follows (uploading.Uploader)."""
+"""What the GPU does to a batch that the host has cropped: AUGMENT's programs, in one launch, and STORE in another (uploading.Uploader)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from fastload import _native
 from fastload.backends import augment as programmed
-from fastload.backends import store
 from fastload.placement import Placement
 from fastload.plan import Plan
 from fastload.spec import Floats, Stage
+
+
+class OnDevice(NamedTuple):
+    """Of one picture of a batch."""
+
+    programs: Any  # _native.DevicePrograms; None: nothing
+    store: Any  # _native.DeviceStore
 
 
 def unsupported(plan: Plan, place: Placement) -> list[str]:
@@ -18,16 +24,23 @@ def unsupported(plan: Plan, place: Placement) -> list[str]:
 
 
 def _augment_unsupported(plan: Plan) -> list[str]:
-    """Why AUGMENT cannot run on the GPU: what the host does after it would come before it."""
-    found = [step for step in plan.stage(Stage.STORE) if isinstance(step.op, store.GATHERS)]
-    reasons = [f"{step.label} drops rows and columns on the host, before augment='gpu' is done; leave augment out" for step in found]
     if programmed.functions(plan.stage(Stage.AUGMENT)):
-        reasons.append("users' functions run on the host, not with augment='gpu'; leave augment out")
-    if plan.size_mode != "decode":
-        reasons.append(
-            f"size_schedule's mode {plan.size_mode!r} shrinks batches on the host, before augment='gpu' is done; leave augment out"
-        )
-    return reasons
+        return ["users' functions run on the host, not with augment='gpu'; leave augment out"]
+    return []
+
+
+def divided(picture: Any, drawn: Any) -> Any:
+    """A picture's `native.Drawn` without what the GPU does, which is in on_device: STORE, and with augment="gpu" AUGMENT and what
+    drops rows and columns behind it. Else the host drops these, so that less is sent.
+    """
+    count, height, width, _ = picture.host_shape(len(drawn.crops))
+    kept, made = (None, None), None
+    if picture.plan.augment == "gpu":
+        kept, made = (drawn.rows, drawn.columns), programs(drawn.programs, height, width)
+        drawn = drawn._replace(programs=None, rows=None, columns=None)
+    out, noise = picture.plan.out, picture.noise and (drawn.keys, *picture.noise)
+    how = _native.DeviceStore(count, height, width, out.dtype, out.channels_last, *kept, drawn.boxes, picture.fills, noise, drawn.partners)
+    return drawn._replace(boxes=None, keys=None, partners=None, on_device=OnDevice(made, how))
 
 
 def programs(instructions: Floats | None, height: int, width: int) -> Any:

@@ -136,7 +136,7 @@ def _augment_problems(step: Step) -> list[str]:
 def store_problems(plan: Plan) -> list[str]:
     """Why STORE is not DALI's normalisation and what `dali_store` does behind it."""
     steps = plan.stage(Stage.STORE)
-    reasons = store.unsupported(steps, "cpu")
+    reasons = store.unsupported(steps)
     if plan.size_mode != "decode":
         reasons += store.erased_first(steps, plan.size_mode)
     return reasons + [

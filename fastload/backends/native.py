@@ -25,10 +25,10 @@ exact = True
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
-    return plan.every(lambda picture: _unsupported(picture, device)) + cuda.unsupported(plan, plan.place)
+    return plan.every(_unsupported) + cuda.unsupported(plan, plan.place)
 
 
-def _unsupported(plan: Plan, device: str) -> list[str]:
+def _unsupported(plan: Plan) -> list[str]:
     crops, augmenting = plan.stage(Stage.CROP), plan.stage(Stage.AUGMENT)
     reasons = crop.unsupported(crops) + augment.unsupported(augmenting)
     depth = len(crops) + augment.depth(augmenting)
@@ -38,13 +38,12 @@ def _unsupported(plan: Plan, device: str) -> list[str]:
         reasons.append("RandomErasing's noise is not mixed natively; erase with a value, or leave out mix")
     if plan.size_mode != "decode":  # which adds a gather behind all ops
         reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
-    return reasons + store.unsupported(plan.stage(Stage.STORE), device)
+    return reasons + store.unsupported(plan.stage(Stage.STORE))
 
 
 def compile(plan: Plan, device: str) -> "Runner":
-    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU normalises, casts and lays out.
-
-    With plan.augment "gpu" it augments too; the host's part ends with the crop.
+    """device "cuda": the host stores uint8 without what ColOut drops (less to send), the GPU erases, mixes, normalises, casts and
+    lays out. With plan.augment "gpu" it augments and drops too; the host's part ends with the crop.
     """
     return Runner(plan, tuple(_picture(one, device) for one in plan.pictures))
 
@@ -58,7 +57,7 @@ def _picture(plan: Plan, device: str) -> "Picture":
 
 
 class Drawn(NamedTuple):
-    """The records of a batch in one picture, as `_native.Job.run` takes them; and what the GPU does before STORE."""
+    """The records of a batch in one picture, as `_native.Job.run` takes them; and what the GPU does in its place."""
 
     crops: Any
     filters: Any  # one for all, or one each
@@ -69,7 +68,7 @@ class Drawn(NamedTuple):
     keys: Any  # of the noise in boxes
     partners: Any  # where the batch is mixed, else None
     mixing: Any  # how, `plan.mixed`; for the labels
-    on_device: Any = None  # _native.DevicePrograms; None: nothing
+    on_device: Any = None  # cuda.OnDevice; None: there is no GPU
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,8 @@ class Picture:
         return self.on_device or self.plan.out.channels_last
 
     def host_shape(self, count: int) -> tuple[int, int, int, int]:
-        height, width = crop.final_size(self.plan.out)
+        gpu = self.on_device and self.plan.augment == "gpu"  # which drops rows and columns after AUGMENT
+        height, width = (self.height, self.width) if gpu else crop.final_size(self.plan.out)
         return (count, height, width, 3) if self.host_channels_last else (count, 3, height, width)
 
     def draw(self, work: Work, sizes: Ints) -> Drawn:
@@ -114,23 +114,20 @@ class Picture:
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
         filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
-        drawn = self.filter if filters is None else filters
+        filters = self.filter if filters is None else filters
         mixing = mixed(self.plan, work)
         partners = mixing.rows() if mixing and mixing.moves else None
-        programs = instructions.joined(parts)
-        if self.plan.augment == "gpu":
-            device = cuda.programs(programs, self.height, self.width)
-            return Drawn(crops, drawn, None, None, None, None, None, partners, mixing, device)
-        kept, (boxes, keys) = store.kept(last, stored), store.boxes(last, stored)
-        return Drawn(crops, drawn, programs, *kept, boxes, keys, partners, mixing)
+        kept, boxes = store.kept(last, stored), store.boxes(last, stored)
+        drawn = Drawn(crops, filters, instructions.joined(parts), *kept, *boxes, partners, mixing)
+        return cuda.divided(self, drawn) if self.on_device else drawn
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any, *, hold: bool) -> None:
         """Start decoding into `out`, an array of host_shape and host_dtype; hold: with the next picture."""
-        table, partners = (None, None) if self.on_device else (self.table, drawn.partners)
-        noise = self.noise and (drawn.keys, *self.noise)
+        table, fills, noise = (None, None, None) if self.on_device else (self.table, self.fills, self.noise)
+        noise = noise and (drawn.keys, *noise)
         job.run(
             drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
-            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, self.fills, noise, self.functions, partners, hold,
+            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, fills, noise, self.functions, drawn.partners, hold,
         )  # fmt: skip
 
 

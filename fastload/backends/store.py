@@ -44,7 +44,7 @@ def kept(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints | None, Ints
     return rows, columns
 
 
-def unsupported(steps: tuple[Step, ...], device: str) -> list[str]:
+def unsupported(steps: tuple[Step, ...]) -> list[str]:
     """Why these STORE steps are no table, lists and boxes."""
     reasons: list[str] = []
     erasing: Step | None = None
@@ -55,8 +55,6 @@ def unsupported(steps: tuple[Step, ...], device: str) -> list[str]:
             reasons.append(f"{step.label} drops rows and columns after {erasing.label}; natively it comes before")
         elif isinstance(step.op, RandomErasing):
             erasing = step
-            if device == "cuda":
-                reasons.append(f"{step.label} runs on the host only (got device {device!r}, want 'cpu')")
     return reasons
 
 

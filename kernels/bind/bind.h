@@ -42,6 +42,7 @@ void bind_collector(nb::module_& m);
 void bind_augment(nb::module_& m);
 void bind_mix(nb::module_& m);
 void bind_device_programs(nb::module_& m);
+void bind_device_store(nb::module_& m);
 void bind_device_decode(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
@@ -82,7 +83,18 @@ struct ErasedLists {
 };
 
 ErasedLists parse_erased(const std::string& where, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-                         const Output& out, int64_t count, int height, int width);
+                         nb::dlpack::dtype type, int64_t count, int height, int width);
+
+// Noise in such boxes, or None: (keys, fillings, tables), which are uint32 [count, K], int32 [K, 2] and
+// [tables, 3, 4096] of out's type.
+struct NoiseLists {
+  std::vector<Filling> fillings;  // empty: there is none
+  std::vector<uint32_t> keys;
+  std::span<const uint8_t> tables;  // the array's own bytes
+};
+
+NoiseLists parse_noise(const std::string& where, const std::optional<nb::tuple>& noise, nb::dlpack::dtype type,
+                       int64_t count, int64_t each);
 
 // Partners int32 [count, 7], rows of body/mix.h: places in the batch, and boxes inside an image of this size.
 std::vector<Partner> parse_partners(const std::string& where, const Input& rows, int64_t count, int height, int width);

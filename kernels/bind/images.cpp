@@ -119,17 +119,6 @@ void store(const Input& image, const std::optional<Input>& table, const Output& 
   cpu::store({from, static_cast<int64_t>(lists.height) * lists.width, kept}, format, to, on);
 }
 
-void store_cuda(uintptr_t images, uintptr_t table, uintptr_t out, int64_t count, int64_t height, int64_t width,
-                int item_size, bool channels_last, uintptr_t stream) {
-  const auto by = [&] { return std::to_string(count) + " of " + std::to_string(height) + "x" + std::to_string(width); };
-  if (count < 0 || height < 1 || width < 1 || height > kMaxPixels / width)
-    refuse("store_cuda", "images", by(), "at most " + std::to_string(kMaxPixels) + " px each");
-  if (item_size != 1 && item_size != 2 && item_size != 4)
-    refuse("store_cuda", "item_size", std::to_string(item_size), "1, 2 or 4");
-  if (table == 0 && item_size != 1) refuse("store_cuda", "no table", "item_size " + std::to_string(item_size), "1");
-  cuda::store({images, table, out, count, height, width, item_size, channels_last}, stream);
-}
-
 nb::dict versions() {
   nb::dict out;
   out["compiler"] = __VERSION__;
@@ -187,8 +176,6 @@ void bind_images(nb::module_& m) {
         "target"_a, "order"_a = "pillow13");
   m.def("store", &store, "image"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(), "channels_last"_a,
         "target"_a, "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none());
-  m.def("store_cuda", &store_cuda, "images"_a, "table"_a, "out"_a, "count"_a, "height"_a, "width"_a, "item_size"_a,
-        "channels_last"_a, "stream"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace fl::bind

@@ -122,30 +122,6 @@ void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   it.message.clear();
 }
 
-// (keys, fillings, tables): uint32 [count, K], int32 [K, 2] and [tables, 3, 4096] of the type of `out`.
-void parse_noise(const std::optional<nb::tuple>& noise, const Output& out, int64_t count, Plans& plans) {
-  if (!noise.has_value()) return;
-  if (noise->size() != 3) refuse("Job.run: noise", "length", std::to_string(noise->size()), "3");
-  const auto array = [&](int i) { return nb::cast<Input>((*noise)[i], false); };
-  const Input key = array(0), filling = array(1), table = array(2);
-  const int64_t kinds = plans.erased;
-  const uint32_t* keys = checked<uint32_t>("Job.run: noise: keys", key, {count, kinds});
-  const int32_t* pairs = checked<int32_t>("Job.run: noise: fillings", filling, {kinds, 2});
-  check("Job.run: noise: tables", Facts(table), {kAny, kChannels, NoiseLevels::kCount}, out.dtype());
-  const auto tables = static_cast<int64_t>(table.shape(0));
-  for (int64_t k = 0; k < kinds; ++k) {
-    const int32_t kind = pairs[2 * k], number = pairs[2 * k + 1];
-    const std::string where = "Job.run: noise: fillings[" + std::to_string(k) + "]";
-    if (kind < 0 || kind > 2) refuse(where, "kind", std::to_string(kind), "0 (a colour), 1 (noise) or 2 (its colour)");
-    if (kind != 0 && (number < 0 || number >= tables))
-      refuse(where, "no such table", std::to_string(number), "0.." + std::to_string(tables - 1));
-    plans.fillings.push_back({static_cast<cpu::Fill>(kind), number});
-  }
-  plans.keys.assign(keys, keys + count * kinds);
-  const auto* bytes = static_cast<const uint8_t*>(table.data());
-  plans.noise.assign(bytes, bytes + tables * kChannels * NoiseLevels::kCount * (out.dtype().bits / 8));
-}
-
 // What `run` takes, of one picture.
 struct Arguments {
   const Input& crops;
@@ -175,11 +151,14 @@ void add(PyJob& self, const Arguments& it) {
   const cpu::Format format =
       channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
                     : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
-  ErasedLists erased = parse_erased("Job.run", boxes, fills, out, count, kept.height, kept.width);
+  ErasedLists erased = parse_erased("Job.run", boxes, fills, out.dtype(), count, kept.height, kept.width);
   plans.boxes = std::move(erased.boxes);
   plans.fills = std::move(erased.fills);
   plans.erased = erased.each;
-  parse_noise(noise, out, count, plans);
+  NoiseLists drawn = parse_noise("Job.run: noise", noise, out.dtype(), count, plans.erased);
+  plans.fillings = std::move(drawn.fillings);
+  plans.keys = std::move(drawn.keys);
+  plans.noise.assign(drawn.tables.begin(), drawn.tables.end());
   if (partners.has_value()) plans.partners = parse_partners("Job.run", *partners, count, kept.height, kept.width);
   plans.number = number_of(out);
   plans.crops = bind::crops("Job.run: crops", crops, count);

@@ -1,5 +1,4 @@
-// What STORE does beyond one image's own values: boxes that are erased, and partners. For whole batches, on the host
-// and on the device.
+// What STORE does beyond one image's own values: boxes that are erased, and partners.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -8,7 +7,6 @@
 
 #include "bind/bind.h"
 #include "core/error.h"
-#include "cuda/store.h"
 
 namespace fl::bind {
 namespace {
@@ -40,7 +38,7 @@ void store_mixed(const Input& images, const std::optional<Input>& table, const O
   const cpu::Format format = channels_last ? check_store(where, table, out, {count, height, width, kChannels}, true)
                                            : check_store(where, table, out, {count, kChannels, height, width}, false);
   const std::vector<Partner> how = parse_partners(where, partners, count, height, width);
-  const ErasedLists erased = parse_erased(where, boxes, fills, out, count, height, width);
+  const ErasedLists erased = parse_erased(where, boxes, fills, out.dtype(), count, height, width);
   const cpu::Mixture batch{from,        height,        width, how.data(), erased.boxes.data(), erased.fills.data(),
                            erased.each, number_of(out)};
   auto* to = static_cast<uint8_t*>(out.data());
@@ -50,44 +48,44 @@ void store_mixed(const Input& images, const std::optional<Input>& table, const O
   for (int64_t n = 0; n < count; ++n) cpu::mix(batch, n, format, to + n * bytes, scratch, on);
 }
 
-Number parse_number(const std::string& name) {
-  if (name == "uint8") return Number::kUint8;
-  if (name == "float16") return Number::kFloat16;
-  if (name == "bfloat16") return Number::kBfloat16;
-  if (name == "float32") return Number::kFloat32;
-  refuse("mix_cuda", "dtype", '"' + name + '"', "uint8, float16, bfloat16 or float32");
-}
-
-int bytes_of(Number number) { return number == Number::kUint8 ? 1 : number == Number::kFloat32 ? 4 : 2; }
-
-void mix_cuda(uintptr_t images, uintptr_t table, uintptr_t out, int64_t count, int64_t height, int64_t width,
-              const std::string& dtype, bool channels_last, uintptr_t partners, uintptr_t stream) {
-  if (count < 0 || height < 1 || width < 1 || height > kMaxPixels / width)
-    refuse("mix_cuda", "images", std::to_string(count) + " of " + std::to_string(height) + "x" + std::to_string(width),
-           "at most " + std::to_string(kMaxPixels) + " px each");
-  const Number number = parse_number(dtype);
-  if (table == 0 && number != Number::kUint8) refuse("mix_cuda", "no table", "dtype " + dtype, "uint8");
-  const cuda::StoreArgs to{images, table, out, count, height, width, bytes_of(number), channels_last};
-  cuda::mix({to, partners, number}, stream);
-}
-
 }  // namespace
 
 ErasedLists parse_erased(const std::string& where, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-                         const Output& out, int64_t count, int height, int width) {
+                         nb::dlpack::dtype type, int64_t count, int height, int width) {
   if (boxes.has_value() != fills.has_value())
     refuse(where, "boxes and fills", boxes.has_value() ? "boxes only" : "fills only", "both or neither");
   if (!boxes.has_value()) return {};
   const int32_t* values = checked<int32_t>(where + ": boxes", *boxes, {count, kAny, 4});
   const auto each = static_cast<int64_t>(boxes->shape(1));
-  check(where + ": fills", Facts(*fills), {each, kChannels}, out.dtype());
+  check(where + ": fills", Facts(*fills), {each, kChannels}, type);
   for (int64_t k = 0; k < count * each; ++k)
     check_box(where + ": boxes[" + std::to_string(k / each) + "][" + std::to_string(k % each) + "]", values + 4 * k,
               height, width);
   const auto* bytes = static_cast<const uint8_t*>(fills->data());
-  return {{values, values + count * each * 4},
-          {bytes, bytes + each * kChannels * (out.dtype().bits / 8)},
-          static_cast<int>(each)};
+  return {
+      {values, values + count * each * 4}, {bytes, bytes + each * kChannels * (type.bits / 8)}, static_cast<int>(each)};
+}
+
+NoiseLists parse_noise(const std::string& where, const std::optional<nb::tuple>& noise, nb::dlpack::dtype type,
+                       int64_t count, int64_t each) {
+  if (!noise.has_value()) return {};
+  if (noise->size() != 3) refuse(where, "length", std::to_string(noise->size()), "3");
+  const auto array = [&](int i) { return nb::cast<Input>((*noise)[i], false); };
+  const Input key = array(0), filling = array(1), table = array(2);
+  const uint32_t* keys = checked<uint32_t>(where + ": keys", key, {count, each});
+  const int32_t* pairs = checked<int32_t>(where + ": fillings", filling, {each, 2});
+  check(where + ": tables", Facts(table), {kAny, kChannels, NoiseLevels::kCount}, type);
+  const auto tables = static_cast<int64_t>(table.shape(0));
+  NoiseLists out{{}, {keys, keys + count * each}, {static_cast<const uint8_t*>(table.data()), table.nbytes()}};
+  for (int64_t k = 0; k < each; ++k) {
+    const int32_t kind = pairs[2 * k], number = pairs[2 * k + 1];
+    const std::string here = where + ": fillings[" + std::to_string(k) + "]";
+    if (kind < 0 || kind > 2) refuse(here, "kind", std::to_string(kind), "0 (a colour), 1 (noise) or 2 (its colour)");
+    if (kind != 0 && (number < 0 || number >= tables))
+      refuse(here, "no such table", std::to_string(number), "0.." + std::to_string(tables - 1));
+    out.fillings.push_back({static_cast<Filling::Kind>(kind), number});
+  }
+  return out;
 }
 
 std::vector<Partner> parse_partners(const std::string& where, const Input& rows, int64_t count, int height, int width) {
@@ -116,8 +114,6 @@ void bind_mix(nb::module_& m) {
   m.def("store_mixed", &store_mixed, "images"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(),
         "channels_last"_a, "target"_a, "partners"_a.noconvert(), "boxes"_a.noconvert() = nb::none(),
         "fills"_a.noconvert() = nb::none());
-  m.def("mix_cuda", &mix_cuda, "images"_a, "table"_a, "out"_a, "count"_a, "height"_a, "width"_a, "dtype"_a,
-        "channels_last"_a, "partners"_a, "stream"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace fl::bind

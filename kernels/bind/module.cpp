@@ -41,5 +41,6 @@ NB_MODULE(_native, m) {
   bind_augment(m);
   bind_mix(m);
   bind_device_programs(m);
+  bind_device_store(m);
   bind_device_decode(m);
 }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "body/erase.h"
 #include "body/number.h"
+#include "body/store.h"
 #include "core/host_device.h"
 
 namespace fl {
@@ -27,14 +29,13 @@ struct Mix {
   using Bits = typename Type::Bits;
 
   struct Image {
-    const uint8_t* pixels;           // [height, width, 3], contiguous
-    const int32_t* boxes = nullptr;  // [count, 4]: top, left, height, width; px: erased, in order
-    int count = 0;
+    const uint8_t* pixels;  // [height, width, 3] of what is kept, or of the image that `kept` chooses from; contiguous
+    Kept kept{};
+    Erased<Bits> erased{};
   };
 
   Image own, other;
   const Bits* table;      // [3, 256]; null: the value itself
-  const Bits* fills;      // [count, 3]: what erased boxes hold
   Bits* out;              // [3, height, width] or, channels_last, [height, width, 3]
   int64_t pixels, width;  // height * width; px
   bool channels_last;
@@ -42,11 +43,9 @@ struct Mix {
 
   FL_HD Bits finished(const Image& image, int64_t pixel, int channel) const {
     const int64_t y = pixel / width, x = pixel % width;
-    for (int k = image.count; k-- > 0;) {
-      const int32_t* box = image.boxes + 4 * k;
-      if (y >= box[0] && y < box[0] + box[2] && x >= box[1] && x < box[1] + box[3]) return fills[3 * k + channel];
-    }
-    const uint8_t value = image.pixels[pixel * 3 + channel];
+    const int box = image.erased.over(y, x);
+    if (box >= 0) return image.erased.value(box, y, x, channel);
+    const uint8_t value = image.pixels[image.kept(pixel) * 3 + channel];
     return table ? table[channel * 256 + value] : static_cast<Bits>(value);
   }
 

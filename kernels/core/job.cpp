@@ -174,12 +174,12 @@ Picture Job::Planned::of(int64_t n) const {
     kept = {list(plans.rows, output.kept_height), list(plans.columns, output.kept_width), output.kept_width,
             output.width};
   const bool noise = !plans.fillings.empty();
-  cpu::Erased erased{plans.boxes.data() + n * plans.erased * 4,
-                     plans.fills.data(),
-                     plans.erased,
-                     noise ? plans.fillings.data() : nullptr,
-                     noise ? plans.keys.data() + n * plans.erased : nullptr,
-                     plans.noise.data()};
+  cpu::Boxes erased{plans.boxes.data() + n * plans.erased * 4,
+                    plans.fills.data(),
+                    plans.erased,
+                    noise ? plans.fillings.data() : nullptr,
+                    noise ? plans.keys.data() + n * plans.erased : nullptr,
+                    plans.noise.data()};
   if (!plans.partners.empty()) erased = {};  // MIX erases
   const augment::Program* program = plans.programs.empty() ? nullptr : &plans.programs[n];
   const cpu::Resampling by{plans.filters.size() > 1 ? plans.filters[n] : plans.filters.front(), plans.order};

@@ -26,7 +26,7 @@ struct Plans {
   std::vector<int32_t> boxes;              // that are erased: [samples, K, 4]
   std::vector<uint8_t> fills;              // [K, 3] of the output's type
   int erased = 0;                          // K
-  std::vector<cpu::Filling> fillings;      // [K]; empty: the fills above
+  std::vector<Filling> fillings;           // [K]; empty: the fills above
   std::vector<uint32_t> keys;              // [samples, K], of noise
   std::vector<uint8_t> noise;              // [tables, 3, 4096] of the output's type
   std::vector<Partner> partners;           // one each, or none at all: nothing is mixed

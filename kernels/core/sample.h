@@ -58,7 +58,7 @@ struct Steps {
   cpu::Resampling resampling;
   const augment::Program* program;  // null or empty: none
   Kept kept;
-  cpu::Erased erased;
+  cpu::Boxes erased;
   void* slot;
 };
 

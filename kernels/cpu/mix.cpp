@@ -181,8 +181,8 @@ void paste(const Mix<Type>& how) {
 
 template <class Type>
 void patch(const Mix<Type>& how, const typename Mix<Type>::Image& image) {
-  for (int k = 0; k < image.count; ++k) {
-    const int32_t* box = image.boxes + 4 * k;
+  for (int k = 0; k < image.erased.count; ++k) {
+    const int32_t* box = image.erased.boxes + 4 * k;
     for (int64_t y = box[0]; y < box[0] + box[2]; ++y)
       for (int64_t x = box[1]; x < box[1] + box[3]; ++x) how(y * how.width + x);
   }
@@ -208,13 +208,13 @@ void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scrat
     using Type = decltype(type);
     using Bits = typename Type::Bits;
     const auto image = [&](int64_t place) {
-      return typename Mix<Type>::Image{batch.images + place * pixels * 3, batch.boxes + place * batch.erased * 4,
-                                       batch.erased};
+      const Erased<Bits> erased{batch.boxes + place * batch.erased * 4, static_cast<const Bits*>(batch.fills),
+                                batch.erased};
+      return typename Mix<Type>::Image{batch.images + place * pixels * 3, {}, erased};
     };
     const Mix<Type> how{image(n),
                         image(partner.place),
                         static_cast<const Bits*>(format.table),
-                        static_cast<const Bits*>(batch.fills),
                         static_cast<Bits*>(out),
                         pixels,
                         batch.width,

@@ -106,23 +106,64 @@ void store_as(const Pixel8& from, const Format& format, void* out, Target target
 }
 
 template <class T>
-void erase_as(const Erased& what, const Format& format, int height, int width, void* out) {
+struct Erase {            // box by box, so that neighbours share a block of the noise's words
+  T* out;                 // [3, height, width] or, channels_last, [height, width, 3]
+  int64_t height, width;  // px
+  bool channels_last;
+
+  // Fills a box, which lies inside: top, left, height, width (px), with one value per channel.
+  void operator()(const int32_t* box, const T* values) const {
+    for (int64_t y = box[0]; y < box[0] + box[2]; ++y) {
+      for (int channel = 0; channel < 3; ++channel) {
+        T* to =
+            channels_last ? out + (y * width + box[1]) * 3 + channel : out + (channel * height + y) * width + box[1];
+        for (int64_t x = 0; x < box[3]; ++x) to[channels_last ? x * 3 : x] = values[channel];
+      }
+    }
+  }
+
+  // With table [3, 4096]: one level per value, numbered by row, column and channel of the box.
+  void noise(const int32_t* box, uint32_t key, const T* table) const {
+    NoiseLevels levels{{key}};
+    uint64_t number = 0;
+    for (int64_t y = box[0]; y < box[0] + box[2]; ++y) {
+      for (int64_t x = box[1]; x < box[1] + box[3]; ++x) {
+        for (int channel = 0; channel < 3; ++channel, ++number) {
+          const int64_t at = channels_last ? (y * width + x) * 3 + channel : (channel * height + y) * width + x;
+          out[at] = table[channel * NoiseLevels::kCount + levels.at(number)];
+        }
+      }
+    }
+  }
+
+  // With one level per channel.
+  void noise_colour(const int32_t* box, uint32_t key, const T* table) const {
+    NoiseLevels levels{{key}};
+    T values[3];
+    for (int channel = 0; channel < 3; ++channel)
+      values[channel] = table[channel * NoiseLevels::kCount + levels.at(channel)];
+    (*this)(box, values);
+  }
+};
+
+template <class T>
+void erase_as(const Boxes& what, const Format& format, int height, int width, void* out) {
   const Erase<T> fill{static_cast<T*>(out), height, width, format.channels_last};
   for (int k = 0; k < what.count; ++k) {
     const int32_t* box = what.boxes + 4 * k;
     const Filling how = what.fillings != nullptr ? what.fillings[k] : Filling{};
-    if (how.fill == Fill::kColour) {
+    if (how.kind == Filling::kColour) {
       fill(box, static_cast<const T*>(what.fills) + 3 * k);
       continue;
     }
     const T* table = static_cast<const T*>(what.tables) + int64_t{3} * NoiseLevels::kCount * how.table;
-    how.fill == Fill::kNoise ? fill.noise(box, what.keys[k], table) : fill.noise_colour(box, what.keys[k], table);
+    how.kind == Filling::kNoise ? fill.noise(box, what.keys[k], table) : fill.noise_colour(box, what.keys[k], table);
   }
 }
 
 }  // namespace
 
-void erase(const Erased& what, const Format& format, int height, int width, void* out) {
+void erase(const Boxes& what, const Format& format, int height, int width, void* out) {
   switch (format.item_size) {
     case 1:
       return erase_as<uint8_t>(what, format, height, width, out);

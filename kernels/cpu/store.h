@@ -1,6 +1,7 @@
 // STORE of one image on the CPU: body/store.h at the speed of this machine.
 #pragma once
 
+#include "body/erase.h"
 #include "body/store.h"
 #include "cpu/resize.h"
 
@@ -28,24 +29,17 @@ struct Pixel8 {
 
 void store(const Pixel8& from, const Format& format, void* out, Target target);
 
-enum class Fill : int32_t { kColour, kNoise, kNoiseColour };
-
-// What fills a box: its colour, or noise by a table.
-struct Filling {
-  Fill fill = Fill::kColour;
-  int32_t table = 0;
-};
-
-// Boxes of an image that is stored already, filled in order.
-struct Erased {
-  const int32_t* boxes = nullptr;  // [count, 4]: top, left, height, width; px, inside the image
-  const void* fills = nullptr;     // [count, 3] of the format's type
+// body/erase.h's, whose fills and tables are of the format's type.
+struct Boxes {
+  const int32_t* boxes = nullptr;
+  const void* fills = nullptr;
   int count = 0;
-  const Filling* fillings = nullptr;  // [count]; null: colours only
-  const uint32_t* keys = nullptr;     // [count]: of the noise
-  const void* tables = nullptr;       // [tables, 3, 4096] of the format's type
+  const Filling* fillings = nullptr;
+  const uint32_t* keys = nullptr;
+  const void* tables = nullptr;
 };
 
-void erase(const Erased& what, const Format& format, int height, int width, void* out);
+// In an image that is stored already, box after box.
+void erase(const Boxes& what, const Format& format, int height, int width, void* out);
 
 }  // namespace fl::cpu

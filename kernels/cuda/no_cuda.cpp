@@ -17,13 +17,11 @@ namespace {
 
 }  // namespace
 
-void store(const StoreArgs&, uintptr_t) { missing("store_cuda"); }
+void store(const block::StoreShape&, const block::StoreArgs&, uintptr_t) { missing("DeviceStore.launch"); }
 
 int64_t augment_workspace(const block::Packed&) { missing("DevicePrograms.workspace"); }
 
 void augment(const block::Packed&, const AugmentArgs&, uintptr_t) { missing("DevicePrograms.launch"); }
-
-void mix(const MixArgs&, uintptr_t) { missing("mix_cuda"); }
 
 void decode(const block::DecodeHeader&, const DecodeArgs&, uintptr_t) { missing("DeviceDecode.launch"); }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "body/mix.h"
-#include "body/store.h"
 #include "cuda/error.h"
 
 namespace fl::cuda {
@@ -25,81 +23,41 @@ __device__ const T* shared_copy(const T* from, T* table) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) store_kernel(Store<T> batch, int64_t count) {
+__global__ void __launch_bounds__(kThreads) store_kernel(block::StoreBatch<T> batch, int64_t count) {
   __shared__ T table[kTable];
   batch.table = shared_copy(batch.table, table);
   const int64_t pixel = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (pixel >= batch.pixels) return;
-  for (int64_t n = blockIdx.y; n < count; n += gridDim.y) {
-    Store<T> image = batch;
-    image.image += n * batch.pixels * 3;
-    image.out += n * batch.pixels * 3;
-    image(pixel);
-  }
+  for (int64_t n = blockIdx.y; n < count; n += gridDim.y) batch.store(n, pixel);
 }
 
 template <class Type>
-__global__ void __launch_bounds__(kThreads)
-    mix_kernel(Mix<Type> batch, const uint8_t* images, const Partner* partners, int64_t count) {
+__global__ void __launch_bounds__(kThreads) mix_kernel(block::StoreBatch<typename Type::Bits> batch, int64_t count) {
   __shared__ typename Type::Bits table[kTable];
   batch.table = shared_copy(batch.table, table);
   const int64_t pixel = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (pixel >= batch.pixels) return;
-  for (int64_t n = blockIdx.y; n < count; n += gridDim.y) {
-    Mix<Type> image = batch;
-    image.how = partners[n];
-    image.own.pixels = images + n * batch.pixels * 3;
-    image.other.pixels = images + image.how.place * batch.pixels * 3;
-    image.out += n * batch.pixels * 3;
-    image(pixel);
-  }
-}
-
-dim3 grid_of(int64_t pixels, int64_t count) {
-  return {static_cast<unsigned>((pixels + kThreads - 1) / kThreads), static_cast<unsigned>(std::min(count, kMaxGrid))};
-}
-
-template <class T>
-void launch(const StoreArgs& args, cudaStream_t stream) {
-  const int64_t pixels = args.height * args.width;
-  const Store<T> batch{reinterpret_cast<const uint8_t*>(args.images), reinterpret_cast<const T*>(args.table),
-                       reinterpret_cast<T*>(args.out), pixels, args.channels_last};
-  store_kernel<T><<<grid_of(pixels, args.count), kThreads, 0, stream>>>(batch, args.count);
-  FL_CUDA(cudaGetLastError());
+  for (int64_t n = blockIdx.y; n < count; n += gridDim.y) batch.template mix<Type>(n, pixel);
 }
 
 }  // namespace
 
 const bool built = true;
 
-void store(const StoreArgs& args, uintptr_t stream) {
-  if (args.count == 0) return;  // CUDA rejects an empty grid
+void store(const block::StoreShape& shape, const block::StoreArgs& args, uintptr_t stream) {
+  if (shape.count == 0) return;  // CUDA rejects an empty grid
   const auto where = reinterpret_cast<cudaStream_t>(stream);
-  switch (args.item_size) {
-    case 1:
-      return launch<uint8_t>(args, where);
-    case 2:
-      return launch<uint16_t>(args, where);
-    default:
-      return launch<uint32_t>(args, where);
-  }
-}
-
-void mix(const MixArgs& args, uintptr_t stream) {
-  const StoreArgs& to = args.store;
-  if (to.count == 0) return;
-  const auto where = reinterpret_cast<cudaStream_t>(stream);
-  with_number(args.number, [&](auto type) {
+  const int64_t pixels = shape.height * shape.width;
+  const dim3 grid(static_cast<unsigned>((pixels + kThreads - 1) / kThreads),
+                  static_cast<unsigned>(std::min(shape.count, kMaxGrid)));
+  with_number(shape.number, [&](auto type) {
     using Type = decltype(type);
     using Bits = typename Type::Bits;
-    Mix<Type> batch{};
-    batch.table = reinterpret_cast<const Bits*>(to.table);
-    batch.out = reinterpret_cast<Bits*>(to.out);
-    batch.pixels = to.height * to.width;
-    batch.width = to.width;
-    batch.channels_last = to.channels_last;
-    mix_kernel<Type><<<grid_of(batch.pixels, to.count), kThreads, 0, where>>>(
-        batch, reinterpret_cast<const uint8_t*>(to.images), reinterpret_cast<const Partner*>(args.partners), to.count);
+    const block::StoreBatch<Bits> batch(shape, args);
+    if (shape.lists.partners == block::kNone)
+      store_kernel<Bits><<<grid, kThreads, 0, where>>>(batch, shape.count);
+    else
+      mix_kernel<Type><<<grid, kThreads, 0, where>>>(batch, shape.count);
     FL_CUDA(cudaGetLastError());
   });
 }

@@ -19,7 +19,10 @@ OPS = {
     "warps of CROP": [T.RandomResizedCrop((31, 45)), T.RandomVerticalFlip(), T.RandomRotation(30), T.ToImage(channels_last=True)],
     "mixture": [T.RandomResizedCrop(32), T.AugMix(), T.ToImage(), T.ToDtype(torch.float16, scale=True)],
     "nothing to augment": [T.RandomResizedCrop((31, 45)), T.ToTensor()],
-}
+    "dropped and erased": [
+        T.RandomResizedCrop((31, 45)), T.RandAugment(1), T.ColOut(0.1, 0.3), T.ToTensor(), T.ColOut(0.1, batch=False), T.RandomErasing(0.8),
+    ],
+}  # fmt: skip
 
 
 def batch(folder, ops, augment, device):
@@ -45,11 +48,14 @@ def test_the_two_halves_make_the_batch(name, folder, monkeypatch):
     monkeypatch.setattr(cuda, "programs", lambda instructions, *_: instructions)  # the device's can only be launched
     runner, drawn, crops = batch(folder, OPS[name], "gpu", "cuda")
     assert crops.dtype == np.uint8
-    assert (drawn.on_device is None) == (name == "nothing to augment")
+    programs, store = drawn.on_device
+    assert (programs is None) == (name == "nothing to augment")
+    assert (drawn.programs, drawn.rows, drawn.columns, drawn.boxes, drawn.partners) == (None,) * 5
+    images = (
+        crops if programs is None else np.stack([_native.augment(crop, program) for crop, program in zip(crops, programs, strict=True)])
+    )
     found = np.empty_like(want)
-    for n, crop in enumerate(crops):
-        image = crop if drawn.on_device is None else _native.augment(crop, drawn.on_device[n])
-        _native.store(image, runner.pictures[0].table, found[n], runner.plan.out.channels_last, "scalar")
+    store.run_on_host(images, runner.pictures[0].table, None, found)
     np.testing.assert_array_equal(found.view(np.uint8), want.view(np.uint8))
 
 
@@ -64,7 +70,7 @@ def test_a_batch_that_nothing_changes_has_no_programs():
 
 def test_another_size_has_programs_of_that_size(folder):
     runner, drawn, _ = batch(folder, OPS["policy"], "gpu", "cuda")
-    assert drawn.on_device.size == (31, 45)
+    assert drawn.on_device.programs.size == (31, 45)
     assert (runner.at(90).pictures[0].height, runner.at(90).pictures[0].width) == (62, 90)
 
 
@@ -99,17 +105,12 @@ def test_auto_is_cpu(folder, augment):
     assert plan(pipeline, augment=augment, device="cuda").augment == "cpu"
 
 
-def test_what_the_host_does_after_augment_cannot_be_before_it(folder):
-    ops = [T.RandomResizedCrop(32), T.RandAugment(1), T.ColOut(0.1), T.ToImage()]
-    found = plan(fastload.open(folder, ops).pipeline, augment="gpu", device="cuda")
-    assert native.unsupported(found, "cuda") == [
-        "op 3 (ColOut) drops rows and columns on the host, before augment='gpu' is done; leave augment out"
-    ]
-    schedule = fastload.ProgressiveResize(3, mode="resize")
-    found = plan(fastload.open(folder, ops[:2]).pipeline, schedule=schedule, augment="gpu", device="cuda")
-    assert native.unsupported(found, "cuda") == [
-        "size_schedule's mode 'resize' shrinks batches on the host, before augment='gpu' is done; leave augment out"
-    ]
+def test_the_host_drops_what_it_sends_unless_the_gpu_augments_first(folder):
+    ops = [T.RandomResizedCrop((31, 45)), T.RandAugment(1), T.ColOut(0.1, 0.3), T.ToImage()]
+    for augment, size in (("cpu", (27, 31)), ("gpu", (31, 45))):
+        found = plan(fastload.open(folder, ops).pipeline, augment=augment, device="cuda")
+        assert native.unsupported(found, "cuda") == []
+        assert native.compile(found, "cuda").pictures[0].host_shape(7) == (7, *size, 3)
 
 
 def test_explain_says_where(folder, monkeypatch):

@@ -7,8 +7,6 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload import transforms as T
-from fastload.backends import native
-from fastload.plan import plan
 
 CROP = [
     T.RandomCrop(40, 5, pad_if_needed=True),
@@ -90,12 +88,6 @@ def test_the_native_engine_says_all_that_it_lacks(folder):
         "op 7 (ColOut) drops rows and columns after op 6 (RandomErasing); natively it comes before",
         "backend torch can run it; pass backend='torch'",
     ]
-
-
-def test_erasing_is_the_hosts(folder):
-    found = plan(fastload.open(folder, [T.RandomResizedCrop(24), T.ToTensor(), T.RandomErasing()]).pipeline)
-    assert native.unsupported(found, "cpu") == []
-    assert native.unsupported(found, "cuda") == ["op 3 (RandomErasing) runs on the host only (got device 'cuda', want 'cpu')"]
 
 
 def test_a_small_image_without_padding_ends_the_epoch_with_its_size(folder):

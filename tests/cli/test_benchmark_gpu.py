@@ -61,6 +61,22 @@ def test_a_variant_that_fails_is_a_row_that_says_so(monkeypatch, ended, reason):
     assert (made.variant, made.median, made.ratio) == (f"DALI: {reason}", 0.0, None)
 
 
+def test_rows_say_what_is_left_out_of_the_peers_hot():
+    names = {
+        made: gpu_tables.as_row(made, "some", variants(made)[name], {"rates": [1.0, 2.0]}, None, COMMON).variant
+        for made, name in (("peers", "PyTorch DataLoader"), ("train_resnet18_mild", "PyTorch DataLoader"), ("rates", "fastload, auto"))
+    }
+    assert names == {"peers": "some, without ColOut and MixUp", "train_resnet18_mild": "some", "rates": "some"}
+
+
+def test_our_hot_is_whole_and_gives_training_as_many_pixels(folder):
+    spec = variants("rates")["fastload, auto"] | {"data": folder, "batch": 8, "size": 33, "workers": 0, "device": "cpu"}
+    loader, batches = gpu_peers.fastload_batches(spec)
+    images, labels = next(batches)
+    assert (images.shape, labels.shape) == ((8, 3, 33, 33), (8, 1000))
+    assert [name for name in ("size=(35, 35)", "ColOut(p_row=0.05, p_col=0.05", "MixUp") if name not in loader.explain()] == []
+
+
 def test_a_variant_that_hangs_is_ended(monkeypatch):
     def run(*_, timeout, **__):
         raise subprocess.TimeoutExpired("command", timeout)

@@ -13,10 +13,14 @@ import torch
 from fastload import _native, slots, uploading
 from fastload.backends import cuda, gpu_decode
 
+REAL = _native.DeviceStore
+
 
 def array(address, shape, dtype):
     """What lies at an address."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if not count:
+        return np.empty(shape, dtype)
     return np.frombuffer((ctypes.c_char * count).from_address(address), dtype).reshape(shape)
 
 
@@ -53,18 +57,22 @@ class Streams:
         return 3 << 20, 80 << 30
 
 
-def store_cuda(images, table, out, count, height, width, item_size, last, stream):
-    dtype = {1: np.uint8, 2: np.uint16, 4: np.uint32}[item_size]
-    values = array(table, (3, 256), dtype)
-    taken = np.stack([values[c][array(images, (count, height, width, 3), np.uint8)[..., c]] for c in range(3)], -1 if last else 1)
-    array(out, taken.shape, dtype)[...] = taken
+class Store:
+    """As `_native.DeviceStore`, whose code runs on the host here."""
 
+    def __init__(self, count, height, width, dtype, last, *lists):
+        self.made = REAL(count, height, width, dtype, last, *lists)
+        self.size, self.data, self.noise = self.made.size, self.made.data, lists[4] and lists[4][2]
+        self.shapes = (count, height, width, 3), (count, *self.size, 3) if last else (count, 3, *self.size)
+        self.dtype = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}[dtype]
 
-def mix_cuda(images, table, out, count, height, width, dtype, last, partners, stream):
-    kind = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}[dtype]
-    given = array(images, (count, height, width, 3), np.uint8)
-    made = array(out, (count, height, width, 3) if last else (count, 3, height, width), kind)
-    _native.store_mixed(given, array(table, (3, 256), kind), made, last, "scalar", array(partners, (count, 7), np.int32))
+    def __len__(self):
+        return len(self.made)
+
+    def launch(self, images, table, noise, lists, out, stream):
+        assert (array(lists, self.data.shape, np.uint8) == self.data).all()
+        tables = array(table, (3, 256), self.dtype), None if self.noise is None else array(noise, self.noise.shape, self.dtype)
+        self.made.run_on_host(array(images, self.shapes[0], np.uint8), *tables, array(out, self.shapes[1], self.dtype))
 
 
 class Programs:
@@ -123,7 +131,7 @@ def gpu(monkeypatch):
         "_is_in_bad_fork": lambda: False,
     }.items():  # fmt: skip
         monkeypatch.setattr(torch.cuda, name, value)
-    for name, value in {"cuda_built": True, "cuda_architectures": (75, 80, 90), "store_cuda": store_cuda, "mix_cuda": mix_cuda}.items():
+    for name, value in {"cuda_built": True, "cuda_architectures": (75, 80, 90), "DeviceStore": Store}.items():
         monkeypatch.setattr(_native, name, value)
     monkeypatch.setattr(slots, "allocated", lambda nbytes, **_: torch.empty(nbytes, dtype=torch.uint8))
     monkeypatch.setattr(uploading, "Streams", Streams)

@@ -54,15 +54,13 @@ def test_every_placement_gives_the_cpus_batches(folder, gpu, decoder, last, plac
     assert (uploader.images, uploader.bytes) == (40, 6 * 100 if place.decode == "gpu" else 40 * 31 * 45 * 3)
 
 
-@pytest.mark.parametrize("how", ["mix", "soft labels", "views", "sizes", "colout", "masks of valid"])
+@pytest.mark.parametrize("how", ["mix", "soft labels", "views", "sizes", "masks of valid"])
 def test_what_else_a_batch_may_be(folder, gpu, decoder, how):
     more, ops = {}, None
     if how in ("mix", "soft labels"):
         more["mix"] = T.MixUp() if how == "mix" else T.LabelSmoothing()
     if how == "sizes":
         more["size_schedule"], ops = [24, 40], [T.RandomResizedCrop(32), T.RandAugment(1)]
-    if how == "colout":
-        ops = [T.RandomResizedCrop((31, 45)), T.RandAugment(1), T.ColOut(0.1, 0.2)]
     if how == "masks of valid":
         more |= {"drop_last": False}
     if how == "views":
@@ -90,9 +88,14 @@ def test_auto_tries_all_places_and_the_batches_stay_the_same(folder, gpu, decode
     assert all(f"{place} " in device.explain() for place in ALL)
 
 
+@T.custom(draws=1)
+def brighter(image, u):
+    image[:] = image // 2 + int(100 * u[0])
+
+
 def test_places_that_cannot_be_are_out_and_explained(folder, gpu):
-    found = loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), T.RandAugment(1), T.ColOut(0.1)])
-    text = "op 3 (ColOut) drops rows and columns on the host, before augment='gpu' is done; leave augment out"
+    found = loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), brighter])
+    text = "users' functions run on the host, not with augment='gpu'; leave augment out"
     lines = found.explain().splitlines()
     assert "  gpu     decode='cpu', augment='cpu'" in lines
     assert f"          decode='cpu', augment='gpu' is out: {text}" in lines
@@ -101,10 +104,9 @@ def test_places_that_cannot_be_are_out_and_explained(folder, gpu):
 
 def test_the_gpu_that_was_asked_for_explains_why_it_cannot(folder, gpu):
     with pytest.raises(fastload.BackendError) as caught:
-        loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), T.ColOut(0.1)], augment="gpu")
+        loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), brighter], augment="gpu")
     assert str(caught.value) == (
-        "backend native cannot run this plan: op 2 (ColOut) drops rows and columns on the host, "
-        "before augment='gpu' is done; leave augment out"
+        "backend native cannot run this plan: users' functions run on the host, not with augment='gpu'; leave augment out"
     )
     with pytest.raises(fastload.PipelineError) as caught:
         loader(folder, decode="gpu", augment="cpu")

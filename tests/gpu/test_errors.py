@@ -9,35 +9,8 @@ from fastload import _native
 from fastload import transforms as T
 
 
-def store_cuda(count=1, height=5, width=7, item_size=4, table=1):
-    """Pointers are never followed: the arguments are checked first, and without kernels nothing runs."""
-    _native.store_cuda(1, table, 1, count, height, width, item_size, False, 0)
-
-
-@pytest.mark.skipif(_native.cuda_built, reason="this build has CUDA kernels")
-def test_a_build_without_kernels_says_how_to_get_them():
-    with pytest.raises(RuntimeError) as caught:
-        store_cuda()
-    assert str(caught.value) == "store_cuda: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
-
-
 def test_versions_tell_whether_kernels_are_built():
     assert (_native.versions()["cuda"] == "none") is not _native.cuda_built
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"count": -1}, "store_cuda: images (got -1 of 5x7, want at most "),
-        ({"height": 0}, "store_cuda: images (got 1 of 0x7, want at most "),
-        ({"item_size": 3}, "store_cuda: item_size (got 3, want 1, 2 or 4)"),
-        ({"table": 0}, "store_cuda: no table (got item_size 4, want 1)"),
-    ],
-)
-def test_arguments_that_cannot_work_are_refused(arguments, text):
-    with pytest.raises(ValueError) as caught:
-        store_cuda(**arguments)
-    assert str(caught.value).startswith(text)
 
 
 def test_a_loader_for_a_missing_gpu_says_so(folder, monkeypatch):

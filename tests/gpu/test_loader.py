@@ -19,6 +19,14 @@ OUTPUTS = {
     "float32 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.float32, scale=True), T.Normalize(MEAN, STD)],
     "float16": [T.ToImage(), T.ToDtype(torch.float16, scale=True), T.Normalize(MEAN, STD)],
     "augmented": [T.RandAugment(2), T.ToTensor(), T.ColOut(0.1, 0.2), T.ColOut(0.1, batch=False), T.Normalize(MEAN, STD)],
+    "erased": [
+        T.RandAugment(1),
+        T.ToTensor(),
+        T.ColOut(0.1),
+        T.Normalize(MEAN, STD),
+        T.RandomErasing(0.8, value="random"),
+        T.RandomErasing(),
+    ],
     "policy": [T.RandAugment(2), T.ToTensor(), T.Normalize(MEAN, STD)],
     "mixture NHWC": [T.AugMix(), T.GaussianBlur(5), T.ToImage(channels_last=True)],
     "bfloat16 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.bfloat16, scale=True), T.Normalize(MEAN, STD)],
@@ -54,7 +62,7 @@ def test_batches_are_those_of_the_cpu(folder, output, workers):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("output", ["policy", "mixture NHWC", "uint8"])
+@pytest.mark.parametrize("output", ["policy", "mixture NHWC", "uint8", "augmented", "erased"])
 def test_augmented_on_the_device_they_are_the_same(folder, output, workers):
     want = make_loader(folder, output)
     found = make_loader(folder, output, "cuda", workers, augment="gpu")
@@ -62,19 +70,15 @@ def test_augmented_on_the_device_they_are_the_same(folder, output, workers):
         assert_equal(list(found), list(want))
 
 
-def test_sizes_may_change_with_augment_on_the_device(folder):
-    data = fastload.open(folder, [T.RandomResizedCrop(32), *OUTPUTS["policy"]])
-    device = fastload.DataLoader(data, 7, num_workers=2, device="cuda", augment="gpu", seed=5, size_schedule=[24, 40])
-    host = fastload.DataLoader(data, 7, num_workers=2, seed=5, size_schedule=[24, 40])
-    for _ in range(2):
-        assert_equal(list(device), list(host))
-
-
 @pytest.mark.parametrize("how", [[24, 40], fastload.ProgressiveResize(3, mode="resize"), fastload.ProgressiveResize(3, mode="crop")])
 @pytest.mark.parametrize("output", ["uint8 NHWC", "augmented"])
-def test_batches_of_changing_size_are_those_of_the_cpu(folder, output, how):
+@pytest.mark.parametrize("augment", ["cpu", "gpu"])
+def test_batches_of_changing_size_are_those_of_the_cpu(folder, augment, output, how):
     data = fastload.open(folder, [T.RandomResizedCrop(32), *OUTPUTS[output]])
-    device, host = (fastload.DataLoader(data, 7, num_workers=2, device=on, seed=5, size_schedule=how) for on in ("cuda", "cpu"))
+    device, host = (
+        fastload.DataLoader(data, 7, num_workers=2, seed=5, size_schedule=how, **more)
+        for more in ({"device": "cuda", "augment": augment}, {})
+    )
     for _ in range(3):
         assert_equal(list(device), list(host))
 

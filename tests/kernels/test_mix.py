@@ -153,9 +153,6 @@ def test_bad_partners_are_refused():
     with pytest.raises(ValueError) as error:
         native.store_mixed(images, None, out, True, "best", np.zeros((1, 6), np.int32))
     assert str(error.value) == "store_mixed: partners: shape (got [1, 6], want [1, 7])"
-    with pytest.raises(ValueError) as error:
-        native.mix_cuda(0, 0, 0, 1, 4, 4, "float64", False, 0, 0)
-    assert str(error.value) == 'mix_cuda: dtype (got "float64", want uint8, float16, bfloat16 or float32)'
 
 
 def mixed_job(pool, source, rows, out):

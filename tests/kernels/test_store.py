@@ -61,19 +61,3 @@ def test_bad_arguments_are_refused(values, out, text):
     with pytest.raises(ValueError) as error:
         native.store(noise(2, 4), values, out, False, "best")
     assert str(error.value) == text
-
-
-def test_store_cuda_checks_before_it_launches():
-    with pytest.raises(ValueError) as error:
-        native.store_cuda(0, 0, 0, 1, 4, 4, 3, False, 0)
-    assert str(error.value) == "store_cuda: item_size (got 3, want 1, 2 or 4)"
-    with pytest.raises(ValueError) as error:
-        native.store_cuda(0, 0, 0, 1, 4, 4, 4, False, 0)
-    assert str(error.value) == "store_cuda: no table (got item_size 4, want 1)"
-
-
-@pytest.mark.skipif(native.cuda_built, reason="this build has CUDA kernels")
-def test_store_cuda_without_cuda_says_so():
-    with pytest.raises(RuntimeError) as error:
-        native.store_cuda(0, 0, 0, 1, 4, 4, 1, False, 0)
-    assert str(error.value) == "store_cuda: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
