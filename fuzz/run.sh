@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Fuzz the kernels and the readers: one JSON line per target on stdout, exit 1 if something was found.
 #   fuzz/run.sh SECONDS [TARGET...]    seconds per target, one after the other; default: all targets
-# Kernels (kernels/fuzz, ASan and UBSan): parse, index, region, transcode. They need Clang with libFuzzer, and a name for it in CXX
-# if that is not clang++ or clang++-NN.
+# Kernels (kernels/fuzz, ASan and UBSan): parse, index, region, transcode, device, augment. They need Clang with libFuzzer, and a name for
+# it in CXX if that is not clang++ or clang++-NN.
 # Readers (fuzz/readers.py): tar, arrow, sidecar, beton, recipe, state. They need PYTHON (default: python3) with fastload and atheris.
 # The corpus grows in build/fuzz/corpus from run to run; what was found lies in build/fuzz/found. Without a target's tools it says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?fuzz/run.sh: want SECONDS}
 shift
-kernels="parse index region transcode"
+kernels="parse index region transcode device augment"
 readers="tar arrow sidecar beton recipe state"
 targets=${*:-$kernels $readers}
 out=build/fuzz
@@ -38,6 +38,9 @@ build() {
     { tail -n 20 "$out/build.log" >&2; exit 1; }
 }
 
+# Files and indexes; augment's programs are short and hold no markers.
+options() { [ "$1" = augment ] && echo "-max_len=168" || echo "-dict=kernels/fuzz/jpeg.dict -max_len=2048"; }
+
 # Prints the JSON line; fails if there are findings. TARGET COMMAND...
 report() {
   local target=$1 log=$out/$1.log
@@ -61,7 +64,7 @@ for target in $targets; do
   if is_in "$target" "$kernels"; then
     [ -n "$built" ] || { build && built=yes || built=no; }
     [ "$built" = yes ] || { missing "$target" "no Clang with libFuzzer"; continue; }
-    report "$target" "$out/fuzz_$target" -dict=kernels/fuzz/jpeg.dict -max_len=2048 -timeout=10 || failed=1
+    report "$target" "$out/fuzz_$target" $(options "$target") -timeout=10 || failed=1
   elif is_in "$target" "$readers"; then
     "$python" -c "import atheris" 2>/dev/null || { missing "$target" "no atheris in $python"; continue; }
     "$python" -m fuzz.readers "$target" --seeds "$out/seeds/$target"

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # The kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer: any report ends the run.
-#   fuzz/sanitize.sh [PYTEST'S ARGUMENTS]     default: tests/kernels tests/hostile
+#   fuzz/sanitize.sh [PYTEST'S ARGUMENTS]     default: tests/kernels and what of tests/hostile runs kernels, in JOBS processes
+# JOBS (default: all cores) is also what the build takes.
 # PYTHON (default: python3) has what the tests need. Builds into build/sanitize with CXX (default: g++), beside the ordinary extension.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=build/sanitize
+jobs=${JOBS:-$(nproc)}
+[ $# -gt 0 ] || set -- -n "$jobs" tests/kernels tests/hostile/test_jpegs.py tests/hostile/test_lying_index.py
 python=$(command -v "${PYTHON:-python3}")
 cxx=${CXX:-g++}
 cmake -S . -B $out -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER="$cxx" -DPython_EXECUTABLE="$python" -DFASTLOAD_CUDA=OFF \
   -DFASTLOAD_SANITIZE=ON -DFASTLOAD_TEST_MODULES=ON
-cmake --build $out -j "${JOBS:-$(nproc)}"
+cmake --build $out -j "$jobs"
 
 # A package beside the ordinary one, with the same Python files.
 rm -rf $out/package
@@ -22,4 +25,4 @@ for module in $out/_*.so; do ln -s "$PWD/$module" $out/package/fastload/; done
 # Python itself never frees some of its memory, so leaks are not looked for.
 LD_PRELOAD="$("$cxx" -print-file-name=libasan.so) $("$cxx" -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-  PYTHONPATH="$PWD/$out/package:$PWD" "$python" -m pytest -q -p no:cacheprovider "${@:-tests/kernels}" $([ $# -gt 0 ] || echo tests/hostile)
+  PYTHONPATH="$PWD/$out/package:$PWD" "$python" -m pytest -q -p no:cacheprovider "$@"

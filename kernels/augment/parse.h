@@ -8,6 +8,15 @@
 
 namespace fl::augment {
 
+// What an argument may be.
+struct Range {
+  const char* name;
+  double low, high;
+  bool whole = false;
+};
+
+std::span<const Range> ranges(Code code);  // of its arguments, those that it has
+
 // Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities are left out.
 // `where` names the program; height and width (px) are of the image it runs on. The program points to `functions`.
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,

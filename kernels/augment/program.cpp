@@ -11,12 +11,6 @@ namespace {
 constexpr double kFar = 1e9;      // larger numbers are slips; with these nothing overflows
 constexpr double kFarMap = 1e15;  // such maps show the fill, but for a px
 
-struct Range {
-  const char* name;
-  double low, high;
-  bool whole = false;
-};
-
 constexpr Range kFactor[] = {{"factor", -1e6, 1e6}};
 constexpr Range kBits[] = {{"bits", 0, 8, true}};
 constexpr Range kThreshold[] = {{"threshold", -kFar, kFar}};
@@ -34,40 +28,6 @@ constexpr Range kBoxes[] = {
 constexpr Range kTurn[] = {{"turn", 0, 255, true}};
 constexpr Range kCalled[] = {{"function", 0, kFar, true}, {"key", 0, 4294967295.0, true}};
 constexpr Range kWeight[] = {{"weight", -1e6, 1e6}};
-
-std::span<const Range> ranges(Code code) {
-  switch (code) {
-    case Code::kBrightness:
-    case Code::kContrast:
-    case Code::kColor:
-    case Code::kSharpness:
-      return kFactor;
-    case Code::kPosterize:
-      return kBits;
-    case Code::kSolarize:
-      return kThreshold;
-    case Code::kSolarizeAdd:
-      return kAdd;
-    case Code::kAffine:
-      return std::span(kMap).first(6);
-    case Code::kPerspective:
-      return kMap;
-    case Code::kGaussianBlur:
-      return kBlur;
-    case Code::kHue:
-      return kTurn;
-    case Code::kAdd:
-    case Code::kMix:
-    case Code::kBlend:
-      return kWeight;
-    case Code::kBoxBlur:
-      return kBoxes;
-    case Code::kCustom:
-      return kCalled;
-    default:
-      return {};
-  }
-}
 
 std::string text(double value) {
   char out[32];
@@ -122,6 +82,40 @@ Instruction instruction(const Where& where, const double* row, int height, int w
 }
 
 }  // namespace
+
+std::span<const Range> ranges(Code code) {
+  switch (code) {
+    case Code::kBrightness:
+    case Code::kContrast:
+    case Code::kColor:
+    case Code::kSharpness:
+      return kFactor;
+    case Code::kPosterize:
+      return kBits;
+    case Code::kSolarize:
+      return kThreshold;
+    case Code::kSolarizeAdd:
+      return kAdd;
+    case Code::kAffine:
+      return std::span(kMap).first(6);
+    case Code::kPerspective:
+      return kMap;
+    case Code::kGaussianBlur:
+      return kBlur;
+    case Code::kHue:
+      return kTurn;
+    case Code::kAdd:
+    case Code::kMix:
+    case Code::kBlend:
+      return kWeight;
+    case Code::kBoxBlur:
+      return kBoxes;
+    case Code::kCustom:
+      return kCalled;
+    default:
+      return {};
+  }
+}
 
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
               std::span<const Function> functions) {

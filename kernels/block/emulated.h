@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/sanitizer.h"
+
 namespace fl::block {
 
 // One thread after the other.
@@ -22,7 +24,7 @@ struct EmulatedThreads {
 };
 
 constexpr uint8_t kJunk = 0xA5;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef FL_ADDRESS_SANITIZER
 constexpr size_t kGuard = 0;  // the sanitizer sees reads too
 #else
 constexpr size_t kGuard = 64;  // bytes behind each memory that nobody may touch

@@ -49,6 +49,7 @@ Buffer BufferList::lend(size_t size) {
     }
   }
   if (memory == nullptr) memory = allocate(capacity);
+  only(memory.get(), size + kPadding, capacity);
   std::memset(memory.get() + size, 0, kPadding);
   Buffer buffer(shared_from_this(), std::move(memory), capacity);
   buffer.set_size(size);

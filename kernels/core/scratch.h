@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "core/sanitizer.h"
+
 namespace fl {
 
 struct Free {
@@ -33,6 +35,7 @@ class Scratch {
       memory_ = allocate(wanted);
       capacity_ = wanted;
     }
+    only(memory_.get(), bytes, capacity_);
     return memory_.get();
   }
 

@@ -3,48 +3,26 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "fastload: FASTLOAD_FUZZ needs Clang (got ${CMAKE_CXX_COMPILER_ID}); give -DCMAKE_CXX_COMPILER=clang++")
 endif()
 
-set(fastload_fuzz_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-  -gline-tables-only)
-
-add_library(fastload_fuzz STATIC
-  kernels/core/probe.cpp
-  kernels/core/probe_other.cpp
-  kernels/cpu/targets.cpp
-  kernels/fuzz/header.cpp
-  kernels/fuzz/images.cpp
-  kernels/jpeg/coding.cpp
-  kernels/jpeg/entropy_pass.cpp
-  kernels/jpeg/entropy_scalar.cpp
-  kernels/jpeg/entropy_tuned.cpp
-  kernels/jpeg/entropy_turns.cpp
-  kernels/jpeg/frame.cpp
-  kernels/jpeg/huffman.cpp
-  kernels/jpeg/indexed_rows.cpp
-  kernels/jpeg/pixels_idct.cpp
-  kernels/jpeg/pixels_reduced.cpp
-  kernels/jpeg/pixels_scalar.cpp
-  kernels/jpeg/pixels_tuned.cpp
-  kernels/jpeg/region.cpp
-  kernels/jpeg/region_rows.cpp
-  kernels/jpeg/region_scan.cpp
-  kernels/jpeg/region_tiles.cpp
-  kernels/jpeg/seek.cpp
-  kernels/jpeg/seek_build.cpp
-  kernels/jpeg/seek_notes.cpp
-  kernels/jpeg/transcode.cpp
-  kernels/jpeg/turbo.cpp
-)
+add_library(fastload_fuzz STATIC ${fastload_kernels} kernels/fuzz/header.cpp kernels/fuzz/images.cpp)
 target_include_directories(fastload_fuzz PUBLIC kernels)
 target_link_libraries(fastload_fuzz PUBLIC JPEG::JPEG fastload_highway fastload_xxhash)
-target_compile_options(fastload_fuzz PUBLIC -O2 -ffp-contract=off -Wall -Wextra -Wno-psabi ${fastload_fuzz_sanitizers})
+target_compile_options(fastload_fuzz PUBLIC -O2 ${fastload_flags} ${fastload_sanitizers})
 target_compile_options(fastload_fuzz PRIVATE -fsanitize=fuzzer-no-link)
-target_link_options(fastload_fuzz PUBLIC ${fastload_fuzz_sanitizers})
+target_link_options(fastload_fuzz PUBLIC ${fastload_sanitizers})
 # Comparisons are traced where bytes are parsed. In the loops over coefficients and pixels they would take half of the time.
 get_target_property(fastload_fuzz_sources fastload_fuzz SOURCES)
 list(FILTER fastload_fuzz_sources EXCLUDE REGEX "(frame|seek|coding|probe|probe_other)\\.cpp$")
-set_source_files_properties(${fastload_fuzz_sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
+set_property(SOURCE ${fastload_fuzz_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
+# Vector code is built for this machine only, since no other would be run; for AVX3 it needs what cpu/targets.cpp checks.
+set(fastload_fuzz_machine -march=native -DHWY_COMPILE_ONLY_STATIC)
+file(STRINGS /proc/cpuinfo fastload_fuzz_avx3 REGEX "avx512vbmi .*avx512_vnni" LIMIT_COUNT 1)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT fastload_fuzz_avx3)
+  list(APPEND fastload_fuzz_machine -mno-avx512f)
+endif()
+list(FILTER fastload_fuzz_sources INCLUDE REGEX "(tuned|cpu/mix|cpu/store|pixels_idct|pixels_reduced)[a-z_]*\\.cpp$")
+set_property(SOURCE ${fastload_fuzz_sources} APPEND PROPERTY COMPILE_OPTIONS ${fastload_fuzz_machine})
 
-foreach(target parse index region transcode)
+foreach(target parse index region transcode device augment)
   add_executable(fuzz_${target} kernels/fuzz/${target}.cpp)
   target_link_libraries(fuzz_${target} PRIVATE fastload_fuzz)
   target_compile_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)

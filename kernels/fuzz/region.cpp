@@ -56,21 +56,12 @@ void compare_notes(const Case& c, const jpeg::Decoded& plain, const std::vector<
   if (notes.complete()) want(notes.pack(c.bytes, jpeg::seek::hash(c.bytes)) == index, "noted another index");
 }
 
-void change(std::vector<uint8_t>& index, const uint8_t* numbers) {
-  const size_t records = index.size() - jpeg::seek::kHeader - jpeg::seek::kSeal;
-  for (const uint8_t* n : {numbers, numbers + 3}) {
-    const size_t at = n[0] + size_t{256} * n[1], first = n[1] >= 128 || records == 0 ? 36 : jpeg::seek::kHeader;
-    index[first + at % (index.size() - jpeg::seek::kSeal - first)] ^= n[2];
-  }
-  seal(index);
-}
-
 void run_indexed(const Case& c, const jpeg::Decoded& plain, IndexKind kind, const uint8_t* choices) {
   const int step = choices[5] % 9;
   std::vector<uint8_t> bytes = jpeg::build_index(c.bytes, step).index;
   if (kind == kNoted) return compare_notes(c, plain, bytes, step);
   if (bytes.empty()) return;
-  if (kind == kLying) change(bytes, choices + 6);
+  if (kind == kLying) lie(bytes, choices + 6);
   jpeg::SeekIndex index;
   const std::string why = index.open(bytes, c.bytes, c.frame);
   want(why.empty() || kind == kLying, "the true index is refused: " + why);

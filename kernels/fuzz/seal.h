@@ -22,6 +22,16 @@ inline void seal(std::span<uint8_t> index) {
 
 inline void seal(std::vector<uint8_t>& index) { seal(std::span(index)); }
 
+// Changes two numbers of an index with the six given: for each its place and what is turned over.
+inline void lie(std::vector<uint8_t>& index, const uint8_t* numbers) {
+  const size_t records = index.size() - jpeg::seek::kHeader - jpeg::seek::kSeal;
+  for (const uint8_t* n : {numbers, numbers + 3}) {
+    const size_t at = n[0] + size_t{256} * n[1], first = n[1] >= 128 || records == 0 ? 36 : jpeg::seek::kHeader;
+    index[first + at % (index.size() - jpeg::seek::kSeal - first)] ^= n[2];
+  }
+  seal(index);
+}
+
 // Whether the decoder sees each place in the index that it uses reached from the place before, from the scan's start
 // on. Of other regions the first place of each row is believed if the row's end fits it, so that lies which agree may
 // pass.

@@ -1,8 +1,10 @@
-// Writes what each target begins with: `fuzz_seeds FOLDER` makes FOLDER/parse, transcode, region and index.
+// Writes what each target begins with: `fuzz_seeds FOLDER` makes FOLDER/parse and so on.
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "augment/program.h"
 #include "fuzz/images.h"
 #include "jpeg/seek.h"
 
@@ -17,26 +19,53 @@ void write(const fs::path& folder, const std::string& name, const Data& choices,
     out.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));
 }
 
-void write_all(const fs::path& folder) {
-  for (const char* target : {"parse", "transcode", "region", "index"}) fs::create_directories(folder / target);
-  uint8_t number = 0, indexed = 0;
+// Files; before them the choices of region and device: every scale, kind of index, filter and order of threads in
+// turns.
+void write_files(const fs::path& folder) {
+  uint8_t number = 0;
   for (const auto& pictures : {fl::fuzz::pictures(), fl::fuzz::broken_pictures()}) {
     for (const fl::fuzz::Picture& picture : pictures) {
       write(folder / "parse", picture.name, {}, picture.bytes);
       write(folder / "transcode", picture.name, {}, picture.bytes);
-      // Region's choices: every scale and kind of index, in turns.
       write(folder / "region", picture.name, {number, 0, number, 1, number, number, number, 3, 16, 9, 200, 1},
             picture.bytes);
+      if (!fl::jpeg::build_index(picture.bytes, 1).index.empty())
+        write(folder / "device", picture.name, {number, 0, number, 1,  number, number, number, 3, 16,     9,
+                                                200,    1, number, 30, 20,     25,     0,      0, number, number},
+              picture.bytes);
       ++number;
     }
   }
+}
+
+void write_indexes(const fs::path& folder) {
+  uint8_t number = 0;
   for (const fl::fuzz::Picture& picture : fl::fuzz::pictures()) {
     if (fl::jpeg::build_index(picture.bytes, 1).index.empty()) continue;
     for (const int step : {0, 1, 3}) {
       const Data index = fl::jpeg::build_index(picture.bytes, step).index;
-      write(folder / "index", picture.name + "-" + std::to_string(step), {indexed, 0, 0, 1, 1}, index);
+      write(folder, picture.name + "-" + std::to_string(step), {number, 0, 0, 1, 1}, index);
     }
-    ++indexed;
+    ++number;
+  }
+}
+
+// Every instruction, on images that are high, wide and tiny.
+void write_programs(const fs::path& folder) {
+  constexpr uint8_t kFraction = 0, kWhole = 128;  // of an argument: 256ths, or as it is
+  for (int code = 0; code < fl::augment::kCodes; ++code) {
+    for (const auto& [height, width, how] : {std::array<uint8_t, 3>{33, 19, 1}, {8, 129, 42}, {2, 1, 83}}) {
+      Data row{static_cast<uint8_t>(code), how, 200};
+      const bool maps = code == static_cast<int>(fl::augment::Code::kAffine) ||
+                        code == static_cast<int>(fl::augment::Code::kPerspective);
+      for (const int value : {280, 40, -300, -30, 230, 500, 1, 0}) {
+        const int number = maps ? value : 3;
+        for (const int byte : {number & 255, number >> 8 & 255, int{maps ? kFraction : kWhole}})
+          row.push_back(static_cast<uint8_t>(byte));
+      }
+      const std::string name = fl::augment::kCodeNames[code] + std::string("-") + std::to_string(height);
+      write(folder, name, {height, width, 255, 7, how, 0}, row);
+    }
   }
 }
 
@@ -47,6 +76,11 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "fuzz_seeds: want one folder\n");
     return 2;
   }
-  write_all(arguments[1]);
+  const fs::path folder = arguments[1];
+  for (const char* target : {"parse", "transcode", "region", "index", "device", "augment"})
+    fs::create_directories(folder / target);
+  write_files(folder);
+  write_indexes(folder / "index");
+  write_programs(folder / "augment");
   return 0;
 }

@@ -1,0 +1,30 @@
+// For builds with AddressSanitizer: what it is not to let anybody touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FL_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FL_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+#ifdef FL_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace fl {
+
+// Of memory that is used again and again, only the first `bytes` count now.
+inline void only([[maybe_unused]] const uint8_t* memory, [[maybe_unused]] size_t bytes,
+                 [[maybe_unused]] size_t capacity) {
+#ifdef FL_ADDRESS_SANITIZER
+  ASAN_UNPOISON_MEMORY_REGION(memory, bytes);
+  ASAN_POISON_MEMORY_REGION(memory + bytes, capacity - bytes);
+#endif
+}
+
+}  // namespace fl

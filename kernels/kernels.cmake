@@ -1,0 +1,68 @@
+# What the extension module, the test modules and the fuzz targets are made of.
+
+# From bytes and numbers to pixels: functions of memory, which know neither Python nor threads.
+set(fastload_kernels
+  kernels/augment/geometry.cpp
+  kernels/augment/program.cpp
+  kernels/augment/run.cpp
+  kernels/augment/scalar.cpp
+  kernels/augment/tuned.cpp
+  kernels/augment/tuned_blur.cpp
+  kernels/augment/tuned_fixed.cpp
+  kernels/augment/tuned_hue.cpp
+  kernels/augment/tuned_lookup.cpp
+  kernels/augment/tuned_mix.cpp
+  kernels/augment/tuned_plain.cpp
+  kernels/augment/tuned_warp.cpp
+  kernels/block/pack.cpp
+  kernels/core/probe.cpp
+  kernels/core/probe_other.cpp
+  kernels/cpu/mix.cpp
+  kernels/cpu/resize.cpp
+  kernels/cpu/scalar.cpp
+  kernels/cpu/store.cpp
+  kernels/cpu/targets.cpp
+  kernels/cpu/tuned.cpp
+  kernels/cpu/weights.cpp
+  kernels/jpeg/coding.cpp
+  kernels/jpeg/device_batch.cpp
+  kernels/jpeg/device_plan.cpp
+  kernels/jpeg/entropy_pass.cpp
+  kernels/jpeg/entropy_scalar.cpp
+  kernels/jpeg/entropy_tuned.cpp
+  kernels/jpeg/entropy_turns.cpp
+  kernels/jpeg/frame.cpp
+  kernels/jpeg/huffman.cpp
+  kernels/jpeg/indexed_rows.cpp
+  kernels/jpeg/pixels_idct.cpp
+  kernels/jpeg/pixels_reduced.cpp
+  kernels/jpeg/pixels_scalar.cpp
+  kernels/jpeg/pixels_tuned.cpp
+  kernels/jpeg/region.cpp
+  kernels/jpeg/region_rows.cpp
+  kernels/jpeg/region_scan.cpp
+  kernels/jpeg/region_tiles.cpp
+  kernels/jpeg/seek.cpp
+  kernels/jpeg/seek_build.cpp
+  kernels/jpeg/seek_notes.cpp
+  kernels/jpeg/transcode.cpp
+  kernels/jpeg/turbo.cpp
+)
+
+# Threads, files, batches; these know no Python either.
+set(fastload_engine
+  kernels/core/buffers.cpp
+  kernels/core/calls.cpp
+  kernels/core/collector.cpp
+  kernels/core/decode.cpp
+  kernels/core/device_decode.cpp
+  kernels/core/files.cpp
+  kernels/core/job.cpp
+  kernels/core/pool.cpp
+  kernels/core/sample.cpp
+  kernels/core/seek_log.cpp
+)
+
+# No contraction to FMA: CPU and GPU give the same bits.
+set(fastload_flags -ffp-contract=off -Wall -Wextra -Wno-psabi)
+set(fastload_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
