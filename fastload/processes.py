@@ -76,8 +76,8 @@ class Workers(_MultiProcessingDataLoaderIter):
         hold = Hold(signal.SIGCHLD)
         try:
             for queue in self._index_queues:
-                if getattr(queue, "_thread", queue) is None:
-                    queue._start_thread()
+                if getattr(queue, "_thread", queue) is None:  # multiprocessing.queues.Queue's
+                    queue._start_thread()  # type: ignore[attr-defined]
         finally:
             hold.release()
 

@@ -13,7 +13,8 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 END = 1.0  # s that the end of the program waits for calls that run: a thread that came back into it later would find no interpreter
-In, Out = TypeVar("In"), TypeVar("Out")
+In = TypeVar("In")
+Out = TypeVar("Out")
 Call = tuple[Future[Any], Callable[[Any], Any], Any, str]
 _all = weakref.WeakSet["Threads"]()
 

@@ -167,14 +167,16 @@ def ends_in_time(folder: Path, then: Callable[[Any], None]) -> str:
     return ends(run)
 
 
-def ends(run: Callable[[], None]) -> str:
-    """Whether a child that does this, and then ends as programs do, is gone within 20 s."""
+def ends(run: Callable[[], None], begun: Callable[[], bool] = lambda: True) -> str:
+    """Whether a child that does this, and then ends as programs do, is gone within 20 s after `begun`."""
     child = os.fork()
     if child == 0:
         run()
-    end = time.monotonic() + 20
-    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
+    end = None
+    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and (end is None or time.monotonic() < end):
         time.sleep(0.02)
+        if end is None and begun():
+            end = time.monotonic() + 20
     if done[0]:
         return f"ok the program ends (status {os.waitstatus_to_exitcode(done[1])})"
     os.kill(child, 9)
