@@ -361,14 +361,14 @@ class Pool:
     def lend(
         self,
         sizes: NDArray[np.int32],
-        places: tuple[Files, NDArray[np.int64], NDArray[np.int64]] | None = None,
+        places: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         raw: NDArray[np.int32] | None = None,
     ) -> Job:
-        """A job of images that others decode or read: sizes [N, 2], height and width, px. Nothing is read; its first `run`, which
-        says what is to become of them, starts nothing: the functions in `CALLS` make the samples, in their callers' threads.
+        """A job of images whose sizes are known: [N, 2], height and width, px. Nothing is read; its first `run`, which says what is
+        to become of them, starts nothing: the functions in `CALLS` read and make the samples, in their callers' threads.
 
-        places: files, and offset and size [N] of the samples in the first of them, which the callers have mapped. seek, raw: see `fetch`.
+        places: files, and file, offset and size [N] of the samples; None where pixels are given. seek, raw: see `fetch`.
         """
 
     def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
@@ -392,7 +392,7 @@ class Pool:
 CALLS: Final[dict[str, int]]
 """Addresses of C functions for compiled loops; they take no GIL, raise nothing and return the sample's status. A sample is given once.
 
-give_file: int32 (const int64 *job, int64 sample, const uint8 *file, int64 bytes); *job: the `Job.address` of a lent job, 0: do nothing.
+make_sample: int32 (const int64 *job, int64 sample); *job: the `Job.address` of a lent job with places, 0: do nothing.
 give_pixels: int32 (int64 job, int64 sample, const uint8 *pixels); pixels: [height, width, 3].
 """
 

@@ -35,7 +35,7 @@ def check(device: str | None, *, kernels: bool = True) -> None:
         return
     check_process(device)
     if not torch.cuda.is_available():
-        raise DeviceError(f"DataLoader: device={device!r}, but {_why_none()}, {OUT}")
+        raise DeviceError(f"DataLoader: device={device!r}, but {why_none()}, {OUT}")
     count, index = torch.cuda.device_count(), (device or "").partition(":")[2]
     if index and int(index) >= count:
         last = f"'cuda:0' to 'cuda:{count - 1}'" if count > 1 else "'cuda:0'"
@@ -53,7 +53,7 @@ def check_process(device: str | None) -> None:
         )
 
 
-def _why_none() -> str:
+def why_none() -> str:
     """Why torch has no GPU, and what to do."""
     if torch.version.cuda is None:
         return f"torch {torch.__version__} is built without CUDA; install a build with it"

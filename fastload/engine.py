@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -20,6 +19,7 @@ from fastload.slots import Ring
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Work
+from fastload.threads import Threads
 from fastload.uploading import Gpu, Uploader
 
 READERS = 8  # threads, where there are any, that only read: they wait for the disk or the network, and need no core
@@ -38,12 +38,16 @@ class NativeEngine:
         self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
         self.chooser = self.uploader.chooser(gpu.places, depth if threads else 0) if self.uploader and gpu else Chooser([HOST])
         self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
-        self.mask_threads = ThreadPoolExecutor(threads, "fastload-masks") if threads and runner.plan.masks else None
+        self.mask_threads = Threads(threads, "fastload-masks") if threads and runner.plan.masks else None
 
     @property
     def forked(self) -> bool:
         """Whether this process is a child of the one that has the threads."""
         return self.pool.forked
+
+    def running(self) -> list[tuple[str, str, float]]:
+        """What each busy thread does, as `_native.Pool.running`."""
+        return self.pool.running() + (self.mask_threads.running() if self.mask_threads else [])
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> Inline | Threaded:
         """Batches of `works`, in order. timeout: s that a batch may take, where there are threads; 0: any time."""
@@ -118,7 +122,7 @@ class NativeEngine:
 
     def _beside(self, started: Started, drawn: list[native.Drawn], work: Work) -> tuple[torch.Tensor, Any, torch.Tensor | None]:
         """Of the batch: the target, the places that are handed out (None: all), and `Work.valid` of these."""
-        target = started.target() if started.target else torch.from_numpy(targets(started.runner.plan, work, drawn[0].mixing))
+        target = started.target.tensor() if started.target else torch.from_numpy(targets(started.runner.plan, work, drawn[0].mixing))
         kept, valid = started.trouble.kept(len(work)), None if work.valid is None else torch.from_numpy(work.valid)
         return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
 

@@ -89,7 +89,7 @@ class Threaded:
         """Batches that are done, so that asking for them waits for nothing."""
         while not self.made.empty():
             self.next.append(self.made.get())
-        return sum(not isinstance(item, Started) or item.job.done for item in self.next)
+        return sum(not isinstance(item, Started) or item.done for item in self.next)
 
     def __next__(self) -> Batch:
         if not self.stop.alive or not self.pending:
@@ -124,7 +124,7 @@ class Threaded:
         except queue.Empty:
             raise self._late() from self._report()
         item = self.next[0]
-        if self.timeout and isinstance(item, Started) and not item.job.wait(max(0.0, deadline - time.monotonic())):
+        if self.timeout and isinstance(item, Started) and not item.wait(max(0.0, deadline - time.monotonic())):
             raise self._late() from self._report()
         return item
 
@@ -135,7 +135,7 @@ class Threaded:
         """Where the batches are, and what every thread does."""
         ahead, made = self.orders.qsize(), self.started.qsize() + len(self.next)
         queues = {"wait to be read": ahead, "are read or drawn": self.pending - ahead - made, "are decoded or done": made}
-        return waits.stalled(self.timeout, queues, self.engine.pool, self.thread)
+        return waits.stalled(self.timeout, queues, self.engine.running(), self.thread)
 
     def _order(self) -> None:
         work = next(self.works, None)

@@ -20,7 +20,7 @@ from fastload.uploading import Gpu
 class FfcvEngine(NativeEngine):
     """Compiles FFCV's loop at the first epoch, and keeps it."""
 
-    makes_again = False  # FFCV's loop has gone on, and nobody brings the bytes
+    makes_again = False  # FFCV's loop has gone on, and nobody makes the samples
 
     def __init__(self, runner: ffcv.Runner, workers: int, depth: int, seek: Indexes, *, pinned: bool, gpu: Gpu | None = None) -> None:
         super().__init__(runner, 0, depth, seek, pinned=pinned, gpu=gpu)

@@ -1,12 +1,12 @@
 """A batch of the native engine under way: while its samples are decoded, and when it is finished."""
 
-from collections.abc import Callable
+import time
 from typing import Any, NamedTuple
 
 import torch
 
 from fastload import _native
-from fastload.backends import native
+from fastload.backends import masks, native
 from fastload.bad_samples import Report, Trouble
 from fastload.placement import Placement
 from fastload.spec import Work
@@ -23,9 +23,19 @@ class Started(NamedTuple):
     job: _native.Job
     drawn: list[native.Drawn]  # of each picture
     outs: list[Any]  # its slot: array of host_shape and host_dtype
-    target: Callable[[], torch.Tensor] | None  # masks
+    target: masks.Begun | None
     trouble: Trouble
     prepared: list[Any] | None  # what of it a GPU decodes
+
+    @property
+    def done(self) -> bool:
+        """Whether all is there that others make."""
+        return self.job.done and (self.target is None or self.target.done)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether that is so within that time."""
+        end = time.monotonic() + seconds
+        return self.job.wait(seconds) and (self.target is None or self.target.wait(max(0.0, end - time.monotonic())))
 
 
 class Ready(NamedTuple):

@@ -24,16 +24,16 @@ LOOK = 1.0  # s between two looks at whether the workers live, while a batch is 
 
 
 class Hold:
-    """From its making to `release`, a SIGINT only is noted."""
+    """From its making to `release`, a signal (SIGINT) only is noted."""
 
-    def __init__(self) -> None:
-        self.came = False
+    def __init__(self, number: signal.Signals = signal.SIGINT) -> None:
+        self.number, self.came = number, False
         self.old: Any = None
         self.after: Any = None  # who is told once this is over, if another one still stands before it
-        old = signal.getsignal(signal.SIGINT)
+        old = signal.getsignal(number)
         if callable(old) and threading.current_thread() is threading.main_thread():
             self.old = old
-            signal.signal(signal.SIGINT, self._note)
+            signal.signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.after is None:
@@ -47,12 +47,12 @@ class Hold:
         if old is None:
             return
         self.after = old
-        if signal.getsignal(signal.SIGINT) == self._note:  # else a later one puts this one back
-            signal.signal(signal.SIGINT, old)
+        if signal.getsignal(self.number) == self._note:  # else a later one puts this one back
+            signal.signal(self.number, old)
         if self.came and later:
-            threading.Timer(SOON, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+            threading.Timer(SOON, signal.pthread_kill, (threading.main_thread().ident, self.number)).start()
         elif self.came:
-            old(signal.SIGINT, sys._getframe())
+            old(self.number, sys._getframe())
 
 
 class Workers(_MultiProcessingDataLoaderIter):
@@ -66,8 +66,20 @@ class Workers(_MultiProcessingDataLoaderIter):
             self._hold.release()
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        if first_iter:
+            self._start_feeders()
         self._hold.release()  # the workers have started; samplers are the user's, and may take any time
         super()._reset(loader, first_iter)
+
+    def _start_feeders(self) -> None:
+        """The threads of the workers' queues; in the middle of that, torch would raise of a worker that was killed, and break them."""
+        hold = Hold(signal.SIGCHLD)
+        try:
+            for queue in self._index_queues:
+                if getattr(queue, "_thread", queue) is None:  # multiprocessing.queues.Queue's
+                    queue._start_thread()  # type: ignore[attr-defined]
+        finally:
+            hold.release()
 
     def _try_get_data(self, timeout: float = LOOK) -> Any:
         try:
@@ -131,8 +143,22 @@ def _end_with_parent() -> None:
     except (OSError, AttributeError):  # no Linux: PyTorch's look has to do
         return
     parent = multiprocessing.parent_process()
-    if parent is not None and not parent.is_alive():  # it went before the kernel was told
+    if parent is not None and _gone(parent.pid or 0):  # before the kernel was told
         os._exit(1)
+
+
+def _gone(pid: int) -> bool:
+    """Whether the program that wanted this worker has ended.
+
+    `Process.is_alive` would ask a pipe that workers forked later hold open too, and a fork server's children have another parent.
+    """
+    if os.getppid() == pid:
+        return False
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # proc_pid_stat(5)
+            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except OSError:
+        return True
 
 
 def _tied(loader: Any) -> Any:

@@ -5,7 +5,6 @@ import threading
 import traceback
 from collections.abc import Mapping
 
-from fastload import _native
 from fastload.errors import FastloadError
 
 FRAMES = 3  # of a Python thread, the innermost
@@ -15,11 +14,11 @@ class StalledError(FastloadError, RuntimeError):
     """The cause of a timeout."""
 
 
-def stalled(seconds: float, queues: Mapping[str, int], pool: _native.Pool, feeder: threading.Thread) -> StalledError:
-    """queues: how many batches are in each stage, by what is done to them."""
+def stalled(seconds: float, queues: Mapping[str, int], running: list[tuple[str, str, float]], feeder: threading.Thread) -> StalledError:
+    """queues: how many batches are in each stage, by what is done to them. running: of the engine."""
     stages = ", ".join(f"{count} {stage}" for stage, count in queues.items())
     lines = [f"loader: no batch within {seconds} s; of the batches under way {stages}"]
-    lines += [f"thread {name}: {what} for {since:.1f} s" for name, what, since in pool.running()] or ["threads of the pool: all idle"]
+    lines += [f"thread {name}: {what} for {since:.1f} s" for name, what, since in running] or ["threads of the pool: all idle"]
     lines.append(f"thread {feeder.name}: {_stack(feeder)}")
     lines.append("loader: a thread that reads for long waits for the disk or the network; one that makes waits for the CPU")
     return StalledError("\n".join(lines))

@@ -1,30 +1,55 @@
 #!/bin/sh
-# Build with CUDA, run the GPU tests so that none can be skipped, then every table. Needs no network and no root: Python with torch,
-# nanobind and pytest; CMake, ninja, nvcc and a C++ compiler; libjpeg-turbo, Highway and xxHash from the system or from DIR (see
-# fetch_deps.sh). Nothing is written into the checkout but OUT.
+# Build with CUDA, run the GPU tests so that none can be skipped, then every table. Needs no network and no root: Python with what
+# fastload depends on (torch, numpy, Pillow, typer, rich), nanobind and pytest, torchvision for the training steps; CMake, ninja, nvcc
+# and a C++ compiler; libjpeg-turbo, Highway and xxHash from the system or from DIR (see fetch_deps.sh). A peer that is not installed
+# is a row that says so. Nothing is written into the checkout but OUT.
 #   benchmarks/gpu/run.sh [--deps DIR] [--data FOLDER] [--out OUT] [--only STEP,STEP,…] [--minutes N]
 # STEP: build tests soak sanitizer kernels scaling rates peers step train_resnet50_mild train_resnet50_hot train_resnet18_mild
 # train_resnet18_hot. Each ends within N minutes (8) and leaves its report in OUT as it goes: rows in gpu.jsonl, tests in *.xml, every
-# step's outcome in steps.jsonl. A step that fails does not stop the next, but for build.
+# step's outcome in steps.jsonl. A step that fails does not stop the next, but for build. Without a GPU each says so in a line (exit 3),
+# but for scaling, which needs none.
 # FOLDER: of classes, see take_images.sh; without it, generated images. OUT: default $OUT, else benchmarks/results/gpu.
 # PYTHON: the interpreter, default python3. FASTLOAD_SOAK: batches of the soak test, default 10,000.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-python=$(command -v "${PYTHON:-python3}")
+python=$(command -v "${PYTHON:-python3}") || { echo "run.sh: ${PYTHON:-python3} is not found; name the interpreter by PYTHON" >&2; exit 2; }
 deps= data= out=${OUT:-$root/benchmarks/results/gpu} minutes=8
-steps=build,tests,soak,sanitizer,kernels,scaling,rates,peers,step
-steps=$steps,train_resnet50_mild,train_resnet50_hot,train_resnet18_mild,train_resnet18_hot
+known=build,tests,soak,sanitizer,kernels,scaling,rates,peers,step
+known=$known,train_resnet50_mild,train_resnet50_hot,train_resnet18_mild,train_resnet18_hot
+steps=$known
+
+refuse() {  # WHAT…: wrong arguments
+    echo "run.sh: $*" >&2
+    exit 2
+}
+
 while [ $# -gt 0 ]; do
     case $1 in
-        --deps) deps=$(cd "$2" && pwd); shift 2 ;;
-        --data) data=$(cd "$2" && pwd); shift 2 ;;
-        --out) out=$2; shift 2 ;;
-        --only) steps=$2; shift 2 ;;
-        --minutes) minutes=$2; shift 2 ;;
+        --deps | --data | --out | --only | --minutes) [ $# -gt 1 ] || refuse "$1 has no value (want one); give it" ;;
         *) sed -n 's/^#   //p' "$0" >&2; exit 2 ;;
     esac
+    case $1 in
+        --deps | --data) [ -d "$2" ] || refuse "$1: $2 is no folder; check the path" ;;
+    esac
+    case $1 in
+        --deps) deps=$(cd "$2" && pwd) ;;
+        --data) data=$(cd "$2" && pwd) ;;
+        --out) out=$2 ;;
+        --only) steps=$2 ;;
+        --minutes) minutes=$2 ;;
+    esac
+    shift 2
 done
+for name in $(printf '%s' "$steps" | tr , ' '); do
+    case ,$known, in
+        *",$name,"*) ;;
+        *) refuse "--only: got $name, want steps of $known; choose some" ;;
+    esac
+done
+case $minutes in
+    '' | *[!0-9]* | 0* | 1) refuse "--minutes: got $minutes, want a whole number from 2 on; raise it" ;;  # a table stops 110 s before
+esac
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=${TMPDIR:-/tmp}/fastload-gpu-$(id -u)  # kept between runs: a second build is quick
@@ -50,10 +75,25 @@ build() {
     cmake --build "$work/build"
     rm -rf "$site"
     cmake --install "$work/build"
-    (cd "$root" && find fastload -name '*.py' -o -name '*.toml') | while read -r file; do
-        mkdir -p "$site/$(dirname "$file")"
-        cp "$root/$file" "$site/$file"
-    done
+    mkdir -p "$site"
+    (cd "$root" && find fastload -name '*.py' -o -name '*.toml' | tar -cf - -T -) | tar -xf - -C "$site"
+}
+
+no_gpu() {  # why torch has none, in a line; nothing where it has one
+    "$python" - <<'END' 2>&1 | tail -n 1
+import sys
+try:
+    import torch
+except ImportError as error:
+    sys.exit(f"torch cannot be imported by {sys.executable} ({error}); install it")
+if not torch.cuda.is_available():
+    try:
+        torch.cuda.init()
+        why = "torch sees none"
+    except Exception as error:
+        why = str(error).splitlines()[0].rstrip(".")
+    sys.exit(f"{why}; look at nvidia-smi, or leave the step out by --only")
+END
 }
 
 check() {  # check NAME WHAT…: pytest, its report in OUT/NAME.xml
@@ -99,13 +139,23 @@ if [ -n "${FASTLOAD_STEP:-}" ]; then
     step "$FASTLOAD_STEP"
     exit
 fi
-status=0
+outcome() {  # STEP EXIT SECONDS
+    printf '{"step": "%s", "exit": %d, "seconds": %d}\n' "$1" "$2" "$3" >>"$out/steps.jsonl"
+}
+
+status=0 lacking=$(no_gpu)
 for name in $(printf '%s' "$steps" | tr , ' '); do
+    if [ -n "$lacking" ] && [ "$name" != scaling ]; then
+        echo "run.sh: $name needs a GPU: $lacking" >&2
+        outcome "$name" 3 0
+        status=3
+        continue
+    fi
     began=$(date +%s)
     code=0
     FASTLOAD_STEP=$name timeout --kill-after=10 "${minutes}m" sh "$root/benchmarks/gpu/run.sh" ${deps:+--deps "$deps"} \
         ${data:+--data "$data"} --out "$out" --minutes "$minutes" || code=$?
-    printf '{"step": "%s", "exit": %d, "seconds": %d}\n' "$name" "$code" $(($(date +%s) - began)) >>"$out/steps.jsonl"
+    outcome "$name" "$code" $(($(date +%s) - began))
     [ "$code" -eq 0 ] || status=$code
     [ "$name" != build ] || [ "$code" -eq 0 ] || exit "$code"
 done

@@ -1,8 +1,8 @@
 """The masks of a batch: decoded by Pillow, moved by the records of their images. Both backends give them from here."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import Future, wait
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from fastload.errors import SampleError
 from fastload.plan import Plan
 from fastload.sources.masks import Masks
 from fastload.spec import Ints, Work
+from fastload.threads import Threads
 from fastload.transforms import Op, pil
 from fastload.transforms.reference import masks as reference
 
@@ -38,11 +39,26 @@ def one(masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Any], si
 
 def batch(plan: Plan, work: Work, sizes: Ints) -> torch.Tensor:
     """uint8 or int64 [N, H, W], or [N, 1, H, W], of `work`; sizes int32 [N, 2] of the images, px. Raises SampleError."""
-    return begin(plan, work, sizes, None)()
+    return begin(plan, work, sizes, None).tensor()
 
 
-def begin(plan: Plan, work: Work, sizes: Ints, threads: ThreadPoolExecutor | None) -> Callable[[], torch.Tensor]:
-    """`batch` in these threads, from now on; calling what it gives waits for it. threads=None: it runs in that call."""
+class Begun(NamedTuple):
+    """The masks of a batch under way."""
+
+    tensor: Callable[[], torch.Tensor]  # waits for them
+    each: list[Future[Any]]  # empty: they are made in that call
+
+    @property
+    def done(self) -> bool:
+        return all(one.done() for one in self.each)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether they are there within that time."""
+        return not wait(self.each, seconds).not_done
+
+
+def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun:
+    """`batch` in these threads, from now on. threads=None: nothing is done before it is asked for."""
     assert plan.masks is not None
     masks, drawn = plan.masks, plan.records(work, sizes)
 
@@ -50,8 +66,11 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: ThreadPoolExecutor | Non
         height, width = (int(v) for v in sizes[place])
         return one(masks, int(work.samples[place]), plan.ops, [record[place] for record in drawn], (height, width))
 
-    made = (threads.map if threads else map)(make, range(len(work)))
-    return lambda: torch.from_numpy(np.stack(list(made)).reshape(len(work), *(1,) * masks.channel, *final_size(plan.out)))
+    places, shape = range(len(work)), (len(work), *(1,) * masks.channel, *final_size(plan.out))
+    paths = (masks.paths[sample] for sample in work.samples)
+    each = threads.begin(make, [(place, f"makes {path}") for place, path in zip(places, paths, strict=True)]) if threads else []
+    made = (one.result() for one in each) if threads else map(make, places)
+    return Begun(lambda: torch.from_numpy(np.stack(list(made)).reshape(shape)), each)
 
 
 def explain(plan: Plan) -> list[str]:

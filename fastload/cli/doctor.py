@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
+from fastload.cli import gpus
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
 from fastload.machine import (
@@ -142,16 +143,23 @@ def pillow() -> dict[str, Any]:
 def torch_facts() -> dict[str, Any]:
     import torch
 
-    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
-    return {"version": str(torch.__version__), "cuda": torch.version.cuda, "gpus": gpus}
+    return {"version": str(torch.__version__), "cuda": torch.version.cuda} | gpus.gpu_facts()
 
 
 def native() -> dict[str, Any]:
     try:
         module = importlib.import_module("fastload._native")
     except ImportError as error:
-        return {"ok": False, "error": str(error).splitlines()[0], "targets": [], "versions": {}, "cuda_built": False}
-    return {"ok": True, "error": None, "targets": module.targets(), "versions": module.versions(), "cuda_built": module.cuda_built}
+        text = str(error).splitlines()[0]
+        return {"ok": False, "error": text, "targets": [], "versions": {}, "cuda_built": False, "architectures": []}
+    return {
+        "ok": True,
+        "error": None,
+        "targets": module.targets(),
+        "versions": module.versions(),
+        "cuda_built": module.cuda_built,
+        "architectures": list(module.cuda_architectures),
+    }
 
 
 # --- what to make of it ---
@@ -174,9 +182,7 @@ def warnings_about(found: dict[str, Any]) -> list[str]:
         so = "on the GPU, backend dali decodes whole images, and dali-own refuses"
         out.append(f"nvImageCodec: {found['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} brings 0.8")
     out += [f"backend {name}: {problem}" for name, problem in found["backends"].items()]
-    if found["torch"]["gpus"] and found["native"]["ok"] and not found["native"]["cuda_built"]:
-        out.append('CUDA kernels: not built, but there is a GPU; install with nvcc on PATH for DataLoader(device="cuda")')
-    return out
+    return [*out, *gpus.warnings(found)]
 
 
 def _wanted_files(hard: int) -> int:
@@ -198,8 +204,9 @@ def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _library_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     torch, pil, ours = found["torch"], found["pillow"], found["native"]
-    gpus = ", ".join(torch["gpus"]) or "no GPU seen"
-    yield "torch", f"{torch['version']}, built for {'CUDA ' + torch['cuda'] if torch['cuda'] else 'CPU only'}; {gpus}"
+    count = f"{len(torch['gpus'])} GPU{'s' * (len(torch['gpus']) != 1)} seen" if torch["gpus"] else "no GPU seen"
+    yield "torch", f"{torch['version']}, built for {'CUDA ' + torch['cuda'] if torch['cuda'] else 'CPU only'}; {count}"
+    yield from gpus.lines(found)
     turbo = f"libjpeg-turbo {pil['libjpeg_turbo']}" if pil["libjpeg_turbo"] else "no libjpeg-turbo"
     yield "pillow", f"{pil['name']} {pil['version']}, {turbo}"
     if ours["ok"]:

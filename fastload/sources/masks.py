@@ -1,6 +1,7 @@
 """Images with a mask each: two folders whose files have the same stems, or a rule from an image's path to its mask's."""
 
 import os
+import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,8 +28,15 @@ class Masks:
 
     def read(self, sample: int) -> bytes:
         """The file's bytes. Raises OSError."""
-        with open(self.paths[sample], "rb") as file:
+        with open(self.paths[sample], "rb", opener=_opened) as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                raise OSError(0, "is a named pipe (want a file)")
             return file.read()
+
+
+def _opened(path: str, flags: int) -> int:
+    """Without waiting until somebody writes to a named pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def pairs(root: str, masks: str | os.PathLike[str] | Rule, dtype: str, fill: int | None) -> tuple[FileSource, Masks]:

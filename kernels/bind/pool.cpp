@@ -38,27 +38,17 @@ std::vector<Place> places(const char* where, const PyFiles& files, const Input& 
   return out;
 }
 
-// (files, file, offset, size) of the samples' seek indexes.
-std::shared_ptr<const Files> place_seek(const nb::tuple& seek, std::vector<Sample>& samples) {
-  if (seek.size() != 4) refuse("Pool.fetch: seek", "length", std::to_string(seek.size()), "4");
-  const auto& files = nb::cast<const PyFiles&>(seek[0]);
-  const auto array = [&](int i) { return nb::cast<Input>(seek[i], false); };
-  const std::vector<Place> where = places("Pool.fetch: seek", files, array(1), array(2), array(3));
-  if (where.size() != samples.size())
-    refuse("Pool.fetch: seek", "samples", std::to_string(where.size()), std::to_string(samples.size()));
-  for (size_t n = 0; n < where.size(); ++n) samples[n].seek_place = where[n];
+// (files, file, offset, size), as `each`: the samples' own places, or those of their seek indexes.
+std::shared_ptr<const Files> place(const char* where, const nb::tuple& given, Place Sample::*each,
+                                   std::vector<Sample>& samples) {
+  if (given.size() != 4) refuse(where, "length", std::to_string(given.size()), "4");
+  const auto& files = nb::cast<const PyFiles&>(given[0]);
+  const auto array = [&](int i) { return nb::cast<Input>(given[i], false); };
+  const std::vector<Place> found = places(where, files, array(1), array(2), array(3));
+  if (found.size() != samples.size())
+    refuse(where, "samples", std::to_string(found.size()), std::to_string(samples.size()));
+  for (size_t n = 0; n < found.size(); ++n) samples[n].*each = found[n];
   return files.files;
-}
-
-// (files, offset, size) of samples that lie in the first of the files.
-std::shared_ptr<const Files> place_lent(const nb::tuple& where, std::vector<Sample>& samples) {
-  if (where.size() != 3) refuse("Pool.lend: places", "length", std::to_string(where.size()), "3");
-  const auto count = static_cast<int64_t>(samples.size());
-  const Input offset = nb::cast<Input>(where[1], false), size = nb::cast<Input>(where[2], false);
-  const int64_t* from = checked<int64_t>("Pool.lend: offset", offset, {count});
-  const int64_t* length = checked<int64_t>("Pool.lend: size", size, {count});
-  for (int64_t n = 0; n < count; ++n) samples[n].place = {0, from[n], length[n]};
-  return nb::cast<const PyFiles&>(where[0]).files;
 }
 
 // (collector, row, no_index) of the samples whose indexes are to be collected.
@@ -111,13 +101,13 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
     if (sums != nullptr) samples[n].checksum = sums[n];
   }
   Origin origin{files.files, nullptr, sums != nullptr, nullptr};
-  if (seek) origin.seek = place_seek(*seek, samples);
+  if (seek) origin.seek = place("Pool.fetch: seek", *seek, &Sample::seek_place, samples);
   if (raw) place_raw(*raw, sums != nullptr, samples);
   if (collect) origin.collector = place_new(*collect, samples);
   return PyJob(Job::start(self.pool, std::move(origin), std::move(samples)));
 }
 
-// Samples whose sizes are known, and whose bytes (or pixels) are given by the functions in CALLS.
+// Samples whose sizes are known, and which others' threads make by the functions in CALLS.
 PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& places_of,
            const std::optional<nb::tuple>& seek, const std::optional<Input>& raw) {
   const int32_t* px = checked<int32_t>("Pool.lend: sizes", sizes, {kAny, 2});
@@ -132,8 +122,8 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
     samples[n].width = static_cast<int>(width);
     samples[n].status = kOk;
   }
-  if (places_of) origin.files = place_lent(*places_of, samples);
-  if (seek) origin.seek = place_seek(*seek, samples);
+  if (places_of) origin.files = place("Pool.lend: places", *places_of, &Sample::place, samples);
+  if (seek) origin.seek = place("Pool.lend: seek", *seek, &Sample::seek_place, samples);
   if (raw) place_raw(*raw, false, samples);
   return PyJob(Job::lend(self.pool, std::move(origin), std::move(samples)));
 }
@@ -177,7 +167,7 @@ PyPool::~PyPool() {
 
 void bind_pool(nb::module_& m) {
   nb::dict calls;
-  calls["give_file"] = reinterpret_cast<uintptr_t>(&fastload_give_file);
+  calls["make_sample"] = reinterpret_cast<uintptr_t>(&fastload_make_sample);
   calls["give_pixels"] = reinterpret_cast<uintptr_t>(&fastload_give_pixels);
   m.attr("CALLS") = calls;
   nb::class_<PyPool>(m, "Pool", nb::is_final())

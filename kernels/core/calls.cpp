@@ -12,9 +12,9 @@ fl::Job* job_of(int64_t address, int64_t n) {
 
 }  // namespace
 
-int32_t fastload_give_file(const int64_t* job, int64_t n, const uint8_t* file, int64_t bytes) {
+int32_t fastload_make_sample(const int64_t* job, int64_t n) {
   fl::Job* found = job_of(*job, n);
-  return found == nullptr || bytes < 0 ? fl::kFailed : found->give(n, {file, static_cast<size_t>(bytes)});
+  return found == nullptr ? fl::kFailed : found->give(n);
 }
 
 int32_t fastload_give_pixels(int64_t job, int64_t n, const uint8_t* pixels) {

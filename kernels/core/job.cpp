@@ -146,9 +146,10 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
   }
 }
 
-Status Job::give(int64_t n, std::span<const uint8_t> file) noexcept {
+Status Job::give(int64_t n) noexcept {
+  if (origin_.files->count() == 0) return kFailed;  // lent without places
   Worker& worker = pool_->borrow();
-  take(samples_[n], file, origin_, *pool_->buffers(), worker);
+  fetch_as_said(samples_[n], origin_, *pool_->buffers(), worker);
   if (samples_[n].status == kOk) make(n, worker);
   worker.trim();
   pool_->give_back(worker);

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -37,7 +36,7 @@ class Job final : public Work {
  public:
   // Starts reading.
   static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
-  // A job whose bytes others bring, one `give` per sample: nothing is read, and its first run is done by them. Needs
+  // A job of others' threads, one `give` per sample: nothing is read before, and its first run is done by them. Needs
   // samples with a size and status OK.
   static std::shared_ptr<Job> lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
   ~Job() override;  // drops what has not begun, waits for what runs
@@ -63,9 +62,9 @@ class Job final : public Work {
   int scale(int64_t n) const { return held() ? pictures_.front().plans.crops[n].scale : 0; }
   void run();
 
-  // Of a lent job, after `run`: makes sample n from its file's bytes, or from its decoded pixels. Any thread, each
+  // Of a lent job, after `run`: reads sample n and makes it, or makes it from its decoded pixels. Any thread, each
   // sample once. Returns its status.
-  Status give(int64_t n, std::span<const uint8_t> file) noexcept;
+  Status give(int64_t n) noexcept;
   Status give(int64_t n, const uint8_t* pixels) noexcept;
 
  private:

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "core/decode.h"
 #include "core/error.h"
@@ -57,28 +58,6 @@ void look(Sample& sample, bool check) {
 }
 
 std::string by(int height, int width) { return std::to_string(height) + "x" + std::to_string(width); }
-
-void take_bytes(Sample& sample, std::span<const uint8_t> file, const Origin& origin, BufferList& buffers) {
-  const auto offset = static_cast<uint64_t>(sample.place.offset), size = static_cast<uint64_t>(sample.place.size);
-  if (sample.place.size < 0 || size > file.size() || offset > file.size() - size)
-    return end(sample, kFailed, "cannot be read (its bytes lie outside of the file)");
-  const auto bytes = file.subspan(offset, size);
-  const int height = sample.height, width = sample.width;
-  if (sample.raw_height > 0) {
-    sample.pixels = {bytes.data(), height, width, static_cast<ptrdiff_t>(width) * kChannels, false};
-    return;
-  }
-  sample.encoded = buffers.lend(size);
-  std::memcpy(sample.encoded.data(), bytes.data(), size);
-  sample.encoded.set_size(size);
-  look(sample, false);
-  const bool same = sample.height == height && sample.width == width;
-  if (sample.status == kOk && !same)
-    end(sample, kFailed, "is " + by(sample.height, sample.width) + " px, and its row says " + by(height, width));
-  sample.height = height;
-  sample.width = width;
-  if (sample.status == kOk) read_seek(sample, origin, buffers);
-}
 
 // Nothing is read yet: only the rows under the crop will be.
 void look_raw(Sample& sample, const Origin& origin) {
@@ -213,16 +192,15 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
   }
 }
 
-void take(Sample& sample, std::span<const uint8_t> file, const Origin& origin, BufferList& buffers,
-          Worker& worker) noexcept {
+void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
+  const int height = sample.height, width = sample.width;
+  fetch(sample, origin, buffers, worker);
+  const int got_height = std::exchange(sample.height, height), got_width = std::exchange(sample.width, width);
+  if (sample.status != kOk || (got_height == height && got_width == width)) return;
   try {
-    Stopwatch watch(worker.stats);
-    take_bytes(sample, file, origin, buffers);
-    watch.lap(Stage::kRead);
+    end(sample, kFailed, "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
   } catch (const std::bad_alloc&) {
     end(sample, kFailed, "out of memory");
-  } catch (const std::exception& error) {
-    end(sample, kFailed, error.what());
   }
 }
 

@@ -76,11 +76,8 @@ struct Origin {
 
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
-// In place of `fetch`, for a sample whose size is known beforehand and whose file somebody else has mapped: its bytes
-// are copied, since a mapped file may change while it is decoded; raw pixels are used where they are. The seek index is
-// read.
-void take(Sample& sample, std::span<const uint8_t> file, const Origin& origin, BufferList& buffers,
-          Worker& worker) noexcept;
+// `fetch` of a sample whose size is known beforehand, and stays: another one is an error.
+void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
 // Needs status OK and checked crops of one scale, at least one. Leaves the sample stored, or not OK.
 void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept;

@@ -1,8 +1,11 @@
 """backend="ffcv": the native engine's batches by FFCV's loop, and everything that FFCV itself does not notice."""
 
 import gc
+import os
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -170,6 +173,25 @@ def test_what_ffcv_passes_over_is_named(spoil, reason, cells, beton):
         next(batches)
     assert str(found.value).startswith(f"{path}[5], sample 5: {reason}")
     assert len(list(batches)) == 2  # the epoch goes on
+
+
+@needs_ffcv
+def test_a_file_that_is_cut_off_in_an_epoch(cells, beton):
+    path = beton(cells)
+    ours, _ = pair(path, CROPS, batch_size=1, num_workers=1, prefetch_factor=1)
+    batches = iter(ours)
+    next(batches)
+    assert path not in Path("/proc/self/maps").read_text()  # a mapped file would end the process
+    os.truncate(path, 8192)
+    found = []
+    for _ in cells[1:]:
+        try:
+            next(batches)
+        except SampleError as error:
+            found.append(str(error))
+    assert len(found) >= 9  # of 12; some were made before, or lie in front
+    reason = r"cannot be read \(ends at byte (\d+) \(want bytes \1\.\.\d+\)\)"
+    assert re.fullmatch(rf"{path}\[12\], sample 12: {reason}", found[-1])
 
 
 @needs_ffcv

@@ -13,14 +13,17 @@ from typer.testing import CliRunner
 from fastload import machine
 from fastload.cli import build, doctor
 
+H200 = {"name": "NVIDIA H200", "capability": [9, 0], "memory": 150_000_000_000}
+TOO_OLD = "compute capability 7.0, fastload's kernels want 7.5, 8.0, 9.0 or newer; build with -DCMAKE_CUDA_ARCHITECTURES=70"
+V100 = {"name": "Tesla V100", "capability": [7, 0], "memory": 16 << 30}
 GOOD = {
     "system": {
         "cores": {"usable": 8, "affinity": 8, "online": 8, "quota": None},
         "shm": {"total": 8 << 30, "free": 8 << 30},
         "open_files": {"soft": 65536, "hard": 65536},
     },
-    "torch": {"version": "2.11.0", "cuda": "13.0", "gpus": ["NVIDIA H200"]},
-    "native": {"ok": True, "cuda_built": True},
+    "torch": {"version": "2.11.0", "cuda": "13.0", "gpus": [H200], "error": None, "driver": "580.65.06", "driver_cuda": "13.0"},
+    "native": {"ok": True, "cuda_built": True, "architectures": [75, 80, 90], "versions": {"cuda": "13.0.88"}},
     "nvimagecodec": "0.8.0.22",
     "backends": {},
 }
@@ -66,7 +69,7 @@ def test_a_broken_native_module_is_exit_1(monkeypatch):
 
 def test_a_good_machine_gets_no_warning():
     assert doctor.warnings_about(GOOD) == []
-    without_gpu = {"torch": {"version": "2.11.0", "cuda": None, "gpus": []}, "nvimagecodec": "0.9.0.20"}
+    without_gpu = {"torch": GOOD["torch"] | {"cuda": None, "gpus": [], "driver": None, "driver_cuda": None}, "nvimagecodec": "0.9.0.20"}
     assert doctor.warnings_about(changed(**without_gpu)) == []
     assert doctor.warnings_about(changed(nvimagecodec=None)) == []
 
@@ -92,6 +95,18 @@ def test_a_good_machine_gets_no_warning():
         (
             {"backends": {"ffcv": f"ffcv is 0.0.3, want 1.0.2; {machine.INSTALL_FFCV}"}},
             f"backend ffcv: ffcv is 0.0.3, want 1.0.2; {machine.INSTALL_FFCV}",
+        ),
+        (
+            {"torch": GOOD["torch"] | {"gpus": [H200, V100]}},
+            f"GPU 1 (Tesla V100): {TOO_OLD}",
+        ),
+        (
+            {"torch": GOOD["torch"] | {"driver_cuda": "12.8"}},
+            "NVIDIA driver: knows CUDA up to 12.8, fastload's kernels are built with 13.0.88; update the driver",
+        ),
+        (
+            {"torch": GOOD["torch"] | {"gpus": [], "error": "CUDA error: uncorrectable ECC error encountered"}},
+            "GPU: torch cannot ask it (CUDA error: uncorrectable ECC error encountered); look at nvidia-smi",
         ),
         (
             {"native": {"ok": True, "cuda_built": False}},

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import fastload
-from tests.life import fault_files
+from tests.life import fault_files, fault_masks
 from tests.life.fault_cases import CASES
 
-assert fault_files.shards  # its faults are in CASES too
+assert fault_files.shards, fault_masks.by_ffcv  # their faults are in CASES too
 
 
 def said(name: str, folder: Path) -> str:

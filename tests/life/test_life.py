@@ -43,6 +43,9 @@ SLICE = {
     "eintr_storm": "ok the calls are made again",
     "short_reads": "ok the calls are made again",
     "stalled_read_at_exit": "ok the program ends (status 0)",
+    "stalled_mask_at_exit": "ok the program ends (status 0)",
+    "a_named_pipe_in_a_masks_place": "SampleError: /masks/class0/10.png, sample 5: cannot be read (is a named pipe (want a file)); "
+    "restore the mask",
     "too_many_files": "SampleError: /images/class1/15.jpg, sample 19: cannot be read (Too many open files)",
     "no_room_for_threads": "BackendError: loader: 512 threads cannot be started (std::bad_alloc); "
     "take fewer workers, or raise the limits of the process",
@@ -71,6 +74,14 @@ def test_a_stalled_read_is_told_with_its_file_and_every_queue(broken):
     assert said.startswith("StalledError: loader: no batch within 3.0 s; of the batches under way ")
     assert re.search(r" \| thread fastload-r?\d: reads /images/class\d/\d\d\.jpg for \d+\.\d s", said)
     assert " | thread fastload-feeder: " in said
+
+
+def test_a_stalled_mask_is_told_with_its_file(broken):
+    said = broken.run("stalled_mask")
+    if said.startswith("needs "):
+        pytest.skip(said)
+    assert said.startswith("StalledError: loader: no batch within 3.0 s; of the batches under way ")
+    assert re.search(r" \| thread fastload-masks-\d: makes /masks/class\d/\d\d\.png for \d+\.\d s", said)
 
 
 def test_every_fault_is_of_a_known_kind():

@@ -1,4 +1,4 @@
-"""FFCV's loader (1.0.2) over .beton files: its mapped file, its thread, its compiled and parallel loop. What the loop does to a sample is
+"""FFCV's loader (1.0.2) over .beton files: its thread, its compiled and parallel loop. What the loop does to a sample, reading it too, is
 the native engine's code, called by address, so the pixels are the same and a JPEG that cannot be decoded is an error. With
 device="cuda" it ends with the crop, as natively, and the GPU does what follows.
 
@@ -85,7 +85,7 @@ def compile(plan: Plan, device: str) -> "Runner":
 
 @dataclass(frozen=True)
 class Runner(native.Runner):
-    """The native runner of batches whose bytes FFCV's loop brings."""
+    """The native runner of batches that FFCV's loop makes."""
 
     def begin(self, pool: _native.Pool, work: Work, seek: View) -> _native.Job:
         """Nothing is read: sizes are in the file's rows."""
@@ -94,10 +94,7 @@ class Runner(native.Runner):
         file, numbers = beton(source, samples)
         if file is None:
             raise BackendError(f"{source.where}: is no FFCV file; {ELSEWHERE}")
-        return pool.lend(file.sizes(numbers), (source.files, place.offset, place.size), seek.locate(samples), place.raw)
-
-    def advise(self, pool: _native.Pool, work: Work) -> None:
-        """The file is mapped: reading ahead is the system's."""
+        return pool.lend(file.sizes(numbers), (source.files, *place[:3]), seek.locate(samples), place.raw)
 
 
 def threads(workers: int) -> int:

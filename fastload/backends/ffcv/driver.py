@@ -1,8 +1,8 @@
-"""FFCV's loader, driven batch by batch: it maps the file, compiles the loop, and runs it in a thread of its own per epoch.
+"""FFCV's loader, driven batch by batch: it compiles the loop, and runs it in a thread of its own per epoch.
 
 Import `imports.load()` first. FFCV takes an epoch's order at once and numbers of samples; here a batch is ordered when it is wanted, and
 its numbers are places in a lent job, which knows the samples, their records and where their pixels go. So order, sizes that change and
-every draw stay ours, and one compiled loop serves all epochs.
+every draw stay ours, and one compiled loop serves all epochs. Nothing is mapped, as FFCV would: the job reads.
 """
 
 import ctypes
@@ -15,6 +15,7 @@ import numpy as np
 from ffcv.fields.rgb_image import SimpleRGBImageDecoder
 from ffcv.loader import Loader
 from ffcv.loader.epoch_iterator import EpochIterator
+from ffcv.memory_managers import MemoryContext
 from ffcv.pipeline.compiler import Compiler
 from ffcv.pipeline.state import State
 
@@ -23,7 +24,7 @@ from fastload.backends.ffcv import imports
 from fastload.sources.beton import BetonSource
 
 ONE_AT_A_TIME = threading.Lock()  # some of Numba's thread pools end the process when two threads use them at once
-GIVE_FILE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)(_native.CALLS["give_file"])
+MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64)(_native.CALLS["make_sample"])
 
 
 class Loop:
@@ -33,9 +34,10 @@ class Loop:
         self.job = np.zeros(1, np.int64)  # the address of the batch that runs; its place is compiled in
         image, _ = source.fields
         pipelines: dict[str, Any] = dict.fromkeys(source.file.names)
-        pipelines[image] = [Give(self.job)]
+        pipelines[image] = [Make(self.job)]
         with imports.threads_kept():
             self.loader = Loader(source.where, batch_size=1, num_workers=threads, os_cache=True, pipelines=pipelines, drop_last=False)
+        self.loader.memory_manager.context = NoMemory()
 
     def start(self, jobs: Iterator[_native.Job], failed: Callable[[BaseException], None]) -> threading.Thread:
         """Make the samples of each job, in a thread of their own that asks for the next job when one is made.
@@ -44,6 +46,18 @@ class Loop:
         """
         with imports.threads_kept():
             return Epoch(self, jobs, failed)
+
+
+class NoMemory(MemoryContext):  # type: ignore[misc]
+    """In place of FFCV's mapping of its file, which ends the process (SIGBUS) where that is cut off while it is read."""
+
+    state = ()  # what the compiled loop is given
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class Epoch(EpochIterator):  # type: ignore[misc]
@@ -80,7 +94,7 @@ class Epoch(EpochIterator):  # type: ignore[misc]
             self.iter_ixes.close()
 
 
-class Give(SimpleRGBImageDecoder):  # type: ignore[misc]
+class Make(SimpleRGBImageDecoder):  # type: ignore[misc]
     """In place of FFCV's decoder, which drops the return code of its JPEG library: the native engine makes each sample whole."""
 
     def __init__(self, job: Any) -> None:
@@ -91,12 +105,11 @@ class Give(SimpleRGBImageDecoder):  # type: ignore[misc]
         return replace(previous_state, jit_mode=True, shape=(1,), dtype=np.dtype(np.int64)), None
 
     def generate_code(self) -> Callable[..., Any]:
-        address, give, places = self.job.ctypes.data, GIVE_FILE, Compiler.get_iterator()
+        address, make, places = self.job.ctypes.data, MAKE_SAMPLE, Compiler.get_iterator()
 
         def decode(batch: Any, memory: Any, metadata: Any, storage: Any) -> Any:
-            file = storage[0]
             for place in places(len(batch)):
-                give(address, batch[place], file.ctypes.data, file.size)
+                make(address, batch[place])
             return batch
 
         decode.is_parallel = True  # type: ignore[attr-defined]
