@@ -6,6 +6,8 @@ import pytest
 
 from fastload.processes import Hold
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 
 def test_what_came_meanwhile_happens_at_the_end():
     before = signal.getsignal(signal.SIGINT)
