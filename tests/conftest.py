@@ -3,7 +3,9 @@
 import importlib
 import importlib.abc
 import io
+import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +14,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+
+import fastload
+from tests.zygote import Zygote
+
+TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
+PACKAGE = Path(fastload.__file__).parents[1]  # where the fastload under test lies; an installed one is elsewhere
 
 
 class _NoTorchvision(importlib.abc.MetaPathFinder):
@@ -90,6 +98,19 @@ def make_image() -> Callable[..., np.ndarray]:
 @pytest.fixture
 def encode() -> Callable[..., bytes]:
     return encoded
+
+
+@pytest.fixture(scope="session")
+def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    made = Zygote(tmp_path_factory.mktemp("programs"), os.pathsep.join([str(PACKAGE), str(TREE)]))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def program(forker: Zygote) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """program("-c", code, …, cwd=…, NAME=value): Python in a process of its own, which has torch imported already."""
+    return forker.run
 
 
 @pytest.fixture(scope="session")
