@@ -13,6 +13,7 @@ import select
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -75,6 +76,8 @@ class Zygote:
         return subprocess.CompletedProcess(command, status, self.out.read_text(), self.err.read_text())
 
     def close(self) -> None:
+        if self.last:
+            self.last.kill()
         with self.process:  # its pipes are closed, which ends it
             pass
 
@@ -82,7 +85,9 @@ class Zygote:
 def serve() -> dict[str, Any]:
     """Answers each line with a process number and an exit status; returns in each child, with what it was asked for."""
     for line in sys.stdin:
-        child = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks where a library has threads
+            child = os.fork()
         if child == 0:
             return dict(json.loads(line))
         print(child, flush=True)
