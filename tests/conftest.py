@@ -3,14 +3,23 @@
 import importlib
 import importlib.abc
 import io
+import os
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+
+import fastload
+from tests.zygote import Zygote
+
+TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
+PACKAGE = Path(fastload.__file__).parents[1]  # where the fastload under test lies; an installed one is elsewhere
 
 
 class _NoTorchvision(importlib.abc.MetaPathFinder):
@@ -56,6 +65,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt: what a shell runs in the background is started with it ignored, and Python leaves that so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def chi_square(counts: np.ndarray, shares: np.ndarray) -> float:
     """The probability that counts [K] as far from shares [K] (which sum to 1) come from them by chance."""
     counts, shares = np.asarray(counts, float), np.asarray(shares, float)
@@ -81,6 +98,19 @@ def make_image() -> Callable[..., np.ndarray]:
 @pytest.fixture
 def encode() -> Callable[..., bytes]:
     return encoded
+
+
+@pytest.fixture(scope="session")
+def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    made = Zygote(tmp_path_factory.mktemp("programs"), os.pathsep.join([str(PACKAGE), str(TREE)]))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def program(forker: Zygote) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """program("-c", code, …, cwd=…, NAME=value): Python in a process of its own, which has torch imported already."""
+    return forker.run
 
 
 @pytest.fixture(scope="session")

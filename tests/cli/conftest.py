@@ -5,30 +5,40 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import fastload
+from tests.conftest import PACKAGE, TREE
 
-TREE = Path(__file__).parents[2]  # the checkout: benchmarks and what git knows
-PACKAGE = Path(fastload.__file__).parents[1]  # where the fastload under test lies; an installed one is elsewhere
 sys.path.append(str(TREE))  # last: for `import benchmarks`, never for another fastload
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def plots(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where Matplotlib keeps its list of the machine's fonts: it takes seconds to make."""
+    return str(tmp_path_factory.mktemp("matplotlib"))
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
-    """command("-m", "fastload", "--help"): Python with these arguments, in an empty folder."""
+def surroundings(tmp_path: Path, plots: str) -> dict[str, Any]:
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "MPLCONFIGDIR": plots, "COLUMNS": "100"}
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join([str(PACKAGE), str(TREE)])
-        environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache"), "COLUMNS": "100"}
-        return subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
 
-    return run
+@pytest.fixture
+def command(program: Command, tmp_path: Path, surroundings: dict[str, Any]) -> Command:
+    """command("-m", "fastload", "--help"): Python with these arguments, in an empty folder; it has torch imported already."""
+    return lambda *arguments: program(*arguments, cwd=tmp_path, **surroundings)
+
+
+@pytest.fixture
+def fresh_command(tmp_path: Path, surroundings: dict[str, Any]) -> Command:
+    """As `command`, but of an interpreter that has imported nothing."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), str(TREE)]), **surroundings}
+    how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 300}
+    return lambda *arguments: subprocess.run([sys.executable, *arguments], check=False, **how)
 
 
 @pytest.fixture

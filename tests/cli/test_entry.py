@@ -9,8 +9,8 @@ from fastload.cli import VERBS
 HEAVY = ("torchvision", "timm", "pyarrow", "nvidia.dali", "ffcv", "cv2", "matplotlib")
 
 
-def test_help_names_every_verb(command):
-    done = command("-m", "fastload", "--help")
+def test_help_names_every_verb(fresh_command):
+    done = fresh_command("-m", "fastload", "--help")
     assert done.returncode == 0
     assert all(verb in done.stdout for verb in VERBS)
 
@@ -26,8 +26,8 @@ def test_every_verb_has_help(verb):
     assert "Usage" in done.output
 
 
-def test_a_users_mistake_is_one_line_and_exit_1(command):
-    done = command("-m", "fastload", "inspect", "no/such/folder")
+def test_a_users_mistake_is_one_line_and_exit_1(fresh_command):
+    done = fresh_command("-m", "fastload", "inspect", "no/such/folder")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "fastload: no/such/folder: does not exist; check the path\n"
 
@@ -43,8 +43,10 @@ def test_wrong_usage_is_exit_2_without_a_traceback(command, arguments, named):
     assert named in done.stderr
 
 
-def test_importing_fastload_imports_nothing_optional(command):
-    done = command("-c", "import json, sys; from fastload import DataLoader, open, transforms; print(json.dumps(sorted(sys.modules)))")
+def test_importing_fastload_imports_nothing_optional(fresh_command):
+    done = fresh_command(
+        "-c", "import json, sys; from fastload import DataLoader, open, transforms; print(json.dumps(sorted(sys.modules)))"
+    )
     loaded = json.loads(done.stdout)
     assert "fastload._native" in loaded
     assert [name for name in HEAVY if name in loaded] == []

@@ -90,17 +90,28 @@ def test_a_forked_child_can_drop_everything_and_use_nothing(tmp_path, threads):
         job.wait_fetched()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_interrupts_a_wait(tmp_path):
     pool = native.Pool(1)
-    job = fetch(pool, files(tmp_path, [jpeg(scene(1500, 2000))] * 600))  # many seconds of decoding
+    (tmp_path / "large.jpg").write_bytes(jpeg(np.zeros((1500, 2000, 3), np.uint8)))
+    job = fetch(pool, native.Files([str(tmp_path / "large.jpg")] * 1500, False))  # many seconds of decoding
     job.wait_fetched()
-    out = np.zeros((600, 3, HEIGHT, WIDTH), np.float32)
+    out = np.zeros((1500, 3, HEIGHT, WIDTH), np.float32)
     job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
-    threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
+    waits = threading.Event()
+
+    def interrupt():
+        waits.wait()
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
+        waits.set()
         job.wait_done()
-    assert time.monotonic() - start < 2
+    thread.join()
+    assert not out[-1].any()  # the job was not done
 
 
 def threads_of_pools():

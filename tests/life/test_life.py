@@ -1,5 +1,6 @@
 """A small, fixed part of the release's checks: python -m tests.life.death, faults, memory, mixed and one_hash run them whole."""
 
+import json
 import random
 import re
 
@@ -91,12 +92,14 @@ def test_every_fault_is_of_a_known_kind():
     assert faults.good("SampleError: x")
 
 
-@pytest.mark.parametrize("name", ["native", "left early"])
-def test_epochs_leave_nothing_behind(name, monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    result = memory.apart(name, 12)  # what other tests have left and let go would count
-    assert result.last[1:] == result.first[1:]
-    assert result.slope < 4 * memory.MOST  # of few epochs; the release's check has 100
+def test_epochs_leave_nothing_behind(program):
+    code = "import json; from tests.life import memory; print(json.dumps([memory.apart(name, 12) for name in ('native', 'left early')]))"
+    done = program("-c", code)  # of its own: what other tests have left would count, and so would its going
+    assert (done.returncode, done.stderr) == (0, "")
+    for slope, first, last in json.loads(done.stdout):
+        found = memory.Result(slope, memory.Held(*first), memory.Held(*last))
+        assert not found.more, found
+        assert found.slope < 4 * memory.MOST  # of few epochs; the release's check has 100
 
 
 def test_the_slope_is_the_median_of_all():

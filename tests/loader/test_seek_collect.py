@@ -2,9 +2,7 @@
 
 import os
 import pickle
-import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,55 +10,15 @@ import torch
 from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 
-import fastload
-from fastload.conversion import indexing, inspect, job, verify
+from fastload.conversion import indexing, inspect, job
 from fastload.errors import UsageError
-from fastload.sources import collect, open_source, seek, seek_merge
-from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop
-
-OPS = [RandomResizedCrop((16, 24)), RandomHorizontalFlip()]
+from fastload.sources import open_source, seek
+from tests.loader.seek_helpers import MERGED, cached, indexed, logs, make, same, ways
 
 
 @pytest.fixture
 def copy(folder, tmp_path):
     return shutil.copytree(folder, tmp_path / "copy")
-
-
-def make(data, mode="auto", workers=2, **options):
-    data = fastload.open(data, OPS) if isinstance(data, (str, Path)) else data
-    return fastload.DataLoader(data, 8, num_workers=workers, backend="native", seek_index=mode, **{"seed": 4, "shuffle": True, **options})
-
-
-def ways(loader):
-    """Indexed, whole, refused: since the loader was made."""
-    found = loader.decodes()
-    return found["indexed"], found["whole"], found["refused"]
-
-
-def same(a, b):
-    return len(a) == len(b) and all(torch.equal(x, y) and torch.equal(i, j) for (x, i), (y, j) in zip(a, b, strict=True))
-
-
-def cached(root):
-    """What lies in the cache of this folder."""
-    return sorted(os.listdir(seek.cache_folder(str(root)))) if os.path.isdir(seek.cache_folder(str(root))) else []
-
-
-MERGED = ["fastload.seek", "fastload.seek.arrow", "fastload.seek.arrow.xxh3"]
-
-
-def logs(root):
-    return [name for name in cached(root) if name not in MERGED]
-
-
-def indexed(root):
-    """Images with an index that is in the cache and right."""
-    found = open_source(root)
-    where = seek.cache_folder(str(root))
-    if found.seek is None or os.path.dirname(found.seek.path) != where:
-        return 0
-    assert verify.verify(verify.prepare(str(root)), 1).damages == ()
-    return int(np.count_nonzero(found.seek.size))
 
 
 @pytest.mark.parametrize("workers", [0, 1, 4])
@@ -193,83 +151,6 @@ def test_samples_that_come_often(folder):
     assert (ways(auto)[0], indexed(folder)) == (80, 40)
 
 
-def test_a_file_that_becomes_another_of_the_same_size(copy):
-    auto, off = make(copy), make(copy, "off")
-    for _ in range(2):
-        assert same(list(auto), list(off))
-    files = sorted(copy.glob("*/*.jpg"), key=lambda path: path.stat().st_size)
-    small, large = files[0].read_bytes(), files[-1].stat().st_size
-    files[-1].write_bytes(small + bytes(large - len(small)))
-    assert same(list(auto), list(off))
-    assert ways(auto) == (79, 41, 1)
-    for _ in range(2):
-        assert same(list(auto), list(off))
-    assert ways(auto) == (159, 41, 1)
-    later = make(copy, "use")
-    list(later)
-    assert ways(later) == (40, 0, 0)
-
-
-def test_an_index_beside_the_data_wins_and_is_filled_up(copy, encode, make_image):
-    indexing.run(indexing.prepare(str(copy)), count=1)
-    before = {name: (copy / name).read_bytes() for name in MERGED}
-    (copy / "class1" / "new.jpg").write_bytes(encode(make_image(60, 41, 7)))
-    auto = make(copy)
-    for _ in range(3):
-        list(auto)
-    assert ways(auto) == (40 + 41 * 2, 1, 0)
-    again = make(copy)
-    list(again)
-    assert ways(again) == (41, 0, 0)
-    assert {name: (copy / name).read_bytes() for name in MERGED} == before
-    assert os.path.dirname(open_source(copy).seek.path) == str(copy)
-
-
-def test_a_stale_index_beside_the_data_is_refused_once(copy):
-    indexing.run(indexing.prepare(str(copy)), count=1)
-    files = sorted(copy.glob("*/*.jpg"))
-    shutil.copy(files[5], files[8])
-    auto, off = make(copy), make(copy, "off")
-    for _ in range(4):
-        assert same(list(auto), list(off))
-    assert ways(auto) == (39 + 40 * 3, 1, 1)
-    later = make(copy)
-    list(later)
-    assert ways(later) == (40, 0, 0)
-    shutil.copy(files[6], files[8])
-    indexing.run(indexing.prepare(str(copy)), count=1)  # now this one is newer than the cache
-    later = make(copy)
-    list(later)
-    assert ways(later) == (40, 0, 0)
-
-
-def test_the_index_beside_the_data_is_made_anew_meanwhile(copy):
-    indexing.run(indexing.prepare(str(copy)), count=1)
-    auto, off = make(copy), make(copy, "off")
-    assert same(list(auto), list(off))
-    indexing.run(indexing.prepare(str(copy)), 1, count=1)
-    assert same(list(auto), list(off))
-    for path in copy.glob("fastload.seek*"):
-        path.unlink()
-    for _ in range(2):
-        assert same(list(auto), list(off))
-    assert ways(auto) == (120, 40, 0)
-
-
-def test_fastload_index_meanwhile(copy):
-    auto, off = make(copy), make(copy, "off")
-    assert same(list(auto), list(off))
-    batches = iter(auto)
-    first = [next(batches)]
-    indexing.run(indexing.prepare(str(copy)), count=1)
-    assert same([*first, *batches], list(off))
-    assert same(list(auto), list(off))
-    assert ways(auto) == (80, 40, 0)
-    later = make(copy)
-    list(later)
-    assert (ways(later), os.path.dirname(open_source(copy).seek.path)) == ((40, 0, 0), str(copy))
-
-
 def test_what_has_no_index_is_remembered(copy, encode, make_image):
     picture = make_image(50, 31, 3)
     (copy / "class0" / "p.jpg").write_bytes(encode(picture, progressive=True))
@@ -314,151 +195,6 @@ def test_ranks_share_what_they_collect(folder):
             list(loader)
     assert [ways(loader) for loader in ranks] == [(20, 20, 0)] * 2
     assert (indexed(folder), logs(folder)) == (40, [])
-
-
-def test_other_lists_of_the_same_folder(copy, encode, make_image):
-    """Loaders whose lists of files differ add to the same cache and lose nothing of each other's."""
-    transform = v1.Compose([v1.RandomResizedCrop(16), v1.PILToTensor()])
-    part = ImageFolder(copy, transform)
-    part.samples = part.samples[5:25]
-    auto = make(part)
-    for _ in range(2):
-        list(auto)
-    assert ways(auto) == (20, 20, 0)
-    (copy / "class0" / "aaa.jpg").write_bytes(encode(make_image(33, 41, 1)))
-    whole = make(copy)
-    for _ in range(2):
-        list(whole)
-    assert ways(whole) == (20 + 41, 21, 0)
-    assert indexed(copy) == 41
-    for path in sorted(copy.glob("class2/*.jpg"))[:3]:
-        path.unlink()
-    later = make(copy)
-    list(later)
-    assert ways(later) == (38, 0, 0)
-
-
-def test_a_log_of_another_list_is_adopted(copy):
-    transform = v1.Compose([v1.RandomResizedCrop(16), v1.PILToTensor()])
-    part = ImageFolder(copy, transform)
-    part.samples = part.samples[5:25]
-    list(make(part))  # its log is what it leaves
-    assert len(logs(copy)) == 1
-    whole = make(copy)
-    list(whole)
-    assert ways(whole) == (20, 20, 0)
-    assert len(logs(copy)) == 1  # its own
-
-
-@pytest.mark.parametrize("which", MERGED)
-def test_garbage_in_the_cache(folder, which):
-    auto = make(folder)
-    want = list(auto)
-    list(auto)
-    del auto
-    where = Path(seek.cache_folder(folder))
-    content = (where / which).read_bytes()
-    rng = np.random.default_rng(1)
-    for garbage in (b"", content[: len(content) // 2], rng.bytes(len(content)), rng.bytes(17)):
-        (where / which).write_bytes(garbage)
-        loader = make(folder)
-        assert same(list(loader), want)
-        list(loader)
-        assert ways(loader)[0] >= 40
-        del loader
-        later = make(folder)
-        assert same(list(later), want)
-        del later
-        content = (where / which).read_bytes()
-    (where / "fastload.seek.1-2-3.log").write_bytes(rng.bytes(500))
-    (where / "fastload.seek.1-2-4.log").mkdir()
-    os.mkfifo(where / "fastload.seek.1-2-5.log")
-    os.symlink(where / "fastload.seek", where / "fastload.seek.1-2-6.log")
-    loader = make(folder)
-    assert same(list(loader), want)
-
-
-def test_a_cache_that_cannot_be_made(folder, tmp_path, monkeypatch):
-    (tmp_path / "file").write_bytes(b"")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    where = seek.cache_folder(folder)
-    auto = make(folder)
-    text = f"{where}: cannot be written (Not a directory); new seek indexes serve this run only; "
-    text += 'set XDG_CACHE_HOME to a folder that can be written, or pass seek_index="use"'
-    with pytest.warns(UserWarning, match=f"^{re.escape(text)}$") as said:
-        first = list(auto)
-    assert len(said) == 1
-    off = make(folder, "off")
-    assert same(first, list(off))
-    assert same(list(auto), list(off))
-    assert ways(auto) == (40, 40, 0)
-    assert auto.explain().splitlines()[-1] == "  seek index: 40 of 40 images"
-
-
-def test_no_home(folder, monkeypatch):
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    auto = make(folder)
-    with pytest.warns(
-        UserWarning, match=r"^no cache folder \(HOME and XDG_CACHE_HOME are not set\); new seek indexes serve this run only; set"
-    ):
-        list(auto)
-    list(auto)
-    assert ways(auto) == (40, 40, 0)
-    assert not os.path.exists("~")
-    assert "others are collected in memory (no cache folder (HOME and XDG_CACHE_HOME are not set))" in make(folder).explain()
-
-
-def test_a_cache_with_an_odd_name(folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
-    auto = make(folder)
-    with pytest.warns(
-        UserWarning, match=r"/\\xff/fastload/seek/[0-9a-f]{16}': is no text that can be shown; new seek indexes serve this run only; "
-    ):
-        list(auto)
-    list(auto)
-    assert ways(auto) == (40, 40, 0)
-
-
-def test_without_pyarrow(folder, monkeypatch):
-    monkeypatch.setattr(collect, "has_arrow", lambda: False)
-    auto = make(folder)
-    list(auto), list(auto)
-    assert (ways(auto), cached(folder)) == ((40, 40, 0), [])
-    assert make(folder).explain().endswith("others are collected in memory (pyarrow is not installed)")
-
-
-def test_a_merge_that_fails_loses_nothing(folder, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    auto = make(folder)
-    want = list(make(folder, "off"))
-    with monkeypatch.context() as patch:
-        patch.setattr(seek_merge, "_write", full)
-        assert same(list(auto), want)
-        with pytest.warns(UserWarning, match=r": cannot be written \(No space left on device\); new seek indexes serve this run only; "):
-            list(auto)
-    list(auto)
-    assert ways(auto) == (80, 40, 0)
-    assert len(logs(folder)) == 2
-    del auto
-    later = make(folder)
-    assert same(list(later), want)
-    assert (ways(later), cached(folder)) == ((40, 0, 0), MERGED)
-
-
-def test_a_locked_cache_costs_no_epoch(folder, monkeypatch):
-    monkeypatch.setattr(collect, "WAIT", 0.05)
-    auto = make(folder)
-    list(auto)
-    with seek_merge.locked(seek.cache_folder(folder), 1) as held:
-        assert held
-        list(auto)
-    assert ways(auto) == (40, 40, 0)
-    assert indexed(folder) == 0
-    list(auto)
-    assert indexed(folder) == 40
 
 
 def test_a_copy_of_the_loader_starts_anew(folder):

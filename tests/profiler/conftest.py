@@ -1,8 +1,11 @@
-"""Data of the profiler's own: photographs large enough that decoding them is the work, and a command line to call."""
+"""Data of the profiler's own: photographs large enough that decoding them is the work, a command line to call, and scripts that train."""
 
 import io
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +14,42 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from fastload.cli import profile, recipes
+from fastload.profiler import attached
+from tests.zygote import Zygote
+
+HEAD = """
+import sys, time
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+def burn(seconds):
+    start = time.thread_time()
+    while time.thread_time() - start < seconds:
+        pass
+
+class Images(Dataset):
+    transform = None
+    def __len__(self):
+        return 100_000
+    def __getitem__(self, index):
+        item(index)
+        return torch.zeros(3, 4, 5), 0
+
+def item(index):
+    pass
+
+def collate(samples):
+    return torch.utils.data.default_collate(samples)
+
+def train(step, loader, epochs=1):
+    weights = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([weights], 0.1)
+    weights.grad = torch.ones(1)
+    for _ in range(epochs):
+        for images, labels in loader:
+            step()
+            optimizer.step()
+"""
 
 
 def photo(seed: int) -> bytes:
@@ -45,3 +84,22 @@ def run() -> Callable[..., Result]:
 def empty(tmp_path: Path) -> str:
     (tmp_path / "empty").mkdir()
     return str(tmp_path / "empty")
+
+
+@pytest.fixture
+def fresh_script(tmp_path: Path) -> Callable[..., list[str]]:
+    """The command of a script: HEAD (without, if it is plain) and `body`."""
+
+    def write(body: str, *, plain: bool = False) -> list[str]:
+        path = tmp_path / "train.py"
+        path.write_text(body if plain else HEAD + body)
+        return [sys.executable, str(path)]
+
+    return write
+
+
+@pytest.fixture
+def script(fresh_script: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, forker: Zygote) -> Callable[..., list[str]]:
+    """It is started where torch is imported already; fastload's `sitecustomize` runs there as in a fresh interpreter."""
+    monkeypatch.setattr(attached, "subprocess", SimpleNamespace(Popen=forker.start, TimeoutExpired=subprocess.TimeoutExpired))
+    return fresh_script

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,50 +10,6 @@ from fastload.attach import stages
 from fastload.attach.control import Limits
 from fastload.profiler import attached, inplace, job
 from fastload.profiler.verdict import cause
-
-HEAD = """
-import sys, time
-import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset
-
-def burn(seconds):
-    start = time.thread_time()
-    while time.thread_time() - start < seconds:
-        pass
-
-class Images(Dataset):
-    transform = None
-    def __len__(self):
-        return 100_000
-    def __getitem__(self, index):
-        item(index)
-        return torch.zeros(3, 4, 5), 0
-
-def item(index):
-    pass
-
-def collate(samples):
-    return torch.utils.data.default_collate(samples)
-
-def train(step, loader, epochs=1):
-    weights = torch.nn.Parameter(torch.zeros(1))
-    optimizer = torch.optim.SGD([weights], 0.1)
-    weights.grad = torch.ones(1)
-    for _ in range(epochs):
-        for images, labels in loader:
-            step()
-            optimizer.step()
-"""
-
-
-@pytest.fixture
-def script(tmp_path):
-    def write(body: str) -> list[str]:
-        path = tmp_path / "train.py"
-        path.write_text(HEAD + body)
-        return [sys.executable, str(path)]
-
-    return write
 
 
 def profiled(command: list[str], steps: int = 40, **limits: object) -> attached.Outcome:
@@ -192,27 +146,27 @@ def test_the_ladder_replays_batches_within_the_loop(script):
         assert 0.2 * rate < getattr(done.report.rungs, name).median < 1.03 * rate
 
 
-def test_environment_variables_that_a_script_sets_before_torch_still_count(script):
+def test_environment_variables_that_a_script_sets_before_torch_still_count(fresh_script):
     body = "print('torch threads', torch.get_num_threads())"
-    command = script(body)
+    command = fresh_script(body)
     path = Path(command[1])
     path.write_text("import sys\nassert 'torch' not in sys.modules\nassert 'numpy' not in sys.modules\n" + path.read_text())
     assert profiled(command).code == 0
 
 
-def test_another_sitecustomize_still_runs(script, tmp_path, monkeypatch):
+def test_another_sitecustomize_still_runs(fresh_script, tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "sitecustomize.py").write_text("import os; os.environ['OTHER'] = 'ran'")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "other"), os.environ.get("PYTHONPATH", "")]))
-    done = profiled(script("import os\nsys.exit(0 if os.environ.get('OTHER') == 'ran' else 9)"))
+    done = profiled(fresh_script("import os, sys\nsys.exit(0 if os.environ.get('OTHER') == 'ran' else 9)", plain=True))
     assert done.code == 0
 
 
-def test_the_command_line(script):
-    command = [sys.executable, "-m", "fastload", "profile", "--steps", "15", "--json", "-", "--fail-if", "data-bound", "--"]
+def test_the_command_line(fresh_script, program):
+    command = ["-m", "fastload", "profile", "--steps", "15", "--json", "-", "--fail-if", "data-bound", "--"]
     body = "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: (burn(0.01), torch.zeros(4, 1))))"
     body = body.replace("train(lambda: None", "train(lambda: time.sleep(0.001)")
-    done = subprocess.run([*command, *script(body)], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    done = program(*command, *fresh_script(body))
     assert done.returncode == 1
     assert "on stdout\n" in done.stderr
     found = json.loads(done.stdout)
@@ -250,16 +204,16 @@ def test_a_run_that_is_too_short(script):
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "text"),
+    ("plain", "body", "code", "text"),
     [
-        ("raise ValueError('mine')", 1, "ValueError: mine\n"),
-        ("train(lambda: sys.exit(7), DataLoader(Images(), 4))", 7, ""),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", 137, ""),
+        (True, "raise ValueError('mine')", 1, "ValueError: mine\n"),
+        (False, "train(lambda: sys.exit(7), DataLoader(Images(), 4))", 7, ""),
+        (True, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", 137, ""),
     ],
+    ids=["raises", "exits", "killed"],
 )
-def test_a_script_that_fails_keeps_its_status_and_its_traceback(script, body, code, text):
-    command = [sys.executable, "-m", "fastload", "profile", "--"]
-    done = subprocess.run([*command, *script(body)], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+def test_a_script_that_fails_keeps_its_status_and_its_traceback(fresh_script, program, plain, body, code, text):
+    done = program("-m", "fastload", "profile", "--", *fresh_script(body, plain=plain))
     assert (done.returncode, done.stdout) == (code, "")
     own, _, ours = done.stderr.partition("fastload: profile: ")
     assert own.endswith(text)

@@ -12,6 +12,8 @@ import pytest
 
 from fastload.processes import Hold, Workers, _end_with_parent
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 
 def test_what_came_meanwhile_happens_at_the_end():
     before = signal.getsignal(signal.SIGINT)

@@ -1,0 +1,136 @@
+"""A Python that has torch imported forks for each program that a test runs: the import costs seconds, a fork milliseconds.
+
+Each program has its own output, folder, environment and arguments, and ends as any does, through the interpreter's own shutdown. What
+depends on a fresh interpreter (what an import imports, variables that libraries read when they are loaded) is no program for this.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+PRELOADED = ("torch", "torchvision.transforms.v2", "torchvision.datasets", "fastload.loader", "fastload.dataset", "fastload.cli")
+SECONDS = 300  # until a program has to have ended, on a busy machine
+
+
+class Program:
+    """As a subprocess.Popen."""
+
+    returncode: int | None = None
+
+    def __init__(self, said: Any) -> None:
+        self.said = said  # by the zygote: the process number, and later the exit status
+        self.pid = int(said.readline())
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self.said], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("program", timeout or 0.0)
+            self.returncode = int(self.said.readline())
+        return self.returncode
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.kill(signal.SIGTERM)
+
+
+class Zygote:
+    """The process that forks; one program runs at a time."""
+
+    def __init__(self, scratch: Path, path: str) -> None:
+        """path: where programs find their modules, as in PYTHONPATH; scratch: for what they print."""
+        self.out, self.err, self.path = scratch / "out", scratch / "err", path
+        command, environment = [sys.executable, __file__], {**os.environ, "PYTHONPATH": path}
+        self.process = subprocess.Popen(command, bufsize=0, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.last: Program | None = None
+
+    def start(self, command: Sequence[str], env: dict[str, str], cwd: Path | str = ".", stdout: None = None) -> Program:
+        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by SIGALRM."""
+        if self.last:
+            self.last.kill()
+            self.last.wait()
+        asked = {"arguments": command[1:], "env": env, "cwd": str(Path(cwd).absolute()), "out": str(self.out), "err": str(self.err)}
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+        self.last = Program(self.process.stdout)
+        return self.last
+
+    def run(self, *arguments: str, cwd: Path | str = ".", **environment: str) -> "subprocess.CompletedProcess[str]":
+        """As subprocess.run([python, …]) with these further variables."""
+        command = [sys.executable, *arguments]
+        status = self.start(command, {**os.environ, "PYTHONPATH": self.path, **environment}, cwd).wait()
+        return subprocess.CompletedProcess(command, status, self.out.read_text(), self.err.read_text())
+
+    def close(self) -> None:
+        if self.last:
+            self.last.kill()
+        with self.process:  # its pipes are closed, which ends it
+            pass
+
+
+def serve() -> dict[str, Any]:
+    """Answers each line with a process number and an exit status; returns in each child, with what it was asked for."""
+    for line in sys.stdin:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks where a library has threads
+            child = os.fork()
+        if child == 0:
+            return dict(json.loads(line))
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    os._exit(0)
+
+
+def surround(asked: dict[str, Any]) -> None:
+    """Output, folder and variables of the program; and what Python does for them when it starts."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for name, number in (("out", 1), ("err", 2)):
+        os.dup2(os.open(asked[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
+    os.chdir(asked["cwd"])
+    before = os.environ["PYTHONPATH"].split(os.pathsep)
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    path = dict.fromkeys(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[1:] = [*filter(None, path), *(folder for folder in sys.path[1:] if folder not in before)]
+    sys.modules.pop("sitecustomize", None)
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("sitecustomize")
+
+
+def become(how: str, *arguments: str) -> None:
+    """What `python -m NAME …`, `python -c CODE …` and `python FILE …` do."""
+    if how == "-m":
+        sys.path[0], sys.argv = os.getcwd(), list(arguments)
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+        return
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    if how == "-c":
+        sys.path[0], sys.argv = "", ["-c", *arguments[1:]]
+        exec(arguments[0], main.__dict__)
+    else:
+        sys.path[0], sys.argv, main.__file__ = os.path.dirname(how), [how, *arguments], how
+        exec(compile(Path(how).read_text(), how, "exec"), main.__dict__)
+
+
+if __name__ == "__main__":
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError, RuntimeError):  # without torchvision its tests skip; or its wheel does not fit this torch
+            importlib.import_module(name)
+    request = serve()
+    signal.alarm(SECONDS)
+    surround(request)
+    become(*request["arguments"])
