@@ -131,7 +131,7 @@ def check_seeks(out: Path, flips: int, draw: random.Random, found: Counter[str])
         path = out / source.index.sidecars[int(place.file[0])].name
         with flipped(path, at, draw.randrange(8)):
             index = path.read_bytes()[start : start + size]
-            _, why = _native.jpeg_region(data, (9, 11, 20, 25), index)
+            _, why = _native.jpeg_region(data, (9, 11, 20, 25), index, "best")
             assert why.startswith("index refused: "), f"sample {sample}, byte {at} of {path.name}: {why or 'is used'}"
             if number % SHARE == 0:
                 located(out, path.name, at)
