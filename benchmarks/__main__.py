@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    convert,
     dali_backends,
     decode,
     ffcv,
@@ -81,6 +82,7 @@ def add_files(verbs: Any, measuring: argparse.ArgumentParser) -> None:
     converting = verbs.add_parser("convert", parents=[measuring], help="fastload convert against FFCV's writer and cp; memory of an index")
     add_data(converting)
     converting.add_argument("--workers", type=int, default=1, help="threads; FFCV: processes")
+    converting.add_argument("--files", type=int, default=convert.Settings.files, help="names, at least; hard links where there are fewer")
     converting.set_defaults(run=runs.run_convert)
 
 

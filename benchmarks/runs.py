@@ -61,7 +61,7 @@ def run_ffcv(given: argparse.Namespace) -> None:
 
 
 def run_convert(given: argparse.Namespace) -> None:
-    settings = convert.Settings(given.workers, given.repetitions)
+    settings = convert.Settings(given.workers, given.repetitions, given.files)
     with images_of(given) as (folder, name), progress("convert", settings.turns, "turns") as advance:
         show(convert.run(folder, name, settings, advance), given)
 

@@ -43,10 +43,30 @@ def uniforms(seed: int, epoch: int, samples: NDArray[np.int64], occurrences: NDA
 def xxh3(data: Any) -> int:
     """XXH3 64-bit hash of a bytes-like object."""
 
+@final
+class Xxh3:
+    """The same of bytes-like objects that come one after the other."""
+
+    def __init__(self) -> None: ...
+    def update(self, data: Any) -> None: ...
+    def digest(self) -> int:
+        """Of all that came so far."""
+
+def start_writing(file: int, offset: int, size: int) -> None:
+    """Let the disk begin to write these bytes of an open file; returns at once, and says nothing of errors: fsync does."""
+
 def probe(data: bytes) -> tuple[int, int, int, int, str]:
     """Header of an encoded image: (status, height, width, components, format); format is "jpeg", "png", … or "unknown".
 
     For "jpeg" the format carries the sampling of the first component, e.g. "jpeg 4:2:0". Sizes are 0 where not known.
+    """
+
+def examine(data: bytes, check: str, step: int | None) -> tuple[int, int, str, str, int, bool, bytes, str]:
+    """What a conversion needs of an encoded image: (height, width, format, coding, xxh3, sound, index, why).
+
+    The first three as `probe` gives them, coding as `jpeg_coding`. check: "none", "markers" (a JPEG's markers lead to its end) or
+    "decode" (every coded block of a baseline JPEG is valid, which a seek index proves too); sound: it passed, else nobody knows.
+    step: MCUs per entry of a seek index, None builds none. index: empty if there is none; then why says why, if one was asked for.
     """
 
 def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:

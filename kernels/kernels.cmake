@@ -15,6 +15,7 @@ set(fastload_kernels
   kernels/augment/tuned_plain.cpp
   kernels/augment/tuned_warp.cpp
   kernels/block/pack.cpp
+  kernels/core/examine.cpp
   kernels/core/probe.cpp
   kernels/core/probe_other.cpp
   kernels/cpu/mix.cpp

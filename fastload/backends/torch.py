@@ -107,7 +107,7 @@ class Runner:
         try:
             return read(self.plan.source, sample)
         except OSError as error:
-            raise SampleError(self.plan.source.name(sample), sample, f"cannot be read ({error.strerror})") from error
+            raise SampleError(self.plan.source.name(sample), sample, f"cannot be read ({error.strerror or error})") from error
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source

@@ -63,7 +63,7 @@ def convert(
     masks: Masks = None,
     extras: Extras = "keep",
     on_error: OnError = "raise",
-    check: Check = True,
+    check: Check = "decode",
     max_side: MaxSide = None,
     quality: Quality = None,
     strip_metadata: StripMetadata = False,

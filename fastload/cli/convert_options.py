@@ -25,7 +25,12 @@ Extras = Annotated[str, typer.Option(metavar="keep|drop", help="Files beside the
 OnError = Annotated[
     str, typer.Option(metavar="raise|skip|substitute", help="Bad images: fail and list them, leave out, or take the class's next good one.")
 ]
-Check = Annotated[bool, typer.Option("--check/--no-check", help="Decode every image.")]
+Check = Annotated[
+    str,
+    typer.Option(
+        metavar="decode|markers|none", help="Find bad images: decode all; follow JPEGs' markers to their end, decode the rest; none."
+    ),
+]
 MaxSide = Annotated[int | None, typer.Option(metavar="PX", help="Make larger images smaller, so that no side is longer.")]
 Quality = Annotated[int | None, typer.Option(metavar="1..100", help="Encode JPEGs anew with this quality; those that change anyway: 90.")]
 StripMetadata = Annotated[bool, typer.Option("--strip-metadata", help="Leave out EXIF, previews and comments; the pixels stay.")]

@@ -25,7 +25,7 @@ def verify(
     from fastload.conversion.units import human
 
     prepared = checker.prepare(path)
-    with meter("verify", 0 if isinstance(prepared, checker.Damage) else len(prepared)) as advance:
+    with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
         report = checker.verify(prepared, workers, advance)
     result = {
         "path": path, "kind": report.kind, "files": report.files, "samples": report.samples, "bytes": report.bytes,

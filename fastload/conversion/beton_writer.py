@@ -45,14 +45,15 @@ class Options:
     mode: str = "keep"
     workers: int | None = None
     on_error: str = "raise"  # or "skip"
-    check: bool = True  # decode every image
+    check: str = "decode"  # of samples.CHECKS
     overwrite: bool = False
     edits: Edits = UNCHANGED
     extras: str = "keep"  # or "drop": files beside the images, which FFCV's files cannot hold
     resume: bool = False  # go on with what an interrupted conversion left
 
     def __post_init__(self) -> None:
-        for name, value, known in (("mode", self.mode, MODES), ("on_error", self.on_error, ("raise", "skip"))):
+        wanted = (("mode", self.mode, MODES), ("on_error", self.on_error, ("raise", "skip")), ("check", self.check, samples.CHECKS))
+        for name, value, known in wanted:
             if value not in known:
                 raise UsageError(f"{name}: got {value!r}, want {' or '.join(map(repr, known))}; choose one")
 
@@ -253,9 +254,10 @@ def _payloads(reader: Reader, first: int, options: Options, advance: Advance) ->
 def _payload(reader: Reader, sample: int, options: Options) -> _Payload:
     """Raises BadSampleError."""
     data = editing.edit(reader.read(sample), options.edits)
-    facts = samples.examine(data, check=False)
+    looked = samples.look(data, options.check)
+    facts = looked.facts
     plain = facts.format.startswith(("jpeg 4:", "jpeg grey"))  # FFCV's decoder takes no others
-    if options.mode == "keep" and plain and (not options.check or samples.decodes_natively(data)):
+    if options.mode == "keep" and plain and (looked.sound or options.check == "none" or samples.decodes_natively(data)):
         return _Payload(sample, format.JPEG, facts.height, facts.width, data)
     try:
         pixels = np.asarray(pil.decode(data))

@@ -33,7 +33,7 @@ class FolderWriter:
         # What else may lie in such a folder cannot be told, so none is ever removed.
         return staging.being_staged(self.stage, needed, staging.replaceable(lambda _: False, overwrite=overwrite), resume=resume)
 
-    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
         rows, paths, checksums, size = list[Row](), list[str](), list[int](), 0
         written_to: set[str] = set()
         for item in made:

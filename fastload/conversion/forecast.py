@@ -1,15 +1,14 @@
 """What a conversion will take, from some samples of the source: read, changed and indexed as the job would, written nowhere."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fastload.conversion import seek_writer, tar
-from fastload.conversion.job import Job
-from fastload.conversion.making import How, Maker
-from fastload.conversion.workers import Stop, fitting
-from fastload.machine import usable_cores
+from fastload.conversion import tar
+from fastload.conversion.job import Job, how_of, threads
+from fastload.conversion.making import Maker
+from fastload.conversion.workers import Stop
 
 MOST, SECONDS = 200, 5.0  # samples, and time, at most
 
@@ -31,21 +30,18 @@ def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
     chosen = np.unique(np.linspace(0, total - 1, min(MOST, total)).astype(np.int64))
     mixed = np.random.Generator(np.random.Philox(0)).permutation(len(chosen))  # what time allows is spread too
     chosen = np.arange(len(chosen)) if job.reader.in_order else chosen[mixed]
-    how = How(options.check, options.transcode, options.edits, options.extras == "keep")
-    seek = seek_writer.Builder(options.seek_step if options.to == "shards" else None)
+    how = replace(how_of(options), substitute=False)
     begin, done, size = time.perf_counter(), 0, 0
     bad = 0
     for sample in chosen.tolist():
         maker = Maker(job.reader, how, [sample], lambda _: None, Stop())
         for item in maker:
-            size += tar.most(len(item.key.encode()), len(item.data)) + sum(len(extra.data) for extra in item.extras)
-            seek.add(item.data)
+            size += tar.most(len(item.key.encode()), len(item.data)) + sum(len(extra.data) for extra in item.extras) + len(item.index)
         bad += len(maker.bad)
         done += 1
         if time.perf_counter() - begin > seconds:
             break
     taken = max(time.perf_counter() - begin, 1e-9)
-    count = fitting(options.workers or usable_cores(), int(job.plan.capacity.max()))
-    rate = done / taken * min(count, job.plan.shards)
-    whole = (size + seek.end) / max(done, 1) * total + job.plan.index_bytes * (options.to == "shards")
+    rate = done / taken * min(threads(job), job.plan.shards)
+    whole = size / max(done, 1) * total + job.plan.index_bytes * (options.to == "shards")
     return Forecast(done, bad, min(int(whole), job.plan.bytes), rate, total / rate)

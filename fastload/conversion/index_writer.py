@@ -1,7 +1,7 @@
 """The Arrow index of written shards."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,27 +29,61 @@ PLAIN = Extras()
 def index_bytes(where: str, catalog: Catalog, shards: Sequence[Written], names: Sequence[str], extras: Extras) -> memoryview:
     """The index file's content for `shards`, whose final names are `names`; the same for the same input and pyarrow."""
     pa = arrow.import_arrow(where, ConversionError)
-    samples = np.concatenate([shard.samples for shard in shards])
-    columns: dict[str, Any] = {
-        "shard": np.repeat(np.arange(len(shards)), [len(shard.samples) for shard in shards]),
-        "offset": np.concatenate([shard.offset for shard in shards]),
-        "size": np.concatenate([shard.size for shard in shards]),
-        "label": catalog.labels[samples],
-        "height": np.concatenate([shard.height for shard in shards]),
-        "width": np.concatenate([shard.width for shard in shards]),
-        "checksum": np.concatenate([shard.checksums for shard in shards]),
-        "index_offset": np.concatenate([shard.sidecar.offset for shard in shards]),
-        "index_size": np.concatenate([shard.sidecar.size for shard in shards]),
-    }
-    arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in NUMBERS.items()}
-    arrays["key"] = pa.array([catalog.keys[sample] for sample in samples.tolist()], pa.string())
-    arrays["format"] = dictionary(pa, [name for shard in shards for name in shard.formats])
-    if any(shard.extras for shard in shards):
-        rows = [row for shard in shards for row in (shard.extras or ((),) * len(shard.samples))]
-        arrays[COLUMN] = pa.array([[placed._asdict() for placed in row] for row in rows], extras_field(pa).type)
     listed = [Shard(name, shard.bytes, shard.checksum) for name, shard in zip(names, shards, strict=True)]
-    text = metadata(len(samples), [readable(name) for name in catalog.classes], listed, extras)
-    return encode(pa, arrays, text)
+    text = metadata(sum(len(shard.samples) for shard in shards), [readable(name) for name in catalog.classes], listed, extras)
+    schema = arrow_schema(pa, extras=any(shard.extras for shard in shards)).with_metadata({METADATA: text})
+    return arrow.encode_batches(pa, schema, _batches(pa, schema, catalog, shards))
+
+
+def _batches(pa: Any, schema: Any, catalog: Catalog, shards: Sequence[Written]) -> Iterator[dict[str, Any]]:
+    """The columns, BATCH rows at a time: an index of millions of samples is larger than what it is made from."""
+    formats = sorted({name for shard in shards for name in shard.formats})
+    numbers = {name: number for number, name in enumerate(formats)}
+    dictionary = pa.array(formats, pa.string())
+    ends = np.cumsum([len(shard.samples) for shard in shards])
+    for start in range(0, int(ends[-1]), arrow.BATCH):
+        stop = min(start + arrow.BATCH, int(ends[-1]))
+        runs = list(_runs(ends, start, stop))
+        columns = _columns(catalog, shards, runs)
+        arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in NUMBERS.items()}
+        samples = columns["sample"].tolist()
+        arrays["key"] = pa.array([catalog.keys[sample] for sample in samples], pa.string())
+        places = np.array([numbers[name] for shard, cut in runs for name in shards[shard].formats[cut]], np.int32)
+        arrays["format"] = pa.DictionaryArray.from_arrays(pa.array(places), dictionary)
+        if COLUMN in schema.names:
+            rows = [row for shard, cut in runs for row in (shards[shard].extras or ((),) * len(shards[shard].samples))[cut]]
+            arrays[COLUMN] = pa.array([[placed._asdict() for placed in row] for row in rows], extras_field(pa).type)
+        yield arrays
+
+
+def _runs(ends: Longs, start: int, stop: int) -> Iterator[tuple[int, slice]]:
+    """Which rows of which shards are the rows start..stop-1 of all. ends: of the shards."""
+    shard = int(np.searchsorted(ends, start, side="right"))
+    while start < stop:
+        first = int(ends[shard - 1]) if shard else 0
+        end = min(stop, int(ends[shard]))
+        if end > start:
+            yield shard, slice(start - first, end - first)
+        start, shard = end, shard + 1
+
+
+def _columns(catalog: Catalog, shards: Sequence[Written], runs: Sequence[tuple[int, slice]]) -> dict[str, Any]:
+    def joined(get: Callable[[Written], Any]) -> Any:
+        return np.concatenate([get(shards[shard])[cut] for shard, cut in runs])
+
+    samples = joined(lambda shard: shard.samples)
+    return {
+        "sample": samples,
+        "shard": np.repeat([shard for shard, _ in runs], [cut.stop - cut.start for _, cut in runs]),
+        "offset": joined(lambda shard: shard.offset),
+        "size": joined(lambda shard: shard.size),
+        "label": catalog.labels[samples],
+        "height": joined(lambda shard: shard.height),
+        "width": joined(lambda shard: shard.width),
+        "checksum": joined(lambda shard: shard.checksums),
+        "index_offset": joined(lambda shard: shard.sidecar.offset),
+        "index_size": joined(lambda shard: shard.sidecar.size),
+    }
 
 
 def with_sidecars(where: str, index: Index, offset: Longs, size: Longs, sidecars: Sequence[Shard]) -> memoryview:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload import _native
 from fastload.conversion import index_folder, index_writer, seek_writer, shards_writer, target, workers
 from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
 from fastload.conversion.seek_writer import Sidecar
@@ -111,5 +110,5 @@ def _shards(reader: ShardsReader, step: int, count: int, advance: Advance) -> Su
             offset[shard], size[shard] = sidecar.offset, sidecar.size
         content = index_writer.with_sidecars(where, index, offset, size, files)
         pairs = [(os.path.basename(sidecar.path), file.name) for sidecar, file in zip(sidecars, files, strict=True)]
-        target.replace_index(where, pairs, content, (index.checksum, _native.xxh3(content)))
+        target.replace_index(where, pairs, content, index.checksum)
     return Summary("shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars))

@@ -73,8 +73,9 @@ def _reader(reader: Reader, headers: int) -> Facts:
     for sample in chosen.tolist():
         try:
             data = reader.read(sample)
-            found.append(samples.examine(data, check=False))
-            codings[_native.jpeg_coding(data)] += 1
+            looked = samples.look(data, "none")
+            found.append(looked.facts)
+            codings[looked.coding] += 1
         except samples.BadSampleError:
             unreadable.append(reader.name(sample))
     height, width = (np.array([getattr(facts, name) for facts in found]) for name in ("height", "width"))

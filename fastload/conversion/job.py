@@ -147,7 +147,7 @@ def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advan
     """All planned parts under temporary names. Once a sample is bad and that is an error, the rest is only checked."""
     Image.init()  # Pillow loads its plugins at first use, which is not safe in several threads
     options, failing = job.options, threading.Event()
-    how = How(options.check, options.transcode, options.edits, options.extras == "keep", options.on_error == "substitute")
+    how = how_of(options)
     if fails(job, [bad for part in done.values() for bad in part.bad]):
         failing.set()
 
@@ -156,7 +156,7 @@ def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advan
             advance(len(done[number].samples), int(done[number].size.sum()))
             return done[number]
         maker = Maker(job.reader, how, job.plan.samples(number).tolist(), lambda size: advance(1, size), stop)
-        part = job.writer.write(number, maker, int(job.plan.capacity[number]), wanted)
+        part = job.writer.write(number, maker, wanted)
         if wanted(maker):
             note(number, part)
         return part
@@ -166,9 +166,20 @@ def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advan
             failing.set()
         return not failing.is_set()
 
-    copies = TABLE_COPIES if options.to == "parquet" else 1
-    count = workers.fitting(options.workers or usable_cores(), int(job.plan.capacity.max()) * copies)
-    return workers.run(range(job.plan.shards), work, count)
+    return workers.run(range(job.plan.shards), work, threads(job))
+
+
+def threads(job: Job) -> int:
+    """How many parts are made at once."""
+    table = TABLE_COPIES * int(job.plan.capacity.max()) if job.options.to == "parquet" else 0
+    return workers.fitting(job.options.workers or usable_cores(), max(table, int(job.reader.sizes.max())))
+
+
+def how_of(options: Options) -> How:
+    """What is done to each sample."""
+    step = options.seek_step if options.to == "shards" else None
+    substitute = options.on_error == "substitute"
+    return How(options.check, options.transcode, options.edits, options.extras == "keep", step, substitute)
 
 
 def fails(job: Job, bad: Sequence[Bad]) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload import _native
 from fastload.conversion import editing, samples, transcoding
 from fastload.conversion.parts import Bad, Item, Row
 from fastload.conversion.readers.base import Reader
@@ -19,10 +18,11 @@ TRIES = 16  # samples of the same class that may stand in for a bad one
 class How:
     """What is done to each sample."""
 
-    check: bool = True  # decode it
+    check: str = "decode"  # of samples.CHECKS
     transcode: bool = False  # rewrite slow JPEGs as baseline
     edits: editing.Edits = editing.UNCHANGED
     extras: bool = True  # keep the files beside images
+    step: int | None = None  # MCUs per entry of its seek index; None: it gets none
     substitute: bool = False  # put the next good sample of the class in a bad one's place
 
 
@@ -67,9 +67,12 @@ class Maker:
 
     def _made(self, sample: int, owner: int) -> Item:
         """What `sample` holds, under the key of `owner`. Raises BadSampleError."""
-        image = transcoding.rewrite(editing.edit(self.reader.read(sample), self.how.edits), on=self.how.transcode)
-        facts = samples.examine(image.data, check=self.how.check)
-        extras = self.reader.extras(sample) if self.how.extras else ()
-        self.tally.add(image)
-        row = Row(owner, len(image.data), _native.xxh3(image.data), facts)
-        return Item(self.reader.keys[owner], int(self.reader.labels[owner]), image.data, row, extras)
+        how, data, image = self.how, editing.edit(self.reader.read(sample), self.how.edits), None
+        if how.transcode:
+            image = transcoding.rewrite(data)
+            data = image.data
+        looked = samples.examine(data, how.check, how.step)
+        extras = self.reader.extras(sample) if how.extras else ()
+        self.tally.add(image or transcoding.kept(data, looked.coding))
+        row = Row(owner, len(data), looked.checksum, looked.facts)
+        return Item(self.reader.keys[owner], int(self.reader.labels[owner]), data, row, extras, looked.index, looked.reason)

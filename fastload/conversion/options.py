@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from fastload.conversion import seek_writer
 from fastload.conversion.editing import UNCHANGED, Edits
+from fastload.conversion.samples import CHECKS
 from fastload.errors import UsageError
 
 FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
 SHARD_BYTES = 256 << 20  # default
-SHARD_LIMITS = (1 << 10, 4 << 30)  # bytes; a shard is held in memory while it is written
+SHARD_LIMITS = (1 << 10, 4 << 30)  # bytes; a shard is held in memory while it is verified
 POLICIES = ("raise", "skip", "substitute")
 
 SPLIT = re.compile(r"\w[\w.-]*")
@@ -23,7 +24,7 @@ class Options:
     shard_bytes: int = SHARD_BYTES
     shuffle: int | None = None  # seed; None keeps the source's order
     on_error: str = "raise"  # or "skip", "substitute"
-    check: bool = True  # decode every image
+    check: str = "decode"  # or "markers", "none": samples.CHECKS
     overwrite: bool = False
     seek_step: int | None = seek_writer.STEP  # MCUs per entry of the seek index, 0: rows only; None builds none
     transcode: bool = False  # rewrite JPEGs that cannot have a seek index as baseline
@@ -40,6 +41,8 @@ class Options:
             raise UsageError(f"shard size: {self.shard_bytes} bytes (want {low} to {high}); the default is {SHARD_BYTES}")
         if self.on_error not in POLICIES:
             raise UsageError(f"on_error: got {self.on_error!r}, want 'raise', 'skip' or 'substitute'; choose one")
+        if self.check not in CHECKS:
+            raise UsageError(f"check: got {self.check!r}, want 'decode', 'markers' or 'none'; choose one")
         if self.workers is not None and self.workers < 1:
             raise UsageError(f"workers: got {self.workers}, want at least 1; leave it out for one per processor")
         if self.shuffle is not None and not 0 <= self.shuffle < 1 << 64:

@@ -38,7 +38,7 @@ class ParquetWriter:
         check = staging.replaceable(lambda name: name == BAD or name.endswith(".parquet"), overwrite=overwrite)
         return staging.being_staged(self.stage, needed, check, resume=resume)
 
-    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
         import pyarrow.parquet as pq
 
         os.makedirs(self.stage.data, exist_ok=True)

@@ -49,6 +49,8 @@ class Item(NamedTuple):
     data: bytes
     row: Row
     extras: tuple[Extra, ...] = ()
+    index: bytes = b""  # for seeking
+    reason: str = ""  # why it has none
 
     @property
     def extension(self) -> str:

@@ -5,12 +5,14 @@ Each file is put in place by one rename, and only if it has the checksum that th
 
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
 from fastload import _native
 from fastload.conversion import editing, samples, seek_writer, shards_writer, tar, target, transcoding, verify, workers
+from fastload.conversion.appending import Appender
 from fastload.conversion.readers.base import Extra, Reader, listed
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance
@@ -42,7 +44,7 @@ def run(
     """
     index = verify.prepare(where)
     if not isinstance(index, Index):
-        what = str(index) if isinstance(index, verify.Damage) else f"{where}: is no converted data set"
+        what = str(index.damages[0]) if isinstance(index, verify.Damaged) else f"{where}: is no converted data set"
         raise ConversionError(f"{what}; convert the source again, with --overwrite")
     report = verify.verify(index, count, advance)
     names = {os.path.basename(damage.file) for damage in report.damages}
@@ -84,7 +86,7 @@ class _Source:
             data = editing.edit(self.reader.read(self._sample(key)), self.edits)
         except BadSampleError as error:
             raise _MissingError(f"sample {key}: the source's {error}") from error
-        for made in (data, transcoding.rewrite(data, on=True).data if self.transcode else b""):
+        for made in (data, transcoding.rewrite(data).data if self.transcode else b""):
             if _native.xxh3(made) == want:
                 return made
         text = f"the source has other bytes (checksum got {_native.xxh3(data):016x}, want {want:016x})"
@@ -111,24 +113,33 @@ def _shard(index: Index, number: int, rows: Longs, source: _Source) -> int:
         data, _ = verify.read_shard(path)
     except OSError:
         data = memoryview(b"")
-    buffer, fetched = tar.Buffer(shard.bytes), 0
-    try:
-        for row in rows.tolist():
-            key, place = index.key(row), np.array([row])
-            offset, size, want, label = (int(index.columns[name][place][0]) for name in ("offset", "size", "checksum", "label"))
-            image = _good(data, offset, size, want)
-            fetched += image is None
-            buffer.add(key, samples.extension(index.format(row)), label, image if image is not None else source.image(key, want))
-            for extra in index.extras[row] if index.extras else ():
-                kept = _good(data, extra.offset, extra.size, extra.checksum)
-                fetched += kept is None
-                buffer.add_extra(key, extra.name, kept if kept is not None else source.beside(key, extra.name, extra.checksum))
-    except _MissingError as error:
-        raise _MissingError(f"{path}: {error}") from error
-    whole = buffer.finish()
-    if _native.xxh3(whole) != shard.checksum:
-        raise _MissingError(f"{path}: holds more than the index names (it was filtered); take the shard from where it came")
-    _put(index.where, shards_writer.temporary(index.where, number), shard.name, whole)
+    temporary, fetched = shards_writer.temporary(index.where, number), 0
+    with closing(Appender(temporary)) as file:
+        archive = tar.Archive(file)
+        try:
+            for row in rows.tolist():
+                fetched += _sample(index, row, data, source, archive)
+        except _MissingError as error:
+            file.drop()
+            raise _MissingError(f"{path}: {error}") from error
+        if archive.finish() != (shard.bytes, shard.checksum):
+            file.drop()
+            raise _MissingError(f"{path}: holds more than the index names (it was filtered); take the shard from where it came")
+    _rename(index.where, temporary, shard.name)
+    return fetched
+
+
+def _sample(index: Index, row: int, data: memoryview, source: _Source, archive: tar.Archive) -> int:
+    """Append a sample, from `data` where that is good; how many files came from the source. Raises _MissingError."""
+    key, place = index.key(row), np.array([row])
+    offset, size, want, label = (int(index.columns[name][place][0]) for name in ("offset", "size", "checksum", "label"))
+    image = _good(data, offset, size, want)
+    fetched = int(image is None)
+    archive.add(key, samples.extension(index.format(row)), label, image if image is not None else source.image(key, want))
+    for extra in index.extras[row] if index.extras else ():
+        kept = _good(data, extra.offset, extra.size, extra.checksum)
+        fetched += kept is None
+        archive.add_extra(key, extra.name, kept if kept is not None else source.beside(key, extra.name, extra.checksum))
     return fetched
 
 
@@ -151,7 +162,8 @@ def _sidecar(index: Index, number: int, rows: Longs) -> bool:
         path = seek_writer.beside(shards_writer.temporary(index.where, number))
         made = builder.finish(path, write=False)
         if (made.bytes, made.checksum) == (sidecar.bytes, sidecar.checksum):
-            _put(index.where, path, sidecar.name, b"".join(builder.parts))
+            target.write(path, b"".join(builder.parts))
+            _rename(index.where, path, sidecar.name)
             return True
     return False
 
@@ -170,7 +182,6 @@ def _steps(index: Index) -> list[int]:
     return [*found, *({seek_writer.STEP} - set(found))]
 
 
-def _put(where: str, temporary: str, name: str, content: bytes | memoryview) -> None:
-    target.write(temporary, content)
+def _rename(where: str, temporary: str, name: str) -> None:
     os.rename(temporary, os.path.join(where, name))
     target.sync_folder(where)

@@ -9,6 +9,9 @@ from fastload import _native
 from fastload.transforms import pil
 
 EXTENSIONS = {"jpeg": "jpg", "png": "png", "webp": "webp", "bmp": "bmp", "gif": "gif", "tiff": "tiff", "ppm": "ppm"}
+# How an image is checked: by decoding it (of a baseline JPEG its coded blocks, which is what can be wrong); a JPEG by its markers,
+# which have to lead to its end, all else by decoding; not at all.
+CHECKS = ("decode", "markers", "none")
 # Warnings are errors where the user asked Python for that.
 PILLOW_ERRORS = (*pil.DECODE_ERRORS, Warning)
 
@@ -30,33 +33,63 @@ def extension(format: str) -> str:
     return EXTENSIONS.get(format.split(maxsplit=1)[0], "bin")
 
 
-def examine(data: bytes, *, check: bool) -> Facts:
-    """Facts of an encoded image; with `check` it is decoded completely. Raises BadSampleError."""
+class Looked(NamedTuple):
+    """An encoded image after one look at its bytes."""
+
+    facts: Facts
+    coding: str  # as _native.jpeg_coding says
+    checksum: int  # XXH3-64
+    sound: bool  # the check was passed; else nobody knows
+    index: bytes  # for seeking, if one was asked for and can be
+    reason: str  # … or why not
+
+
+def look(data: bytes, check: str, step: int | None = None) -> Looked:
+    """What an encoded image is. check: one of CHECKS; step: MCUs per entry of a seek index, None for none. Raises BadSampleError."""
     if not data:
         raise BadSampleError("is empty (0 bytes); mend or remove the file")
-    facts = headers(data)
-    if not check:
-        return facts
-    if facts.format == "unknown":
+    height, width, format, *rest = _native.examine(data, check, step)
+    return Looked(_known(data, Facts(height, width, format)), *rest)
+
+
+def require_sound(data: bytes, looked: Looked) -> None:
+    """What the look has left open: decode the image, natively or by Pillow. Raises BadSampleError."""
+    if looked.sound:
+        return
+    if looked.facts.format == "unknown":
         raise BadSampleError("is no image that Pillow knows; mend or remove the file")
-    if not (facts.format.startswith("jpeg") and decodes_natively(data)):
-        try:
-            pil.decode(data)
-        except PILLOW_ERRORS as error:
-            raise BadSampleError(f"cannot be decoded ({reason(error)}); mend or remove the file") from error
-    return facts
+    if looked.facts.format.startswith("jpeg") and decodes_natively(data):
+        return
+    try:
+        pil.decode(data)
+    except PILLOW_ERRORS as error:
+        raise BadSampleError(f"cannot be decoded ({reason(error)}); mend or remove the file") from error
+
+
+def examine(data: bytes, check: str = "none", step: int | None = None) -> Looked:
+    """Look at an image and check it. Raises BadSampleError."""
+    looked = look(data, check, step)
+    if check != "none":
+        require_sound(data, looked)
+    return looked
 
 
 def headers(data: bytes) -> Facts:
-    """Facts from the first bytes; Pillow is asked where the native probe does not know the size."""
+    """Facts from the first bytes."""
     _, height, width, _, format = _native.probe(data)
+    return _known(data, Facts(height, width, format))
+
+
+def _known(data: bytes, facts: Facts) -> Facts:
+    """Pillow is asked where the native probe does not know the size."""
+    height, width, format = facts
     if height and width:
-        return Facts(height, width, format)
+        return facts
     try:
         with Image.open(io.BytesIO(data)) as image:
             return Facts(image.height, image.width, (image.format or "unknown").lower() if format == "unknown" else format)
     except PILLOW_ERRORS:
-        return Facts(height, width, format)
+        return facts
 
 
 def decodes_natively(data: bytes) -> bool:

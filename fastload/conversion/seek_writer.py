@@ -57,31 +57,27 @@ class Builder:
 
     def add(self, data: bytes) -> None:
         """The next sample."""
-        if self.step is None:
-            self._put(b"")
-            return
-        index, reason = build(data, self.step)
+        self.put(*(build(data, self.step) if self.step is not None else (b"", "")))
+
+    def put(self, index: bytes, reason: str) -> None:
+        """The next sample's index, or empty and why it has none."""
         if reason:
-            self.reasons[reason] += 1
-        self._put(index)
+            self.reasons[PLACE.sub("", reason)] += 1
+        self.offset.append(self.end if index else 0)
+        self.size.append(len(index))
+        self.parts.append(index)
+        self.end += len(index)
 
     def add_sample(self, reader: Reader, sample: int) -> None:
         """The next sample, to be read; none is made of a bad one, which is for fastload verify to tell."""
         try:
             self.add(reader.read(sample))
         except BadSampleError as error:
-            self.reasons[DETAIL.sub("", str(error))] += 1
-            self._put(b"")
+            self.put(b"", DETAIL.sub("", str(error)))
 
     @property
     def indexes(self) -> list[bytes]:
         return self.parts[1:]
-
-    def _put(self, index: bytes) -> None:
-        self.offset.append(self.end if index else 0)
-        self.size.append(len(index))
-        self.parts.append(index)
-        self.end += len(index)
 
     def finish(self, path: str, *, write: bool = True) -> Sidecar:
         """With `write` the file is on disk when this returns; without a step there is none."""
@@ -104,7 +100,7 @@ def build(data: bytes, step: int) -> tuple[bytes, str]:
     try:
         return _native.jpeg_index(data, step), ""
     except ValueError as error:
-        return b"", PLACE.sub("", str(error))
+        return b"", str(error)
 
 
 def beside(path: str) -> str:

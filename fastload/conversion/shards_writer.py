@@ -3,10 +3,11 @@
 import json
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 
 from fastload import _native
 from fastload.conversion import index_writer, seek_writer, staging, tar, target, transcoding
+from fastload.conversion.appending import Appender
 from fastload.conversion.index_writer import Extras
 from fastload.conversion.keys import readable
 from fastload.conversion.parts import Bad, Row, Written, bad_lines, written
@@ -22,27 +23,26 @@ def temporary(where: str, shard: int) -> str:
     return os.path.join(where, f"{TEMPORARY}{shard:06d}.tar")
 
 
-def write_shard(path: str, made: Made, capacity: int, wanted: Wanted, seek_step: int | None) -> Written:
+def write_shard(path: str, made: Made, wanted: Wanted, seek_step: int | None) -> Written:
     """The samples in one tar at `path`, their seek indexes beside it. Raises OSError, workers.StoppedError."""
-    buffer, seek = tar.Buffer(capacity), seek_writer.Builder(seek_step)
+    seek = seek_writer.Builder(seek_step)
     rows, offsets, extras = list[Row](), list[int](), list[tuple[Placed, ...]]()
-    for item in made:
-        rows.append(item.row)
-        offsets.append(buffer.add(item.key, item.extension, item.label, item.data))
-        extras.append(
-            tuple(
-                Placed(extra.name, buffer.add_extra(item.key, extra.name, extra.data), len(extra.data), _native.xxh3(extra.data))
-                for extra in item.extras
+    with closing(Appender(path, lambda: bool(rows) and wanted(made))) as file:
+        archive = tar.Archive(file)
+        for item in made:
+            rows.append(item.row)
+            offsets.append(archive.add(item.key, item.extension, item.label, item.data))
+            extras.append(
+                tuple(
+                    Placed(extra.name, archive.add_extra(item.key, extra.name, extra.data), len(extra.data), _native.xxh3(extra.data))
+                    for extra in item.extras
+                )
             )
-        )
-        seek.add(item.data)
-    whole = buffer.finish()
-    write = bool(rows) and wanted(made)
-    if write:
-        target.write(path, whole)
+            seek.put(item.index, item.reason)
+        whole = archive.finish()
     return written(
-        path, (len(whole), _native.xxh3(whole)), rows, offsets, bad=tuple(made.bad), transcoding=made.tally,
-        sidecar=seek.finish(seek_writer.beside(path), write=write), extras=tuple(extras) if any(extras) else (),
+        path, whole, rows, offsets, bad=tuple(made.bad), transcoding=made.tally,
+        sidecar=seek.finish(seek_writer.beside(path), write=bool(rows) and wanted(made)), extras=tuple(extras) if any(extras) else (),
     )  # fmt: skip
 
 
@@ -57,8 +57,7 @@ def is_intact(part: Written) -> bool:
 def same(path: str, size: int, checksum: int) -> bool:
     """Whether a file has this size and XXH3-64."""
     try:
-        with open(path, "rb") as file:
-            return os.fstat(file.fileno()).st_size == size and _native.xxh3(file.read()) == checksum
+        return os.stat(path).st_size == size and _native.Files([path], keep_open=False).xxh3(0, size) == checksum
     except OSError:
         return False
 
@@ -72,8 +71,8 @@ class ShardsWriter:
     def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
         return target.being_written(self.where, needed, overwrite=overwrite, resume=resume)
 
-    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
-        return write_shard(temporary(self.where, number), made, capacity, wanted, self.seek_step)
+    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
+        return write_shard(temporary(self.where, number), made, wanted, self.seek_step)
 
     def intact(self, part: Written) -> bool:
         return is_intact(part)
@@ -90,7 +89,7 @@ class ShardsWriter:
         count = sum(rewritten.images.values()) if rewritten.on else None
         index = index_writer.index_bytes(self.where, catalog, full, names, Extras(sidecars, count))
         announce(pairs)
-        target.commit(self.where, pairs, index, _native.xxh3(index), bad_lines(all_bad(parts)))
+        target.commit(self.where, pairs, index, bad_lines(all_bad(parts)))
         return Committed(len(full), sum(part.bytes for part in full))
 
 
@@ -105,9 +104,9 @@ class WebDatasetWriter:
         check = staging.replaceable(lambda name: name in (CLASSES, BAD) or bool(SHARD_NAME.fullmatch(name)), overwrite=overwrite)
         return staging.being_staged(self.stage, needed, check, resume=resume)
 
-    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
         os.makedirs(self.stage.data, exist_ok=True)
-        return write_shard(temporary(self.stage.data, number), made, capacity, wanted, None)
+        return write_shard(temporary(self.stage.data, number), made, wanted, None)
 
     def intact(self, part: Written) -> bool:
         return is_intact(part)

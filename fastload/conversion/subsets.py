@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload import _native, rng
+from fastload import rng
 from fastload.conversion import index_writer, target
 from fastload.conversion.index_writer import Extras
 from fastload.errors import ConversionError, SourceError, UsageError
@@ -103,7 +103,7 @@ def write(where: str, parts: Sequence[Part], *, overwrite: bool = False) -> Summ
             pairs.append((temporary, name))
         text = index_writer.metadata(len(arrays["size"]), classes, plans.shards, Extras(plans.sidecars, _transcoded(parts)))
         index = index_writer.encode(pa, arrays, text)
-        target.commit(where, pairs, index, _native.xxh3(index), b"")
+        target.commit(where, pairs, index, b"")
     return Summary(where, len(arrays["size"]), len(classes), len(plans.shards), copied)
 
 

@@ -3,7 +3,7 @@
 POSIX 1003.1 ustar blocks with GNU long names: time, owner and group are 0, the mode is 0644.
 """
 
-import numpy as np
+from fastload.conversion.appending import Appender
 
 BLOCK = 512  # bytes
 NAME = 100  # bytes of a name that fit into a header
@@ -46,38 +46,27 @@ def most(key_bytes: int, size: int) -> int:
     return 2 * headers + size + -size % BLOCK + BLOCK
 
 
-class Buffer:
-    """One shard in memory. Its checksum is taken there, so what the disk then does to it can be told."""
+class Archive:
+    """One shard, as it is appended to a file."""
 
-    def __init__(self, capacity: int) -> None:
-        self.data = np.empty(capacity + len(END), np.uint8).data
-        self.end = 0
+    def __init__(self, file: Appender) -> None:
+        self.file = file
 
     def add(self, key: str, extension: str, label: int, payload: bytes) -> int:
-        """Append a sample; returns the payload's offset, bytes."""
-        offset = self._member(f"{key}.{extension}", payload)
-        self._member(f"{key}.cls", b"%d" % label)
+        """Append a sample; returns the payload's offset, bytes. Raises OSError."""
+        head = before(key, extension, len(payload))
+        offset = self.file.end + len(head)
+        self.file.add(head, payload, after(key, label, len(payload)))
         return offset
 
     def add_extra(self, key: str, name: str, payload: bytes) -> int:
-        """Append a file of the sample that was added last; returns its offset, bytes."""
-        return self._member(f"{key}.{name}", payload)
-
-    def finish(self) -> memoryview:
-        self._put(END)
-        return self.data[: self.end]
-
-    def _member(self, name: str, payload: bytes) -> int:
-        self._put(header(name.encode(), len(payload)))
-        offset = self.end
-        self._put(payload)
-        self._put(bytes(-len(payload) % BLOCK))
+        """Append a file of the sample that was added last; returns its offset, bytes. Raises OSError."""
+        head = header(f"{key}.{name}".encode(), len(payload))
+        offset = self.file.end + len(head)
+        self.file.add(head, payload, bytes(-len(payload) % BLOCK))
         return offset
 
-    def _put(self, content: bytes) -> None:
-        if self.end + len(content) > len(self.data):  # sizes were estimates: images are changed, or unpacked
-            larger = np.empty(max(self.end + len(content), len(self.data) * 5 // 4), np.uint8).data
-            larger[: self.end] = self.data[: self.end]
-            self.data = larger
-        self.data[self.end : self.end + len(content)] = content
-        self.end += len(content)
+    def finish(self) -> tuple[int, int]:
+        """Bytes and XXH3-64 of the whole, which is on disk when this returns. Raises OSError."""
+        self.file.add(END)
+        return self.file.finish()

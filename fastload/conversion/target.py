@@ -11,10 +11,11 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 
+from fastload import _native
 from fastload.conversion import journal
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
-from fastload.sources.arrow import sum_line
+from fastload.sources import sums
 from fastload.sources.seek_merge import try_lock
 from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM, TEMPORARY
 
@@ -103,16 +104,16 @@ def _size(where: str, name: str) -> int:
     return 0
 
 
-def replace_index(where: str, sidecars: Sequence[tuple[str, str]], index: memoryview, checksums: tuple[int, int]) -> None:
+def replace_index(where: str, sidecars: Sequence[tuple[str, str]], index: memoryview, old: int) -> None:
     """Put sidecars (temporary name, final name) beside the shards and the new index in the old one's place.
 
-    checksums: the old index's and the new one's. SUM names both while the index is renamed, so the data set opens all the time.
+    old: the old index's checksum. SUM names both while the index is renamed, so the data set opens all the time.
     """
-    old, new = map(sum_line, checksums)
+    new, both = sums.text(index), sums.line(old) + sums.line(_native.xxh3(index))
     for temporary, final in sidecars:
         os.rename(os.path.join(where, temporary), os.path.join(where, final))
     write(os.path.join(where, UNFINISHED), index)
-    for content in (old + new, new):
+    for content in (both, new):
         write(os.path.join(where, TEMPORARY + SUM), content)
         os.rename(os.path.join(where, TEMPORARY + SUM), os.path.join(where, SUM))
         sync_folder(where)
@@ -121,10 +122,10 @@ def replace_index(where: str, sidecars: Sequence[tuple[str, str]], index: memory
             sync_folder(where)
 
 
-def commit(where: str, parts: Sequence[tuple[str, str]], index: memoryview, checksum: int, bad: bytes) -> None:
+def commit(where: str, parts: Sequence[tuple[str, str]], index: memoryview, bad: bytes) -> None:
     """Make the data set visible. parts: (temporary name, final name); bad: the content of BAD, if any."""
     names = list(parts)
-    for final, content in ((SUM, sum_line(checksum)), (BAD, bad)):
+    for final, content in ((SUM, sums.text(index)), (BAD, bad)):
         if content:
             write(os.path.join(where, TEMPORARY + final), content)
             names.append((TEMPORARY + final, final))

@@ -64,11 +64,16 @@ class Tally:
             self.slow[image.coding] += 1
 
 
-def rewrite(data: bytes, *, on: bool) -> Rewritten:
-    """The image as one baseline scan if it is worth that and `on`; else as it is. Raises nothing: every doubt leaves it."""
+def kept(data: bytes, coding: str) -> Rewritten:
+    """An image that is left as it is."""
+    return Rewritten(data, len(data), coding, "")
+
+
+def rewrite(data: bytes) -> Rewritten:
+    """The image as one baseline scan if it is worth that; else as it is. Raises nothing: every doubt leaves it."""
     coding = _native.jpeg_coding(data)
-    if not on or coding in AS_IT_IS:
-        return Rewritten(data, len(data), coding, "")
+    if coding in AS_IT_IS:
+        return kept(data, coding)
     try:
         out, reason = _native.jpeg_transcode(data)
     except MemoryError:

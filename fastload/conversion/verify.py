@@ -13,7 +13,7 @@ from fastload.conversion.readers import FolderReader, Reader, open_reader
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import SourceError
 from fastload.machine import usable_cores
-from fastload.sources import seek
+from fastload.sources import arrow, seek, sums
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shards import INDEX, Index, Shard, read_index
 from fastload.spec import Longs
@@ -37,6 +37,12 @@ class Damage(NamedTuple):
         return f"{self.file}{place}{f', sample {self.key}' if self.key is not None else ''}: {self.what}"
 
 
+class Damaged(NamedTuple):
+    """An index that cannot be used."""
+
+    damages: tuple[Damage, ...]
+
+
 @dataclass(frozen=True)
 class Report:
     """The result of `verify`."""
@@ -48,7 +54,7 @@ class Report:
     damages: tuple[Damage, ...]
 
 
-def prepare(where: str) -> Index | Reader | Damage:
+def prepare(where: str) -> Index | Reader | Damaged:
     """What is to be checked at `where`: an index with its shards, anything else that can be converted, or an index that is damaged.
 
     Raises SourceError if there is no data set.
@@ -60,17 +66,29 @@ def prepare(where: str) -> Index | Reader | Damage:
     try:
         index = read_index(where)
     except SourceError as error:
-        return Damage(path, 0, 0, None, str(error).removeprefix(f"{path}: "))
+        return Damaged(damaged_blocks(path) or (Damage(path, 0, 0, None, str(error).removeprefix(f"{path}: ")),))
     if problems := index.row_problems():
-        return Damage(path, 0, 0, None, problems[0].removeprefix(f"{path}: "))
+        return Damaged((Damage(path, 0, 0, None, problems[0].removeprefix(f"{path}: ")),))
     return index
 
 
-def verify(prepared: Index | Reader | Damage, count: int | None = None, advance: Advance = workers.ignore) -> Report:
+def damaged_blocks(path: str) -> tuple[Damage, ...]:
+    """Where an index is not as it was; nothing if that is not known."""
+    try:
+        with open(path + arrow.SUFFIX, "rb") as file:
+            said = sums.parse(file.read(sums.MOST))
+        data, unread = read_shard(path)
+    except OSError:
+        return ()
+    text = "checksum of these bytes of the index differs; restore them, or convert again"
+    return tuple(unread) or tuple(Damage(path, start, end, None, text) for start, end in (sums.damaged(data, said.blocks) if said else ()))
+
+
+def verify(prepared: Index | Reader | Damaged, count: int | None = None, advance: Advance = workers.ignore) -> Report:
     """Check everything with `count` workers (None: one per processor)."""
     count = count or usable_cores()
-    if isinstance(prepared, Damage):
-        return Report("shards", 1, 0, 0, (prepared,))
+    if isinstance(prepared, Damaged):
+        return Report("shards", 1, 0, 0, prepared.damages)
     if isinstance(prepared, Index):
         return verify_shards(prepared, count, advance)
     return verify_reader(prepared, count, advance)
@@ -84,7 +102,7 @@ def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
         for sample in range(start, min(start + FILES_PER_TASK, total)):
             stop.check()
             try:
-                samples.examine(reader.read(sample), check=True)
+                samples.examine(reader.read(sample), "decode")
             except samples.BadSampleError as error:
                 found.append(Damage(reader.name(sample), 0, 0, None, str(error)))
             advance(1, int(reader.sizes[sample]))

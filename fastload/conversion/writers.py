@@ -44,7 +44,7 @@ class Writer(Protocol):
     def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[Hold]:
         """The place, locked, with room for `needed` bytes. Raises ConversionError."""
 
-    def write(self, number: int, made: Made, capacity: int, wanted: Wanted) -> Written:
+    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
         """One part under temporary names, on disk when this returns; from any thread. Raises OSError."""
 
     def intact(self, part: Written) -> bool:

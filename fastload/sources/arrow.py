@@ -5,7 +5,7 @@ touching a map of a file that was cut off meanwhile ends the process (SIGBUS). A
 """
 
 import os
-import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import FastloadError, SourceError
+from fastload.sources import sums
+from fastload.sources.sums import line as sum_line
 from fastload.spec import Longs
 
 Bytes = NDArray[np.uint8]
 
 BATCH = 4096  # rows of each record batch but the last
-SUFFIX = ".xxh3"  # of the file beside it that holds its checksum
-TWO_SUMS = re.compile(rb"(?:[0-9a-f]{16}\n){2}")  # while an index is being replaced: the old one's and the new one's
+SUFFIX = ".xxh3"  # of the file beside it that holds its checksum: sums.py
 # What Arrow, beside its own exceptions, and the JSON reader raise on bytes that some other program, or an attacker, wrote.
 PARSE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError, AttributeError)
 
@@ -66,13 +67,14 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
     checksum, beside = _native.xxh3(data), path + SUFFIX
     try:
         with open(beside, "rb") as file:
-            said = file.read(64)
+            said = file.read(sums.MOST)
     except OSError as error:
         raise SourceError(f"{beside}: cannot be read ({error.strerror}); restore it, or {remedy}") from error
-    want = sum_line(checksum)
-    if said == want or (TWO_SUMS.fullmatch(said) and want in (said[: len(want)], said[len(want) :])):
+    parsed = sums.parse(said)
+    if parsed and checksum in parsed.whole:
         return data, checksum
-    text, name = said.decode("ascii", "backslashreplace").rstrip("\n"), os.path.basename(beside)
+    shown = sum_line(parsed.whole[0]) if parsed and parsed.blocks else said[:64]
+    text, name = shown.decode("ascii", "backslashreplace").rstrip("\n"), os.path.basename(beside)
     raise SourceError(f"{path}: is damaged (checksum got {checksum:016x}, {name} says {text!r}); restore both, or {remedy}")
 
 
@@ -96,11 +98,6 @@ def _read(path: str, remedy: str) -> Bytes:
 def _no_wait(path: str, flags: int) -> int:
     """A named pipe in a file's place is not waited for."""
     return os.open(path, flags | os.O_NONBLOCK)
-
-
-def sum_line(checksum: int) -> bytes:
-    """One line of the file with the checksum."""
-    return b"%016x\n" % checksum
 
 
 def read_table(pa: Any, path: str, data: Bytes, schema: Any, rows: int, remedy: str) -> Table:
@@ -141,6 +138,15 @@ def encode(pa: Any, schema: Any, arrays: dict[str, Any]) -> memoryview:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, schema) as writer:
         writer.write_table(table, max_chunksize=BATCH)
+    return memoryview(sink.getvalue())
+
+
+def encode_batches(pa: Any, schema: Any, batches: Iterable[dict[str, Any]]) -> memoryview:
+    """The same for arrays that come BATCH rows at a time, so that they never exist all at once."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema) as writer:
+        for arrays in batches:
+            writer.write_batch(pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema))
     return memoryview(sink.getvalue())
 
 

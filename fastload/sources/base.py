@@ -59,9 +59,12 @@ class Source(Protocol):
 
 
 def read(source: Source, sample: int) -> bytes:
-    """One sample's encoded bytes. Raises OSError."""
+    """One sample's encoded bytes, compared with their checksum where the source has one. Raises OSError."""
     place = source.locate(np.array([sample], np.int64))
-    return source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
+    data = source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
+    if place.checksum is not None and (got := _native.xxh3(data)) != (want := int(place.checksum[0])):
+        raise OSError(f"checksum mismatch (got {got:016x}, want {want:016x})")  # as the native engine says it
+    return data
 
 
 def raw_pixels(source: Source, sample: int) -> Pixels | None:

@@ -1,9 +1,17 @@
-// class Files.
+// class Files; and what a conversion needs to write large ones: a checksum that grows, and the disk's early start.
+#include <fcntl.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <new>
+
 #include "bind/bind.h"
+#include "bind/buffered.h"
 #include "bind/paths.h"
 #include "core/error.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace fl::bind {
 namespace {
@@ -39,6 +47,33 @@ uint64_t hash(const PyFiles& self, int64_t file, int64_t size) {
   return self.files->xxh3(file, size);
 }
 
+struct FreeState {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
+// XXH3 of bytes that come one after the other.
+class Xxh3 {
+ public:
+  Xxh3() : state_(XXH3_createState()) {
+    if (state_ == nullptr) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+  }
+
+  void update(const nb::object& data) {
+    const Buffered held(data);
+    XXH3_64bits_update(state_.get(), held.bytes().data(), held.bytes().size());
+  }
+
+  uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
+
+ private:
+  std::unique_ptr<XXH3_state_t, FreeState> state_;
+};
+
+void start_writing(int file, int64_t offset, int64_t size) {
+  ::sync_file_range(file, offset, size, SYNC_FILE_RANGE_WRITE);  // a hint: fsync tells what fails
+}
+
 }  // namespace
 
 void bind_files(nb::module_& m) {
@@ -59,6 +94,11 @@ void bind_files(nb::module_& m) {
           "file"_a)
       .def("read", &read, "file"_a, "offset"_a, "size"_a)
       .def("xxh3", &hash, "file"_a, "size"_a);
+  nb::class_<Xxh3>(m, "Xxh3", nb::is_final())
+      .def(nb::init<>())
+      .def("update", &Xxh3::update, "data"_a)
+      .def("digest", &Xxh3::digest);
+  m.def("start_writing", &start_writing, "file"_a, "offset"_a, "size"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace fl::bind

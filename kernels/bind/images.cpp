@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "bind/bind.h"
+#include "bind/buffered.h"
 #include "core/error.h"
 #include "core/sample.h"
 #include "cpu/targets.h"
@@ -20,20 +21,6 @@ namespace {
 using namespace nb::literals;
 
 Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
-
-class Buffered {  // a bytes-like object, held while it is read
- public:
-  explicit Buffered(const nb::handle& data) {
-    if (PyObject_GetBuffer(data.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  }
-  ~Buffered() { PyBuffer_Release(&buffer_); }
-  Buffered(const Buffered&) = delete;
-  Buffered& operator=(const Buffered&) = delete;
-  Bytes bytes() const { return {static_cast<const uint8_t*>(buffer_.buf), static_cast<size_t>(buffer_.len)}; }
-
- private:
-  Py_buffer buffer_;
-};
 
 uint64_t hash(const nb::object& data) {
   const Buffered held(data);

@@ -1,4 +1,4 @@
-// JPEG for the conversion and for tests: how a file is coded, rewrite it, build an index, decode a region.
+// JPEG for the conversion and for tests: what an image is, how a file is coded, rewrite it, build an index, decode a region.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -7,6 +7,7 @@
 
 #include "bind/bind.h"
 #include "core/error.h"
+#include "core/examine.h"
 #include "jpeg/region.h"
 #include "jpeg/transcode.h"
 
@@ -27,6 +28,26 @@ nb::bytes jpeg_index(const nb::bytes& data, int step) {
   }
   if (!built.why.empty()) throw std::invalid_argument("jpeg_index: " + built.why);
   return nb::bytes(built.index.data(), built.index.size());
+}
+
+Check parse_check(const std::string& name) {
+  if (name == "none") return Check::kNone;
+  if (name == "markers") return Check::kMarkers;
+  if (name == "decode") return Check::kDecode;
+  refuse("examine: check", "unknown", '"' + name + '"', "none, markers or decode");
+}
+
+nb::tuple examine_image(const nb::bytes& data, const std::string& check, const std::optional<int>& step) {
+  if (step.has_value() && (*step < 0 || *step > 0xFFFF))
+    refuse("examine", "step", std::to_string(*step), "0..65535 or None");
+  const Check how = parse_check(check);
+  Examined found;
+  {
+    const nb::gil_scoped_release unlocked;
+    found = examine(view(data), step.value_or(-1), how);
+  }
+  return nb::make_tuple(found.header.height, found.header.width, found.header.format, jpeg::name(found.coding),
+                        found.hash, found.sound, nb::bytes(found.index.data(), found.index.size()), found.why);
 }
 
 std::string jpeg_coding(const nb::bytes& data) { return jpeg::name(jpeg::coding_of(view(data))); }
@@ -80,6 +101,7 @@ std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box
 }  // namespace
 
 void bind_jpeg(nb::module_& m) {
+  m.def("examine", &examine_image, "data"_a, "check"_a, "step"_a.none());
   m.def("jpeg_coding", &jpeg_coding, "data"_a);
   m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
   m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a);

@@ -1,5 +1,7 @@
 #include "jpeg/coding.h"
 
+#include <cstring>
+
 #include "core/image.h"
 #include "core/reader.h"
 
@@ -15,7 +17,11 @@ enum Marker : uint32_t {
   kSof9,
   kSof10,
   kDac = 0xCC,
-  kSof15 = 0xCF
+  kSof15 = 0xCF,
+  kRst0 = 0xD0,
+  kRst7 = 0xD7,
+  kEoi = 0xD9,
+  kSos = 0xDA
 };
 
 bool is_frame(uint32_t marker) {
@@ -34,6 +40,20 @@ Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) 
   if (marker == kSof2) return Coding::kProgressive;
   if (marker == kSof9 || marker == kSof10) return Coding::kArithmetic;
   return why == kSeveralScans ? Coding::kScans : Coding::kOther;
+}
+
+// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none. A 0xFF among coded bytes is
+// followed by 0, and restart markers belong to them (T.81 B.1.1.5).
+size_t end_of_scan(Bytes bytes, size_t at) {
+  while (at + 1 < bytes.size()) {
+    const void* found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at - 1);
+    if (found == nullptr) break;
+    at = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes.data());
+    const uint32_t next = bytes[at + 1];
+    if (next != 0 && next != 0xFF && (next < kRst0 || next > kRst7)) return at;
+    at += next == 0xFF ? 1 : 2;
+  }
+  return bytes.size();
 }
 
 }  // namespace
@@ -57,6 +77,23 @@ Coding coding_of(Bytes bytes) {
     at += length;
   }
   return Coding::kOther;
+}
+
+bool reaches_end(Bytes bytes) {
+  Reader in(bytes, true);
+  int scans = 0;
+  for (size_t at = 2; in.u8(at) == 0xFF;) {
+    while (in.good && in.u8(at) == 0xFF) ++at;
+    const uint32_t marker = in.u8(at++);
+    if (marker == kEoi) return in.good && scans > 0;
+    const uint32_t length = in.u16(at);
+    if (!in.good || marker == 0 || length < 2) return false;
+    at += length;
+    if (marker != kSos) continue;
+    ++scans;
+    at = end_of_scan(bytes, at);
+  }
+  return false;
 }
 
 }  // namespace fl::jpeg

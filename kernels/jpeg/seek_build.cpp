@@ -3,22 +3,35 @@
 #include "jpeg/seek_notes.h"
 
 namespace fl::jpeg {
+namespace {
 
-Built build_index(Bytes bytes, int step) {
-  Frame frame;
-  if (std::string why = parse_frame(bytes, frame); !why.empty()) return {{}, std::move(why)};
-  if (frame.restart_interval != 0)
-    return {{}, "not covered: restart markers, where decoding can begin without an index"};
+// One pass over the scan; empty, or why it cannot be indexed. The frame must outlive the notes.
+std::string walk(Bytes bytes, int step, Frame& frame, SeekNotes& notes) {
+  if (std::string why = parse_frame(bytes, frame); !why.empty()) return why;
+  if (frame.restart_interval != 0) return "not covered: restart markers, where decoding can begin without an index";
   Tables tables;
   tables.prepare(frame);
   Lanes lanes;
   Scratch window;
   Pass pass(bytes, frame, tables, lanes, window, cpu::Target::kBest);
   pass.start(frame.scan);
-  SeekNotes notes;
   notes.begin(frame, step);
-  if (!notes.rest(pass)) return {{}, pass.why()};
-  return {notes.pack(bytes, seek::hash(bytes)), {}};
+  return notes.rest(pass) ? std::string() : pass.why();
+}
+
+}  // namespace
+
+Built build_index(Bytes bytes, int step, const uint64_t* file_hash) {
+  Frame frame;
+  SeekNotes notes;
+  if (std::string why = walk(bytes, step, frame, notes); !why.empty()) return {{}, std::move(why)};
+  return {notes.pack(bytes, file_hash != nullptr ? *file_hash : seek::hash(bytes)), {}};
+}
+
+std::string check_scan(Bytes bytes) {
+  Frame frame;
+  SeekNotes notes;
+  return walk(bytes, 0, frame, notes);
 }
 
 }  // namespace fl::jpeg

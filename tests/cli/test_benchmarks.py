@@ -244,7 +244,19 @@ def test_conversions_compare_with_what_does_the_same_work():
     common = {name: getattr(ROW, name) for name in ("data", "machine", "software", "commit", "dirty", "date", "load")}
     rows = {made.variant: made for made in beside.rows(beside.Settings(), found, common)}
     assert {name: made.reference for name, made in rows.items()} == {**beside.REFERENCE, beside.COPY: None, beside.FFCV: None}
-    assert rows[beside.SHARDS].ratio == pytest.approx(1 / 6)
-    assert rows[beside.PLAIN].ratio == pytest.approx(3 / 5)
+    assert rows[beside.SHARDS].ratio == pytest.approx(1 / 7)
+    assert rows[beside.PLAIN].ratio == pytest.approx(3 / 6)
     (index,) = beside.index_rows({"memory of opening, MiB": 7.0}, common)
     assert (index.median, index.unit) == (7.0, "MiB")
+
+
+def test_a_conversion_is_measured_on_many_names_of_few_images(tmp_path):
+    beside = pytest.importorskip("benchmarks.convert")
+    for name in ("a/x.jpg", "a/y.jpg", "b/x.png"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(name)
+    assert beside.lay_out(str(tmp_path / "in"), str(tmp_path / "out"), 7) == 9
+    found = sorted(path for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert [str(path.relative_to(tmp_path / "out")) for path in found[:3]] == ["a/x_0.jpg", "a/x_1.jpg", "a/x_2.jpg"]
+    assert len({path.stat().st_ino for path in found}) == 3
+    assert {path.read_text() for path in found} == {"a/x.jpg", "a/y.jpg", "b/x.png"}

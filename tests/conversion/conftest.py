@@ -103,7 +103,7 @@ def kill_at(patch: pytest.MonkeyPatch, k: int) -> None:
 
         return call
 
-    for name in ("write", "fsync", "rename", "unlink"):
+    for name in ("write", "writev", "fsync", "rename", "unlink"):
         patch.setattr(os, name, wrap(getattr(os, name)))
 
 

@@ -24,7 +24,7 @@ from tests.conftest import encoded, textured
 
 FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
 IMAGES = 24
-SYSTEM = ("write", "pwrite", "fsync", "rename", "unlink", "mkdir", "rmdir", "ftruncate")
+SYSTEM = ("write", "writev", "pwrite", "fsync", "rename", "unlink", "mkdir", "rmdir", "ftruncate")
 COMMIT = 30  # system calls of a commit, or so
 
 

@@ -77,13 +77,13 @@ def test_no_sample_left(tools, tmp_path):
 
 def test_unchecked_conversion_keeps_what_it_cannot_decode(tools, tmp_path):
     root = tools.write_tree(tmp_path / "in", {"c/a.jpg": b"text", "c/b.jpg": tools.encode(3, 5)[:-50]})
-    tools.convert(root, tmp_path / "out", check=False)
+    tools.convert(root, tmp_path / "out", check="none")
     index = open_source(tmp_path / "out").index
     assert [index.format(n) for n in range(2)] == ["unknown", "jpeg 4:2:0"]
     assert index.columns["height"].all().tolist() == [0, 3]
     (root / "c" / "a.jpg").write_bytes(b"")
     with pytest.raises(ConversionError, match="is empty"):
-        tools.convert(root, tmp_path / "other", check=False)
+        tools.convert(root, tmp_path / "other", check="none")
 
 
 GOOD = {

@@ -117,7 +117,7 @@ def test_rows_beyond_a_batch(tools, tmp_path, monkeypatch):
     image = tools.encode(5, 9)
     for count in (1, 3, 4, 5, 8, 9):
         root = tools.write_tree(tmp_path / f"in{count}", {f"c/{n:02}.jpg": image + bytes(n) for n in range(count)})
-        tools.convert(root, tmp_path / f"out{count}", check=False)
+        tools.convert(root, tmp_path / f"out{count}", check="none")
         source = open_source(tmp_path / f"out{count}")
         assert source.locate(np.arange(count)[::-1]).size.tolist() == [len(image) + n for n in range(count)][::-1]
         assert source.name(count - 1).endswith(f":c/{count - 1:02}")

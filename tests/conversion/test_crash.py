@@ -15,7 +15,7 @@ from fastload.conversion import job, target, units, verify
 from fastload.errors import ConversionError, SourceError
 from fastload.sources import open_source
 
-CALLS = ("open", "write", "fsync", "rename", "mkdir", "unlink")
+CALLS = ("open", "write", "writev", "fsync", "rename", "mkdir", "unlink")
 
 
 class Nth:
@@ -142,8 +142,13 @@ def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(tools, sma
 
 def test_short_writes_are_continued(tools, small, tmp_path, monkeypatch):
     real = os.write
+
+    def third(file, data):
+        return real(file, bytes(data)[: max(1, len(data) // 3)])
+
     with monkeypatch.context() as patch:
-        patch.setattr(target.os, "write", lambda file, data: real(file, bytes(data)[: max(1, len(data) // 3)]))
+        patch.setattr(target.os, "write", third)
+        patch.setattr(target.os, "writev", lambda file, pieces: third(file, b"".join(pieces)))
         tools.convert(small, tmp_path / "out")
     assert is_absent_or_whole(tmp_path / "out")
 

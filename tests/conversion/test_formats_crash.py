@@ -13,7 +13,7 @@ from fastload.conversion import beton_writer, job, journal, target
 from fastload.errors import ConversionError
 
 FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
-CALLS = ("open", "write", "pwrite", "fsync", "ftruncate", "rename", "mkdir", "unlink", "rmdir")
+CALLS = ("open", "write", "writev", "pwrite", "fsync", "ftruncate", "rename", "mkdir", "unlink", "rmdir")
 
 
 @pytest.fixture

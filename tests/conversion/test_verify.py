@@ -9,6 +9,7 @@ import pytest
 
 from fastload.conversion import verify
 from fastload.errors import SourceError
+from fastload.sources import sums
 
 
 def check(folder, count=1):
@@ -92,7 +93,7 @@ def test_swapped_shards_are_found(tools, tmp_path):
     """Same size, valid tar: only the checksums know."""
     image = tools.encode(7, 9)
     files = {f"c/{n}.jpg": image[:-2] + bytes([n]) + image[-2:] for n in range(2)}
-    tools.convert(tools.write_tree(tmp_path / "in", files), tmp_path / "out", shard_bytes=1024, check=False)
+    tools.convert(tools.write_tree(tmp_path / "in", files), tmp_path / "out", shard_bytes=1024, check="none")
     one, two = sorted((tmp_path / "out").glob("*.tar"))
     os.rename(one, tmp_path / "x")
     os.rename(two, one)
@@ -106,7 +107,26 @@ def test_a_damaged_index_is_a_damage(data):
     content[-1] ^= 1
     (data / "index.arrow").write_bytes(content)
     (damage,) = check(data).damages
+    text = "checksum of these bytes of the index differs; restore them, or convert again"
+    assert str(damage) == f"{data}/index.arrow, bytes 0..{len(content)}: {text}"
+    (data / "index.arrow.xxh3").write_bytes(b"0123456789abcdef\n")  # no blocks: it is damaged somewhere
+    (damage,) = check(data).damages
     assert str(damage).startswith(f"{data}/index.arrow: is damaged (checksum got ")
+
+
+def test_each_flipped_bit_of_an_index_is_found_in_its_block(data, monkeypatch):
+    monkeypatch.setattr(sums, "BLOCK", 256)
+    content = (data / "index.arrow").read_bytes()
+    (data / "index.arrow.xxh3").write_bytes(sums.text(content))
+    for at in range(0, len(content), 11):
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << at % 8
+        (data / "index.arrow").write_bytes(damaged)
+        (damage,) = check(data).damages
+        assert damage.start <= at < damage.end <= damage.start + 256
+    (data / "index.arrow").write_bytes(content[:600])
+    (damage,) = check(data).damages
+    assert (damage.start, damage.end) == (512, (len(content) + 255) // 256 * 256)
 
 
 def test_a_disk_error_is_named_and_the_rest_is_read(tools, small, tmp_path, monkeypatch):

@@ -121,8 +121,7 @@ def read_file(path: str, size: int) -> bytes:
     if size > LARGEST:
         raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
     try:
-        with open(path, "rb") as file:
-            data = file.read(size + 1)
+        data = _bytes_of(path, size + 1)
     except OSError as error:
         if error.errno in FATAL:
             raise
@@ -130,6 +129,18 @@ def read_file(path: str, size: int) -> bytes:
     if data and len(data) != size:
         raise BadSampleError("changed its size during the conversion; convert again when nothing writes to it")
     return data
+
+
+def _bytes_of(path: str, most: int) -> bytes:
+    """Up to `most` bytes; with fewer system calls than Python's own files take."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(file, most)
+        while len(data) < most and (more := os.read(file, most - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(file)
 
 
 def file_sizes(paths: Sequence[str]) -> Longs:
