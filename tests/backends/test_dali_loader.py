@@ -94,10 +94,20 @@ def test_several_iterators_and_early_ends(backend, folder):
 def test_a_dropped_iterator_ends_its_pipeline(folder):
     iterator = iter(loader(folder, num_workers=1))
     next(iterator)
-    pipeline = weakref.ref(iterator._batches.pipeline)
+    pipeline = weakref.ref(iterator._batches.line.pipeline)
     del iterator
     gc.collect()
     assert pipeline() is None
+
+
+@pytest.mark.parametrize("backend", BOTH)
+def test_only_pipelines_without_draws_of_their_own_are_used_again(folder, backend):
+    found, seen = loader(folder, backend=backend, num_workers=1), []
+    for _ in range(2):
+        iterator = iter(found)
+        seen.append(iterator._batches.line.pipeline)
+        assert len(list(iterator)) == len(found)
+    assert (seen[0] is seen[1]) == (backend == "dali")
 
 
 def test_kept_batches_are_never_overwritten(folder):
