@@ -72,9 +72,10 @@ def session(leader: int) -> dict[int, str]:
     return found
 
 
-def shared(pids: set[int]) -> list[str]:
-    """What these processes have left in /dev/shm: torch's names hold the number of their maker."""
-    return [name for name in os.listdir("/dev/shm") if (match := re.match(r"torch_(\d+)_", name)) and int(match[1]) in pids]
+def shared(pids: set[int], before: set[str]) -> list[str]:
+    """What these processes have left in /dev/shm, that was not there before: torch's names hold the number of their maker."""
+    found = set(os.listdir("/dev/shm")) - before  # process numbers come again
+    return [name for name in found if (match := re.match(r"torch_(\d+)_", name)) and int(match[1]) in pids]
 
 
 def wait_until(what: Any, seconds: float) -> bool:
@@ -90,6 +91,7 @@ def written(path: Path) -> str:
 
 def event(zygote: Zygote, kind: str, how: str, draw: random.Random, folder: str) -> tuple[str, str, float]:
     """What was wrong ("" if nothing), the first batch's sum, and for how many seconds something was left."""
+    before = set(os.listdir("/dev/shm"))
     program, files = zygote.start(kind=kind, folder=folder)
     out, err = files.with_suffix(".out"), files.with_suffix(".err")
     early = draw.random() < 0.2 and how != "kill worker"  # before the first batch, too
@@ -117,7 +119,8 @@ def event(zygote: Zygote, kind: str, how: str, draw: random.Random, folder: str)
         wrong.append(f"still there after {END} s: {where(program, err)}")
     with contextlib.suppress(ProcessLookupError):
         os.killpg(program, signal.SIGKILL)
-    wrong += [f"left in /dev/shm: {shared(pids)}"] * bool(shared(pids))
+    left = shared(pids, before)
+    wrong += [f"left in /dev/shm: {left}"] * bool(left)
     text = written(err)
     tracebacks = text.count("Traceback") - text.count("the above exception") - text.count("The above exception")  # chained ones are one
     if how == "kill" and "resource_sharer.py" in text:
