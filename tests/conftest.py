@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,11 @@ except (ImportError, RuntimeError) as error:
         del sys.modules[name]
     sys.meta_path.insert(0, _NoTorchvision(error))
 
+# Files with the longest tests (--durations=50 tells them): they begin first, so that nobody waits for one at the end.
+LONG = (
+    "cli/test_benchmark_train.py", "cli/test_demo.py", "cli/test_benchmarks.py", "cli/test_benchmark_peers.py", "profiler/test_attach.py",
+    "life/test_life.py", "conversion/test_crash.py", "conversion/test_formats_crash.py", "backends/test_custom.py",
+)  # fmt: skip
 SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
 
 
@@ -56,6 +62,19 @@ def encoded(pixels: np.ndarray, kind: str = "JPEG", **options: object) -> bytes:
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, kind, **options)
     return out.getvalue()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {TREE / "tests" / name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path, len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """-n N keeps the tests of a file together, which shares what they have in common, until a worker has nothing left to do."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,11 @@ import io
 import itertools
 import os
 import pickle
+import shutil
 import signal
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +125,17 @@ class Tools:
 @pytest.fixture(scope="session")
 def tools() -> type[Tools]:
     return Tools
+
+
+@pytest.fixture
+def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """For tests with hundreds of fsyncs: what they prove needs no disk, which takes milliseconds for each."""
+    memory = "/dev/shm"
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < 32 << 20:
+        yield tmp_path_factory.mktemp("disk")
+        return
+    with tempfile.TemporaryDirectory(prefix="fastload-test-", dir=memory) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -18,6 +18,11 @@ from fastload.sources import open_source
 CALLS = ("open", "write", "writev", "fsync", "rename", "mkdir", "unlink")
 
 
+@pytest.fixture
+def tmp_path(in_memory):
+    return in_memory
+
+
 class Nth:
     """Replaces os functions: the kth call does something else before its work."""
 
@@ -67,10 +72,12 @@ def is_absent_or_whole(folder, count=7):
 def test_killed_at_every_system_call(tools, small, tmp_path, monkeypatch, replacing):
     """SIGKILL before each write, fsync, rename, unlink, which is after the one before it: the commit window and all before."""
     outcomes = []
+    if replacing:
+        tools.convert(small, tmp_path / "old", shard_bytes=6000, shuffle=1)
     for k in itertools.count(1):
         out = tmp_path / f"out{k}"
         if replacing:
-            tools.convert(small, out, shard_bytes=6000, shuffle=1)
+            shutil.copytree(tmp_path / "old", out)
 
         def work(k=k, out=out):
             with monkeypatch.context() as patch:

@@ -1,8 +1,6 @@
 """The whole program's loader swapped by one line before it: torch.utils.data.DataLoader = fastload.DataLoader."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import torchvision  # noqa: F401  the script needs it
@@ -59,9 +57,9 @@ assert fastload.accelerate(data_loader).explain() == data_loader.explain()
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["theirs", "swapped"])
-def test_a_script_that_is_not_edited(folder, swapped):
+def test_a_script_that_is_not_edited(program, folder, swapped):
     code = f"{SWAP}{SCRIPT}{REFERENCE}{AFTER}" if swapped else f"{SCRIPT}{AFTER}"
-    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, timeout=300, check=False)
+    done = program("-c", code, folder)
     assert done.stderr == ""
     counts, module, explained = json.loads(done.stdout)
     assert counts == [40, 40]

@@ -3,8 +3,6 @@
 import io
 import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -101,7 +99,7 @@ def test_a_file_that_vanishes_is_named(workers, bad_folder):
         next(iter(loader))
 
 
-def test_a_file_without_permission_is_named(bad_folder):
+def test_a_file_without_permission_is_named(program, bad_folder):
     root = bad_folder({"1secret.jpg": JPEG})
     os.chmod(os.path.join(root, "a", "1secret.jpg"), 0)
     code = f"""
@@ -118,7 +116,8 @@ except fastload.SampleError as error:
 """
     for parent in (root, *list_parents(root)):
         os.chmod(parent, os.stat(parent).st_mode | 0o755)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = program("-c", code)
+    assert done.returncode == 0, done.stderr
     path = os.path.join(root, "a", "1secret.jpg")
     assert done.stdout.startswith(f"{path}, sample 1: cannot be read (Permission denied)")
 

@@ -202,10 +202,7 @@ def test_stats_count_every_stage(folder):
     assert all(found["wall_s"] > 0 for found in stages.values())
 
 
-def test_a_process_that_ends_in_mid_epoch_ends_at_once(folder):
-    import subprocess
-    import sys
-
+def test_a_process_that_ends_in_mid_epoch_ends_at_once(program, folder):
     code = f"""
 import fastload
 from fastload.transforms import RandomResizedCrop
@@ -214,5 +211,5 @@ kept = iter(loader)
 next(kept)
 print("ok")
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = program("-c", code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")

@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,13 +13,15 @@ from fastload import transforms as T
 
 OPS = [T.RandomResizedCrop((8, 12)), T.RandomHorizontalFlip()]
 RANK = """
-import hashlib, json, sys
+import hashlib, json, os, sys
 import torch
 import torch.distributed as dist
 import fastload
 from fastload import transforms as T
 
-root, bad_root, meeting, rank, bad = sys.argv[1:6]
+root, bad_root, meeting, said, bad = sys.argv[1:6]
+other = os.fork()
+rank = "0" if other else "1"
 dist.init_process_group("gloo", init_method="file://" + meeting, rank=int(rank), world_size=2)
 torch.manual_seed(100 + int(rank))  # the ranks' own draws differ
 ops = [T.RandomResizedCrop((8, 12)), T.RandomHorizontalFlip()]
@@ -56,13 +57,16 @@ out["ratios"] = [sorted(set(labels.flatten().tolist()))[1:2] for _, labels in mi
 policy = {"on_error": "substitute", "max_bad": 9, "bad_samples": bad}
 poor = fastload.DataLoader(fastload.open(bad_root, ops), 4, sampler=fastload.DistributedSampler(data, seed=5), seed=6, **policy)
 out["substituted"] = digests(poor)
-print(json.dumps(out))
+with open(said + rank, "w") as file:
+    json.dump(out, file)
 dist.destroy_process_group()
+if other:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]))
 """
 
 
 @pytest.fixture(scope="module")
-def ranks(folder, tmp_path_factory):
+def ranks(program, folder, tmp_path_factory):
     """What each of two ranks found."""
     place = tmp_path_factory.mktemp("ranks")
     for number in range(40):
@@ -70,16 +74,10 @@ def ranks(folder, tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(f"{folder}/class{number % 3}/{number:03d}.jpg", "rb") as file:
             path.write_bytes(b"no image" if number % 9 == 4 else file.read())
-    places = [folder, str(place / "data"), str(place / "meeting")]
-    command = [[sys.executable, "-c", RANK, *places, str(rank), str(place / "bad.jsonl")] for rank in range(2)]
-    processes = [subprocess.Popen(one, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for one in command]
-    try:
-        said = [process.communicate(timeout=120) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0, 0], said
-    return [json.loads(out.splitlines()[-1]) for out, _ in said], str(place / "data"), place / "bad.jsonl"
+    said, bad = place / "said", place / "bad.jsonl"
+    done = program("-c", RANK, folder, str(place / "data"), str(place / "meeting"), str(said), str(bad))
+    assert done.returncode == 0, done.stderr
+    return [json.loads(Path(f"{said}{rank}").read_text()) for rank in range(2)], str(place / "data"), bad
 
 
 def digests(loader):

@@ -1,7 +1,6 @@
 """Workers share the index of a large data set: what a worker has for itself does not grow with the number of entries."""
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -34,20 +33,20 @@ print(json.dumps([own(child.pid) for child in multiprocessing.active_children()]
 """
 
 
-def private(folder: str, backend: str, entries: int) -> list[int]:
+def private(program, folder: str, backend: str, entries: int) -> list[int]:
     """Bytes that each worker process has for itself after 20 batches in random order."""
-    command = [sys.executable, "-c", PROGRAM, folder, backend, str(entries)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    done = program("-c", PROGRAM, folder, backend, str(entries))
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_workers_of_the_torch_backend_share_the_index(folder):
-    few, many = (private(folder, "torch", entries) for entries in ENTRIES)
+def test_workers_of_the_torch_backend_share_the_index(program, folder):
+    few, many = (private(program, folder, "torch", entries) for entries in ENTRIES)
     assert len(few) == len(many) == 2
     index = (ENTRIES[1] - ENTRIES[0]) * 100  # bytes: a path and its place, at least
     assert max(many) - max(few) < index  # 2 copies without sharing: the texts, and the native list of them
 
 
-def test_natively_there_are_no_worker_processes(folder):
-    assert private(folder, "native", ENTRIES[0]) == []
+def test_natively_there_are_no_worker_processes(program, folder):
+    assert private(program, folder, "native", ENTRIES[0]) == []
