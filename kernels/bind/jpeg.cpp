@@ -1,4 +1,5 @@
-// JPEG for the conversion and for tests: what an image is, how a file is coded, rewrite it, build an index, decode a region.
+// JPEG for the conversion and for tests: what an image is, how a file is coded, rewrite it, build an index, decode a
+// region.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

@@ -42,8 +42,8 @@ Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) 
   return why == kSeveralScans ? Coding::kScans : Coding::kOther;
 }
 
-// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none. A 0xFF among coded bytes is
-// followed by 0, and restart markers belong to them (T.81 B.1.1.5).
+// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none. A 0xFF among coded bytes
+// is followed by 0, and restart markers belong to them (T.81 B.1.1.5).
 size_t end_of_scan(Bytes bytes, size_t at) {
   while (at + 1 < bytes.size()) {
     const void* found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at - 1);
