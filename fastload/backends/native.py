@@ -114,11 +114,11 @@ class Picture:
         parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
         filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
-        filters = self.filter if filters is None else filters
         mixing = mixed(self.plan, work)
         partners = mixing.rows() if mixing and mixing.moves else None
-        kept, boxes = store.kept(last, stored), store.boxes(last, stored)
-        drawn = Drawn(crops, filters, instructions.joined(parts), *kept, *boxes, partners, mixing)
+        kept, (boxes, keys) = store.kept(last, stored), store.boxes(last, stored)
+        by = self.filter if filters is None else filters
+        drawn = Drawn(crops, by, instructions.joined(parts), *kept, boxes, keys, partners, mixing)
         return cuda.divided(self, drawn) if self.on_device else drawn
 
     def start(self, job: _native.Job, drawn: Drawn, out: Any, *, hold: bool) -> None:
