@@ -51,7 +51,7 @@ class DaliEngine:
     def line(self, feed: "Feed", count: int, seed: int) -> "Line":
         """For batches of up to `count` samples; seed: of DALI's own numbers."""
         kept, self.kept = self.kept, None
-        if kept is None or kept.count != count:
+        if kept is None or kept.limit != count:
             source = Source(feed)
             return Line(self._build(source, count, seed), source, count)
         kept.source.feed = feed
@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
     pipeline: Any
     source: Source
-    count: int  # samples of a batch, at most
+    limit: int  # samples of a batch
 
 
 class Feed:
