@@ -2,8 +2,6 @@
 
 import io
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -24,11 +22,11 @@ MODES = {"raw": {1}, "jpg": {0}, "smart": {0, 1}, "proportion": {0, 1}}  # and w
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def written(program, tmp_path_factory):
     """The folder of the files MODE.beton."""
     folder = tmp_path_factory.mktemp("ffcv")
-    command = [sys.executable, "-W", "ignore", ffcv_writer.__file__, str(folder), *MODES]
-    subprocess.run(command, check=True, timeout=200, capture_output=True)
+    done = program(ffcv_writer.__file__, str(folder), *MODES)
+    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -65,9 +63,8 @@ def of_ffcv(path):
     return [content[at : at + table[at]] for at in starts]
 
 
-def test_the_file_of_a_killed_writer_is_refused(tmp_path):
-    command = [sys.executable, "-W", "ignore", ffcv_writer.__file__, str(tmp_path), "killed"]
-    assert subprocess.run(command, check=False, timeout=200, capture_output=True).returncode == -signal.SIGKILL
+def test_the_file_of_a_killed_writer_is_refused(program, tmp_path):
+    assert program(ffcv_writer.__file__, str(tmp_path), "killed").returncode == -signal.SIGKILL
     path = tmp_path / "killed.beton"
     with pytest.raises(SourceError) as caught:
         fastload.open(path)

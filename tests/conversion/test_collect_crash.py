@@ -23,6 +23,11 @@ MERGED = ["fastload.seek", "fastload.seek.arrow", "fastload.seek.arrow.xxh3"]
 
 
 @pytest.fixture
+def tmp_path(in_memory):
+    return in_memory
+
+
+@pytest.fixture
 def data(tools, tmp_path):
     """24 images, none square."""
     return tools.write_tree(tmp_path / "data", {f"{'ab'[n % 2]}/{n:02d}.jpg": tools.encode(20 + n, 41, n, quality=70) for n in range(24)})

@@ -17,6 +17,11 @@ CALLS = ("open", "write", "writev", "pwrite", "fsync", "ftruncate", "rename", "m
 
 
 @pytest.fixture
+def tmp_path(in_memory):
+    return in_memory
+
+
+@pytest.fixture
 def rounds(monkeypatch):
     """FFCV files are written in rounds of two samples."""
     monkeypatch.setattr(beton_writer, "TASK", 1)
