@@ -12,7 +12,7 @@ from fastload.conversion import seek_writer, target, workers
 from fastload.conversion.readers import Reader
 from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
-from fastload.sources import arrow, seek, seek_merge
+from fastload.sources import seek, seek_merge, sums
 from fastload.sources.seek_merge import Rows
 from fastload.spec import Longs
 
@@ -26,7 +26,7 @@ def write(reader: Reader, names: Sequence[str], folder: str, step: int, count: i
         size, reasons = _write_data(reader, _temporary(folder, seek.DATA), step, count, advance)
         total = seek.HEADER.size + int(size.sum())
         index = _index(reader, names, size, total, _file_hash(_temporary(folder, seek.DATA)))
-        target.write(_temporary(folder, seek.SUM), arrow.sum_line(_native.xxh3(index)))
+        target.write(_temporary(folder, seek.SUM), sums.line(_native.xxh3(index)))
         target.write(_temporary(folder, seek.INDEX), index)
         _commit(folder)
     except BaseException:

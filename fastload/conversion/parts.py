@@ -41,7 +41,8 @@ class Row(NamedTuple):
     facts: Facts
 
 
-class Item(NamedTuple):
+@dataclass(frozen=True)
+class Item:
     """A sample as it is written: read, perhaps changed, looked at."""
 
     key: str

@@ -1,6 +1,7 @@
 """One encoded image: what it is, and whether it can be decoded."""
 
 import io
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from PIL import Image, UnidentifiedImageError
@@ -33,7 +34,8 @@ def extension(format: str) -> str:
     return EXTENSIONS.get(format.split(maxsplit=1)[0], "bin")
 
 
-class Looked(NamedTuple):
+@dataclass(frozen=True)
+class Looked:
     """An encoded image after one look at its bytes."""
 
     facts: Facts
@@ -48,8 +50,8 @@ def look(data: bytes, check: str, step: int | None = None) -> Looked:
     """What an encoded image is. check: one of CHECKS; step: MCUs per entry of a seek index, None for none. Raises BadSampleError."""
     if not data:
         raise BadSampleError("is empty (0 bytes); mend or remove the file")
-    height, width, format, *rest = _native.examine(data, check, step)
-    return Looked(_known(data, Facts(height, width, format)), *rest)
+    height, width, format, coding, checksum, sound, index, reason = _native.examine(data, check, step)
+    return Looked(_known(data, Facts(height, width, format)), coding, checksum, sound, index, reason)
 
 
 def require_sound(data: bytes, looked: Looked) -> None:

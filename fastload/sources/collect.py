@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import arrow, seek, seek_merge
+from fastload.sources import arrow, seek, seek_merge, sums
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
 from fastload.sources.seek import FolderSeek, Stored
@@ -70,7 +70,7 @@ class Layer:
         self.folder, self.source = folder, source
         self.seek = found if found and os.path.dirname(found.path) == folder else None
         self.stored: Stored | None = None  # all of INDEX, once it was read here
-        self.sum = arrow.sum_line(self.seek.sum) if self.seek else b""  # SUM then
+        self.sum = sums.line(self.seek.sum) if self.seek else b""  # SUM then
 
     def changed(self) -> bool:
         return self._now() != self.sum

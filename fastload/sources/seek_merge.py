@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.sources import arrow, seek
+from fastload.sources import arrow, seek, sums
 from fastload.sources.seek import Stored
 from fastload.spec import Longs
 
@@ -235,8 +235,8 @@ def _commit(folder: str, rows: Rows, total: int, running: dict[str, int], old: i
     if old is None:
         remove([where[seek.INDEX], where[seek.DATA]])  # both: a rename onto the same file's other name does nothing
         os.rename(new[seek.DATA], where[seek.DATA])
-    line = arrow.sum_line(_native.xxh3(index))
-    for content in (line,) if old is None else (arrow.sum_line(old) + line, line):
+    line = sums.line(_native.xxh3(index))
+    for content in (line,) if old is None else (sums.line(old) + line, line):
         _write(new[seek.SUM], content)
         os.rename(new[seek.SUM], where[seek.SUM])
         if os.path.exists(new[seek.INDEX]):
