@@ -81,7 +81,8 @@ def damaged_blocks(path: str) -> tuple[Damage, ...]:
     except OSError:
         return ()
     text = "checksum of these bytes of the index differs; restore them, or convert again"
-    return tuple(unread) or tuple(Damage(path, start, end, None, text) for start, end in (sums.damaged(data, said.blocks) if said else ()))
+    blocks = said.blocks if said else ()
+    return tuple(unread) or tuple(Damage(path, start, end, None, text) for start, end in (sums.damaged(data, blocks) if blocks else ()))
 
 
 def verify(prepared: Index | Reader | Damaged, count: int | None = None, advance: Advance = workers.ignore) -> Report:

@@ -184,7 +184,7 @@ def test_bad_images_are_bad_with_the_option_too(tools, mixed, tmp_path):
 
 def test_damage_of_one_kind_is_one_reason():
     data = encode(150, 210, 1, **PROGRESSIVE)
-    reasons = {transcoding.rewrite(data[:-2] + bytes(n) + data[-2:], on=True).reason for n in (40, 50, 60)}
+    reasons = {transcoding.rewrite(data[:-2] + bytes(n) + data[-2:]).reason for n in (40, 50, 60)}
     assert reasons == {"Corrupt JPEG data"}
 
 
