@@ -1,21 +1,25 @@
 """fastload convert SRC DST.beton: one file for FFCV."""
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from fastload.cli.convert_report import expected_rows, log_transcoding, transcoding_text
 from fastload.cli.output import emit, interruptible, log, meter, table
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
-    from fastload.conversion.readers import Choice
+    from fastload.conversion.beton_writer import Summary
+    from fastload.conversion.forecast import Forecast
+    from fastload.conversion.readers import Choice, Reader
 
 SHOWN = 20  # bad samples on the terminal; all are in the JSON
 
 
 def refuse(**given: bool) -> None:
-    """Raises UsageError for options that only shards have."""
+    """Raises UsageError for an option that only shards have."""
     if names := [name for name, there in given.items() if there]:
         raise UsageError(f"convert: {', '.join(names)} {'is' if len(names) == 1 else 'are'} for shards, not for a .beton file; leave out")
 
@@ -24,39 +28,53 @@ def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -
     """Write `target`. given: the command's arguments by name."""
     from fastload.conversion import beton_writer, job, readers  # here, so that `fastload --help` loads no torch
     from fastload.conversion.editing import Edits
-    from fastload.conversion.units import human
 
-    refuse(**{"--shard-size": given["shard_size"] != "256M", "--shuffle": given["shuffle"] is not None, "--transcode": given["transcode"]})
+    refuse(**{"--shard-size": given["shard_size"] != "256M"})
     edits = Edits(**{name: given[name] for name in ("max_side", "quality", "strip_metadata", "apply_exif")})
-    names = ("mode", "workers", "on_error", "check", "overwrite", "extras", "resume")
+    names = ("mode", "workers", "shuffle", "on_error", "check", "overwrite", "transcode", "extras", "resume")
     options = beton_writer.Options(edits=edits, **{name: given[name] for name in names})
-    json_to = given["json_to"]
     job.refuse_nesting(source, target)
     reader = readers.open_reader(source, choice)
-    shown = Text(readers.readable(target))
     if given["dry_run"]:
-        result = {"path": target, "samples": len(reader), "classes": len(reader.classes), "dry_run": True}
-        emit(result, json_to, shown, table(("would be written", ""), [("samples", f"{len(reader):,}"), ("format", "FFCV, one file")]))
+        emit_forecast(target, reader, beton_writer.forecast(reader, options), given["json_to"])
         return
     begin = time.perf_counter()
     with interruptible(), meter("convert", len(reader), int(reader.sizes.sum())) as advance:
         summary = beton_writer.run(reader, target, options, advance)
-    seconds = time.perf_counter() - begin
-    bad = [{"sample": row.sample, "name": readers.readable(row.name), "reason": row.reason} for row in summary.bad]
+    emit_summary(target, summary, time.perf_counter() - begin, given["json_to"])
+
+
+def emit_forecast(target: str, reader: "Reader", expected: "Forecast", json_to: str | None) -> None:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+
+    counts = {"samples": len(reader), "classes": len(reader.classes)}
+    rows = [
+        *((name, f"{count:,}") for name, count in counts.items()), ("format", "FFCV, one file"), ("about", human(expected.bytes)),
+        *expected_rows(expected),
+    ]  # fmt: skip
+    result = {"path": target, **counts, "dry_run": True, "forecast": asdict(expected)}
+    emit(result, json_to, Text(readable(target)), table(("would be written", ""), rows))
+
+
+def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str | None) -> None:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+
+    bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
     rows = [
         ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("size", human(summary.bytes)),
-        ("kept as JPEG", f"{summary.jpegs:,}"), ("stored as pixels", f"{summary.raw:,}"), ("left out", f"{len(bad):,}"),
+        ("kept as JPEG", f"{summary.jpegs:,}"), ("stored as pixels", f"{summary.raw:,}"),
+        ("left out", f"{sum(not row.mended for row in summary.bad):,}"),
         *[("resumed", f"{summary.resumed:,} samples were there already")] * bool(summary.resumed),
+        *[("transcoded", transcoding_text(summary.transcoding))] * summary.transcoding.on,
         ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
     ]  # fmt: skip
-    counts = {name: getattr(summary, name) for name in ("samples", "classes", "bytes", "jpegs", "raw")}
-    emit(
-        {"path": target, **counts, "seconds": seconds, "bad": bad, "resumed": summary.resumed},
-        json_to,
-        shown,
-        table(("converted for FFCV", ""), rows),
-    )
-    for row in bad[:SHOWN]:
-        log.print(f"left out: {row['name']}: {row['reason']}", markup=False)
+    result = {name: getattr(summary, name) for name in ("samples", "classes", "bytes", "jpegs", "raw", "resumed")}
+    result |= {"path": target, "seconds": seconds, "bad": bad, "transcoding": asdict(summary.transcoding)}
+    emit(result, json_to, Text(readable(target)), table(("converted for FFCV", ""), rows))
+    log_transcoding(summary.transcoding)
+    for row in summary.bad[:SHOWN]:
+        log.print(f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}", markup=False)
     if len(bad) > SHOWN:
         log.print(f"left out: {len(bad) - SHOWN} more; --json lists all", markup=False)

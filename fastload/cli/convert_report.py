@@ -8,6 +8,7 @@ from rich.text import Text
 from fastload.cli.output import emit, log, table
 
 if TYPE_CHECKING:
+    from fastload.conversion.forecast import Forecast
     from fastload.conversion.job import Job, Summary
     from fastload.conversion.seek_writer import Totals
     from fastload.conversion.transcoding import Totals as Transcoding
@@ -28,11 +29,16 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
     }  # fmt: skip
     rows = [
         ("samples", f"{len(reader):,}"), ("classes", f"{len(reader.classes):,}"), ("shards", plan.shards),
-        ("about", human(expected.bytes)), ("at most", human(plan.bytes)),
-        ("time", f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s, and what the disk takes to write"),
-        ("looked at", f"{expected.looked_at:,} samples, {expected.bad:,} of them bad"),
+        ("about", human(expected.bytes)), ("at most", human(plan.bytes)), *expected_rows(expected),
     ]  # fmt: skip
     emit(result, json_to, Text(readable(prepared.where)), table(("would be written", ""), rows))
+
+
+def expected_rows(expected: "Forecast") -> list[tuple[str, str]]:
+    return [
+        ("time", f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s, and what the disk takes to write"),
+        ("looked at", f"{expected.looked_at:,} samples, {expected.bad:,} of them bad"),
+    ]
 
 
 def duration(seconds: float) -> str:

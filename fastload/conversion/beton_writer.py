@@ -1,26 +1,31 @@
 """One FFCV file (version 2) with a field of images and one of integer labels, as FFCV 1.0.2 reads it.
 
-JPEGs are kept byte for byte, everything else becomes raw pixels: nothing is encoded again. Layout: sources/beton_file.py.
+JPEGs are kept byte for byte, unless they are to be changed; everything else becomes raw pixels: nothing is encoded again.
 """
 
 import base64
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import PIL
 from PIL import Image
 
-from fastload import _native
-from fastload.conversion import editing, samples, staging, workers
+from fastload import _native, rng
+from fastload.conversion import beton_pages, samples, staging, transcoding, workers
+from fastload.conversion.beton_pages import PAGE, ROWS, Pages, Stored
 from fastload.conversion.editing import UNCHANGED, Edits
+from fastload.conversion.forecast import SECONDS, Forecast, estimate
 from fastload.conversion.journal import Journal
 from fastload.conversion.keys import readable
-from fastload.conversion.parts import Bad
+from fastload.conversion.making import How, Maker
+from fastload.conversion.options import POLICIES
+from fastload.conversion.parts import Bad, Item
 from fastload.conversion.readers.base import Reader, stamp_of
+from fastload.conversion.readers.spans import spooled
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError
@@ -29,13 +34,10 @@ from fastload.sources import beton_file as format
 from fastload.spec import Longs
 from fastload.transforms import pil
 
-IMAGE, LABEL = "image", "label"  # what FFCV's own examples call them
-PAGE = 8 << 20  # bytes, FFCV's default; larger where an image needs it
 LARGEST = 1 << 31  # bytes of an image: a page holds it whole, and the header has 32 bits for a page's size
 MOST_PX = 0xFFFF  # of a side
 MODES = ("keep", "raw")
 TASK, ROUND = 16, 64  # images of one task; tasks whose results are held in memory
-ROWS = np.dtype([(IMAGE, format.IMAGE), (LABEL, "<i8")], align=True)
 
 
 @dataclass(frozen=True)
@@ -44,18 +46,25 @@ class Options:
 
     mode: str = "keep"
     workers: int | None = None
-    on_error: str = "raise"  # or "skip"
+    shuffle: int | None = None  # seed; None keeps the source's order
+    on_error: str = "raise"  # or "skip", "substitute"
     check: str = "decode"  # of samples.CHECKS
     overwrite: bool = False
+    transcode: bool = False  # rewrite slow JPEGs as baseline
     edits: Edits = UNCHANGED
     extras: str = "keep"  # or "drop": files beside the images, which FFCV's files cannot hold
     resume: bool = False  # go on with what an interrupted conversion left
 
     def __post_init__(self) -> None:
-        wanted = (("mode", self.mode, MODES), ("on_error", self.on_error, ("raise", "skip")), ("check", self.check, samples.CHECKS))
+        wanted = (("mode", self.mode, MODES), ("on_error", self.on_error, POLICIES), ("check", self.check, samples.CHECKS))
         for name, value, known in wanted:
             if value not in known:
                 raise UsageError(f"{name}: got {value!r}, want {' or '.join(map(repr, known))}; choose one")
+
+    @property
+    def how(self) -> How:
+        """Up to the checks, which are another matter here: what is no JPEG that FFCV takes becomes pixels."""
+        return How("none", self.transcode, self.edits, extras=False, substitute=self.on_error == "substitute")
 
 
 @dataclass(frozen=True)
@@ -68,21 +77,16 @@ class Summary:
     jpegs: int
     raw: int
     bad: tuple[Bad, ...]
+    transcoding: transcoding.Totals
     resumed: int = 0  # samples that an earlier run had written
-
-
-class _Payload(NamedTuple):
-    sample: int
-    mode: int
-    height: int  # px
-    width: int
-    data: bytes
 
 
 def run(reader: Reader, where: str, options: Options, advance: Advance = workers.ignore) -> Summary:
     """Write all samples to the file `where`. Raises ConversionError and leaves nothing under that name if it cannot be completed."""
     if options.extras == "keep" and (count := int(np.count_nonzero(reader.beside))):
         raise ConversionError(f"{where}: FFCV's files hold images and labels, and {count} samples have other files; pass --extras drop")
+    if options.shuffle is not None and reader.in_order:
+        reader = spooled(reader)
     needed = int(np.maximum(reader.sizes, 0).sum()) + len(reader) * (ROWS.itemsize + format.PAYLOAD.itemsize) + 2 * PAGE
     stage = staging.Stage(where)
     with staging.being_staged(stage, needed, lambda path: _check(path, overwrite=options.overwrite), resume=options.resume) as hold:
@@ -92,6 +96,18 @@ def run(reader: Reader, where: str, options: Options, advance: Advance = workers
             summary = _write(reader, stage, options, journal, advance)
             stage.commit()
     return summary
+
+
+def forecast(reader: Reader, options: Options, seconds: float = SECONDS) -> Forecast:
+    """What `run` will take, from some samples. Raises nothing for bad ones."""
+    row = ROWS.itemsize + format.PAYLOAD.itemsize
+    return estimate(
+        reader,
+        lambda sample: _Maker(reader, options, [sample]),
+        lambda item: len(item.data) + row,
+        options.workers or usable_cores(),
+        seconds,
+    )
 
 
 def _check(where: str, *, overwrite: bool) -> None:
@@ -106,39 +122,46 @@ def _identity(reader: Reader, options: Options) -> dict[str, Any]:
     source = stamp_of([reader.stamp, len(reader), list(map(readable, reader.keys))], reader.sizes, reader.labels)
     return {
         "target": "beton", "source": f"{source:016x}", "mode": options.mode, "check": options.check, "edits": asdict(options.edits),
+        "shuffle": options.shuffle, "transcode": options.transcode, "substitute": options.on_error == "substitute",
         "Pillow": PIL.__version__,
     }  # fmt: skip
 
 
 def _write(reader: Reader, stage: staging.Stage, options: Options, journal: Journal, advance: Advance) -> Summary:
+    order = np.arange(len(reader))
+    order = order if options.shuffle is None else rng.permute(order, len(order), options.shuffle, 0)
     file = os.open(stage.data, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        pages = Pages(file, len(reader), reader.labels)
+        pages = Pages(file, len(order), transcode=options.transcode)
         start = sum(pages.restore(record) for record in _whole(journal.records, file))
         resumed, stage.keep = len(pages.table), start > 0
         advance(start, 0)
         os.ftruncate(file, pages.at)
-        for first in range(start, len(reader), TASK * ROUND):
-            for payload in _payloads(reader, first, options, advance):
-                pages.add(payload)
-            if not (pages.bad and options.on_error == "raise"):
+        for first in range(start, len(order), TASK * ROUND):
+            chosen = order[first : first + TASK * ROUND]
+            _fill(pages, reader, chosen, options, advance)
+            if not _fails(pages, options):
                 os.fsync(file)
-                journal.append(pages.since(min(TASK * ROUND, len(reader) - first)))
+                journal.append(pages.since(len(chosen)))
                 stage.keep = True
-        _check_bad(stage.where, pages, len(reader), options)
+        _check_bad(stage.where, pages, len(order), options)
         table = pages.finish()
-        _put(file, _head(len(pages.table), pages.page, table) + pages.rows[: len(pages.table)].tobytes(), 0)
+        beton_pages.put(file, beton_pages.head(len(pages.table), pages.page, table) + pages.rows[: len(pages.table)].tobytes(), 0)
         os.fsync(file)
-        raw = int(np.count_nonzero(pages.rows[: len(pages.table)][IMAGE]["mode"] == format.RAW))
-        count = len(pages.table)
-        return Summary(count, len(reader.classes), os.fstat(file).st_size, count - raw, raw, tuple(pages.bad), resumed)
+        raw = int(np.count_nonzero(pages.rows[: len(pages.table)][beton_pages.IMAGE]["mode"] == format.RAW))
+        count, changed = len(pages.table), transcoding.total(pages.tallies, on=options.transcode)
+        return Summary(count, len(reader.classes), os.fstat(file).st_size, count - raw, raw, tuple(pages.bad), changed, resumed)
     finally:
         os.close(file)
 
 
-def _check_bad(where: str, pages: "Pages", total: int, options: Options) -> None:
+def _fails(pages: Pages, options: Options) -> bool:
+    return options.on_error != "skip" and not all(bad.mended for bad in pages.bad)
+
+
+def _check_bad(where: str, pages: Pages, total: int, options: Options) -> None:
     lines = "\n".join(map(str, pages.bad))
-    if pages.bad and options.on_error == "raise":
+    if _fails(pages, options):
         raise ConversionError(f"{where}: {len(pages.bad)} of {total} samples are bad; mend them, or pass --on-error skip\n{lines}")
     if not pages.table:
         raise ConversionError(f"{where}: no sample is left of {total}; give other images\n{lines}")
@@ -154,111 +177,44 @@ def _whole(records: Sequence[dict[str, Any]], file: int) -> Iterator[dict[str, A
         yield record
 
 
-def _head(count: int, page: int, table: int) -> bytes:
-    """Header and field descriptors."""
-    fields = np.zeros(2, format.DESCRIPTOR)
-    fields["type_id"] = [format.KINDS.index("image"), format.KINDS.index("int")]
-    fields["name"] = [IMAGE, LABEL]
-    return np.array((format.VERSION, len(fields), page, count, table), format.HEADER).tobytes() + fields.tobytes()
-
-
-class Pages:
-    """Payloads into pages of one size; none lies across the edge of two, as FFCV reads page by page."""
-
-    def __init__(self, file: int, most: int, labels: Longs) -> None:
-        self.file, self.page, self.labels = file, PAGE, labels
-        self.start = self.at = _up(format.HEADER.itemsize + 2 * format.DESCRIPTOR.itemsize + most * ROWS.itemsize, PAGE)
-        self.table: list[tuple[int, int, int]] = []
-        self.rows = np.zeros(most, ROWS)
-        self.bad: list[Bad] = []
-        self.checksums: list[int] = []
-        self.noted = (0, 0)  # samples and bad ones that the journal has
-
-    def add(self, payload: "_Payload | Bad") -> None:
-        """The next sample."""
-        if isinstance(payload, Bad):
-            self.bad.append(payload)
-            return
-        data, count = payload.data, len(self.table)
-        while len(data) > self.page:  # what lies in one small page lies in one large page too
-            self.page *= 2
-        if self.at // self.page != (self.at + len(data) - 1) // self.page:
-            self.at = _up(self.at, self.page)
-        _put(self.file, data, self.at)
-        self.rows[count] = ((payload.mode, payload.width, payload.height, self.at), self.labels[payload.sample])
-        self.table.append((count, self.at, len(data)))
-        self.checksums.append(_native.xxh3(data))
-        self.at += len(data)
-
-    def since(self, samples: int) -> dict[str, Any]:
-        """What came since the last call, of `samples` samples of the source."""
-        (count, bad), self.noted = self.noted, (len(self.table), len(self.bad))
-        new = np.array(self.table[count:], format.PAYLOAD)
-        checksums, self.checksums = self.checksums, []
-        return {
-            "samples": samples, "at": self.at, "page": self.page, "bad": self.bad[bad:], "xxh3": stamp_of(checksums),
-            "rows": base64.b64encode(self.rows[count : len(self.table)].tobytes()).decode(),
-            "table": base64.b64encode(new.tobytes()).decode(),
-        }  # fmt: skip
-
-    def restore(self, record: dict[str, Any]) -> int:
-        """Take over what `since` said; how many samples of the source that were."""
-        count, new = len(self.table), np.frombuffer(base64.b64decode(record["table"]), format.PAYLOAD)
-        self.table += [(int(sample), int(ptr), int(size)) for sample, ptr, size in new.tolist()]
-        self.rows[count : len(self.table)] = np.frombuffer(base64.b64decode(record["rows"]), ROWS)
-        self.bad += [Bad(*each) for each in record["bad"]]
-        self.at, self.page, self.noted = record["at"], record["page"], (len(self.table), len(self.bad))
-        return int(record["samples"])
-
-    def finish(self) -> int:
-        """Write the table behind the last page; where it begins."""
-        end = _up(self.at, self.page)
-        os.ftruncate(self.file, end)
-        _put(self.file, np.array(self.table, format.PAYLOAD).tobytes(), end)
-        return end
-
-
-def _put(file: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        count = os.pwrite(file, view, at)
-        view, at = view[count:], at + count
-
-
-def _up(value: int, step: int) -> int:
-    return -(-value // step) * step
-
-
-def _payloads(reader: Reader, first: int, options: Options, advance: Advance) -> Iterator[_Payload | Bad]:
-    """A round from `first` on, in the order of the samples; read, checked and decoded by several threads."""
+def _fill(pages: Pages, reader: Reader, chosen: Longs, options: Options, advance: Advance) -> None:
+    """A round of samples, in their order; read, checked and decoded by several threads."""
     Image.init()
 
-    def work(start: int, stop: Stop) -> list[_Payload | Bad]:
-        found = list[_Payload | Bad]()
-        for sample in range(start, min(start + TASK, len(reader))):
-            stop.check()
-            try:
-                payload = _payload(reader, sample, options)
-                found.append(payload)
-                advance(1, len(payload.data))
-            except BadSampleError as error:
-                found.append(Bad(sample, reader.name(sample), str(error)))
-                advance(1, 0)
-        return found
+    def work(start: int, stop: Stop) -> tuple[list[Stored], _Maker]:
+        maker = _Maker(reader, options, chosen[start : start + TASK].tolist(), lambda size: advance(1, size), stop)
+        return [item for item in maker if isinstance(item, Stored)], maker
 
-    count = options.workers or usable_cores()
-    for results in workers.run(range(first, min(first + TASK * ROUND, len(reader)), TASK), work, count):
-        yield from results
+    for items, maker in workers.run(range(0, len(chosen), TASK), work, options.workers or usable_cores()):
+        for item in items:
+            pages.add(item)
+        pages.bad += maker.bad
+        pages.tally.take(maker.tally)
 
 
-def _payload(reader: Reader, sample: int, options: Options) -> _Payload:
+class _Maker(Maker):
+    """Samples as FFCV stores them."""
+
+    def __init__(
+        self, reader: Reader, options: Options, chosen: Sequence[int], step: Callable[[int], object] = int, stop: Stop | None = None
+    ) -> None:
+        super().__init__(reader, options.how, chosen, step, stop or Stop())
+        self.options = options
+
+    def made(self, sample: int, owner: int) -> Stored:
+        return _stored(super().made(sample, owner), self.options)
+
+
+def _stored(item: Item, options: Options) -> Stored:
     """Raises BadSampleError."""
-    data = editing.edit(reader.read(sample), options.edits)
-    looked = samples.look(data, options.check)
-    facts = looked.facts
+    data, facts, own = item.data, item.row.facts, (item.key, item.label)
     plain = facts.format.startswith(("jpeg 4:", "jpeg grey"))  # FFCV's decoder takes no others
-    if options.mode == "keep" and plain and (looked.sound or options.check == "none" or samples.decodes_natively(data)):
-        return _Payload(sample, format.JPEG, facts.height, facts.width, data)
+    if (
+        options.mode == "keep"
+        and plain
+        and (samples.look(data, options.check).sound or options.check == "none" or samples.decodes_natively(data))
+    ):
+        return Stored(*own, data, item.row, height=facts.height, width=facts.width)
     try:
         pixels = np.asarray(pil.decode(data))
     except samples.PILLOW_ERRORS as error:
@@ -267,4 +223,4 @@ def _payload(reader: Reader, sample: int, options: Options) -> _Payload:
     height, width = pixels.shape[:2]
     if max(height, width) > MOST_PX or pixels.nbytes > LARGEST:
         raise BadSampleError(f"is too large for FFCV (got {height}x{width} px, want sides up to {MOST_PX} and 2 GiB); resize it")
-    return _Payload(sample, format.RAW, height, width, np.ascontiguousarray(pixels).tobytes())
+    return Stored(*own, np.ascontiguousarray(pixels).tobytes(), item.row, mode=format.RAW, height=height, width=width)

@@ -29,7 +29,7 @@ class How:
 class Maker:
     """The samples of one part, made one after the other while they are asked for; then `bad` and `tally` are known."""
 
-    def __init__(self, reader: Reader, how: How, chosen: Iterable[int], step: Callable[[int], None], stop: Stop) -> None:
+    def __init__(self, reader: Reader, how: How, chosen: Iterable[int], step: Callable[[int], object], stop: Stop) -> None:
         self.reader, self.how, self.chosen, self.step, self.stop = reader, how, chosen, step, stop
         self.bad: list[Bad] = []
         self.tally = transcoding.Tally(how.transcode)
@@ -39,7 +39,7 @@ class Maker:
         for sample in self.chosen:
             self.stop.check()
             try:
-                item: Item | None = self._made(sample, sample)
+                item: Item | None = self.made(sample, sample)
             except BadSampleError as error:
                 item = self._instead(sample, str(error))
             self.step(item.row.size if item else 0)
@@ -52,7 +52,7 @@ class Maker:
         for other in self._others(sample) if self.how.substitute else ():
             self.stop.check()
             try:
-                item = self._made(other, sample)
+                item = self.made(other, sample)
             except BadSampleError:
                 continue
             self.bad.append(Bad(sample, name, f"{reason}; {self.reader.keys[other]} stands in for it", mended=True))
@@ -65,8 +65,8 @@ class Maker:
         place = int(np.searchsorted(same, sample))
         return [int(row) for row in np.roll(same, -place)[1 : TRIES + 1]]
 
-    def _made(self, sample: int, owner: int) -> Item:
-        """What `sample` holds, under the key of `owner`. Raises BadSampleError."""
+    def made(self, sample: int, owner: int) -> Item:
+        """What `sample` holds, under the key of `owner`, as it is written. Raises BadSampleError."""
         how, data, image = self.how, editing.edit(self.reader.read(sample), self.how.edits), None
         if how.transcode:
             image = transcoding.rewrite(data)

@@ -97,7 +97,7 @@ def written(path: str, whole: tuple[int, int], rows: Sequence[Row], offset: Sequ
 
 def pack(part: Written) -> dict[str, Any]:
     """The part as JSON can hold it; its files by their names only."""
-    side, tally = part.sidecar, part.transcoding
+    side = part.sidecar
     formats = sorted(set(part.formats))
     return {
         **{name: _text(getattr(part, name), kind) for name, kind in NUMBERS.items()},
@@ -111,7 +111,7 @@ def pack(part: Written) -> dict[str, Any]:
         "names": part.names,
         "sidecar": [os.path.basename(side.path), side.bytes, side.checksum, side.reasons],
         "seek": [_text(side.offset, "<i8"), _text(side.size, "<i8")],
-        "transcoding": [tally.on, tally.images, tally.before, tally.after, tally.left, tally.slow],
+        "transcoding": part.transcoding.pack(),
     }
 
 
@@ -120,7 +120,6 @@ def unpack(said: dict[str, Any], folder: str) -> Written:
     numbers = {name: _array(said[name], kind) for name, kind in NUMBERS.items()}
     path, size, checksum, reasons = said["sidecar"]
     offsets, sizes = (_array(text, "<i8") for text in said["seek"])
-    on, images, before, after, left, slow = said["transcoding"]
     return Written(
         path=os.path.join(folder, said["path"]),
         bytes=said["bytes"],
@@ -129,7 +128,7 @@ def unpack(said: dict[str, Any], folder: str) -> Written:
         formats=tuple(said["formats"][place] for place in _array(said["format"], "<i4").tolist()),
         bad=tuple(Bad(*each) for each in said["bad"]),
         sidecar=seek_writer.Sidecar(os.path.join(folder, path), size, checksum, offsets, sizes, Counter(reasons)),
-        transcoding=transcoding.Tally(on, Counter(images), before, after, Counter(left), Counter(slow)),
+        transcoding=transcoding.Tally.unpack(said["transcoding"]),
         extras=tuple(tuple(Placed(*each) for each in row) for row in said["extras"]),
         names=tuple(said["names"]),
     )

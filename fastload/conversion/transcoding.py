@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,23 @@ class Tally:
         if image.coding in SLOW:
             self.slow[image.coding] += 1
 
+    def take(self, other: "Tally") -> None:
+        """Count another's too."""
+        self.images += other.images
+        self.before += other.before
+        self.after += other.after
+        self.left += other.left
+        self.slow += other.slow
+
+    def pack(self) -> list[Any]:
+        """As JSON can hold it."""
+        return [self.on, self.images, self.before, self.after, self.left, self.slow]
+
+    @classmethod
+    def unpack(cls, said: Sequence[Any]) -> "Tally":
+        on, images, before, after, left, slow = said
+        return cls(on, Counter(images), before, after, Counter(left), Counter(slow))
+
 
 def kept(data: bytes, coding: str) -> Rewritten:
     """An image that is left as it is."""
@@ -96,11 +113,7 @@ def room(sizes: Longs) -> Longs:
 def total(tallies: Iterable[Tally], *, on: bool) -> Totals:
     whole = Tally(on)
     for tally in tallies:
-        whole.images += tally.images
-        whole.before += tally.before
-        whole.after += tally.after
-        whole.left += tally.left
-        whole.slow += tally.slow
+        whole.take(tally)
     return Totals(
         on, dict(whole.images.most_common()), whole.before, whole.after, *(dict(c.most_common()) for c in (whole.left, whole.slow))
     )

@@ -9,7 +9,9 @@ import typer
 from typer.testing import CliRunner
 
 import fastload
+from fastload import _native
 from fastload.cli import convert as verb
+from fastload.conversion.readers import open_reader
 from fastload.errors import FastloadError
 from fastload.sources import beton_file
 
@@ -108,5 +110,53 @@ def test_nothing_is_replaced_unasked(images, tmp_path):
 
 
 def test_options_of_shards_are_refused(images, tmp_path):
-    done = run(images, tmp_path / "out.beton", "--shuffle", 3, "--transcode")
-    assert str(done.exception) == "convert: --shuffle, --transcode are for shards, not for a .beton file; leave out"
+    done = run(images, tmp_path / "out.beton", "--shard-size", "1M")
+    assert str(done.exception) == "convert: --shard-size is for shards, not for a .beton file; leave out"
+
+
+def test_shuffled_as_shards_are(images, tmp_path):
+    assert run(images, tmp_path / "out.beton", "--shuffle", 3).exit_code == 0
+    assert run(images, tmp_path / "shards", "--shuffle", 3).exit_code == 0
+    shards, plain = open_reader(str(tmp_path / "shards")), open_reader(str(images))
+    order = [plain.keys.index(key) for key in shards.keys]
+    assert order != sorted(order)
+    file, folder = beton_file.read(str(tmp_path / "out.beton")), fastload.open(images)
+    assert [file.value("label", row) for row in range(5)] == [folder.samples[number][1] for number in order]
+    jpegs = {row: number for row, number in enumerate(order) if number < 3}
+    assert [file.value("image", row) for row in jpegs] == [Path(folder.samples[number][0]).read_bytes() for number in jpegs.values()]
+
+
+def test_transcoded(images, tmp_path):
+    done = run(images, tmp_path / "out.beton", "--transcode", "--json", "-")
+    assert json.loads(done.stdout)["transcoding"]["images"] == {"progressive": 1}
+    file = beton_file.read(str(tmp_path / "out.beton"))
+    before = (images / "cat" / "1.jpg").read_bytes()
+    assert _native.jpeg_coding(before) == "progressive"
+    assert _native.jpeg_coding(file.value("image", 1)) == "baseline"
+    np.testing.assert_array_equal(_native.decode(file.value("image", 1)), _native.decode(before))
+
+
+@pytest.mark.parametrize("spoilt", ["cat/1.jpg", "dog/4.png"])  # a JPEG's bytes, and what would be pixels
+def test_another_image_of_the_class_in_a_bad_ones_place(images, tmp_path, spoilt):
+    (images / spoilt).write_bytes(b"no image")
+    done = run(images, tmp_path / "out.beton", "--on-error", "substitute", "--json", "-")
+    (bad,) = json.loads(done.stdout)["bad"]
+    other = {"cat/1.jpg": "cat/2", "dog/4.png": "dog/3"}[spoilt]
+    assert bad["name"] == str(images / spoilt)
+    assert bad["reason"].endswith(f"; {other} stands in for it")
+    file, row = beton_file.read(str(tmp_path / "out.beton")), int(spoilt[4])
+    assert len(file) == 5
+    np.testing.assert_array_equal(file.value("image", row), file.value("image", int(other[4])))
+    assert [file.value("label", row) for row in range(5)] == [0, 0, 0, 1, 1]
+
+
+def test_what_it_would_take(images, tmp_path):
+    done = run(images, tmp_path / "out.beton", "--dry-run", "--json", "-")
+    said = json.loads(done.stdout)["forecast"]
+    run(images, tmp_path / "out.beton")
+    file = beton_file.read(str(tmp_path / "out.beton"))
+    values = [file.value("image", row) for row in range(5)]
+    payloads = sum(value.nbytes if isinstance(value, np.ndarray) else len(value) for value in values)
+    assert (said["looked_at"], said["bad"]) == (5, 0)
+    assert payloads <= said["bytes"] <= payloads + 5 * 100  # and the rows
+    assert said["images_per_s"] > 0
