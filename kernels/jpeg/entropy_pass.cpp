@@ -30,7 +30,7 @@ void Pass::start(size_t byte) {
   made_ = counted_ = 0;
   file_ = byte;
   bit_ = dropped_ = 0;
-  ended_ = false;
+  ended_ = cut_ = false;
   dc_ = {};
 }
 
@@ -44,13 +44,10 @@ FilePlace Pass::place() {
 
 bool Pass::at_marker() {
   fill();
-  return ended_ && bytes_.data() + bytes_.size() - in_ >= 2 && made_ * 8 - bit_ < 8;
+  return ended_ && !cut_ && made_ * 8 - bit_ < 8;
 }
 
-uint64_t Pass::limit() const {
-  const bool cut = ended_ && bytes_.data() + bytes_.size() - in_ < 2;
-  return 8 * (cut ? made_ - std::min(made_, kReadAhead) : made_);
-}
+uint64_t Pass::limit() const { return 8 * (cut_ ? made_ - std::min(made_, kReadAhead) : made_); }
 
 void Pass::fill() {
   const auto used = static_cast<size_t>(bit_ >> 3);
@@ -66,6 +63,7 @@ void Pass::fill() {
   in_ = got.in;
   made_ = static_cast<size_t>(got.out - window_);
   ended_ = got.ended;
+  cut_ = ended_ && std::all_of(in_, end, [](uint8_t byte) { return byte == 0xFF; });  // fill bytes, and no marker
   std::fill_n(window_ + made_, kOverrun, uint8_t{0});
 }
 

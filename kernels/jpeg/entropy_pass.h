@@ -48,6 +48,7 @@ class Pass {
   uint64_t bit_ = 0;      // in the window
   uint64_t dropped_ = 0;  // bits that were in the window before
   bool ended_ = false;    // at a marker or at the end of the file
+  bool cut_ = false;      // at the latter
   Predictors dc_{};
   size_t counted_ = 0;  // byte in the window up to which file_ is known
   size_t file_ = 0;     // where that is in the file

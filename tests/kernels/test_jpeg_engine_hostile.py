@@ -137,6 +137,18 @@ def test_cut_off_at_every_byte(tmp_path):
         assert by_engine(data, (0, 0, 19, 22)) is not None
 
 
+def test_fill_bytes_are_no_marker(tmp_path):
+    """libjpeg reads on behind them, to the end of the file."""
+    data = jpeg(scene(19, 22), "4:2:0")
+    payloads = [data[: len(data) - cut] + b"\xff" * count for cut in range(2, 12) for count in (1, 2, 3, 40)]
+    wants = by_library(tmp_path, payloads, [(0, 0, 19, 22)] * len(payloads))
+    assert None in wants
+    for payload, want in zip(payloads, wants, strict=True):
+        got = by_engine(payload, (0, 0, 19, 22))
+        assert got is None or np.array_equal(got, want)
+    np.testing.assert_array_equal(by_engine(data[:-2] + b"\xff" * 40 + data[-2:], (0, 0, 19, 22)), native.decode(data))
+
+
 def test_garbage_behind_the_image_changes_nothing():
     data = jpeg(scene(*SIZE), "4:2:0")
     for tail in (b"\x00" * 100, data, b"\xff" * 50, b"\xff\xd0\xff\xd9"):
