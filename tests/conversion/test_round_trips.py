@@ -19,6 +19,7 @@ from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.sources import open_source
 
 FORMATS = ("shards", "webdataset", "parquet", "folder")
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010800000000")  # a header: 1x1 px, grey
 
 
 def name_of(to):
@@ -134,9 +135,33 @@ def test_images_with_masks(tools, pairs, tmp_path, to):
         return
     reader = open_reader(str(tmp_path / "out"))
     assert [record.data for record in records(reader)] == [(pairs / "images" / f"{n}.jpg").read_bytes() for n in range(4)]
-    if to != "parquet":  # its reader takes the images only
-        masks = [record.extras for record in records(reader)]
-        assert masks == [(Extra("mask.png", (pairs / "masks" / f"{n}.png").read_bytes()),) for n in range(4)]
+    masks = [(pairs / "masks" / f"{n}.png").read_bytes() for n in range(4)]
+    assert [record.extras for record in records(reader)] == [(Extra("mask.png", mask),) for mask in masks]
+    assert reader.beside.tolist() == list(map(len, masks))
+
+
+def test_masks_come_back_from_parquet(tools, pairs, tmp_path):
+    tools.convert_to(pairs, tmp_path / "tables", "parquet", shard_bytes=2048)
+    tools.convert_to(tmp_path / "tables", tmp_path / "folder", "folder")
+    assert tools.contents(tmp_path / "folder/masks/unlabelled") == tools.contents(pairs / "masks")
+    assert tools.contents(tmp_path / "folder/images/unlabelled") == tools.contents(pairs / "images")
+
+
+def test_a_row_without_a_mask_and_bytes_that_are_none(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    features = {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": ["a"]}, "annotation": {"_type": "Image"},
+                "sound": {"_type": "Audio"}}  # fmt: skip
+    kinds = [("image", picture), ("label", pa.int64()), ("annotation", picture), ("sound", picture)]
+    held = [{"bytes": b"x", "path": None}] * 2
+    rows = {"image": held, "label": [0, 0], "annotation": [{"bytes": PNG, "path": "m.png"}, None], "sound": held}
+    schema = pa.schema(kinds, metadata={b"huggingface": json.dumps({"info": {"features": features}})})
+    pq.write_table(pa.table(rows, schema), tmp_path / "x.parquet")
+    reader = open_reader(str(tmp_path / "x.parquet"))
+    assert [reader.extras(sample) for sample in range(2)] == [(Extra("annotation.png", PNG),), ()]
+    assert reader.beside.tolist() == [len(PNG), 0]
 
 
 def test_extras_can_be_dropped_and_ffcv_cannot_hold_them(tools, pairs, tmp_path):
@@ -334,8 +359,8 @@ def test_many_workers_read_each_row_group_once(tools, tmp_path, monkeypatch):
 
     images = [tools.encode(9, 15, n) for n in range(24)]
     pq.write_table(pa.table({"image": images, "label": [0] * 24}), tmp_path / "a.parquet", row_group_size=4)
-    reads, real = [], tables._image_column
-    monkeypatch.setattr(tables, "_image_column", lambda table, group, columns: (reads.append(group), real(table, group, columns))[1])
+    reads, real = [], tables._binary_column
+    monkeypatch.setattr(tables, "_binary_column", lambda table, group, columns: (reads.append(group), real(table, group, columns))[1])
     size = 4 * (len(images[0]) // 512 + 4) * 512
     tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards", workers=6, shard_bytes=size)
     assert len(reads) <= 2 * 6 + 6  # a shard may begin within a group

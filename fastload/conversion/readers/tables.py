@@ -12,8 +12,8 @@ import numpy as np
 
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import FATAL, LARGEST, Listing, listed, stamp_of
-from fastload.conversion.samples import BadSampleError
+from fastload.conversion.readers.base import FATAL, LARGEST, Extra, Listing, listed, stamp_of
+from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.errors import SourceError
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.spec import Longs
@@ -40,6 +40,7 @@ class Columns(NamedTuple):
 
     image: str
     nested: bool  # a struct with bytes and a path
+    beside: tuple[str, ...]  # further images, such structs: masks
     label: str | None
     key: str | None
     names: list[str] | None
@@ -52,6 +53,7 @@ class TableReader(Listing):
     tables: Sequence[Any]  # pyarrow.parquet.ParquetFile, or a list of record batches of a mapped file
     parts: Sequence[Part]
     columns: Columns
+    more: Longs  # bytes of each sample's further images
     held: threading.local = field(default_factory=threading.local)
     lock: threading.Lock = field(default_factory=threading.Lock)  # Parquet's readers are for one thread at a time
 
@@ -59,11 +61,22 @@ class TableReader(Listing):
     def in_order(self) -> bool:
         return any(not isinstance(table, list) for table in self.tables)
 
+    @property
+    def beside(self) -> Longs:
+        return self.more
+
     def read(self, sample: int) -> bytes:
+        return self._bytes(sample, self.columns.image)
+
+    def extras(self, sample: int) -> tuple[Extra, ...]:
+        found = ((name, self._bytes(sample, name)) for name in self.columns.beside)
+        return tuple(Extra(f"{name}.{extension(headers(data).format)}", data) for name, data in found if data)
+
+    def _bytes(self, sample: int, column: str) -> bytes:
         starts = [part.start for part in self.parts]
         place = int(np.searchsorted(starts, sample, side="right")) - 1
         try:
-            value = self._images(place)[sample - self.parts[place].start]
+            value = self._column(place, column)[sample - self.parts[place].start]
             size = 0 if not value.is_valid else value.as_buffer().size
             if size > LARGEST:
                 raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
@@ -73,13 +86,15 @@ class TableReader(Listing):
                 raise
             raise BadSampleError(f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file") from error
 
-    def _images(self, place: int) -> Any:
+    def _column(self, place: int, column: str) -> Any:
+        """One binary array of a part, which this thread keeps until it goes to another part."""
         if getattr(self.held, "place", -1) != place:
-            self.held.images, self.held.place = None, -1  # not two of them at once
+            self.held.arrays, self.held.place = {}, place  # not two parts at once
+        if column not in self.held.arrays:
+            part = self.parts[place]
             with self.lock:
-                self.held.images = _image_column(self.tables[self.parts[place].file], self.parts[place].group, self.columns)
-            self.held.place = place
-        return self.held.images
+                self.held.arrays[column] = _binary_column(self.tables[part.file], part.group, column)
+        return self.held.arrays[column]
 
 
 def looks_like_one(name: str) -> bool:
@@ -138,7 +153,11 @@ def _parts(counts: Sequence[Sequence[int]]) -> list[Part]:
 def _listing(
     where: str, paths: Sequence[str], tables: Sequence[Any], parts: Sequence[Part], columns: Columns, *, labelled: bool
 ) -> TableReader:
-    sizes = np.concatenate([_known_sizes(tables[part.file], part, columns) for part in parts])
+    def whole(name: str) -> Longs:
+        return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
+
+    sizes = whole(columns.image)
+    more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside)], axis=0)
     count = len(sizes)
     labels, classes = labelling.none(count)
     if labelled and columns.label is not None:
@@ -153,7 +172,7 @@ def _listing(
     else:
         keys = [f"{label:04d}/{number:08d}" for number, label in enumerate(labels.tolist())]
     stamp = stamp_of([[os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in paths])
-    return TableReader(where, keys, sizes, labels, classes, stamp, tables, parts, columns)
+    return TableReader(where, keys, sizes, labels, classes, stamp, tables, parts, columns, more)
 
 
 def _open(path: str) -> tuple[Any, Any, list[int]]:
@@ -210,7 +229,8 @@ def _columns(path: str, schema: Any) -> Columns:
     if not (type(names) is list and all(type(name) is str for name in names)):
         names = None
     key = next((name for name in KEYS if name in schema.names), None)
-    return Columns(images[0], not is_binary(schema.field(images[0]).type), label, key, names)
+    nested = [name for name in (images[0], *of_type("Image")) if pa.types.is_struct(schema.field(name).type) and holds(name)]
+    return Columns(images[0], images[0] in nested, tuple(name for name in nested if name != images[0]), label, key, names)
 
 
 def _features(schema: Any) -> dict[str, Any]:
@@ -222,40 +242,46 @@ def _features(schema: Any) -> dict[str, Any]:
     return features if type(features) is dict else {}
 
 
-def _image_column(table: Any, group: int, columns: Columns) -> Any:
+def _binary_column(table: Any, group: int, column: str) -> Any:
     """One binary array of a group's images."""
     if isinstance(table, list):
-        column = table[group].column(columns.image)
+        found = table[group].column(column)
     else:
-        name = f"{columns.image}.bytes" if columns.nested else columns.image
-        column = table.read_row_group(group, columns=[name], use_threads=False).column(columns.image)
         import pyarrow as pa
 
-        column = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
-    return column.field("bytes") if columns.nested else column
+        found = table.read_row_group(group, columns=[_leaf(table, column)], use_threads=False).column(column)
+        found = pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0)
+    return _unnested(found)
 
 
-def _known_sizes(table: Any, part: Part, columns: Columns) -> Longs:
+def _leaf(table: Any, column: str) -> str:
+    """What Parquet calls the bytes of a column of images."""
+    return f"{column}.bytes" if table.schema_arrow.field(column).type.num_fields else column
+
+
+def _unnested(array: Any) -> Any:
+    return array.field("bytes") if array.type.num_fields else array
+
+
+def _known_sizes(table: Any, part: Part, column: str) -> Longs:
     """Sizes of the images in a part; 0 where it is damaged: reading them will tell."""
     try:
-        return _sizes(table, part.group, columns)
+        return _sizes(table, part.group, column)
     except PARSE_ERRORS as error:
         if isinstance(error, OSError) and error.errno in FATAL:
             raise
         return np.zeros(part.rows, np.int64)
 
 
-def _sizes(table: Any, group: int, columns: Columns) -> Longs:
+def _sizes(table: Any, group: int, column: str) -> Longs:
     """Bytes of a group's images; 0 where there are none."""
     import pyarrow.compute as pc
 
     if isinstance(table, list):
-        lengths = [pc.binary_length(_image_column(table, group, columns))]
+        lengths = [pc.binary_length(_binary_column(table, group, column))]
     else:
-        name = f"{columns.image}.bytes" if columns.nested else columns.image
-        batches = table.iter_batches(STEP, row_groups=[group], columns=[name], use_threads=False)
-        found = (batch.column(0).field("bytes") if columns.nested else batch.column(0) for batch in batches)
-        lengths = [pc.binary_length(column) for column in found]
+        batches = table.iter_batches(STEP, row_groups=[group], columns=[_leaf(table, column)], use_threads=False)
+        lengths = [pc.binary_length(_unnested(batch.column(0))) for batch in batches]
     return np.concatenate([length.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for length in lengths])
 
 
