@@ -255,6 +255,8 @@ class Runner:
                 return error
             except OSError:  # the file, which the reason names
                 pass
+        if reason == "out of memory":  # a thread that has none cannot say more
+            reason = f"cannot be decoded ({reason}); mend or remove the file"
         return self._error(work, place, reason)
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:
