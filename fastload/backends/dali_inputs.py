@@ -110,7 +110,7 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
     samples = Samples([None] * len(work), job.sizes.copy())
     for place in range(len(work)):
         if status[place] == _native.FAILED:
-            bad.append((place, failed(plan, work, place, job.message(place))))
+            bad.append((place, failed(plan, work, place, mending.why(job, place))))
             continue
         data = b"" if is_raw[place] else job.payload(place)
         samples.encoded[place] = np.frombuffer(data, np.uint8)

@@ -86,3 +86,9 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
     except pil.DECODE_ERRORS as error:
         raise SampleError(name, sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
     return data, np.ascontiguousarray(found)
+
+
+def why(job: _native.Job, place: int) -> str:
+    """What the engine says of a sample that failed. A thread without memory says no more than that."""
+    said = job.message(place)
+    return f"cannot be decoded ({said}); mend or remove the file" if said == "out of memory" else said

@@ -221,11 +221,11 @@ class Runner:
         Whether there were any, and the places and errors of what nobody can decode. asked: places that Pillow was given before.
         """
         status = job.status
-        bad = [(place, self._failed(work, place, job.message(place))) for place in np.flatnonzero(status == _native.FAILED).tolist()]
+        bad = [(place, self._failed(work, place, mending.why(job, place))) for place in np.flatnonzero(status == _native.FAILED).tolist()]
         foreign, sizes = np.flatnonzero(status == _native.FOREIGN).tolist(), job.sizes.tolist()
         for place in foreign:
             if asked is not None and place in asked:
-                bad.append((place, self._failed(work, place, job.message(place))))
+                bad.append((place, self._failed(work, place, mending.why(job, place))))
                 continue
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
@@ -255,8 +255,6 @@ class Runner:
                 return error
             except OSError:  # the file, which the reason names
                 pass
-        if reason == "out of memory":  # a thread that has none cannot say more
-            reason = f"cannot be decoded ({reason}); mend or remove the file"
         return self._error(work, place, reason)
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:

@@ -128,7 +128,11 @@ def clock_goes_back(folder: Path) -> str:
 
 @case(shim=True, calls="read")
 def stalled_read(folder: Path) -> str:
-    batches = loader(folder / "images", timeout=3.0)
+    return stalled(folder, loader(folder / "images", timeout=3.0))
+
+
+def stalled(folder: Path, batches: fastload.DataLoader) -> str:
+    """Batches while reads hang: the loader's own error, which torch's stands before."""
     on = switch(folder, "stall")
     try:
         told(batches)

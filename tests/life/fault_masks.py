@@ -12,7 +12,7 @@ from PIL import Image
 import fastload
 from fastload.backends import ffcv
 from fastload.conversion import beton_writer, readers
-from tests.life.fault_cases import BATCH, OPS, case, ends, loader, switch, told
+from tests.life.fault_cases import BATCH, OPS, case, ends, loader, stalled, switch, told
 
 
 def with_masks(folder: Path, **options: Any) -> Any:
@@ -28,17 +28,7 @@ def with_masks(folder: Path, **options: Any) -> Any:
 
 @case(shim=True, match=".png", calls="read")
 def stalled_mask(folder: Path) -> str:
-    batches = with_masks(folder, timeout=3.0)
-    on = switch(folder, "stall")
-    try:
-        told(batches)
-    except RuntimeError as error:
-        if str(error) == "DataLoader timed out after 3.0 seconds" and error.__cause__:
-            raise error.__cause__ from None
-        raise
-    finally:
-        on.unlink()
-    return "no error"
+    return stalled(folder, with_masks(folder, timeout=3.0))
 
 
 @case(shim=True, match=".png", calls="read")
