@@ -87,8 +87,10 @@ def jpeg_transcode(data: bytes) -> tuple[bytes | None, str]:
     Everything is read again and compared. A file with a libjpeg-turbo warning, or over 100 scans or 512 MiB of coefficients, stays.
     """
 
-def jpeg_index(data: bytes, step: int) -> bytes:
+def jpeg_index(data: bytes, step: int, target: str = "best") -> bytes:
     """Seek index of a baseline JPEG: an entry every `step` MCUs and at each MCU row (0: rows only). docs/formats.md.
+
+    target: "scalar" (the specification) or "best"; both give the same.
 
     Raises ValueError ("jpeg_index: …") where the own decoder does not cover the file.
     """

@@ -30,6 +30,7 @@ set(fastload_kernels
   kernels/jpeg/device_plan.cpp
   kernels/jpeg/entropy_pass.cpp
   kernels/jpeg/entropy_scalar.cpp
+  kernels/jpeg/entropy_skim.cpp
   kernels/jpeg/entropy_tuned.cpp
   kernels/jpeg/entropy_turns.cpp
   kernels/jpeg/frame.cpp

@@ -7,7 +7,7 @@ from itertools import product
 IMAGES = 4  # per batch
 STEP = 5.0  # ms
 SLOW = {"ahead": 20.0}  # ms of a step that is not STEP, by kind
-RESTS = 20.0  # ms of a step that is to be the limit: beside it, what PyTorch's queue takes per batch is no stall
+RESTS = 60.0  # ms of a step that is to be the limit: beside it, what PyTorch's queue takes per batch is no stall
 CPU = ("dataset", "decode", "augment", "python", "collate")  # causes that burn CPU time in a worker
 PLAIN = ("read", *CPU)
 LOADERS = (("torch", 0), ("torch", 1), ("torch", 2), ("iterable", 1))
@@ -139,5 +139,5 @@ def controls() -> Iterator[Scenario]:
     for every in (11, 23):  # what was prefetched covers the late one
         costs = {"read": 0.2 * RESTS, "jitter": 2 * RESTS}
         yield Scenario(_name("jitter", f"2/{every}", "torch", 2), "torch", 2, costs, RESTS, every=every, group="control")
-    for workers in (1, 2):
-        yield Scenario(_name("decode", 0.5, "native", workers), "native", workers, {"decode": 1.0}, 2.0, group="control")
+    for workers in (1, 2):  # large images, for the same reason
+        yield Scenario(_name("decode", 0.25, "native", workers), "native", workers, {"decode": 1.0}, 4.0, side=640, group="control")

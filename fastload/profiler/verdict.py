@@ -20,10 +20,8 @@ SEVERITIES = ("OK", "MODERATE", "HIGH")
 
 STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
 SPIKES = 0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
-LATE, RARE = (
-    0.2,
-    0.12,
-)  # share of the workers' time that late batches take beyond the typical one's; share of batches, above which none is rare
+LATE = 0.2  # share of the workers' time that late batches take beyond the typical one's
+RARE = 1 / 8  # share of batches, above which late ones are not rare; few are counted, so one more may be there by chance
 TERM = 0.02  # of time, below which a term of an overlap is no cause
 MIXES = 0.6  # of the first term, from which a second one is named too
 
@@ -180,7 +178,7 @@ def late_share(took: np.ndarray) -> float:
     took = np.maximum(took, 0.0)  # two clocks may disagree
     typical = float(np.median(took)) if len(took) else 0.0
     slow = took[took > 3 * typical]
-    rare = typical > 0 and 0 < len(slow) <= RARE * len(took)
+    rare = typical > 0 and 0 < len(slow) <= RARE * len(took) + 1
     return float((slow - typical).sum() / took.sum()) if rare else 0.0
 
 

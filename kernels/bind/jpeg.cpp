@@ -20,12 +20,13 @@ using Box = std::tuple<int, int, int, int>;
 
 jpeg::Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
 
-nb::bytes jpeg_index(const nb::bytes& data, int step) {
+nb::bytes jpeg_index(const nb::bytes& data, int step, const std::string& target) {
   if (step < 0 || step > 0xFFFF) refuse("jpeg_index", "step", std::to_string(step), "0..65535");
+  const cpu::Target how = parse_target(target);
   jpeg::Built built;
   {
     const nb::gil_scoped_release unlocked;
-    built = jpeg::build_index(view(data), step);
+    built = jpeg::build_index(view(data), step, nullptr, how);
   }
   if (!built.why.empty()) throw std::invalid_argument("jpeg_index: " + built.why);
   return nb::bytes(built.index.data(), built.index.size());
@@ -105,7 +106,7 @@ void bind_jpeg(nb::module_& m) {
   m.def("examine", &examine_image, "data"_a, "check"_a, "step"_a.none());
   m.def("jpeg_coding", &jpeg_coding, "data"_a);
   m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
-  m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a);
+  m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a, "target"_a = "best");
   m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a, "scale"_a = 1);
 }
 

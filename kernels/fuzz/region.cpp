@@ -56,9 +56,18 @@ void compare_notes(const Case& c, const jpeg::Decoded& plain, const std::vector<
   if (notes.complete()) want(notes.pack(c.bytes, jpeg::seek::hash(c.bytes)) == index, "noted another index");
 }
 
+// The index, or nothing; the same by both targets.
+std::vector<uint8_t> built(Bytes bytes, int step) {
+  jpeg::Built scalar = jpeg::build_index(bytes, step, nullptr, cpu::Target::kScalar);
+  const jpeg::Built tuned = jpeg::build_index(bytes, step);
+  want(scalar.why == tuned.why, "scalar and tuned disagree: \"" + scalar.why + "\", \"" + tuned.why + "\"");
+  want(scalar.index == tuned.index, "scalar and tuned build other indexes");
+  return std::move(scalar.index);
+}
+
 void run_indexed(const Case& c, const jpeg::Decoded& plain, IndexKind kind, const uint8_t* choices) {
   const int step = choices[5] % 9;
-  std::vector<uint8_t> bytes = jpeg::build_index(c.bytes, step).index;
+  std::vector<uint8_t> bytes = built(c.bytes, step);
   if (kind == kNoted) return compare_notes(c, plain, bytes, step);
   if (bytes.empty()) return;
   if (kind == kLying) lie(bytes, choices + 6);

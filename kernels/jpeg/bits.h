@@ -1,4 +1,5 @@
-// The coded bytes without their stuffing: after each 0xFF of the data stands a 0x00 in the file (ITU-T T.81, F.1.2.3).
+// The coded bytes without their stuffing: after each 0xFF of the data stands a 0x00 in the file (ITU-T T.81, F.1.2.3);
+// and their bits, for who takes them one symbol after the other.
 #pragma once
 
 #include <bit>
@@ -14,6 +15,28 @@ inline uint64_t load_big_endian(const uint8_t* from) {
   std::memcpy(&value, from, sizeof value);
   return std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
 }
+
+// More bits are added without waiting for the place of the next symbol.
+struct Window {
+  const uint8_t* next;  // byte that is not in it, or only in part
+  uint64_t bits = 0;    // the next one on top
+  uint64_t count = 0;   // how many are valid
+
+  Window(const uint8_t* coded, uint64_t bit) : next(coded + (bit >> 3)) {
+    fill();
+    take(bit & 7);
+  }
+  void fill() {  // to 56 bits or more
+    bits |= load_big_endian(next) >> count;
+    next += (63 - count) >> 3;
+    count |= 56;
+  }
+  void take(uint64_t length) {
+    bits <<= length & 63;
+    count -= length;
+  }
+  uint64_t bit(const uint8_t* coded) const { return 8 * static_cast<uint64_t>(next - coded) - count; }
+};
 
 struct Unstuffed {
   const uint8_t* in;   // first byte not taken; after a stuffed 0xFF it is the one behind the 0x00

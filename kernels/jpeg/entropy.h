@@ -14,10 +14,11 @@
 namespace fl::jpeg {
 
 constexpr int kBlockStep = 2 * kBlockValues;  // int16 from block to block
-constexpr size_t kOverrun = 4096;             // bytes behind the coded ones that may be read
+constexpr size_t kOverrun = 5120;             // bytes behind the coded ones that may be read
 constexpr size_t kMostBlockBytes = 210;       // 27 bits of DC and 63 times 26 bits of AC
 
 using Predictors = std::array<int16_t, kMaxComponents>;  // DC of the last block of each component
+constexpr int kMostDc = 32767;                           // and no less than its negative: both have an absolute value
 
 // MCUs that follow each other in one MCU row and can be decoded on their own.
 struct Segment {
@@ -29,9 +30,16 @@ struct Segment {
   int row = 0, column = 0, count = 0;  // MCUs
 };
 
+// MCUs of a row: first..last-1.
+struct McuColumns {
+  int first = 0, last = 0;
+};
+
 class BlockSink {
  public:
   virtual ~BlockSink() = default;
+  // Those of an MCU row that matter; others may be taken or not.
+  virtual McuColumns wanted(int row) const = 0;
   // count MCUs, each of mcu_blocks blocks kBlockStep apart; zigzag order, DC complete. To be left as zeros.
   // False: stop.
   virtual bool take(int row, int column, int count, int16_t* blocks) = 0;
@@ -45,6 +53,7 @@ inline void clear_blocks(int16_t* blocks, int count) {
 class Discard final : public BlockSink {
  public:
   explicit Discard(int mcu_blocks) : mcu_blocks_(mcu_blocks) {}
+  McuColumns wanted(int) const override { return {}; }
   bool take(int, int, int count, int16_t* blocks) override {
     clear_blocks(blocks, count * mcu_blocks_);
     return true;
@@ -60,8 +69,9 @@ enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
 class Lanes {
  public:
   static constexpr int kCount = 4;
-  static constexpr int kMaxBlocks = 24;          // of one lane; at least one MCU
-  static constexpr int kSlots = kMaxBlocks + 2;  // one before, one after
+  static constexpr int kMaxBlocks = 24;                                        // of one lane; at least one MCU
+  static constexpr int kSlots = kMaxBlocks + 2;                                // one before, one after
+  static_assert(kMaxBlocks * kMostBlockBytes + sizeof(uint64_t) <= kOverrun);  // who has passed the end learns it then
 
   Lanes() : memory_(allocate(kBytes)) { clear(); }
   int16_t* lane(int n) { return reinterpret_cast<int16_t*>(memory_.get()) + n * kSlots * kBlockStep; }
@@ -86,6 +96,18 @@ inline Verdict decode_segments(const Frame& frame, const Tables& tables, const u
                                std::span<Segment> segments, Lanes& lanes, BlockSink& sink, cpu::Target target) {
   return target == cpu::Target::kScalar ? scalar::decode_segments(frame, tables, coded, segments, lanes, sink)
                                         : tuned::decode_segments(frame, tables, coded, segments, lanes, sink);
+}
+
+// An open segment whose blocks nobody wants: the same verdict, end and DC, without coefficients.
+namespace tuned {
+Verdict skim(const Frame& frame, Tables& tables, const uint8_t* coded, Segment& segment);
+}
+
+inline Verdict skim(const Frame& frame, Tables& tables, const uint8_t* coded, Segment& segment, Lanes& lanes,
+                    cpu::Target target) {
+  Discard nobody(frame.mcu_blocks);
+  return target == cpu::Target::kScalar ? scalar::decode_segments(frame, tables, coded, {&segment, 1}, lanes, nobody)
+                                        : tuned::skim(frame, tables, coded, segment);
 }
 
 // Completes the DC of whole MCUs; false if one needs more than 16 bits.

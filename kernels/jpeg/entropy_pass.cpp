@@ -15,7 +15,7 @@ constexpr size_t kReadAhead = 16;  // bytes
 
 }  // namespace
 
-Pass::Pass(Bytes bytes, const Frame& frame, const Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target)
+Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target)
     : bytes_(bytes),
       frame_(frame),
       tables_(tables),
@@ -68,10 +68,21 @@ void Pass::fill() {
 }
 
 bool Pass::decode(int row, int column, int count, BlockSink& sink) {
+  const McuColumns wanted = sink.wanted(row);
+  const int end = column + count, first = std::clamp(wanted.first, column, end),
+            last = std::clamp(wanted.last, first, end);
+  return run(row, column, first - column, nullptr) && run(row, first, last - first, &sink) &&
+         run(row, last, end - last, nullptr);
+}
+
+// sink: null if nobody wants the blocks.
+bool Pass::run(int row, int column, int count, BlockSink* sink) {
   while (count > 0) {
     fill();
     Segment piece{bit_, limit(), dc_, {}, true, row, column, std::min(count, most_)};
-    const Verdict verdict = decode_segments(frame_, tables_, window_, {&piece, 1}, lanes_, sink, target_);
+    const Verdict verdict = sink == nullptr
+                                ? skim(frame_, tables_, window_, piece, lanes_, target_)
+                                : decode_segments(frame_, tables_, window_, {&piece, 1}, lanes_, *sink, target_);
     if (verdict != Verdict::kGood) {
       why_ = "damaged near byte " + std::to_string(place().byte) + ": no valid blocks";
       return false;

@@ -17,11 +17,12 @@ struct FilePlace {
 
 class Pass {
  public:
-  Pass(Bytes bytes, const Frame& frame, const Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target);
+  Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target);
 
   void start(size_t byte);
 
-  // The next `count` MCUs, which stand in one row from `column` on. False: why() says why.
+  // The next `count` MCUs, which stand in one row from `column` on; the sink may not get those that it does not want.
+  // False: why() says why.
   bool decode(int row, int column, int count, BlockSink& sink);
 
   const std::string& why() const { return why_; }
@@ -32,12 +33,13 @@ class Pass {
   size_t marker() const { return static_cast<size_t>(in_ - bytes_.data()); }  // the byte where it stands; at_marker()
 
  private:
+  bool run(int row, int column, int count, BlockSink* sink);
   void fill();
   uint64_t limit() const;
 
   const Bytes bytes_;
   const Frame& frame_;
-  const Tables& tables_;
+  Tables& tables_;
   Lanes& lanes_;
   const cpu::Target target_;
   uint8_t* const window_;

@@ -1,6 +1,5 @@
 // Decoding as ITU-T T.81, annex F, tells it: symbol by symbol.
 #include <algorithm>
-#include <limits>
 
 #include "jpeg/bits.h"
 #include "jpeg/entropy.h"
@@ -8,13 +7,12 @@
 namespace fl::jpeg {
 
 bool add_predictors(const Frame& frame, int count, int16_t* blocks, Predictors& dc) {
-  constexpr int kHigh = std::numeric_limits<int16_t>::max(), kLow = -kHigh;  // both have an absolute value
   bool fits = true;
   for (int mcu = 0; mcu < count; ++mcu) {
     for (int c = 0; c < frame.components; ++c) {
       for (int b = 0; b < frame.component[c].blocks(); ++b, blocks += kBlockStep) {
         const int sum = dc[c] + blocks[0];
-        fits &= sum >= kLow && sum <= kHigh;
+        fits &= sum >= -kMostDc && sum <= kMostDc;
         dc[c] = blocks[0] = static_cast<int16_t>(sum);
       }
     }

@@ -88,28 +88,7 @@ HWY_NOINLINE void Run(Plan& plan, Lanes& memory, std::index_sequence<kLanes...>)
 }
 
 // One lane on its own waits for each symbol, so the shortest way from one to the next counts, not the branches: it
-// stays in a block, and more bits are added without waiting for the place of the next one.
-struct Window {
-  const uint8_t* next;  // byte that is not in it, or only in part
-  uint64_t bits = 0;
-  uint64_t count = 0;  // how many are valid
-
-  HWY_INLINE Window(const uint8_t* coded, uint64_t bit) : next(coded + (bit >> 3)) {
-    fill();
-    take(bit & 7);
-  }
-  HWY_INLINE void fill() {  // to 56 bits or more
-    bits |= load_big_endian(next) >> count;
-    next += (63 - count) >> 3;
-    count |= 56;
-  }
-  HWY_INLINE void take(uint64_t length) {
-    bits <<= length & 63;
-    count -= length;
-  }
-  HWY_INLINE uint64_t bit(const uint8_t* coded) const { return 8 * static_cast<uint64_t>(next - coded) - count; }
-};
-
+// stays in a block.
 HWY_INLINE void OneStep(Plan& plan, const Lookup& lookup, Window& window, uint64_t& place, int16_t* slots) {
   const Entry& entry = lookup.entries[window.bits >> (64 - kLookupBits)];
   if (HWY_UNLIKELY(entry.advance == kSlow)) {

@@ -67,6 +67,49 @@ void fill_lookup(const Codes& codes, bool dc, Lookup& out) {
   }
 }
 
+// Every lookup that begins with a code of the table, as one symbol.
+void fill_single(const Canonical& codes, Strides& out) {
+  out.fill({});
+  for (int length = 1; length <= kStrideBits; ++length) {
+    const int first = static_cast<int>(codes.limit[length - 1] >> (16 - length)), spare = kStrideBits - length;
+    const int end = static_cast<int>(codes.limit[length] >> (16 - length));
+    for (int code = first; code < end; ++code) {
+      const int symbol = codes.symbols[code + codes.offset[length]], advance = ac_advance(symbol), bits = symbol & 15;
+      if (advance == 0 || length + bits > kMaxStride) continue;
+      const int most = kBlockValues - (bits == 0 ? 1 : advance);  // zeros without a value may be more than a block has
+      const Stride one{static_cast<uint8_t>(length + bits), static_cast<uint8_t>(advance), static_cast<uint8_t>(most),
+                       static_cast<uint8_t>(length)};
+      std::fill_n(&out[code << spare], 1 << spare, one);
+    }
+  }
+}
+
+// A value and what follows it, if all of that one's code can be seen.
+Stride both(const Stride& first, const Stride& second) {
+  const int length = first.length + second.length;
+  const bool fits = first.length + second.code <= kStrideBits && length <= kMaxStride && second.most > first.advance;
+  if (!fits) return first;
+  return {static_cast<uint8_t>(length), static_cast<uint8_t>(first.advance + second.advance),
+          static_cast<uint8_t>(second.most - first.advance), first.code};
+}
+
+void fill_strides(const Canonical& codes, Strides& out) {
+  Strides single;
+  fill_single(codes, single);
+  out = single;
+  constexpr int kCount = 1 << kStrideBits;
+  for (int at = 0; at < kCount;) {
+    const Stride& first = single[at];
+    const int span = first.code == 0 ? 1 : kCount >> first.code;                // lookups that begin with this code
+    const int inner = first.length < kStrideBits ? kCount >> first.length : 1;  // … and with one of its values
+    if (first.length > first.code && inner > 1) {
+      for (int n = 0; n < inner; ++n) out[at + n] = both(first, single[n << first.length]);
+      for (int to = at + inner; to < at + span; to += inner) std::copy_n(&out[at], inner, &out[to]);
+    }
+    at += span;
+  }
+}
+
 }  // namespace
 
 bool valid_codes(const Codes& codes, bool dc) {
@@ -104,9 +147,10 @@ Symbol decode_ac(const Canonical& table, uint64_t bits) {
   return {code.length + value_bits, advance, value_of(bits, code.length, value_bits)};
 }
 
-Tables::Tables() : dc_(kMaxComponents), ac_(kMaxComponents) {}
+Tables::Tables() : dc_(kMaxComponents), ac_(kMaxComponents), strides_(kMaxComponents) {}
 
 void Tables::prepare(const Frame& frame) {
+  strides_made_.fill(false);
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
     dc_of_[c] = ac_of_[c] = c;
@@ -118,6 +162,13 @@ void Tables::prepare(const Frame& frame) {
     if (dc_of_[c] == c) fill_lookup(frame.dc[part.dc], true, dc_[c]);
     if (ac_of_[c] == c) fill_lookup(frame.ac[part.ac], false, ac_[c]);
   }
+}
+
+const Strides& Tables::strides(int component) {
+  const int which = ac_of_[component];
+  if (!strides_made_[which]) fill_strides(ac_[which].slow, strides_[which]);
+  strides_made_[which] = true;
+  return strides_[which];
 }
 
 }  // namespace fl::jpeg

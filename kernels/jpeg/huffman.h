@@ -55,6 +55,21 @@ struct Lookup {
   alignas(64) std::array<Entry, 1 << kLookupBits> entries;
 };
 
+// Passing over coefficients looks up this many bits at once, and takes up to two symbols at a time.
+constexpr int kStrideBits = 11;
+constexpr int kMaxStride = 18;  // bits, so that three of them fit in a full Window
+
+// One AC symbol, or two of which the first does not end the block.
+struct Stride {
+  uint8_t length = 0;   // bits of codes and values
+  uint8_t advance = 0;  // coefficients; a whole block for its end
+  uint8_t most =
+      0;  // the most coefficients before it with which it is right; 0: not in the table, for a block has its DC
+  uint8_t code = 0;  // bits of the first code
+};
+
+using Strides = std::array<Stride, 1 << kStrideBits>;
+
 // A frame's tables, for the slow and for the fast decoder, by component.
 class Tables {
  public:
@@ -63,10 +78,13 @@ class Tables {
 
   const Lookup& dc(int component) const { return dc_[dc_of_[component]]; }
   const Lookup& ac(int component) const { return ac_[ac_of_[component]]; }
+  const Strides& strides(int component);  // of its AC symbols; made when they are first asked for
 
  private:
   std::vector<Lookup> dc_, ac_;
+  std::vector<Strides> strides_;
   std::array<int, kMaxComponents> dc_of_{}, ac_of_{};  // components with equal tables share them
+  std::array<bool, kMaxComponents> strides_made_{};
 };
 
 }  // namespace fl::jpeg

@@ -76,6 +76,11 @@ void Planes::begin_strip(int row) {
   base_ = before;
 }
 
+McuColumns Planes::wanted(int row) const {
+  if (row < tiles_.top || row >= tiles_.bottom) return {};
+  return {tiles_.left, tiles_.right};
+}
+
 bool Planes::take(int row, int column, int count, int16_t* blocks) {
   const int skip = std::clamp(tiles_.left - column, 0, count), end = std::clamp(tiles_.right - column, 0, count);
   const int step = frame_.mcu_blocks * kBlockStep;

@@ -33,6 +33,7 @@ class Planes final : public BlockSink {
   Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memory, cpu::Target target);
 
   void begin_strip(int row);  // keeps the MCU row before, if it was there
+  McuColumns wanted(int row) const override;
   bool take(int row, int column, int count, int16_t* blocks) override;
 
   // The samples of a component's row y (of the whole component), from its column plane(c).left on.

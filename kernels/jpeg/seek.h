@@ -31,7 +31,7 @@ struct Built {
 
 // One pass over the scan. step: MCUs per entry, 0: rows only. The same file always gives the same index.
 // file_hash: XXH3 of `bytes`, if the caller has it already.
-Built build_index(Bytes bytes, int step, const uint64_t* file_hash = nullptr);
+Built build_index(Bytes bytes, int step, const uint64_t* file_hash = nullptr, cpu::Target target = cpu::Target::kBest);
 
 // The same pass alone: empty if every block of the scan is valid, so that libjpeg-turbo decodes it without a warning.
 std::string check_scan(Bytes bytes);

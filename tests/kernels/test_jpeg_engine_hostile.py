@@ -11,7 +11,7 @@ from PIL import Image, ImageFile
 from fastload import _native as native
 
 from .helpers import fetch, files, jpeg, noise, scene
-from .jpeg_writer import Writer
+from .jpeg_writer import Writer, dht, dqt, segment
 from .test_hostile import mutated, small
 from .test_jpeg_engine import FACTORS
 
@@ -95,13 +95,44 @@ def despite_damage(data):
 
 def check_rebuilt_index(data, box, plain):
     """With the index of the damaged file itself: the same pixels, or a refusal."""
-    try:
-        index = native.jpeg_index(data, 2)
-    except ValueError:
+    index = built_index(data, 2)
+    if isinstance(index, str):
         return
     got = by_engine(data, box, index)
     if got is not None and plain is not None:
         np.testing.assert_array_equal(got, plain)
+
+
+def built_index(data, step):
+    """The index or why there is none, the same from both targets."""
+    found = []
+    for target in ("scalar", "best"):
+        try:
+            found.append(native.jpeg_index(data, step, target))
+        except ValueError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
+    return found[0]
+
+
+WINDOW = 96 << 10  # bytes of a scan that the decoder holds at a time
+
+
+def with_long_codes(coded):
+    """A grey file, 1280 x 1280, whose codes all have 16 bits; zeros are the longest blocks that there can be, 0 0 0 1 is an empty one."""
+    tables = dqt(0, [1] * 64, wide=False) + dht(0x00, [(16, 0)]) + dht(0x10, [(16, 10), (16, 0)])
+    frame = segment(0xC0, bytes([8]) + (1280).to_bytes(2, "big") * 2 + bytes([1, 1, 0x11, 0]))
+    return b"\xff\xd8" + tables + frame + segment(0xDA, bytes([1, 1, 0, 0, 63, 0])) + coded
+
+
+@pytest.mark.parametrize("past", [0, 1, -16, WINDOW])
+@pytest.mark.parametrize("block", [bytes(4), b"\0\0\0\1"], ids=["long", "empty"])
+def test_a_file_that_ends_where_the_window_does(block, past):
+    """What is read behind the coded bytes is the decoder's own memory (sanitizers would tell), and no block."""
+    data = with_long_codes((block * WINDOW)[: WINDOW + past])
+    complete = block != bytes(4) and past > 0 and (WINDOW + past) // 4 - 4 >= 160 * 160
+    assert (by_engine(data, (0, 0, 1280, 1280)) is not None) == complete
+    assert isinstance(built_index(data, 8), bytes) == complete
 
 
 def test_mutants_with_the_index_of_the_file_before():
