@@ -25,7 +25,7 @@ def add(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--minutes", type=float, default=math.inf, help="begin nothing later; the same command, without --fresh, goes on")
     verb.add_argument("--fresh", action="store_true", help="forget the rows of what is run")
     parts = verb.add_mutually_exclusive_group()
-    parts.add_argument("--all", action="store_true", help="the scenarios, then predictions, then stability: three quarters of an hour on two idle cores")
+    parts.add_argument("--all", action="store_true", help="the scenarios, then predictions, then stability: 40 minutes on two idle cores")
     parts.add_argument("--stability", action="store_true", help="twenty verdicts on each of ten scenarios")
     parts.add_argument("--predictions", action="store_true", help="what changes were predicted to give, and what they gave")
     parts.add_argument("--overhead", action="store_true", help="what profiling and watching cost a training")

@@ -4,7 +4,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,8 +77,9 @@ def _wait(child: "subprocess.Popen[bytes]", folder: str, silence: Silence) -> in
     stopped: float | None = None
     while True:
         try:
-            with suppress(subprocess.TimeoutExpired):
-                return child.wait(POLL_S)
+            if (code := child.poll()) is not None:
+                return code
+            time.sleep(POLL_S)  # wait(timeout) would wake eight times as often, beside a training that needs the cores
             if stopped is None and _has_stopped(folder):
                 stopped = time.perf_counter()
             if silence.too_long() or (stopped is not None and time.perf_counter() - stopped > PATIENCE_S):

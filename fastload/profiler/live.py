@@ -1,4 +1,4 @@
-"""`with fastload.watch(loader):` around a live training loop: a line now and then, and a report at the end."""
+"""`with fastload.watch(loader):` around a live training loop: lines meanwhile, and a report at the end."""
 
 import sys
 import tempfile
@@ -11,6 +11,7 @@ from fastload.attach import hooks
 from fastload.attach.recorder import Recorder
 from fastload.errors import UsageError
 from fastload.profiler import inplace, logs
+from fastload.profiler.lines import Lines
 from fastload.profiler.report import Report
 
 
@@ -22,7 +23,7 @@ class Watch:
     """A context: while it is open, batches of `loader` are timed, in its workers too where they are forked meanwhile.
 
     loader: of PyTorch or fastload; any other iterable is timed where the loop runs over this object in its place.
-    every:  s between lines; 0: no lines.
+    every:  s between lines; 0: no lines. Each epoch has one too, and one more where the bottleneck has moved.
     say:    takes a line.
 
     Raises UsageError for what cannot be iterated, and where two watches are open at once.
@@ -32,7 +33,7 @@ class Watch:
         if not hasattr(loader, "__iter__"):
             raise UsageError(f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches")
         self.loader, self.every, self.say = loader, every, say
-        self._lines = _Lines()
+        self._lines = Lines(every, say)
         self._found: Report | None = None
         self._why = "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
 
@@ -79,33 +80,13 @@ class Watch:
 
     def _turn(self, recorder: Recorder, number: int, _: Any, fetch: Callable[[], Any]) -> Any:
         start = time.perf_counter()
-        batch = recorder.wait(number, fetch)
-        text = self._lines.add(start, time.perf_counter(), self.every)
-        if text:
-            self.say(text)
+        try:
+            batch = recorder.wait(number, fetch)
+        except StopIteration:
+            self._lines.epoch(time.perf_counter())
+            raise
+        self._lines.batch(start, time.perf_counter())
         return batch
-
-
-class _Lines:
-    """Adds up what happened since the last line."""
-
-    def __init__(self) -> None:
-        self.since: float | None = None
-        self.waited, self.batches = 0.0, 0
-
-    def add(self, start: float, end: float, every: float) -> str:
-        """A batch that was waited for from start to end, s; the line, if one is due."""
-        if self.since is None:  # the first batch waits for the workers' start
-            self.since = end
-            return ""
-        self.waited += end - start
-        self.batches += 1
-        span = end - self.since
-        if not every or span < every:
-            return ""
-        text = f"fastload: waiting for data {100 * self.waited / span:.0f} % of the time, {self.batches / span:.3g} batches/s"
-        self.since, self.waited, self.batches = end, 0.0, 0
-        return text
 
 
 def watch(loader: Any, *, every: float = 10.0, say: Callable[[str], object] = _say) -> Watch:
