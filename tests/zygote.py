@@ -39,6 +39,11 @@ class Program:
             self.returncode = int(self.said.readline())
         return self.returncode
 
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
