@@ -26,12 +26,14 @@ class Watch:
     every:  s between lines; 0: no lines. Each epoch has one too, and one more where the bottleneck has moved.
     say:    takes a line.
 
-    Raises UsageError for what cannot be iterated, and where two watches are open at once.
+    Raises UsageError for what cannot be iterated, for a negative `every`, and where two watches are open at once.
     """
 
     def __init__(self, loader: Any, *, every: float = 10.0, say: Callable[[str], object] = _say) -> None:
         if not hasattr(loader, "__iter__"):
             raise UsageError(f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches")
+        if not every >= 0:  # NaN is not either
+            raise UsageError(f"watch: every is {every!r}, want 0 (no lines) or s between lines")
         self.loader, self.every, self.say = loader, every, say
         self._lines = Lines(every, say)
         self._found: Report | None = None

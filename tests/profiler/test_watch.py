@@ -95,6 +95,10 @@ def test_what_cannot_be_watched():
     with pytest.raises(UsageError) as caught:
         fastload.watch(3)
     assert str(caught.value) == "watch: got int, want a loader, or anything that gives batches"
+    for every in (-1, float("nan")):
+        with pytest.raises(UsageError) as caught:
+            fastload.watch([], every=every)
+        assert str(caught.value) == f"watch: every is {every!r}, want 0 (no lines) or s between lines"
     with fastload.watch([], every=0), pytest.raises(UsageError) as caught, fastload.watch([], every=0):
         pass
     assert str(caught.value) == "watch: another watch, or fastload profile, looks on already; leave that one first"
