@@ -111,8 +111,8 @@ HWY_INLINE void store_pairs(const Pairs& pairs, Quantiser& out, int part) {
 // `start` and four products; `by` has the constants of a's and b's pairs, alternately.
 HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, int32_t start) {
   V32 rest;
-  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by[0], by[1]), first, rest);
-  return hn::RearrangeToOddPlusEven(add_products(b, constants(by[2], by[3]), sum, rest), rest);
+  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by), first, rest);
+  return hn::RearrangeToOddPlusEven(add_products(b, constants(by + 2), sum, rest), rest);
 }
 
 // ---- columns to rows

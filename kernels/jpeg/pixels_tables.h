@@ -95,7 +95,8 @@ constexpr RowIndices kRowIndices = make_row_indices();
 // 4 columns of 4 rows (in kOrder) to 4 rows of 4 columns.
 alignas(16) constexpr uint8_t kTurn[16] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
 
-constexpr idct::Factors kFactors = idct::factors();
+// Defined elsewhere, so that compilers load them: they would build each anew from a number.
+extern const idct::Factors kFactors;
 
 alignas(64) constexpr int16_t kDcOnly[32] = {-1};  // a mask
 

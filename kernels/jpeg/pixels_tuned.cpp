@@ -8,6 +8,7 @@
 
 #include "body/ycc.h"
 #include "cpu/vectors.h"
+#include "jpeg/pixels_tables.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/pixels_tuned.cpp"
@@ -225,6 +226,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace fl::jpeg {
+
+constinit const idct::Factors kFactors = idct::factors();
+
 namespace tuned {
 
 HWY_EXPORT(UpsampleH2V1);

@@ -6,6 +6,8 @@
 #define FL_JPEG_PIXELS_VECTORS_H
 #endif
 
+#include <cstring>
+
 #include "cpu/vector_ops.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,6 +23,12 @@ constexpr int kBytes = static_cast<int>(hn::MaxLanes(kD8));
 HWY_INLINE V16 constants(int first, int second) {
   const uint32_t both = (static_cast<uint32_t>(second) << 16) | (static_cast<uint32_t>(first) & 0xFFFF);
   return hn::BitCast(kD16, hn::Set(kD32, static_cast<int32_t>(both)));
+}
+
+HWY_INLINE V16 constants(const int16_t* two) {
+  int32_t both;
+  std::memcpy(&both, two, sizeof both);
+  return hn::BitCast(kD16, hn::Set(kD32, both));
 }
 
 #endif
