@@ -9,12 +9,15 @@
 
 namespace fl::jpeg {
 
-// 8 bytes, the first one on top.
-inline uint64_t load_big_endian(const uint8_t* from) {
+// 8 bytes, the first one lowest.
+inline uint64_t load_little_endian(const uint8_t* from) {
   uint64_t value;
   std::memcpy(&value, from, sizeof value);
-  return std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
+  return std::endian::native == std::endian::little ? value : __builtin_bswap64(value);
 }
+
+// 8 bytes, the first one on top.
+inline uint64_t load_big_endian(const uint8_t* from) { return __builtin_bswap64(load_little_endian(from)); }
 
 // More bits are added without waiting for the place of the next symbol.
 struct Window {

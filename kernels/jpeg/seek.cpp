@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/reader.h"
+#include "jpeg/bits.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -77,12 +78,9 @@ std::string SeekIndex::read_header(const Frame& frame) {
 
 // The seal stands behind the last bit, so 8 bytes can always be read.
 uint64_t SeekIndex::take(uint64_t& at, int width) const {
-  const uint8_t* from = index_.data() + seek::kHeader + (at >> 3);
-  uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value |= uint64_t{from[i]} << (8 * i);
-  value = value >> (at & 7) & ((uint64_t{1} << width) - 1);
+  const uint64_t bits = load_little_endian(index_.data() + seek::kHeader + (at >> 3)) >> (at & 7);
   at += width;
-  return value;
+  return bits & ((uint64_t{1} << width) - 1);
 }
 
 Predictors SeekIndex::take_dc(uint64_t& at) const {
