@@ -74,11 +74,15 @@ class Lanes {
   static_assert(kMaxBlocks * kMostBlockBytes + sizeof(uint64_t) <= kOverrun);  // who has passed the end learns it then
 
   Lanes() : memory_(allocate(kBytes)) { clear(); }
-  int16_t* lane(int n) { return reinterpret_cast<int16_t*>(memory_.get()) + n * kSlots * kBlockStep; }
+  // Where the places of lane 0 count from: before the lanes lies what is "stored" in the middle of long codes.
+  int16_t* base() { return reinterpret_cast<int16_t*>(memory_.get()); }
+  int16_t* lane(int n) { return base() + kAside / kPlace + n * kSlots * kBlockStep; }
   void clear() { std::fill_n(memory_.get(), kBytes, uint8_t{0}); }
 
  private:
-  static constexpr size_t kBytes = size_t{kCount} * kSlots * kBlockStep * sizeof(int16_t);
+  static constexpr size_t kLanes = size_t{kCount} * kSlots * kBlockStep * sizeof(int16_t);
+  static_assert(kLanes <= kAside);
+  static constexpr size_t kBytes = kAside + kLanes;
   Memory memory_;
 };
 
@@ -100,10 +104,10 @@ inline Verdict decode_segments(const Frame& frame, const Tables& tables, const u
 
 // An open segment whose blocks nobody wants: the same verdict, end and DC, without coefficients.
 namespace tuned {
-Verdict skim(const Frame& frame, Tables& tables, const uint8_t* coded, Segment& segment);
+Verdict skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment);
 }
 
-inline Verdict skim(const Frame& frame, Tables& tables, const uint8_t* coded, Segment& segment, Lanes& lanes,
+inline Verdict skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment, Lanes& lanes,
                     cpu::Target target) {
   Discard nobody(frame.mcu_blocks);
   return target == cpu::Target::kScalar ? scalar::decode_segments(frame, tables, coded, {&segment, 1}, lanes, nobody)

@@ -11,55 +11,73 @@
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::tuned::HWY_NAMESPACE {
 
-static_assert(3 * kMaxStride <= 56);  // three strides from one fill
+// How far one goes on. By value throughout, so that compilers keep it in registers.
+struct State {
+  Window window;
+  uint64_t place;    // in its block; in the middle of a long code it is negative, so large
+  bool good = true;  // else the stream is damaged
+};
 
-// What is not in the table: a long code, none at all, or two symbols of which the first ends the block.
-// False: the stream is damaged.
-HWY_NOINLINE bool SlowStride(const Canonical& codes, Window& window, int& done) {
-  window.fill();
-  const Symbol symbol = decode_ac(codes, window.bits);
-  done += symbol.advance;
-  window.take(symbol.length);
-  window.fill();
-  return symbol.length != 0 && (symbol.value == 0 || done <= kBlockValues);
+// What is not in the table: a code that is longer still, none at all, or two symbols of which the first ends the block.
+HWY_NOINLINE State SlowStep(const Lookup& ac, State state) {
+  state.window.fill();
+  const Symbol symbol = ac.symbol(state.window.bits);
+  if (ac.prefix != 0) state.place += kAside;
+  state.place += kPlace * symbol.advance;
+  state.window.take(symbol.length);
+  state.window.fill();
+  state.good = symbol.length != 0 && (symbol.value == 0 || state.place <= kOver);
+  if (!state.good) state.place = kOver;
+  return state;
 }
 
-HWY_INLINE bool TakeStride(const Strides& strides, const Lookup& ac, Window& window, int& done) {
-  const Stride stride = strides[window.bits >> (64 - kStrideBits)];
-  if (HWY_UNLIKELY(done > stride.most)) return SlowStride(ac.slow, window, done);
-  done += stride.advance;
-  window.take(stride.length);
-  return true;
+HWY_INLINE State Step(const Lookup& ac, State state) {
+  const Entry& entry = ac.entries[state.window.bits >> (64 - kLookupBits)];
+  if (HWY_UNLIKELY(static_cast<uint8_t>(state.place) > entry.most)) return SlowStep(ac, state);
+  state.place += static_cast<uint64_t>(entry.advance);
+  state.window.take(entry.length);
+  return state;
 }
 
-// The block's DC less the one before; length 0: damaged.
-HWY_INLINE Symbol TakeDc(const Lookup& dc, Window& window) {
+static_assert(3 * kMaxEntryBits <= 56);  // three steps from one fill
+
+// The block's DC less the one before, in `value`, and an AC symbol if the table has both.
+HWY_INLINE State BeginBlock(const Lookup& dc, Window window, int& value) {
   window.fill();
   const Entry& entry = dc.entries[window.bits >> (64 - kLookupBits)];
-  Symbol out{entry.length, 1, 0};
-  if (HWY_UNLIKELY(entry.advance == kSlow))
-    out = decode_dc(dc.slow, window.bits);
-  else
-    out.value = static_cast<int16_t>((window.bits >> (-entry.length & 63)) + entry.bias);
-  window.take(out.length);
-  return out;
+  if (HWY_UNLIKELY(entry.most == 0)) {
+    const Symbol symbol = dc.symbol(window.bits);
+    value = symbol.value;
+    window.take(symbol.length);
+    window.fill();
+    return {window, kPlace, symbol.length != 0};
+  }
+  const auto last = static_cast<int16_t>((window.bits >> (-entry.length & 63)) + entry.bias);
+  value = entry.first == entry.advance ? last : entry.value;
+  window.take(entry.length);
+  return {window, static_cast<uint64_t>(entry.advance) - kPlace};
 }
 
-HWY_INLINE bool PassCoefficients(const Strides& strides, const Lookup& ac, Window& window) {
-  for (int done = 1; done < kBlockValues;) {
-    window.fill();
-    if (!TakeStride(strides, ac, window, done)) return false;
-    if (done >= kBlockValues) break;
-    if (!TakeStride(strides, ac, window, done)) return false;
-    if (done >= kBlockValues) break;
-    if (!TakeStride(strides, ac, window, done)) return false;
+// From state.place on.
+HWY_INLINE State PassCoefficients(const Lookup& ac, const Lookup& long_ac, State state) {
+  while (state.good) {
+    while (state.place < kOver) {
+      state.window.fill();
+      state = Step(ac, state);
+      if (state.place >= kOver) break;
+      state = Step(ac, state);
+      if (state.place >= kOver) break;
+      state = Step(ac, state);
+    }
+    if (HWY_LIKELY(static_cast<int64_t>(state.place) >= 0)) break;
+    state.window.fill();
+    state = Step(long_ac, state);
   }
-  return true;
+  return state;
 }
 
 struct Part {
-  const Lookup *dc, *ac;
-  const Strides* strides;
+  const Lookup *dc, *ac, *long_ac;
   int blocks;
 };
 
@@ -67,20 +85,23 @@ HWY_INLINE bool PassMcu(const Part* parts, int components, Window& window, Predi
   for (int c = 0; c < components; ++c) {
     const Part& part = parts[c];
     for (int b = 0; b < part.blocks; ++b) {
-      const Symbol first = TakeDc(*part.dc, window);
-      const int sum = dc[c] + first.value;
-      if (first.length == 0 || sum > kMostDc || sum < -kMostDc) return false;
+      int value = 0;
+      State state = BeginBlock(*part.dc, window, value);
+      const int sum = dc[c] + value;
+      if (!state.good || sum > kMostDc || sum < -kMostDc) return false;
       dc[c] = static_cast<int16_t>(sum);
-      if (!PassCoefficients(*part.strides, *part.ac, window)) return false;
+      state = PassCoefficients(*part.ac, *part.long_ac, state);
+      if (!state.good) return false;
+      window = state.window;
     }
   }
   return true;
 }
 
-Verdict Skim(const Frame& frame, Tables& tables, const uint8_t* coded, Segment& segment) {
+Verdict Skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment) {
   Part parts[kMaxComponents];
   for (int c = 0; c < frame.components; ++c)
-    parts[c] = {&tables.dc(c), &tables.ac(c), &tables.strides(c), frame.component[c].blocks()};
+    parts[c] = {&tables.dc(c), &tables.ac(c), &tables.long_ac(c), frame.component[c].blocks()};
   Window window(coded, segment.begin);
   Predictors dc = segment.dc;
   for (int n = 0; n < segment.count; ++n)
@@ -97,7 +118,7 @@ namespace fl::jpeg::tuned {
 
 HWY_EXPORT(Skim);
 
-Verdict skim(const Frame& frame, Tables& tables, const uint8_t* coded, Segment& segment) {
+Verdict skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment) {
   return HWY_DYNAMIC_DISPATCH(Skim)(frame, tables, coded, segment);
 }
 

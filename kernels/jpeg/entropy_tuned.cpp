@@ -1,5 +1,5 @@
 // Several segments at a time, so that one's table lookup hides another's latency, and no branch that depends on the
-// data but for codes too long for the tables. Places and turns: entropy_turns.h.
+// data but for codes that are longer than two lookups tell. Places and turns: entropy_turns.h.
 //
 // What the loops change stays in local variables whose address nobody takes: so compilers keep it in registers.
 #include "jpeg/entropy_turns.h"
@@ -18,54 +18,83 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::tuned::HWY_NAMESPACE {
 
 constexpr int kStepsPerLoad = 3;
-static_assert(kStepsPerLoad * kMaxEntryBits <= 64 - 7 && kStepsPerLoad == 3);
+static_assert(kStepsPerLoad * kMaxEntryBits <= 56 && kStepsPerLoad == 3);
 
 struct Slow {
   uint64_t place;
   int length;
 };
 
-// A code that is too long for the tables, or none at all.
-HWY_NOINLINE Slow SlowStep(Plan& plan, const Lookup& lookup, uint64_t bits, uint64_t place, int16_t* slots) {
-  const bool dc = lookup.mask != 0;
-  const Symbol symbol = dc ? decode_dc(lookup.slow, bits) : decode_ac(lookup.slow, bits);
-  plan.bad |= symbol.length == 0;
-  place += symbol.length == 0 ? kOver : symbol.advance + (dc ? 1 : 0);  // a DC symbol: from the last place of 128
-  slots[place - 1] = static_cast<int16_t>(symbol.value);
-  return {place, symbol.length};
+HWY_INLINE void Put(int16_t* blocks, uint64_t place, int16_t value) {
+  *reinterpret_cast<int16_t*>(reinterpret_cast<uint8_t*>(blocks) + place - kPlace) = value;
 }
 
-HWY_INLINE uint64_t Load(const uint8_t* coded, uint64_t bit) {
-  return load_big_endian(coded + (bit >> 3)) << (bit & 7);
+// A code that is too long for the tables, none at all, or more coefficients than the block has left.
+HWY_NOINLINE Slow SlowStep(Plan& plan, const Lookup& lookup, uint64_t bits, uint64_t place, int16_t* blocks) {
+  const Symbol symbol = lookup.symbol(bits);
+  if (lookup.prefix != 0) place += kAside;
+  const uint64_t done = place % kOver + kPlace * symbol.advance;
+  if (symbol.length == 0 || (!lookup.dc() && symbol.value != 0 && done > kOver)) {
+    plan.bad = true;
+    return {place + kOver, symbol.length};
+  }
+  place += kPlace * (symbol.advance + lookup.dc());  // a DC symbol: from the last place of the block before
+  Put(blocks, place, static_cast<int16_t>(symbol.value));
+  return {place, symbol.length};
 }
 
 HWY_INLINE int16_t Value(const Entry& entry, uint64_t bits) {
   return static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
 }
 
-HWY_INLINE void Step(Plan& plan, uint64_t& bits, uint64_t& bit, uint64_t& place, int16_t* slots) {
+HWY_INLINE bool IsSlow(const Entry& entry, uint64_t place) { return static_cast<uint8_t>(place) > entry.most; }
+
+// An only symbol's place is written twice.
+HWY_INLINE uint64_t PutBoth(const Entry& entry, uint64_t bits, uint64_t place, int16_t* blocks) {
+  Put(blocks, place + entry.first, entry.value);
+  place += entry.advance;
+  Put(blocks, place, Value(entry, bits));
+  return place;
+}
+
+// A lane's place in the coded bytes: the lowest bit that is set in `bits` says how many have been taken since `next`.
+struct Cursor {
+  const uint8_t* next;
+  uint64_t bits;  // the next one on top
+
+  uint64_t bit(const uint8_t* coded) const { return 8 * static_cast<uint64_t>(next - coded) + std::countr_zero(bits); }
+  void move(const uint8_t* coded, uint64_t bit) {
+    next = coded + (bit >> 3);
+    bits = uint64_t{1} << (bit & 7);
+  }
+  void fill() {  // to 56 bits or more
+    const auto taken = static_cast<uint64_t>(std::countr_zero(bits));
+    next += taken >> 3;
+    bits = (load_big_endian(next) | 1) << (taken & 7);
+  }
+};
+
+HWY_INLINE void Step(Plan& plan, Cursor& cursor, uint64_t& place, int16_t* blocks) {
   const Lookup& lookup = *plan.lookups[place / kOver];
   const uint64_t from = place | lookup.mask;
-  const Entry& entry = lookup.entries[bits >> (64 - kLookupBits)];
-  if (HWY_UNLIKELY(entry.advance == kSlow)) {
-    const Slow slow = SlowStep(plan, lookup, Load(plan.coded, bit), from, slots);
+  const Entry& entry = lookup.entries[cursor.bits >> (64 - kLookupBits)];
+  if (HWY_UNLIKELY(IsSlow(entry, from))) {
+    cursor.fill();
+    const Slow slow = SlowStep(plan, lookup, cursor.bits, from, blocks);
     place = slow.place;
-    bit += slow.length;
-    bits = Load(plan.coded, bit);
-    return;
+    cursor.bits <<= slow.length;
+    return cursor.fill();
   }
-  place = from + entry.advance;
-  slots[place - 1] = Value(entry, bits);
-  bits <<= entry.length & 63;
-  bit += entry.length;
+  place = PutBoth(entry, cursor.bits, from, blocks);
+  cursor.bits <<= entry.length & 63;
 }
 
 // False: it is the end.
-HWY_INLINE bool Next(Plan& plan, Lane& lane, uint64_t& bit, uint64_t& place) {
+HWY_INLINE bool Next(Plan& plan, Lane& lane, Cursor& cursor, uint64_t& place) {
   if (HWY_LIKELY(place < plan.end)) return true;
-  Turn turn{bit, place};
+  Turn turn{cursor.bit(plan.coded), place};
   const bool good = next_turn(plan, lane, turn);
-  bit = turn.bit;
+  cursor.move(plan.coded, turn.bit);
   place = turn.place;
   return good && plan.active > 0;
 }
@@ -76,45 +105,51 @@ template <size_t... kLanes>
 HWY_NOINLINE void Run(Plan& plan, Lanes& memory, std::index_sequence<kLanes...>) {
   constexpr size_t kStep = Lanes::kSlots * kBlockStep;
   Lane lanes[] = {{memory.lane(kLanes)}...};
-  uint64_t bit[sizeof...(kLanes)] = {}, place[] = {(void(kLanes), plan.end)...}, bits[sizeof...(kLanes)];
-  int16_t* const slots = memory.lane(0);
-  const uint8_t* const coded = plan.coded;
-  while ((Next(plan, lanes[kLanes], bit[kLanes], place[kLanes]) && ...)) {
-    ((bits[kLanes] = Load(coded, bit[kLanes])), ...);
-    (Step(plan, bits[kLanes], bit[kLanes], place[kLanes], slots + kLanes * kStep), ...);
-    (Step(plan, bits[kLanes], bit[kLanes], place[kLanes], slots + kLanes * kStep), ...);
-    (Step(plan, bits[kLanes], bit[kLanes], place[kLanes], slots + kLanes * kStep), ...);
+  Cursor cursors[] = {{plan.coded + 0 * kLanes, 1}...};
+  uint64_t place[] = {(void(kLanes), plan.end)...};
+  int16_t* const blocks = memory.base();
+  while ((Next(plan, lanes[kLanes], cursors[kLanes], place[kLanes]) && ...)) {
+    (cursors[kLanes].fill(), ...);
+    (Step(plan, cursors[kLanes], place[kLanes], blocks + kLanes * kStep), ...);
+    (Step(plan, cursors[kLanes], place[kLanes], blocks + kLanes * kStep), ...);
+    (Step(plan, cursors[kLanes], place[kLanes], blocks + kLanes * kStep), ...);
   }
 }
 
 // One lane on its own waits for each symbol, so the shortest way from one to the next counts, not the branches: it
 // stays in a block.
-HWY_INLINE void OneStep(Plan& plan, const Lookup& lookup, Window& window, uint64_t& place, int16_t* slots) {
+HWY_INLINE void OneStep(Plan& plan, const Lookup& lookup, Window& window, uint64_t& place, int16_t* blocks) {
   const Entry& entry = lookup.entries[window.bits >> (64 - kLookupBits)];
-  if (HWY_UNLIKELY(entry.advance == kSlow)) {
+  if (HWY_UNLIKELY(IsSlow(entry, place))) {
     window.fill();
-    const Slow slow = SlowStep(plan, lookup, window.bits, place, slots);
+    const Slow slow = SlowStep(plan, lookup, window.bits, place, blocks);
     place = slow.place;
     window.take(slow.length);
     return window.fill();
   }
-  place += entry.advance;
-  slots[place - 1] = Value(entry, window.bits);
+  place = PutBoth(entry, window.bits, place, blocks);
   window.take(entry.length);
 }
 
-HWY_INLINE uint64_t OneBlock(Plan& plan, Window& window, uint64_t place, int16_t* slots) {
+HWY_INLINE void OneSymbol(Plan& plan, const Lookup& ac, Window& window, uint64_t& place, int16_t* blocks) {
+  OneStep(plan, ac, window, place, blocks);
+  if (HWY_LIKELY(place >= kAside)) return;
+  window.fill();
+  OneStep(plan, *plan.lookups[place / kOver], window, place, blocks);
+}
+
+HWY_INLINE uint64_t OneBlock(Plan& plan, Window& window, uint64_t place, int16_t* blocks) {
   const Lookup &dc = *plan.lookups[place / kOver], &ac = *plan.lookups[place / kOver + 1];
   place |= dc.mask;
   window.fill();
-  OneStep(plan, dc, window, place, slots);
-  for (;;) {
-    OneStep(plan, ac, window, place, slots);
-    if ((place & kOver) != 0) return place;
+  OneStep(plan, dc, window, place, blocks);
+  while ((place & kOver) == 0) {
+    OneSymbol(plan, ac, window, place, blocks);
+    if ((place & kOver) != 0) break;
     window.fill();
-    OneStep(plan, ac, window, place, slots);
-    if ((place & kOver) != 0) return place;
+    OneSymbol(plan, ac, window, place, blocks);
   }
+  return place;
 }
 
 HWY_NOINLINE void RunOne(Plan& plan, Lanes& memory) {
@@ -123,7 +158,7 @@ HWY_NOINLINE void RunOne(Plan& plan, Lanes& memory) {
   while (next_turn(plan, lane, turn) && plan.active > 0) {
     Window window(plan.coded, turn.bit);
     uint64_t place = turn.place;
-    while (place < plan.end) place = OneBlock(plan, window, place, lane.slots);
+    while (place < plan.end) place = OneBlock(plan, window, place, memory.base());
     turn.bit = window.bit(plan.coded);
   }
 }

@@ -5,32 +5,22 @@
 namespace fl::jpeg::tuned {
 namespace {
 
-constexpr int kMaxOvershoot = 16;  // coefficients that one symbol can put behind a block
-
 // Behind the last block: one step forward, then stand still.
 const Lookup& idle(bool forward) {
   const auto make = [](uint64_t mask, uint8_t advance) {
     Lookup lookup;
     lookup.mask = mask;
-    lookup.entries.fill({0, advance, 0});
+    lookup.entries.fill({0, advance, kAnyPlace, 0, advance, 0});
     return lookup;
   };
-  static const Lookup step = make(kBlockStep - 1, 2), stand = make(0, 0);
+  static const Lookup step = make(kBlockBytes - kPlace, 2 * kPlace), stand = make(0, 0);
   return forward ? step : stand;
-}
-
-bool overshot(const int16_t* blocks, int count) {
-  int any = 0;
-  for (int b = 0; b < count; ++b)
-    for (int i = 0; i < kMaxOvershoot; ++i) any |= blocks[b * kBlockStep + kBlockValues + i];
-  return any != 0;
 }
 
 Verdict end_turn(Plan& plan, Lane& lane, uint64_t bit) {
   Segment& segment = *lane.segment;
-  const int count = lane.count * plan.frame.mcu_blocks;
-  int16_t* blocks = lane.slots + (plan.last_block - count + 1) * kBlockStep;
-  if (plan.bad || bit > segment.end || overshot(blocks, count)) return Verdict::kDamaged;
+  int16_t* blocks = lane.slots + (plan.last_block - lane.count * plan.frame.mcu_blocks + 1) * kBlockStep;
+  if (plan.bad || bit > segment.end) return Verdict::kDamaged;
   if (!add_predictors(plan.frame, lane.count, blocks, lane.dc)) return Verdict::kDamaged;
   if (!plan.sink.take(segment.row, segment.column + lane.done, lane.count, blocks)) return Verdict::kStopped;
   lane.done += lane.count;
@@ -46,18 +36,19 @@ Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded, std::
       sink(sink),
       most_mcus(Lanes::kMaxBlocks / frame.mcu_blocks),
       last_block(most_mcus * frame.mcu_blocks),
-      end(static_cast<uint64_t>(last_block) * kBlockStep + kOver) {
+      end(kAside + static_cast<uint64_t>(last_block) * kBlockBytes + kOver) {
   lookups.fill(&idle(false));
   int block = 1;
   while (block <= last_block) {
     for (int c = 0; c < frame.components; ++c) {
       for (int b = 0; b < frame.component[c].blocks(); ++b, ++block) {
-        lookups[2 * block - 1] = &tables.dc(c);
-        lookups[2 * block] = &tables.ac(c);
+        lookups[kAside / kOver + 2 * block - 1] = &tables.dc(c);
+        lookups[kAside / kOver + 2 * block] = &tables.ac(c);
+        lookups[2 * block] = &tables.long_ac(c);
       }
     }
   }
-  lookups[2 * block - 1] = &idle(true);
+  lookups[kAside / kOver + 2 * block - 1] = &idle(true);
 }
 
 bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
@@ -65,7 +56,7 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
   if (plan.verdict != Verdict::kGood) return false;
   if (lane.segment == nullptr || lane.done == lane.segment->count) {
     plan.active -= lane.segment != nullptr;
-    turn.place = 1;  // stands still
+    turn.place = kAside + kPlace;  // stands still
     if (plan.next_segment == plan.segments.size()) return true;
     lane.segment = &plan.segments[plan.next_segment++];
     lane.dc = lane.segment->dc;
@@ -74,7 +65,8 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
     ++plan.active;
   }
   lane.count = std::min(plan.most_mcus, lane.segment->count - lane.done);
-  turn.place = static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockStep + kOver;
+  turn.place =
+      kAside + static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockBytes + kOver;
   return true;
 }
 

@@ -1,16 +1,16 @@
 // The tuned decoder's work in turns: a lane decodes a few MCUs into its blocks, then they are checked and handed on.
 //
-// A lane's place is 128 * block + coefficients done. An end of block adds 64, a full block reaches 64 by itself, so the
-// bits from 6 up say which table is next; a DC symbol's table first moves the place to the end of its 128. The half of
-// each 128 behind the coefficients takes what an end of block "stores" (zeros) and the values of blocks that are too
-// long.
+// A lane's place (huffman.h) counts the bytes of its blocks. An end of block adds 128, a full block reaches 128 by
+// itself, so the bits from 7 up say which table is next; a DC symbol's table first moves the place to the last of its
+// 256. The half of each 256 behind the coefficients takes what an end of block "stores": zeros.
 #pragma once
 
 #include "jpeg/entropy.h"
 
 namespace fl::jpeg::tuned {
 
-constexpr int kOver = 64;  // bit of the place: the block is over
+constexpr int kBlockBytes = 2 * kOver;  // from block to block
+static_assert(kBlockBytes == kBlockStep * sizeof(int16_t));
 
 // The same for every lane: blocks are numbered so that the last one of a turn always has the same number.
 struct Plan {
@@ -21,8 +21,8 @@ struct Plan {
   int most_mcus;  // in one turn
   int last_block;
   uint64_t end;  // a turn is over from this place on
-  std::array<const Lookup*, 2 * Lanes::kSlots>
-      lookups{};  // [place / 64]; before the first and behind the last block they stand still
+  std::array<const Lookup*, kAside / kOver + 2 * Lanes::kSlots>
+      lookups{};  // [place / kOver]; before the first and behind the last block they stand still
 
   size_t next_segment = 0;
   int active = 0;    // lanes that have a segment

@@ -1,113 +1,115 @@
 #include "jpeg/huffman.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace fl::jpeg {
 namespace {
 
 constexpr int kSize = 1 << kLookupBits;
-constexpr int kEndAdvance = 64, kDcAdvance = 2;
 
-// T.81 F.2.2.1, EXTEND: values of n bits are 2^(n-1) .. 2^n - 1 and, if their first bit is 0, the negative ones.
-int extend(uint64_t value, int bits) {
-  const int positive = static_cast<int>(value);
-  return bits == 0 || value >> (bits - 1) != 0 ? positive : positive - (1 << bits) + 1;
-}
+// Entries are made as numbers, all fields at once: that is several times as fast.
+using Numbers = std::array<uint64_t, kSize>;
+constexpr int kLengthMask = 63, kValueAt = 24, kBiasAt = 48;
+static_assert(std::endian::native == std::endian::little);
 
-struct Code {
-  int length = 0;  // 0: no such code
-  int symbol = 0;
-};
-
-Code find(const Canonical& table, uint64_t bits) {
-  const auto top = static_cast<uint32_t>(bits >> 48);
-  constexpr int kLong = kLookupBits - 1;  // most of those who ask here: too long for the lookup
-  for (int length = top < table.limit[kLong] ? 1 : kLong + 1; length <= 16; ++length)
-    if (top < table.limit[length])
-      return {length, table.symbols[static_cast<int>(top >> (16 - length)) + table.offset[length]]};
-  return {};
-}
-
-int value_of(uint64_t bits, int code_length, int value_bits) {
-  return value_bits == 0 ? 0 : extend(bits << code_length >> (64 - value_bits), value_bits);
-}
+uint64_t number(const Entry& entry) { return std::bit_cast<uint64_t>(entry); }
 
 // All lookups that begin with one code: first those of negative values, then of positive ones (EXTEND).
-void put_code(Lookup& out, int code, int length, int value_bits, int advance) {
+void put_code(Numbers& out, int code, int length, int value_bits, Entry entry) {
   const int count = kSize >> length, total = length + value_bits;
   const auto positive = static_cast<uint16_t>(-(code << value_bits));
-  const auto negative = static_cast<uint16_t>(positive - (1 << value_bits) + 1);
-  Entry entry{static_cast<uint8_t>(total), static_cast<uint8_t>(advance), negative};
-  Entry* to = &out.entries[code << (kLookupBits - length)];
-  std::fill_n(to, count / 2, entry);
+  entry.length = static_cast<uint8_t>(total);
+  entry.value = static_cast<int8_t>(std::max(length + (value_bits > 0), total - (kMaxEntryBits - kLookupBits)));
+  entry.bias = static_cast<uint16_t>(positive - (1 << value_bits) + 1);
+  uint64_t* to = &out[code << (kLookupBits - length)];
+  std::fill_n(to, count / 2, number(entry));
   entry.bias = positive;
-  std::fill_n(to + count / 2, count - count / 2, entry);
+  std::fill_n(to + count / 2, count - count / 2, number(entry));
 }
 
-// 0: not for the table.
-int ac_advance(int symbol) {
-  const int run = symbol >> 4, bits = symbol & 15;
-  if (symbol == kEndOfBlock) return kEndAdvance;
-  if (symbol == kRunOf16) return 16;
-  return bits == 0 || bits > kMaxAcBits ? 0 : run + 1;
+// Without what its code says. most 0: not for the table.
+Entry dc_entry(int symbol) {
+  constexpr int kAdvance = 2 * kPlace;  // from the last place of the block before
+  return {0, kAdvance, symbol > kMaxDcBits ? uint8_t{0} : kAnyPlace, 0, kAdvance, 0};
 }
 
-void fill_lookup(const Codes& codes, bool dc, Lookup& out) {
-  out.mask = dc ? 2 * kBlockValues - 1 : 0;
-  out.slow = Canonical(codes);
-  out.entries.fill({0, kSlow, 0});
-  int code = 0, index = 0;
-  for (int length = 1; length <= kLookupBits; ++length, code <<= 1) {
-    for (int n = 0; n < codes.counts[length]; ++n, ++code, ++index) {
-      const int symbol = codes.symbols[index], value_bits = dc ? symbol : symbol & 15;
-      const int advance = dc ? (symbol > kMaxDcBits ? 0 : kDcAdvance) : ac_advance(symbol);
-      const bool known = length + (value_bits > 0) <= kLookupBits && length + value_bits <= kMaxEntryBits;
-      if (known && advance != 0) put_code(out, code, length, value_bits, advance);
-    }
-  }
+Entry ac_entry(int symbol) {
+  const int advance = ac_advance(symbol);
+  const int most = (symbol & 15) != 0 ? kBlockValues - advance : kBlockValues - 1;  // zeros may be too many
+  return {0, static_cast<uint8_t>(kPlace * advance), static_cast<uint8_t>(advance == 0 ? 0 : kPlace * most),
+          0, static_cast<int16_t>(kPlace * advance), 0};
 }
 
-// Every lookup that begins with a code of the table, as one symbol.
-void fill_single(const Canonical& codes, Strides& out) {
-  out.fill({});
-  for (int length = 1; length <= kStrideBits; ++length) {
-    const int first = static_cast<int>(codes.limit[length - 1] >> (16 - length)), spare = kStrideBits - length;
-    const int end = static_cast<int>(codes.limit[length] >> (16 - length));
+// One symbol for each lookup, of codes that have at least this length and begin with `prefix` ones, which are taken
+// already. Its value says how many bits another symbol must leave of a lookup to have it behind itself: its code and
+// its value's sign must be seen, and the two must not be too long.
+void fill_singles(const Canonical& codes, bool dc, int least, int prefix, Numbers& out) {
+  out.fill(number({0, 0, 0, kLookupBits, 0, 0}));
+  for (int length = least; length <= std::min(16, kLookupBits + prefix); ++length) {
+    const int first = codes.limit[length - 1] >> (16 - length), end = codes.limit[length] >> (16 - length);
     for (int code = first; code < end; ++code) {
-      const int symbol = codes.symbols[code + codes.offset[length]], advance = ac_advance(symbol), bits = symbol & 15;
-      if (advance == 0 || length + bits > kMaxStride) continue;
-      const int most = kBlockValues - (bits == 0 ? 1 : advance);  // zeros without a value may be more than a block has
-      const Stride one{static_cast<uint8_t>(length + bits), static_cast<uint8_t>(advance), static_cast<uint8_t>(most),
-                       static_cast<uint8_t>(length)};
-      std::fill_n(&out[code << spare], 1 << spare, one);
+      const int symbol = codes.symbols[code + codes.offset[length]], value_bits = dc ? symbol : symbol & 15;
+      const Entry entry = dc ? dc_entry(symbol) : ac_entry(symbol);
+      const int seen = length - prefix;
+      const bool known = seen + (value_bits > 0) <= kLookupBits && seen + value_bits <= kMaxEntryBits;
+      if (known && entry.most != 0) put_code(out, code & ((1 << seen) - 1), seen, value_bits, entry);
     }
   }
 }
 
-// A value and what follows it, if all of that one's code can be seen.
-Stride both(const Stride& first, const Stride& second) {
-  const int length = first.length + second.length;
-  const bool fits = first.length + second.code <= kStrideBits && length <= kMaxStride && second.most > first.advance;
-  if (!fits) return first;
-  return {static_cast<uint8_t>(length), static_cast<uint8_t>(first.advance + second.advance),
-          static_cast<uint8_t>(second.most - first.advance), first.code};
+// A symbol with a value, behind which comes another one of its block if it does not fill it; or a DC symbol.
+bool begins_pair(const Entry& entry) {
+  return entry.most == kAnyPlace || (entry.most != 0 && entry.most + entry.advance == kOver);
 }
 
-void fill_strides(const Canonical& codes, Strides& out) {
-  Strides single;
-  fill_single(codes, single);
-  out = single;
-  constexpr int kCount = 1 << kStrideBits;
-  for (int at = 0; at < kCount;) {
-    const Stride& first = single[at];
-    const int span = first.code == 0 ? 1 : kCount >> first.code;                // lookups that begin with this code
-    const int inner = first.length < kStrideBits ? kCount >> first.length : 1;  // … and with one of its values
-    if (first.length > first.code && inner > 1) {
-      for (int n = 0; n < inner; ++n) out[at + n] = both(first, single[n << first.length]);
-      for (int to = at + inner; to < at + span; to += inner) std::copy_n(&out[at], inner, &out[to]);
-    }
-    at += span;
+// What the lookups that begin with `first` tell, whose bits these are. No field overflows.
+void fill_pairs(const Entry& first, int bits, const Numbers& seconds, Entry* out) {
+  const bool dc = first.most == kAnyPlace;
+  const uint64_t keep = number({0xFF, 0, 0xFF, 0, -1, 0}), plus = number({first.length, 0, 0, 0, first.advance, 0}),
+                 less = number({0, 0, dc ? uint8_t{0} : first.first, 0, 0, 0}),
+                 same = number(
+                     {0, first.first, dc ? kAnyPlace : uint8_t{0}, static_cast<int8_t>(bits + first.bias), 0, 0});
+  const int room = kLookupBits - first.length;
+  for (int n = 0; n < 1 << room; ++n) {
+    const uint64_t second = seconds[n << first.length];
+    const uint64_t bias = (second >> kBiasAt) - (uint64_t(bits) << (second & kLengthMask));
+    const uint64_t pair = (((second & keep) + plus - less) | same) + (bias << kBiasAt);
+    const uint64_t made = static_cast<int>(second >> kValueAt & 0xFF) <= room ? pair : number(first);
+    std::memcpy(&out[n], &made, sizeof made);
   }
+}
+
+// firsts: one symbol for each lookup; seconds: what may come behind it.
+void fill_lookup(const Numbers& firsts, const Numbers& seconds, Lookup& out) {
+  std::memcpy(out.entries.data(), firsts.data(), sizeof firsts);
+  for (int at = 0; at < kSize;) {
+    const Entry first = std::bit_cast<Entry>(firsts[at]);
+    const int room = first.most == 0 ? 0 : std::max(kLookupBits - first.length, 0);
+    if (room > 1 && begins_pair(first)) fill_pairs(first, at >> room, seconds, &out.entries[at]);
+    at += 1 << room;
+  }
+}
+
+// Codes that the table does not have, or not with their sign, begin with ones, as canonical codes do.
+void fill_long(Lookup& table, Lookup& out) {
+  const int begin = table.slow.limit[kLookupBits - 1];  // the first of them
+  const int prefix = std::countl_one(static_cast<uint16_t>(begin));
+  out.prefix = prefix;
+  out.slow = table.slow;
+  if (prefix == 0) return;
+  Numbers singles;
+  fill_singles(table.slow, false, kLookupBits, prefix, singles);
+  const uint64_t back = number({0, 0, 0, 0, kAside, 0}), first = number({0, kPlace, 0, 0, 0, 0}),
+                 keep = number({0xFF, 0, 0xFF, 0, -1, 0xFFFF});
+  for (int n = 0; n < kSize; ++n) {
+    const uint64_t entry = ((singles[n] & keep) + back) | first;
+    std::memcpy(&out.entries[n], &entry, sizeof entry);
+  }
+  const Entry aside{static_cast<uint8_t>(prefix), kPlace, kOver - kPlace, 0, -kAside, 0};
+  for (int n = begin >> (16 - kLookupBits); n < kSize; ++n)
+    if (table.entries[n].most == 0) table.entries[n] = aside;
 }
 
 }  // namespace
@@ -130,45 +132,31 @@ Canonical::Canonical(const Codes& codes) : symbols(codes.symbols) {
     offset[length] = index - code;
     code += codes.counts[length];
     index += codes.counts[length];
-    limit[length] = static_cast<uint32_t>(code) << (16 - length);
+    limit[length] = code << (16 - length);
   }
 }
 
-Symbol decode_dc(const Canonical& table, uint64_t bits) {
-  const Code code = find(table, bits);
-  if (code.length == 0 || code.symbol > kMaxDcBits) return {};
-  return {code.length + code.symbol, 1, value_of(bits, code.length, code.symbol)};
-}
-
-Symbol decode_ac(const Canonical& table, uint64_t bits) {
-  const Code code = find(table, bits);
-  const int advance = ac_advance(code.symbol), value_bits = code.symbol & 15;
-  if (code.length == 0 || advance == 0) return {};
-  return {code.length + value_bits, advance, value_of(bits, code.length, value_bits)};
-}
-
-Tables::Tables() : dc_(kMaxComponents), ac_(kMaxComponents), strides_(kMaxComponents) {}
+Tables::Tables() : dc_(kMaxComponents), ac_(kMaxComponents), long_(kMaxComponents) {}
 
 void Tables::prepare(const Frame& frame) {
-  strides_made_.fill(false);
+  Numbers dc, ac;
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
-    dc_of_[c] = ac_of_[c] = c;
+    of_[c] = c;
     for (int before = c - 1; before >= 0; --before) {
       const Component& other = frame.component[before];
-      if (other.dc == part.dc) dc_of_[c] = before;
-      if (other.ac == part.ac) ac_of_[c] = before;
+      if (other.dc == part.dc && other.ac == part.ac) of_[c] = before;
     }
-    if (dc_of_[c] == c) fill_lookup(frame.dc[part.dc], true, dc_[c]);
-    if (ac_of_[c] == c) fill_lookup(frame.ac[part.ac], false, ac_[c]);
+    if (of_[c] != c) continue;
+    dc_[c].mask = 2 * kOver - kPlace;
+    dc_[c].slow = Canonical(frame.dc[part.dc]);
+    ac_[c].slow = Canonical(frame.ac[part.ac]);
+    fill_singles(dc_[c].slow, true, 1, 0, dc);
+    fill_singles(ac_[c].slow, false, 1, 0, ac);
+    fill_lookup(dc, ac, dc_[c]);
+    fill_lookup(ac, ac, ac_[c]);
+    fill_long(ac_[c], long_[c]);
   }
-}
-
-const Strides& Tables::strides(int component) {
-  const int which = ac_of_[component];
-  if (!strides_made_[which]) fill_strides(ac_[which].slow, strides_[which]);
-  strides_made_[which] = true;
-  return strides_[which];
 }
 
 }  // namespace fl::jpeg
