@@ -42,7 +42,7 @@ struct Work {
 // As decode_region begins; no pixels.
 std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Region& region, Worker& worker) {
   const jpeg::Frame& frame = worker.frame;
-  worker.jpeg.tables.prepare(frame);
+  worker.jpeg.tables.prepare(frame, work.bytes.size() - frame.scan);
   if (work.route == Route::kHeaders) return {};
   const jpeg::Tiles2d tiles = jpeg::tiles_of(frame, region);
   jpeg::Scan scan(work.bytes, frame, &index, tiles, worker.jpeg, work.target);

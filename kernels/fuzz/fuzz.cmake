@@ -4,6 +4,7 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 add_library(fastload_fuzz STATIC ${fastload_kernels} kernels/fuzz/header.cpp kernels/fuzz/images.cpp)
+target_compile_definitions(fastload_fuzz PUBLIC FASTLOAD_FUZZ)
 target_include_directories(fastload_fuzz PUBLIC kernels)
 target_link_libraries(fastload_fuzz PUBLIC JPEG::JPEG fastload_highway fastload_xxhash)
 target_compile_options(fastload_fuzz PUBLIC -O2 ${fastload_flags} ${fastload_sanitizers})

@@ -81,9 +81,10 @@ void fill_pairs(const Entry& first, int bits, const Numbers& seconds, Entry* out
   }
 }
 
+void copy(const Numbers& singles, Lookup& out) { std::memcpy(out.entries.data(), singles.data(), sizeof singles); }
+
 // firsts: one symbol for each lookup; seconds: what may come behind it.
-void fill_lookup(const Numbers& firsts, const Numbers& seconds, Lookup& out) {
-  std::memcpy(out.entries.data(), firsts.data(), sizeof firsts);
+void add_pairs(const Numbers& firsts, const Numbers& seconds, Lookup& out) {
   for (int at = 0; at < kSize;) {
     const Entry first = std::bit_cast<Entry>(firsts[at]);
     const int room = first.most == 0 ? 0 : std::max(kLookupBits - first.length, 0);
@@ -93,7 +94,7 @@ void fill_lookup(const Numbers& firsts, const Numbers& seconds, Lookup& out) {
 }
 
 // Codes that the table does not have, or not with their sign, begin with ones, as canonical codes do.
-void fill_long(Lookup& table, Lookup& out) {
+void add_long(Lookup& table, Lookup& out) {
   const int begin = table.slow.limit[kLookupBits - 1];  // the first of them
   const int prefix = std::countl_one(static_cast<uint16_t>(begin));
   out.prefix = prefix;
@@ -138,7 +139,7 @@ Canonical::Canonical(const Codes& codes) : symbols(codes.symbols) {
 
 Tables::Tables() : dc_(kMaxComponents), ac_(kMaxComponents), long_(kMaxComponents) {}
 
-void Tables::prepare(const Frame& frame) {
+void Tables::prepare(const Frame& frame, size_t coded) {
   Numbers dc, ac;
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
@@ -153,9 +154,12 @@ void Tables::prepare(const Frame& frame) {
     ac_[c].slow = Canonical(frame.ac[part.ac]);
     fill_singles(dc_[c].slow, true, 1, 0, dc);
     fill_singles(ac_[c].slow, false, 1, 0, ac);
-    fill_lookup(dc, ac, dc_[c]);
-    fill_lookup(ac, ac, ac_[c]);
-    fill_long(ac_[c], long_[c]);
+    copy(dc, dc_[c]);
+    copy(ac, ac_[c]);
+    if (coded < kFewBytes) continue;
+    add_pairs(dc, ac, dc_[c]);
+    add_pairs(ac, ac, ac_[c]);
+    add_long(ac_[c], long_[c]);
   }
 }
 

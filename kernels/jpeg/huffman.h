@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -54,11 +55,20 @@ struct Lookup {
   }
 };
 
+// With fewer coded bytes one symbol per lookup is as fast: making what takes more would take what it gains. Fuzzers
+// keep their files small and are to see it all.
+#ifdef FASTLOAD_FUZZ
+constexpr size_t kFewBytes = 0;
+#else
+constexpr size_t kFewBytes = 16 << 10;
+#endif
+
 // A frame's tables, for the slow and for the fast decoder, by component.
 class Tables {
  public:
   Tables();
-  void prepare(const Frame& frame);
+  // coded: bytes of the scan.
+  void prepare(const Frame& frame, size_t coded);
 
   const Lookup& dc(int component) const { return dc_[of_[component]]; }
   const Lookup& ac(int component) const { return ac_[of_[component]]; }

@@ -69,7 +69,7 @@ bool inside(const Region& r, const Frame& frame) {
 Decoded decode_region(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,
                       Workspace& workspace, cpu::Target target, SeekNotes* notes) {
   if (!inside(region, frame)) return {{}, "not covered: region outside the image"};
-  workspace.tables.prepare(frame);
+  workspace.tables.prepare(frame, bytes.size() - frame.scan);
   RegionDecoder decoder(bytes, frame, index, region, workspace, target, notes);
   const ptrdiff_t stride = (region.width * kChannels + 63) / 64 * 64;
   uint8_t* pixels = workspace.pixels.reserve(static_cast<size_t>(stride) * region.height + kPadding);

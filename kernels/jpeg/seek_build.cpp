@@ -10,7 +10,7 @@ std::string walk(Bytes bytes, int step, cpu::Target target, Frame& frame, SeekNo
   if (std::string why = parse_frame(bytes, frame); !why.empty()) return why;
   if (frame.restart_interval != 0) return "not covered: restart markers, where decoding can begin without an index";
   Tables tables;
-  tables.prepare(frame);
+  tables.prepare(frame, bytes.size() - frame.scan);
   Lanes lanes;
   Scratch window;
   Pass pass(bytes, frame, tables, lanes, window, target);
