@@ -35,6 +35,7 @@ set(fastload_kernels
   kernels/jpeg/entropy_turns.cpp
   kernels/jpeg/frame.cpp
   kernels/jpeg/huffman.cpp
+  kernels/jpeg/huffman_pairs.cpp
   kernels/jpeg/indexed_rows.cpp
   kernels/jpeg/pixels_idct.cpp
   kernels/jpeg/pixels_reduced.cpp
@@ -49,6 +50,7 @@ set(fastload_kernels
   kernels/jpeg/seek_notes.cpp
   kernels/jpeg/transcode.cpp
   kernels/jpeg/turbo.cpp
+  kernels/jpeg/unstuff.cpp
 )
 
 # Threads, files, batches; these know no Python either.

@@ -1,5 +1,4 @@
-// The coded bytes without their stuffing: after each 0xFF of the data stands a 0x00 in the file (ITU-T T.81, F.1.2.3);
-// and their bits, for who takes them one symbol after the other.
+// The bits of the coded bytes without their stuffing, for who takes them one symbol after the other.
 #pragma once
 
 #include <bit>
@@ -40,30 +39,5 @@ struct Window {
   }
   uint64_t bit(const uint8_t* coded) const { return 8 * static_cast<uint64_t>(next - coded) - count; }
 };
-
-struct Unstuffed {
-  const uint8_t* in;   // first byte not taken; after a stuffed 0xFF it is the one behind the 0x00
-  uint8_t* out;        // end of what was written
-  bool ended = false;  // `in` is at a marker, or at the end of the file
-};
-
-// Takes from [in, stop), at most `room` bytes out; `end` is the end of the file, so that the last 0xFF can be judged.
-inline Unstuffed unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out, size_t room) {
-  while (in < stop && room > 0) {
-    const size_t most = static_cast<size_t>(stop - in) < room ? static_cast<size_t>(stop - in) : room;
-    const auto* stuffed = static_cast<const uint8_t*>(std::memchr(in, 0xFF, most));
-    const size_t plain = stuffed == nullptr ? most : static_cast<size_t>(stuffed - in);
-    std::memcpy(out, in, plain);
-    in += plain;
-    out += plain;
-    room -= plain;
-    if (stuffed == nullptr) continue;
-    if (end - in < 2 || in[1] != 0) return {in, out, true};
-    *out++ = 0xFF;
-    in += 2;
-    --room;
-  }
-  return {in, out, in >= end};
-}
 
 }  // namespace fl::jpeg

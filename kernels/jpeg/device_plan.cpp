@@ -171,7 +171,7 @@ std::string plan_device(Bytes bytes, const Frame& frame, const SeekIndex& index,
   if (!place_parts(frame, tiles, out)) return "not covered: too many Huffman tables for the device";
   add_axis(crop.rows, out.numbers, image.rows);
   add_axis(crop.columns, out.numbers, image.columns);
-  return load_segments({bytes, frame, index, tiles}, tiles, workspace, out);
+  return load_segments({bytes, frame, index, tiles, cpu::Target::kBest}, tiles, workspace, out);
 }
 
 }  // namespace fl::jpeg

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jpeg/bits.h"
+#include "jpeg/unstuff.h"
 
 namespace fl::jpeg {
 namespace {
@@ -59,7 +59,7 @@ void Pass::fill() {
   bit_ &= 7;
   dropped_ += 8 * uint64_t{used};
   const uint8_t* end = bytes_.data() + bytes_.size();
-  const Unstuffed got = unstuff(in_, end, end, window_ + made_, kWindow - made_);
+  const Unstuffed got = unstuff(in_, end, end, window_ + made_, kWindow - made_, target_);
   in_ = got.in;
   made_ = static_cast<size_t>(got.out - window_);
   ended_ = got.ended;

@@ -5,23 +5,40 @@
 #include "jpeg/entropy.h"
 
 namespace fl::jpeg {
+namespace {
 
+// One by one: they were just written that way, and a wider load would wait for them.
+bool same(const Predictors& a, const Predictors& b) {
+  int differences = 0;
+  for (int c = 0; c < kMaxComponents; ++c) differences |= a[c] ^ b[c];
+  return differences == 0;
+}
+
+}  // namespace
+
+// Component by component, whose sums are then in registers.
 bool add_predictors(const Frame& frame, int count, int16_t* blocks, Predictors& dc) {
-  bool fits = true;
-  for (int mcu = 0; mcu < count; ++mcu) {
-    for (int c = 0; c < frame.components; ++c) {
-      for (int b = 0; b < frame.component[c].blocks(); ++b, blocks += kBlockStep) {
-        const int sum = dc[c] + blocks[0];
-        fits &= sum >= -kMostDc && sum <= kMostDc;
-        dc[c] = blocks[0] = static_cast<int16_t>(sum);
+  const ptrdiff_t mcu = ptrdiff_t{frame.mcu_blocks} * kBlockStep;
+  int least = 0, most = 0;
+  for (int c = 0; c < frame.components; ++c) {
+    const ptrdiff_t own = ptrdiff_t{frame.component[c].blocks()} * kBlockStep;
+    int sum = dc[c];
+    for (int16_t *first = blocks, *end = blocks + count * mcu; first != end; first += mcu) {
+      for (int16_t* block = first; block != first + own; block += kBlockStep) {
+        sum += block[0];
+        block[0] = static_cast<int16_t>(sum);
+        least = std::min(least, sum);
+        most = std::max(most, sum);
       }
     }
+    dc[c] = static_cast<int16_t>(sum);
+    blocks += own;
   }
-  return fits;
+  return least >= -kMostDc && most <= kMostDc;
 }
 
 Verdict finish(Segment& segment, uint64_t bit, const Predictors& dc) {
-  if (!segment.open) return bit == segment.end && dc == segment.dc_end ? Verdict::kGood : Verdict::kOtherEnd;
+  if (!segment.open) return bit == segment.end && same(dc, segment.dc_end) ? Verdict::kGood : Verdict::kOtherEnd;
   segment.end = bit;
   segment.dc_end = dc;
   return Verdict::kGood;

@@ -1,24 +1,16 @@
 #include "jpeg/huffman.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+
+#include "jpeg/huffman_pairs.h"
 
 namespace fl::jpeg {
 namespace {
 
-constexpr int kSize = 1 << kLookupBits;
-
-// Entries are made as numbers, all fields at once: that is several times as fast.
-using Numbers = std::array<uint64_t, kSize>;
-constexpr int kLengthMask = 63, kValueAt = 24, kBiasAt = 48;
-static_assert(std::endian::native == std::endian::little);
-
-uint64_t number(const Entry& entry) { return std::bit_cast<uint64_t>(entry); }
-
 // All lookups that begin with one code: first those of negative values, then of positive ones (EXTEND).
 void put_code(Numbers& out, int code, int length, int value_bits, Entry entry) {
-  const int count = kSize >> length, total = length + value_bits;
+  const int count = kLookups >> length, total = length + value_bits;
   const auto positive = static_cast<uint16_t>(-(code << value_bits));
   entry.length = static_cast<uint8_t>(total);
   entry.value = static_cast<int8_t>(std::max(length + (value_bits > 0), total - (kMaxEntryBits - kLookupBits)));
@@ -59,39 +51,7 @@ void fill_singles(const Canonical& codes, bool dc, int least, int prefix, Number
   }
 }
 
-// A symbol with a value, behind which comes another one of its block if it does not fill it; or a DC symbol.
-bool begins_pair(const Entry& entry) {
-  return entry.most == kAnyPlace || (entry.most != 0 && entry.most + entry.advance == kOver);
-}
-
-// What the lookups that begin with `first` tell, whose bits these are. No field overflows.
-void fill_pairs(const Entry& first, int bits, const Numbers& seconds, Entry* out) {
-  const bool dc = first.most == kAnyPlace;
-  const uint64_t keep = number({0xFF, 0, 0xFF, 0, -1, 0}), plus = number({first.length, 0, 0, 0, first.advance, 0}),
-                 less = number({0, 0, dc ? uint8_t{0} : first.first, 0, 0, 0}),
-                 same = number(
-                     {0, first.first, dc ? kAnyPlace : uint8_t{0}, static_cast<int8_t>(bits + first.bias), 0, 0});
-  const int room = kLookupBits - first.length;
-  for (int n = 0; n < 1 << room; ++n) {
-    const uint64_t second = seconds[n << first.length];
-    const uint64_t bias = (second >> kBiasAt) - (uint64_t(bits) << (second & kLengthMask));
-    const uint64_t pair = (((second & keep) + plus - less) | same) + (bias << kBiasAt);
-    const uint64_t made = static_cast<int>(second >> kValueAt & 0xFF) <= room ? pair : number(first);
-    std::memcpy(&out[n], &made, sizeof made);
-  }
-}
-
 void copy(const Numbers& singles, Lookup& out) { std::memcpy(out.entries.data(), singles.data(), sizeof singles); }
-
-// firsts: one symbol for each lookup; seconds: what may come behind it.
-void add_pairs(const Numbers& firsts, const Numbers& seconds, Lookup& out) {
-  for (int at = 0; at < kSize;) {
-    const Entry first = std::bit_cast<Entry>(firsts[at]);
-    const int room = first.most == 0 ? 0 : std::max(kLookupBits - first.length, 0);
-    if (room > 1 && begins_pair(first)) fill_pairs(first, at >> room, seconds, &out.entries[at]);
-    at += 1 << room;
-  }
-}
 
 // Codes that the table does not have, or not with their sign, begin with ones, as canonical codes do.
 void add_long(Lookup& table, Lookup& out) {
@@ -104,12 +64,12 @@ void add_long(Lookup& table, Lookup& out) {
   fill_singles(table.slow, false, kLookupBits, prefix, singles);
   const uint64_t back = number({0, 0, 0, 0, kAside, 0}), first = number({0, kPlace, 0, 0, 0, 0}),
                  keep = number({0xFF, 0, 0xFF, 0, -1, 0xFFFF});
-  for (int n = 0; n < kSize; ++n) {
+  for (int n = 0; n < kLookups; ++n) {
     const uint64_t entry = ((singles[n] & keep) + back) | first;
     std::memcpy(&out.entries[n], &entry, sizeof entry);
   }
   const Entry aside{static_cast<uint8_t>(prefix), kPlace, kOver - kPlace, 0, -kAside, 0};
-  for (int n = begin >> (16 - kLookupBits); n < kSize; ++n)
+  for (int n = begin >> (16 - kLookupBits); n < kLookups; ++n)
     if (table.entries[n].most == 0) table.entries[n] = aside;
 }
 
@@ -154,11 +114,14 @@ void Tables::prepare(const Frame& frame, size_t coded) {
     ac_[c].slow = Canonical(frame.ac[part.ac]);
     fill_singles(dc_[c].slow, true, 1, 0, dc);
     fill_singles(ac_[c].slow, false, 1, 0, ac);
-    copy(dc, dc_[c]);
-    copy(ac, ac_[c]);
-    if (coded < kFewBytes) continue;
-    add_pairs(dc, ac, dc_[c]);
-    add_pairs(ac, ac, ac_[c]);
+    if (coded < kFewBytes) {
+      copy(dc, dc_[c]);
+      copy(ac, ac_[c]);
+      continue;
+    }
+    const Seconds seconds(ac);
+    make_pairs(dc, seconds, dc_[c].entries);
+    make_pairs(ac, seconds, ac_[c].entries);
     add_long(ac_[c], long_[c]);
   }
 }

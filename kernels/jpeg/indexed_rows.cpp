@@ -1,6 +1,6 @@
 #include "jpeg/indexed_rows.h"
 
-#include "jpeg/bits.h"
+#include "jpeg/unstuff.h"
 
 namespace fl::jpeg {
 
@@ -20,11 +20,11 @@ bool IndexedRows::load(int row, const uint8_t* coded, uint8_t*& to, std::vector<
   const uint8_t *in = bytes_.data() + place.byte, *stop = bytes_.data() + place.end_byte;
   const uint8_t* end = bytes_.data() + bytes_.size();
   const uint64_t base = 8 * uint64_t(to - coded) + place.bit;
-  Unstuffed got = unstuff(in, stop, end, to, static_cast<size_t>(stop - in));
+  Unstuffed got = unstuff(in, stop, end, to, static_cast<size_t>(stop - in), target_);
   if (got.in != stop || (got.ended && place.end_bit != 0)) return false;
   const uint64_t last = 8 * uint64_t(got.out - coded) + place.end_bit;
   to = got.out;
-  if (place.end_bit != 0) to = unstuff(stop, stop + 1, end, to, 1).out;
+  if (place.end_bit != 0) to = unstuff(stop, stop + 1, end, to, 1, target_).out;
   if (to == got.out && place.end_bit != 0) return false;
   return index_.segments(row, tiles_.left, tiles_.right, base, last, segments);
 }

@@ -10,8 +10,8 @@ namespace fl::jpeg {
 
 class IndexedRows {
  public:
-  IndexedRows(Bytes bytes, const Frame& frame, const SeekIndex& index, const Tiles2d& tiles)
-      : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles) {}
+  IndexedRows(Bytes bytes, const Frame& frame, const SeekIndex& index, const Tiles2d& tiles, cpu::Target target)
+      : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles), target_(target) {}
 
   // Bytes that rows row..end-1 take at most; 0: their places are a lie.
   size_t room(int row, int end) const;
@@ -25,6 +25,7 @@ class IndexedRows {
   const Frame& frame_;
   const SeekIndex& index_;
   const Tiles2d tiles_;
+  const cpu::Target target_;
 };
 
 }  // namespace fl::jpeg

@@ -15,11 +15,32 @@
 
 namespace fl::jpeg {
 
-// The blocks of one component that lie side by side, as the entropy decoder leaves them: interleaved with others.
+// The blocks of one component that lie side by side, as the entropy decoder leaves them: MCU by MCU, interleaved with
+// others. Distances in int16 values, multiples of 32.
 struct Blocks {
   int16_t* first;  // 64 coefficients in zigzag order, DC not a difference; 64-byte aligned
-  ptrdiff_t step;  // int16 values from one to the next; a multiple of 32
+  ptrdiff_t mcu;   // from an MCU's first to the next MCU's
   int count;
+  int across = 1;      // blocks of one MCU
+  ptrdiff_t step = 0;  // from one of them to the next
+};
+
+// One block after the other.
+class BlockWalk {
+ public:
+  explicit BlockWalk(const Blocks& blocks) : blocks_(blocks), at_(blocks.first), left_(blocks.across) {}
+  int16_t* next() {
+    int16_t* const now = at_;
+    const bool last = --left_ == 0;
+    at_ += last ? blocks_.mcu - (blocks_.across - 1) * blocks_.step : blocks_.step;
+    left_ = last ? blocks_.across : left_;
+    return now;
+  }
+
+ private:
+  const Blocks& blocks_;
+  int16_t* at_;
+  int left_;  // of the MCU
 };
 
 // A quantiser in the layout of whoever made it: one of the PixelOps, on one set of instructions.
@@ -28,11 +49,10 @@ struct alignas(64) Quantiser {
   int16_t zigzag[kBlockValues];
 };
 
-// Where tiles go: 8x8 samples, or fewer where the transform is a reduced one.
+// Where tiles go, side by side: 8x8 samples, or fewer where the transform is a reduced one.
 struct Tiles {
   uint8_t* first;
-  ptrdiff_t stride;             // bytes from row to row
-  ptrdiff_t step = kBlockSize;  // bytes from tile to tile; 16 for every second tile of a component with two per MCU
+  ptrdiff_t stride;  // bytes from row to row
 };
 
 // Pixels begin..end-1 of an output row that is upsampled two to one; begin < end.

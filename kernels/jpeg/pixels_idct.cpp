@@ -50,22 +50,20 @@ HWY_INLINE void turn_block(const V32 (*columns)[kBlockSize], Pairs* rows) {
 
 #if FL_BYTE_VECTORS
 
-// Two tiles' rows side by side are one store.
-HWY_INLINE void store_row(__m128i row, uint8_t* out, ptrdiff_t tile) {
-  if (HWY_LIKELY(tile == kBlockSize)) return _mm_storeu_si128(reinterpret_cast<__m128i*>(out), row);
-  _mm_storel_pd(reinterpret_cast<double*>(out), _mm_castsi128_pd(row));
-  _mm_storeh_pd(reinterpret_cast<double*>(out + tile), _mm_castsi128_pd(row));
+HWY_INLINE void store_row(__m128i row, uint8_t* out, int tiles) {
+  if (HWY_LIKELY(tiles == 2)) return _mm_storeu_si128(reinterpret_cast<__m128i*>(out), row);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), row);
 }
 
-HWY_INLINE void store_tile(const V32* lines, uint8_t* out, ptrdiff_t stride, ptrdiff_t tile) {
+HWY_INLINE void store_tiles(const V32* lines, uint8_t* out, ptrdiff_t stride, int tiles) {
   const V8 left = columns_to_bytes(lines), right = columns_to_bytes(lines + 4);
   for (int half = 0; half < 2; ++half, out += 4 * stride) {
     const __m512i from = hn::Load(kD8, kRowIndices.from[half]).raw;
     const __m512i rows = _mm512_permutex2var_epi8(left.raw, from, right.raw);
-    store_row(_mm512_castsi512_si128(rows), out, tile);
-    store_row(_mm512_extracti32x4_epi32(rows, 1), out + stride, tile);
-    store_row(_mm512_extracti32x4_epi32(rows, 2), out + 2 * stride, tile);
-    store_row(_mm512_extracti32x4_epi32(rows, 3), out + 3 * stride, tile);
+    store_row(_mm512_castsi512_si128(rows), out, tiles);
+    store_row(_mm512_extracti32x4_epi32(rows, 1), out + stride, tiles);
+    store_row(_mm512_extracti32x4_epi32(rows, 2), out + 2 * stride, tiles);
+    store_row(_mm512_extracti32x4_epi32(rows, 3), out + 3 * stride, tiles);
   }
 }
 
@@ -77,24 +75,23 @@ HWY_INLINE void store_two_rows(hn::Vec128<uint64_t> rows, uint8_t* out, ptrdiff_
   hn::StoreU(hn::UpperHalf(row, rows), row, reinterpret_cast<uint64_t*>(out + stride));
 }
 
-// 16 bytes: two rows of a tile, and 16 bytes further, the rows 4 below; then the next tile.
+// 16 bytes: two rows of the tile, and 16 bytes further, the rows 4 below.
 template <class V>
-HWY_INLINE void store_rows(V rows, uint8_t* out, ptrdiff_t stride, ptrdiff_t tile) {
+HWY_INLINE void store_rows(V rows, uint8_t* out, ptrdiff_t stride) {
   const hn::DFromV<V> d;
   if constexpr (hn::MaxLanes(d) == 2) {
     store_two_rows(rows, out, stride);
   } else {
     const hn::Half<decltype(d)> half;
-    const ptrdiff_t upper = hn::MaxLanes(d) == 4 ? 4 * stride : tile;
-    store_rows(hn::LowerHalf(half, rows), out, stride, tile);
-    store_rows(hn::UpperHalf(half, rows), out + upper, stride, tile);
+    store_two_rows(hn::LowerHalf(half, rows), out, stride);
+    store_two_rows(hn::UpperHalf(half, rows), out + 4 * stride, stride);
   }
 }
 
-HWY_INLINE void store_tile(const V32* lines, uint8_t* out, ptrdiff_t stride, ptrdiff_t tile) {
+HWY_INLINE void store_tiles(const V32* lines, uint8_t* out, ptrdiff_t stride, int /*tiles*/) {
   const V32 left = four_columns(lines), right = four_columns(lines + 4);
-  store_rows(hn::BitCast(kD64, hn::InterleaveLower(kD32, left, right)), out, stride, tile);
-  store_rows(hn::BitCast(kD64, hn::InterleaveUpper(kD32, left, right)), out + 2 * stride, stride, tile);
+  store_rows(hn::BitCast(kD64, hn::InterleaveLower(kD32, left, right)), out, stride);
+  store_rows(hn::BitCast(kD64, hn::InterleaveUpper(kD32, left, right)), out + 2 * stride, stride);
 }
 
 #endif
@@ -115,10 +112,17 @@ HWY_INLINE bool fill_tile(int16_t* block, const Quantiser& quant, uint8_t* out, 
   return (dc < 0 ? -dc : dc) * static_cast<uint16_t>(by) <= kMaxBlockSum;
 }
 
-HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out, ptrdiff_t stride,
-                          ptrdiff_t tile) {
+// Two blocks where a vector holds them, or one twice, between the two passes.
+struct Half {
   Pairs rows[kParts];
-  V32 lines[kParts][kBlockSize];
+  uint8_t* tile = nullptr;  // null: there is none
+  int tiles = 0;
+
+  HWY_INLINE Half() {}  // spelled out: as in Pairs
+};
+
+// Pass 1; the block is then zeros.
+HWY_INLINE bool begin_blocks(int16_t* a, int16_t* b, const Quantiser& quant, V32 (*lines)[kBlockSize]) {
   bool sure = true;
   for (int part = 0; part < kParts; ++part) {
     const Pairs values = load_pairs(a, b, part), by = prepared(quant, part);
@@ -128,12 +132,15 @@ HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_
   const bool good = sure || (plausible_block(a, quant.zigzag) && plausible_block(b, quant.zigzag));
   clear(a);
   clear(b);
-  turn_block(lines, rows);
-  for (int part = 0; part < kParts; ++part) {
-    run_pass<idct::kShift2>(rows[part], idct::kRound2, lines[part]);
-    store_tile(lines[part], out + part * 4 * stride, stride, tile);
-  }
   return good;
+}
+
+HWY_INLINE void end_blocks(const Half& half, ptrdiff_t stride) {
+  V32 lines[kBlockSize];
+  for (int part = 0; part < kParts; ++part) {
+    run_pass<idct::kShift2>(half.rows[part], idct::kRound2, lines);
+    store_tiles(lines, half.tile + part * 4 * stride, stride, half.tiles);
+  }
 }
 
 void Prepare(const uint16_t* quant, Quantiser& out) {
@@ -145,17 +152,24 @@ void Prepare(const uint16_t* quant, Quantiser& out) {
 
 bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
+  BlockWalk walk(blocks);
+  Half half;
   for (int n = 0; n < blocks.count; n += kTogether) {
-    const int last = n + kTogether > blocks.count ? n : n + kTogether - 1;  // alone: made twice
-    int16_t *a = blocks.first + n * blocks.step, *b = blocks.first + last * blocks.step;
-    uint8_t* tile = out.first + n * out.step;
+    int16_t *const a = walk.next(), *const b = n + kTogether > blocks.count || kTogether == 1 ? a : walk.next();
+    uint8_t* const tile = out.first + n * kBlockSize;
     if (only_dc(a) && (a == b || only_dc(b))) {
       good &= fill_tile(a, quant, tile, out.stride);
-      if (a != b) good &= fill_tile(b, quant, tile + out.step, out.stride);
+      if (a != b) good &= fill_tile(b, quant, tile + kBlockSize, out.stride);
     } else {
-      good &= transform(a, b, quant, tile, out.stride, (last - n) * out.step);
+      V32 lines[kParts][kBlockSize];
+      good &= begin_blocks(a, b, quant, lines);
+      if (half.tile != nullptr) end_blocks(half, out.stride);
+      turn_block(lines, half.rows);
+      half.tile = tile;
+      half.tiles = a == b ? 1 : 2;
     }
   }
+  if (half.tile != nullptr) end_blocks(half, out.stride);
   return good;
 }
 

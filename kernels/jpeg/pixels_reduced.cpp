@@ -69,8 +69,7 @@ HWY_INLINE void store_small(const uint8_t* bytes, uint8_t* out, ptrdiff_t stride
 }
 
 template <int kSize>
-HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out, ptrdiff_t stride,
-                          ptrdiff_t tile) {
+HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
   constexpr int shift1 = idct::reduced_shift1(kSize), shift2 = idct::reduced_shift2(kSize);
   V32 lines[kParts][4];
   bool sure = true;
@@ -86,17 +85,17 @@ HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_
   alignas(64) uint8_t bytes[kBytes];
   hn::Store(hn::BitCast(kD8, four_columns(lines[0])), kD8, bytes);
   store_small<kSize>(bytes, out, stride);
-  if (kTogether == 2) store_small<kSize>(bytes + kBytes / 2, out + tile, stride);
+  if (a != b) store_small<kSize>(bytes + kBytes / 2, out + kSize, stride);
   return good;
 }
 
 template <int kSize>
 HWY_INLINE bool transform_all(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
+  BlockWalk walk(blocks);
   for (int n = 0; n < blocks.count; n += kTogether) {
-    const int last = n + kTogether > blocks.count ? n : n + kTogether - 1;  // alone: made twice
-    int16_t *a = blocks.first + n * blocks.step, *b = blocks.first + last * blocks.step;
-    good &= transform<kSize>(a, b, quant, out.first + n * out.step, out.stride, (last - n) * out.step);
+    int16_t *const a = walk.next(), *const b = n + kTogether > blocks.count || kTogether == 1 ? a : walk.next();
+    good &= transform<kSize>(a, b, quant, out.first + n * kSize, out.stride);
   }
   return good;
 }

@@ -13,10 +13,11 @@ void prepare(const uint16_t* quant, Quantiser& out) {
 
 bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
+  BlockWalk walk(blocks);
   for (int n = 0; n < blocks.count; ++n) {
-    int16_t* block = blocks.first + n * blocks.step;
+    int16_t* block = walk.next();
     good &= plausible_block(block, quant.values);
-    idct_block(block, quant.values, out.first + n * out.step, out.stride);
+    idct_block(block, quant.values, out.first + n * kBlockSize, out.stride);
     std::fill_n(block, kBlockValues, int16_t{0});
   }
   return good;
@@ -25,10 +26,11 @@ bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out)
 template <int kSize>
 bool idct_to(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
+  BlockWalk walk(blocks);
   for (int n = 0; n < blocks.count; ++n) {
-    int16_t* block = blocks.first + n * blocks.step;
+    int16_t* block = walk.next();
     good &= plausible_block(block, quant.zigzag);
-    idct_reduced<kSize>(block, quant.zigzag, out.first + n * out.step, out.stride);
+    idct_reduced<kSize>(block, quant.zigzag, out.first + n * kSize, out.stride);
     std::fill_n(block, kBlockValues, int16_t{0});
   }
   return good;
@@ -36,11 +38,12 @@ bool idct_to(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
 
 bool idct_1x1(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
+  BlockWalk walk(blocks);
   for (int n = 0; n < blocks.count; ++n) {
-    int16_t* block = blocks.first + n * blocks.step;
+    int16_t* block = walk.next();
     const int32_t dc = block[0] * static_cast<uint16_t>(quant.zigzag[0]);
     good &= plausible_mean(dc);
-    out.first[n * out.step] = idct_mean(dc);
+    out.first[n] = idct_mean(dc);
     std::fill_n(block, kBlockValues, int16_t{0});
   }
   return good;

@@ -1,5 +1,5 @@
-// The extension module _test_pixels: the steps of jpeg/pixels.h one by one, on any instruction set of this machine.
-// For tests only; built with FASTLOAD_TEST_MODULES.
+// The extension module _test_pixels: the steps of jpeg/pixels.h and jpeg/unstuff.h one by one, on any instruction set
+// of this machine. For tests only; built with FASTLOAD_TEST_MODULES.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -14,6 +14,7 @@
 #include "cpu/vectors.h"
 #include "hwy/highway.h"
 #include "jpeg/pixels.h"
+#include "jpeg/unstuff.h"
 
 namespace fl::jpeg {
 namespace {
@@ -36,6 +37,7 @@ class Ops {
   ~Ops() { choose(0); }
   Ops(const Ops&) = delete;
   Ops& operator=(const Ops&) = delete;
+  bool scalar() const { return &ops_ == &kScalarPixels; }
   const PixelOps* operator->() const { return &ops_; }
 
  private:
@@ -50,29 +52,43 @@ struct alignas(64) Block {
   int16_t values[kBlockValues];
 };
 
-// blocks int16 [N, step, 64]: of each row the first block is used (the others stand for other components).
-// out uint8 [size, bytes]: tile n, of size (8, 4, 2 or 1) rows, at column n * tile_step. Returns the verdict.
-bool idct(const Output& blocks, const Input& quant, const Output& out, int tile_step, const std::string& target) {
+// blocks int16 [MCUs, step, 64]: of each MCU the first `across` blocks are used (the others stand for other
+// components). out uint8 [size, bytes]: tile n, of size (8, 4, 2 or 1) rows, at column n * size. Returns the verdict.
+bool idct(const Output& blocks, const Input& quant, const Output& out, int across, const std::string& target) {
   const auto rows = static_cast<int>(out.ndim() == 2 ? out.shape(0) : 0);
   if (rows != 8 && rows != 4 && rows != 2 && rows != 1) throw std::invalid_argument("idct: size of a tile");
   int16_t* values = checked<int16_t>("idct: blocks", blocks, {kAny, kAny, kBlockValues});
   const uint16_t* table = checked<uint16_t>("idct: quant", quant, {kBlockValues});
   uint8_t* tiles = checked<uint8_t>("idct: out", out, {rows, kAny});
-  const auto count = static_cast<int>(blocks.shape(0)), step = static_cast<int>(blocks.shape(1));
+  const auto mcus = static_cast<int>(blocks.shape(0)), step = static_cast<int>(blocks.shape(1));
   const auto stride = static_cast<ptrdiff_t>(out.shape(1));
-  if (tile_step < rows || (count - 1) * tile_step + rows > stride)
-    throw std::invalid_argument("idct: out is too narrow");
-  const auto aligned = std::make_unique<Block[]>(static_cast<size_t>(count) * step);
-  const size_t size = static_cast<size_t>(count) * step * kBlockValues;
+  if (across < 1 || across > step) throw std::invalid_argument("idct: across");
+  if (mcus * across * rows > stride) throw std::invalid_argument("idct: out is too narrow");
+  const auto aligned = std::make_unique<Block[]>(static_cast<size_t>(mcus) * step);
+  const size_t size = static_cast<size_t>(mcus) * step * kBlockValues;
   std::copy_n(values, size, aligned[0].values);
   const Ops ops(target);
   Quantiser prepared;
   ops->prepare(table, prepared);
   const auto transform = ops->transform(rows);
-  const bool good =
-      transform({aligned[0].values, step * ptrdiff_t{kBlockValues}, count}, prepared, {tiles, stride, tile_step});
+  const Blocks all{aligned[0].values, step * ptrdiff_t{kBlockValues}, mcus * across, across, kBlockValues};
+  const bool good = transform(all, prepared, {tiles, stride});
   std::copy_n(aligned[0].values, size, values);
   return good;
+}
+
+// file uint8 [N], of which bytes begin..stop-1 are taken; out uint8 [room]. Returns the first byte that was not taken,
+// how many were written, and whether it is at a marker or at the end.
+nanobind::tuple take_unstuffed(const Input& file, int64_t begin, int64_t stop, const Output& out,
+                               const std::string& target) {
+  const uint8_t* bytes = checked<uint8_t>("unstuff: file", file, {kAny});
+  uint8_t* to = checked<uint8_t>("unstuff: out", out, {kAny});
+  const auto size = static_cast<int64_t>(file.shape(0));
+  if (begin < 0 || begin > stop || stop > size) throw std::invalid_argument("unstuff: begin or stop");
+  const Ops ops(target);
+  const Unstuffed got = unstuff(bytes + begin, bytes + stop, bytes + size, to, out.shape(0),
+                                ops.scalar() ? cpu::Target::kScalar : cpu::Target::kBest);
+  return nanobind::make_tuple(got.in - bytes, got.out - to, got.ended);
 }
 
 Columns check_columns(int begin, const Input& in, const Output& out) {
@@ -141,7 +157,8 @@ std::string upsampling(int horizontal, int vertical, int samples) {
 NB_MODULE(_test_pixels, m) {
   using namespace fl::jpeg;
   m.def("targets", &fl::cpu::targets);
-  m.def("idct", &idct, "blocks"_a.noconvert(), "quant"_a.noconvert(), "out"_a.noconvert(), "tile_step"_a, "target"_a);
+  m.def("idct", &idct, "blocks"_a.noconvert(), "quant"_a.noconvert(), "out"_a.noconvert(), "across"_a, "target"_a);
+  m.def("unstuff", &take_unstuffed, "file"_a.noconvert(), "begin"_a, "stop"_a, "out"_a.noconvert(), "target"_a);
   m.def("upsample_h2v1", &upsample_h2v1, "in_"_a.noconvert(), "begin"_a, "out"_a.noconvert(), "target"_a);
   m.def("upsample_h2v2", &upsample_h2v2, "near"_a.noconvert(), "far"_a.noconvert(), "begin"_a, "out"_a.noconvert(),
         "target"_a);

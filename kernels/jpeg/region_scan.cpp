@@ -41,7 +41,7 @@ std::string Scan::in_order(int end, BlockSink& sink) {
 }
 
 std::string Scan::by_index(int row, int end, BlockSink& sink) {
-  const IndexedRows rows(bytes_, frame_, *index_, tiles_);
+  const IndexedRows rows(bytes_, frame_, *index_, tiles_, target_);
   const size_t room = rows.room(row, end);
   if (room == 0) return std::string(kRefused) + "rows out of order";
   uint8_t* const coded = workspace_.coded.reserve(room + kOverrun);

@@ -98,19 +98,16 @@ bool Planes::take(int row, int column, int count, int16_t* blocks) {
   return true;
 }
 
-// The blocks of one component, a row of blocks at a time and, where an MCU has several side by side, each second, …
+// The blocks of one component, a row of blocks at a time.
 bool Planes::transform(int component, int row, int column, int count, int16_t* blocks) {
   const Component& part = frame_.component[component];
   const Plane& plane = planes_[component];
   const int step = frame_.mcu_blocks * kBlockStep;
-  for (int v = 0; v < part.v; ++v) {
-    for (int h = 0; h < part.h; ++h, blocks += kBlockStep) {
-      uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu + v * part.block) +
-                    (column - tiles_.left) * plane.samples_per_mcu + h * part.block;
-      const Tiles tiles{to, plane.stride, plane.samples_per_mcu};
-      const Blocks row_of_blocks{blocks, step, count};
-      if (!ops_.transform(part.block)(row_of_blocks, quantisers_[component], tiles)) return false;
-    }
+  uint8_t* to =
+      plane.row((row - base_) * plane.rows_per_mcu) + (column - tiles_.left) * ptrdiff_t{plane.samples_per_mcu};
+  for (int v = 0; v < part.v; ++v, blocks += part.h * kBlockStep, to += part.block * plane.stride) {
+    const Blocks row_of_blocks{blocks, step, count * part.h, part.h, kBlockStep};
+    if (!ops_.transform(part.block)(row_of_blocks, quantisers_[component], {to, plane.stride})) return false;
   }
   return true;
 }

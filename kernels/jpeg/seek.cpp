@@ -57,6 +57,7 @@ std::string SeekIndex::read_header(const Frame& frame) {
   step_ = static_cast<int>(in.u16(6));
   rows_ = static_cast<int>(in.u16(8));
   columns_ = static_cast<int>(in.u16(10));
+  widths_ = {};
   const bool same = components_ == frame.components && rows_ == frame.mcu_rows && columns_ == frame.mcu_columns;
   if (!same || frame.restart_interval != 0) return "of another geometry";
   entries_ = seek::entries_per_row(columns_, step_);
@@ -68,12 +69,10 @@ std::string SeekIndex::read_header(const Frame& frame) {
     widths_.dc[c] = static_cast<int>(in.u8(38 + c));
     fits &= widths_.dc[c] <= seek::kMaxDcWidth;
   }
-  const uint64_t start_bits = widths_.start_bits(components_), entry_bits = widths_.entry_bits(components_);
-  const uint64_t bits = (rows_ + 1) * start_bits + rows_ * (entries_ - 1) * entry_bits;
+  const uint64_t bits = rows_ * record_bits() + widths_.start_bits(components_);
   if (!fits || index_.size() != seek::kHeader + (bits + 7) / 8 + seek::kSeal) return "of a wrong size";
-  Start first;
-  uint64_t at = 0;
-  return start(0, first, at) && first.bit == 0 && first.dc == Predictors{} ? "" : "the scan begins elsewhere";
+  uint64_t first = 0;
+  return begin(0, first) && first == 0 && begin_dc(0) == Predictors{} ? "" : "the scan begins elsewhere";
 }
 
 // The seal stands behind the last bit, so 8 bytes can always be read.
@@ -85,49 +84,52 @@ uint64_t SeekIndex::take(uint64_t& at, int width) const {
 
 Predictors SeekIndex::take_dc(uint64_t& at) const {
   Predictors dc{};
-  for (int c = 0; c < components_; ++c) dc[c] = sign_extended(take(at, widths_.dc[c]), widths_.dc[c]);
+  for (int c = 0; c < kMaxComponents; ++c) dc[c] = sign_extended(take(at, widths_.dc[c]), widths_.dc[c]);
   return dc;
 }
 
-bool SeekIndex::start(int row, Start& out, uint64_t& at) const {
-  const uint64_t record = widths_.start_bits(components_) + (entries_ - 1) * uint64_t(widths_.entry_bits(components_));
-  at = row * record;
-  out.bit = take(at, widths_.bit);
-  out.dc = take_dc(at);
-  return out.bit <= 8 * uint64_t{file_size_ - scan_};
+uint64_t SeekIndex::record_bits() const {
+  return widths_.start_bits(components_) + (entries_ - 1) * uint64_t(widths_.entry_bits(components_));
+}
+
+bool SeekIndex::begin(int row, uint64_t& bit) const {
+  uint64_t at = row * record_bits();
+  bit = take(at, widths_.bit);
+  return bit <= 8 * uint64_t{file_size_ - scan_};
+}
+
+Predictors SeekIndex::begin_dc(int row) const {
+  uint64_t at = row * record_bits() + widths_.bit;
+  return take_dc(at);
 }
 
 bool SeekIndex::row(int row, Row& out) const {
-  Start begin, end;
-  uint64_t at = 0;
-  if (!start(row, begin, at) || !start(row + 1, end, at) || begin.bit > end.bit) return false;
-  out.byte = scan_ + static_cast<size_t>(begin.bit >> 3);
-  out.bit = static_cast<int>(begin.bit & 7);
-  out.end_byte = scan_ + static_cast<size_t>(end.bit >> 3);
-  out.end_bit = static_cast<int>(end.bit & 7);
+  uint64_t first = 0, last = 0;
+  if (!begin(row, first) || !begin(row + 1, last) || first > last) return false;
+  out.byte = scan_ + static_cast<size_t>(first >> 3);
+  out.bit = static_cast<int>(first & 7);
+  out.end_byte = scan_ + static_cast<size_t>(last >> 3);
+  out.end_bit = static_cast<int>(last & 7);
   return true;
 }
 
 bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t end, std::vector<Segment>& out) const {
-  Start here, next_row;
-  uint64_t at = 0, unused = 0;
-  if (!start(row, here, at) || !start(row + 1, next_row, unused)) return false;
-  const int step = step_ == 0 ? columns_ : step_;
-  Segment segment{base, base, here.dc, here.dc, false, row, 0, 0};
-  for (int column = 0; column < last; column += step) {
-    segment.begin = segment.end;
-    segment.dc = segment.dc_end;
-    segment.column = column;
-    segment.count = std::min(step, columns_ - column);
-    if (column + step < columns_) {
-      segment.end += least_length_ + take(at, widths_.length);
-      segment.dc_end = take_dc(at);
-    } else {
-      segment.end = end;
-      segment.dc_end = next_row.dc;
-    }
-    if (segment.end < segment.begin || segment.end > end) return false;
-    if (column + step > first) out.push_back(segment);
+  const int step = step_ == 0 ? columns_ : step_, dc_bits = widths_.dc_bits(components_);
+  uint64_t at = row * record_bits() + widths_.bit;  // of the DC at `column`, behind which comes the next length
+  int column = 0;
+  for (; column + step <= first; column += step) {
+    at += dc_bits;
+    base += least_length_ + take(at, widths_.length);
+  }
+  Predictors dc = take_dc(at);
+  for (; column < last; column += step) {
+    const bool ends_row = column + step >= columns_;
+    const uint64_t begin = base;
+    base = ends_row ? end : begin + least_length_ + take(at, widths_.length);
+    if (base < begin || base > end) return false;
+    const Predictors dc_end = ends_row ? begin_dc(row + 1) : take_dc(at);
+    out.push_back({begin, base, dc, dc_end, false, row, column, std::min(step, columns_ - column)});
+    dc = dc_end;
   }
   cut_last(first, last, out);
   return true;

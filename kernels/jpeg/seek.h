@@ -54,12 +54,10 @@ class SeekIndex {
   bool segments(int row, int first, int last, uint64_t base, uint64_t end, std::vector<Segment>& out) const;
 
  private:
-  struct Start {
-    uint64_t bit = 0;  // from the scan's first byte
-    Predictors dc{};
-  };
   std::string read_header(const Frame& frame);
-  bool start(int row, Start& out, uint64_t& at) const;  // at: then the bit of the index where the entries begin
+  uint64_t record_bits() const;              // of one row
+  bool begin(int row, uint64_t& bit) const;  // bit: from the scan's first byte. False: behind the file
+  Predictors begin_dc(int row) const;
   uint64_t take(uint64_t& at, int width) const;
   Predictors take_dc(uint64_t& at) const;
 

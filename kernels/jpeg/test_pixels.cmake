@@ -1,4 +1,5 @@
-# The extension module fastload._test_pixels: the decoder's pixel steps one by one, for tests/kernels/test_jpeg_pixels.py.
+# The extension module fastload._test_pixels: the decoder's pixel steps one by one, for tests/kernels/test_jpeg_pixels.py
+# and test_jpeg_unstuff.py.
 nanobind_add_module(_test_pixels STABLE_ABI NB_STATIC NOMINSIZE
   kernels/bind/arrays.cpp
   kernels/cpu/targets.cpp
@@ -7,6 +8,7 @@ nanobind_add_module(_test_pixels STABLE_ABI NB_STATIC NOMINSIZE
   kernels/jpeg/pixels_scalar.cpp
   kernels/jpeg/pixels_test_bind.cpp
   kernels/jpeg/pixels_tuned.cpp
+  kernels/jpeg/unstuff.cpp
 )
 target_include_directories(_test_pixels PRIVATE kernels)
 target_link_libraries(_test_pixels PRIVATE fastload_highway)

@@ -17,15 +17,22 @@ TARGETS = ["scalar", *steps.targets()]
 ZIGZAG = sorted(range(64), key=lambda at: (at // 8 + at % 8, at // 8 if (at // 8 + at % 8) % 2 else at % 8))
 
 
-def idct(blocks, quant, target="scalar", step=1, tile_step=8):
-    """int16 [N, 64] in zigzag order to N tiles side by side, uint8 [8, width]."""
-    memory = np.full((len(blocks), step, 64), 7, np.int16)
-    memory[:, 0] = blocks
-    out = np.full((8, (len(blocks) - 1) * tile_step + 8), 99, np.uint8)
-    steps.idct(memory, np.asarray(quant, np.uint16), out, tile_step, target)
-    assert not memory[:, 0].any()
-    assert (memory[:, 1:] == 7).all()
+def idct(blocks, quant, target="scalar", step=1, across=1):
+    """int16 [N, 64] in zigzag order, `across` for each MCU of `step` blocks, to N tiles side by side, uint8 [8, 8 N]."""
+    out, _ = idct_to(8, blocks, quant, target, step, across)
     return out
+
+
+def idct_to(size, blocks, quant, target, step, across):
+    """The same to tiles of size x size samples; and whether all blocks are plausible."""
+    memory = np.full((len(blocks) // across, step, 64), 7, np.int16)
+    memory[:, :across] = np.reshape(blocks, (-1, across, 64))
+    out = np.full((size, len(blocks) * size + 24), 99, np.uint8)
+    good = steps.idct(memory, np.asarray(quant, np.uint16), out, across, target)
+    assert not memory[:, :across].any()
+    assert (memory[:, across:] == 7).all()
+    assert (out[:, len(blocks) * size :] == 99).all()
+    return out[:, : len(blocks) * size], good
 
 
 def plane(coefficients, quant):
@@ -84,14 +91,13 @@ def test_idct_of_each_single_coefficient(target, scale):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_idct_finds_its_blocks_and_leaves_what_lies_between_the_tiles(target, count):
-    rng = np.random.default_rng(count)
-    blocks, quant = rng.integers(-40, 40, (count, 64)).astype(np.int16), rng.integers(1, 9, 64)
-    want = np.full((8, count * 16 - 8), 99, np.uint8)
-    for n, block in enumerate(blocks):
-        want[:, n * 16 : n * 16 + 8] = reference_idct(block[None], quant)
-    np.testing.assert_array_equal(idct(blocks, quant, target, step=6, tile_step=16), want)
+@pytest.mark.parametrize("across", [1, 2, 3, 4])
+@pytest.mark.parametrize("mcus", [1, 2, 5])
+def test_idct_finds_its_blocks_among_others(target, mcus, across):
+    rng = np.random.default_rng([mcus, across])
+    blocks, quant = rng.integers(-40, 40, (mcus * across, 64)).astype(np.int16), rng.integers(1, 9, 64)
+    blocks[::3, 1:] = 0  # nothing but DC
+    np.testing.assert_array_equal(idct(blocks, quant, target, step=6, across=across), reference_idct(blocks, quant))
 
 
 @pytest.mark.parametrize("largest", [1, 3, 20, 100, 255])

@@ -6,21 +6,14 @@ import pytest
 from fastload import _native as native
 
 from .coefficient_writer import random_coefficients, write_jpeg
-from .test_jpeg_pixels import TARGETS, ZIGZAG, hostile_blocks, reference_idct, steps
+from .test_jpeg_pixels import TARGETS, ZIGZAG, hostile_blocks, idct_to, reference_idct
 
 SIZES = (4, 2, 1)
 
 
-def idct(blocks, quant, size, target="scalar", step=1, tile_step=None):
+def idct(blocks, quant, size, target="scalar", step=1, across=1):
     """int16 [N, 64] in zigzag order to N tiles side by side, uint8 [size, width]; and whether all are plausible."""
-    tile_step = tile_step or size
-    memory = np.full((len(blocks), step, 64), 7, np.int16)
-    memory[:, 0] = blocks
-    out = np.full((size, (len(blocks) - 1) * tile_step + size), 99, np.uint8)
-    good = steps.idct(memory, np.asarray(quant, np.uint16), out, tile_step, target)
-    assert not memory[:, 0].any()
-    assert (memory[:, 1:] == 7).all()
-    return out, good
+    return idct_to(size, blocks, quant, target, step, across)
 
 
 def factors(size):
@@ -86,14 +79,13 @@ def test_a_sample_is_about_the_mean_of_those_it_stands_for(target, size):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_blocks_are_found_and_what_lies_between_the_tiles_is_left(target, size, count):
-    rng = np.random.default_rng(count)
-    blocks, quant = rng.integers(-40, 40, (count, 64)).astype(np.int16), rng.integers(1, 9, 64)
-    want = np.full((size, (count - 1) * 2 * size + size), 99, np.uint8)
-    for n, block in enumerate(blocks):
-        want[:, n * 2 * size :][:, :size] = idct(block[None], quant, size)[0]
-    np.testing.assert_array_equal(idct(blocks, quant, size, target, step=6, tile_step=2 * size)[0], want)
+@pytest.mark.parametrize("across", [1, 2, 3, 4])
+@pytest.mark.parametrize("mcus", [1, 2, 5])
+def test_blocks_are_found_among_others(target, size, mcus, across):
+    rng = np.random.default_rng([mcus, across])
+    blocks, quant = rng.integers(-40, 40, (mcus * across, 64)).astype(np.int16), rng.integers(1, 9, 64)
+    want = np.hstack([idct(block[None], quant, size)[0] for block in blocks])
+    np.testing.assert_array_equal(idct(blocks, quant, size, target, step=6, across=across)[0], want)
 
 
 @pytest.mark.parametrize("target", TARGETS)

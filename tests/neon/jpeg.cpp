@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "check.h"
-#include "jpeg/bits.h"
 #include "jpeg/region.h"
+#include "jpeg/unstuff.h"
 #include "stream.h"
 
 namespace fl::check {
@@ -58,10 +58,15 @@ struct Coded {
 
   explicit Coded(Check& check, const std::vector<uint8_t>& file) {
     check.equal("headers: " + jpeg::parse_frame(file, frame), true, jpeg::parse_frame(file, frame).empty());
-    tables.prepare(frame);
+    tables.prepare(frame, jpeg::kFewBytes);  // the regions below have the tables of few bytes
     bytes.resize(file.size() + kSlack);
     const uint8_t* end = file.data() + file.size();
-    const auto got = jpeg::unstuff(file.data() + frame.scan, end, end, bytes.data(), file.size());
+    const uint8_t* scan = file.data() + frame.scan;
+    const auto got = jpeg::tuned::unstuff(scan, end, end, bytes.data(), file.size());
+    std::vector<uint8_t> plain(file.size());
+    const auto want = jpeg::scalar::unstuff(scan, end, end, plain.data(), plain.size());
+    check.equal("coded bytes: how many", want.out - plain.data(), got.out - bytes.data());
+    check.equal("coded bytes", plain.data(), bytes.data(), static_cast<size_t>(want.out - plain.data()));
     bits = 8 * static_cast<uint64_t>(got.out - bytes.data());
     std::fill(got.out, bytes.data() + bytes.size(), uint8_t{0});
   }

@@ -41,8 +41,7 @@ void fill_blocks(Random& random, int16_t* values, int count, ptrdiff_t step, boo
 void one_run(Check& check, Random& random) {
   const bool hostile = random.one_in(2);
   const int count = random.between(1, 9), most = random.pick({1, 8, 40, 255, hostile ? 65535 : 16383});
-  const ptrdiff_t step = random.pick({64, 128, 384}), tile = random.pick({8, 16});
-  const auto stride = static_cast<ptrdiff_t>((count - 1) * tile + kBlockSize);
+  const ptrdiff_t step = random.pick({64, 128, 384}), stride = count * kBlockSize;
   const size_t used = ((count - 1) * step + kBlockValues) * sizeof(int16_t);  // a multiple of 64: stays aligned
   Bytes scalar_blocks(used, 0), tuned_blocks(used, 0), scalar(stride * kBlockSize), tuned(stride * kBlockSize);
   auto *a = reinterpret_cast<int16_t*>(scalar_blocks.data()), *b = reinterpret_cast<int16_t*>(tuned_blocks.data());
@@ -53,8 +52,8 @@ void one_run(Check& check, Random& random) {
   jpeg::Quantiser of_scalar, of_tuned;
   kScalarPixels.prepare(quant, of_scalar);
   kTunedPixels.prepare(quant, of_tuned);
-  const bool plausible = kScalarPixels.idct_blocks({a, step, count}, of_scalar, {scalar.data(), stride, tile});
-  const bool too = kTunedPixels.idct_blocks({b, step, count}, of_tuned, {tuned.data(), stride, tile});
+  const bool plausible = kScalarPixels.idct_blocks({a, step, count}, of_scalar, {scalar.data(), stride});
+  const bool too = kTunedPixels.idct_blocks({b, step, count}, of_tuned, {tuned.data(), stride});
   const std::string what = std::to_string(count) + " blocks, quantisers up to " + std::to_string(most);
   check.equal(what, scalar.data(), tuned.data(), scalar.size());
   if (!hostile) check.equal(what + ": plausible", plausible, too);
