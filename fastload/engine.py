@@ -116,8 +116,9 @@ class NativeEngine:
         except DeviceMemoryError as error:
             if started.place == HOST or not self.makes_again or not self.chooser.drop(started.place, str(error)):
                 raise
-            job = self.runner.begin(self.pool, started.asked, self.view)
-            return self.complete(self.start(job, started.asked))
+            asked = started.asked
+            job = self.runner.begin(self.pool, asked, self.runner.plan.source.locate(asked.samples), self.view)
+            return self.complete(self.start(job, asked))
         return Ready(sent.images, sent.target, valid, sent, started.place, work, trouble.report())
 
     def _beside(self, started: Started, drawn: list[native.Drawn], work: Work) -> tuple[torch.Tensor, Any, torch.Tensor | None]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from fastload import _native, waits
 from fastload.flight import Ready, Started
 from fastload.sending import Sender
+from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Work
 
@@ -29,7 +30,8 @@ FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 JOIN = 5.0  # s that the end of an epoch or of the program waits for its feeder, which may be in a user's function
 LOOK = 0.1  # s between two looks of the feeder, while it waits for a read, at whether its epoch is over
 T = TypeVar("T")
-Orders: TypeAlias = "queue.SimpleQueue[Order | None]"  # None: no more
+Located: TypeAlias = tuple[Work, Location]  # and where its samples lie
+Orders: TypeAlias = "queue.SimpleQueue[Located | Exception | None]"  # None: no more
 Results: TypeAlias = "queue.SimpleQueue[Started | Ready | Exception]"
 _feeders = dict[threading.Thread, Callable[[], None]]()  # those of this process that may run, and what ends them
 
@@ -52,8 +54,8 @@ class Inline:
                 raise work
             finally:
                 del work  # its traceback holds this frame
-        engine = self.engine
-        return engine.finish(engine.start(engine.runner.begin(engine.pool, work, self.seek), work))
+        engine, place = self.engine, self.engine.runner.plan.source.locate(work.samples)
+        return engine.finish(engine.start(engine.runner.begin(engine.pool, work, place, self.seek), work))
 
     def close(self) -> None:
         """Nothing is under way between two batches."""
@@ -140,10 +142,14 @@ class Threaded:
     def _order(self) -> None:
         work = next(self.works, None)
         if work is not None:
-            if isinstance(work, Work):
-                self.engine.runner.advise(self.engine.pool, work)
-            self.orders.put(work)
+            self.orders.put(work if isinstance(work, Exception) else self._ahead(work))
             self.pending += 1
+
+    def _ahead(self, work: Work) -> Located:
+        runner = self.engine.runner
+        place = runner.plan.source.locate(work.samples)
+        runner.advise(self.engine.pool, place)
+        return work, place
 
 
 def feeder(engine: "Engine", seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
@@ -157,11 +163,11 @@ def _feed(engine: "Engine", seek: View, orders: Orders, started: Results, stoppe
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
     entered = attempt(engine.enter)
     reading: deque[tuple[_native.Job, Work] | Exception] = deque()
-    for work in iter(orders.get, None):
+    for order in iter(orders.get, None):
         if stopped.is_set():
             return
-        failed = work if isinstance(work, Exception) else entered
-        reading.append(failed if isinstance(failed, Exception) else attempt(_begin, engine, work, seek))
+        found: Any = entered or order
+        reading.append(found if isinstance(found, Exception) else attempt(_begin, engine, *found, seek))
         while len(reading) > FETCH_AHEAD or (reading and orders.empty()):
             item = reading.popleft()
             while not isinstance(item, Exception) and not item[0].wait(LOOK):
@@ -170,8 +176,8 @@ def _feed(engine: "Engine", seek: View, orders: Orders, started: Results, stoppe
             started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
 
 
-def _begin(engine: "Engine", work: Work, seek: View) -> tuple[_native.Job, Work]:
-    return engine.runner.begin(engine.pool, work, seek), work
+def _begin(engine: "Engine", work: Work, place: Location, seek: View) -> tuple[_native.Job, Work]:
+    return engine.runner.begin(engine.pool, work, place, seek), work
 
 
 def _complete(engine: "Engine", item: Started | Exception) -> Ready | Exception:

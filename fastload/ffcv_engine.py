@@ -11,6 +11,7 @@ from fastload.backends import ffcv
 from fastload.engine import NativeEngine
 from fastload.feeding import Order, Orders, Results, Threaded, attempt
 from fastload.flight import Started
+from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Work
@@ -43,10 +44,10 @@ def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stop
     drawn: deque[Future[Started | Exception]] = deque()
     with ThreadPoolExecutor(1, "fastload-records") as drawing:
         entered = drawing.submit(_entered, engine).result()
-        for work in iter(orders.get, None):
+        for order in iter(orders.get, None):
             if stopped.is_set():
                 return
-            drawn.append(drawing.submit(_start, engine, seek, work, entered))
+            drawn.append(drawing.submit(_start, engine, seek, order, entered))
             while len(drawn) > 1 or (drawn and orders.empty()):
                 batch = drawn.popleft().result()
                 if isinstance(batch, Started):
@@ -60,11 +61,11 @@ def _entered(engine: FfcvEngine) -> Exception | None:
     return found if isinstance(found, Exception) else None
 
 
-def _start(engine: FfcvEngine, seek: View, work: Any, failed: Exception | None) -> Started | Exception:
+def _start(engine: FfcvEngine, seek: View, order: Any, failed: Exception | None) -> Started | Exception:
     if failed:
         return failed
-    return work if isinstance(work, Exception) else attempt(_begin, engine, seek, work)
+    return order if isinstance(order, Exception) else attempt(_begin, engine, seek, *order)
 
 
-def _begin(engine: FfcvEngine, seek: View, work: Work) -> Started:
-    return engine.start(engine.runner.begin(engine.pool, work, seek), work)
+def _begin(engine: FfcvEngine, seek: View, work: Work, place: Location) -> Started:
+    return engine.start(engine.runner.begin(engine.pool, work, place, seek), work)

@@ -1,5 +1,6 @@
 """Batch memory: a ring of slots. A slot returns when the last tensor over it is freed, so kept batches are never overwritten."""
 
+import math
 from collections import deque
 from typing import Any
 
@@ -17,10 +18,10 @@ class Ring:
 
     def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """An array in a slot; every view of it, NumPy's or torch's, keeps the slot away from the ring."""
-        nbytes = int(np.prod(shape)) * dtype.itemsize
+        nbytes = math.prod(shape) * dtype.itemsize
         self.nbytes = max(self.nbytes, nbytes)
         memory = self._pop()
-        if memory is None or len(memory) < nbytes:
+        if memory is None or memory.numel() < nbytes:
             memory = allocated(self.nbytes, pinned=self.pinned)
         return np.asarray(_Lease(memory, self._free))[:nbytes].view(dtype).reshape(shape)
 
@@ -40,7 +41,7 @@ class _Lease:
 
     def __init__(self, memory: torch.Tensor, free: deque[torch.Tensor]) -> None:
         self.memory, self.free = memory, free
-        self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (len(memory),), "data": (memory.data_ptr(), False)}
+        self.__array_interface__ = {"version": 3, "typestr": "|u1", "shape": (memory.numel(),), "data": (memory.data_ptr(), False)}
 
     def __del__(self) -> None:
         self.free.append(self.memory)

@@ -16,6 +16,7 @@ from fastload.errors import SampleError
 from fastload.placement import Placement
 from fastload.plan import Plan, mixed
 from fastload.sources import raw_pixels
+from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
@@ -150,16 +151,14 @@ class Runner:
         plan = self.plan.placed(place)
         return replace(self, plan=plan, pictures=tuple(replace(a, plan=b) for a, b in zip(self.pictures, plan.pictures, strict=True)))
 
-    def advise(self, pool: _native.Pool, work: Work) -> None:
+    def advise(self, pool: _native.Pool, place: Location) -> None:
         """Ask the system to read the samples ahead: they are ordered, and fetched a few batches later."""
-        place = self.plan.source.locate(work.samples)
         pool.advise(self.plan.source.files, place.file, place.offset, place.size)
 
-    def begin(self, pool: _native.Pool, work: Work, seek: View) -> _native.Job:
-        """Start reading. seek: the epoch's seek indexes."""
-        source, samples = self.plan.source, work.samples
-        place = source.locate(samples)
-        return pool.fetch(source.files, *place[:4], seek.locate(samples), seek.collect(samples), place.raw)
+    def begin(self, pool: _native.Pool, work: Work, place: Location, seek: View) -> _native.Job:
+        """Start reading. place: where the work's samples lie; seek: the epoch's seek indexes."""
+        samples = work.samples
+        return pool.fetch(self.plan.source.files, *place[:4], seek.locate(samples, place.seek), seek.collect(samples), place.raw)
 
     def draw(self, job: _native.Job, work: Work, trouble: Trouble) -> tuple[list[Drawn], Work]:
         """Wait for the samples' sizes, then draw the records of each picture; the work as `trouble` has left it. Raises SampleError."""
@@ -221,6 +220,8 @@ class Runner:
         Whether there were any, and the places and errors of what nobody can decode. asked: places that Pillow was given before.
         """
         status = job.status
+        if (status == _native.OK).all():
+            return False, []
         bad = [(place, self._failed(work, place, mending.why(job, place))) for place in np.flatnonzero(status == _native.FAILED).tolist()]
         foreign, sizes = np.flatnonzero(status == _native.FOREIGN).tolist(), job.sizes.tolist()
         for place in foreign:

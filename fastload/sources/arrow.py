@@ -25,17 +25,32 @@ SUFFIX = ".xxh3"  # of the file beside it that holds its checksum: sums.py
 PARSE_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError, AttributeError)
 
 
+class Rows(NamedTuple):
+    """Rows of a file: the record batch of each, and which of its rows. All batches but the last have BATCH rows."""
+
+    batch: Longs
+    inside: Longs
+
+
+def placed(rows: Longs, count: int) -> Rows:
+    """Rows [K] of a file that has `count`. Raises IndexError."""
+    if len(rows) and (rows.min() < 0 or rows.max() >= count):
+        raise IndexError(f"index: rows {rows.min()}..{rows.max()} asked for (want 0..{count - 1}); check the sampler")
+    return Rows(*np.divmod(rows, BATCH))
+
+
 class Column:
-    """Numbers of one column. Batches have a fixed length, so a row's place in the file is computed, not looked up."""
+    """Numbers of one column."""
 
     def __init__(self, items: NDArray[Any], first: Longs, rows: int) -> None:
         self.items, self.first, self.rows = items, first, rows
 
     def __getitem__(self, rows: Longs) -> NDArray[Any]:
         """Values [K] at `rows` [K]."""
-        if len(rows) and (rows.min() < 0 or rows.max() >= self.rows):
-            raise IndexError(f"index: rows {rows.min()}..{rows.max()} asked for (want 0..{self.rows - 1}); check the sampler")
-        values: NDArray[Any] = self.items[self.first[rows // BATCH] + rows % BATCH]
+        return self.at(placed(rows, self.rows))
+
+    def at(self, rows: Rows) -> NDArray[Any]:
+        values: NDArray[Any] = self.items[self.first[rows.batch] + rows.inside]
         return values
 
     def all(self) -> NDArray[Any]:

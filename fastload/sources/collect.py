@@ -41,7 +41,7 @@ class Collected:
     size: Longs  # bytes; 0: none
     no_index: Longs  # bytes of a file that is known to have none; 0: not known
 
-    def locate(self, samples: Longs) -> Seek | None:
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None:
         if not len(self.files):
             return None
         return Seek(self.files, self.file[samples].astype(np.int64), self.offset[samples], self.size[samples])
@@ -225,7 +225,7 @@ def make(mode: str, source: Source) -> Indexes:
         return Collection(source)
     if mode == "auto" and isinstance(source, Subset) and isinstance(source.base, FileSource):
         return PickedCollection(source.base, source.indices)
-    return Fixed(Off() if mode == "off" else Found(source))
+    return Fixed(Off() if mode == "off" else Found())
 
 
 def describe(mode: str, source: Source, made: Indexes | None) -> str:
@@ -234,10 +234,11 @@ def describe(mode: str, source: Source, made: Indexes | None) -> str:
         return "seek index: off"
     count = len(source)
     collection = made.whole if isinstance(made, PickedCollection) else made if isinstance(made, Collection) else None
-    view: View = (collection.view if collection else None) or Found(source)
+    view: View = (collection.view if collection else None) or Found()
     if isinstance(made, PickedCollection) and made.whole.view:
         view = Picked(made.whole.view, made.indices)
-    place = view.locate(np.arange(count))
+    everything = np.arange(count)
+    place = view.locate(everything, source.locate(everything).seek)
     indexed = 0 if place is None else int(np.count_nonzero(place.size))
     text = f"seek index: {indexed} of {count} images"
     base = source.base if isinstance(source, Subset) else source

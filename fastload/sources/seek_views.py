@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fastload import _native
-from fastload.sources.base import Seek, Source
+from fastload.sources.base import Seek
 from fastload.spec import Longs
 
 New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
@@ -13,28 +13,25 @@ New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
 class View(Protocol):
     """The seek indexes of one epoch."""
 
-    def locate(self, samples: Longs) -> Seek | None: ...
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None: ...  # own: those that came with the source
     def collect(self, samples: Longs) -> New | None: ...
 
 
 class Off:
     """None is used and none is made."""
 
-    def locate(self, samples: Longs) -> Seek | None:
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None:
         return None
 
     def collect(self, samples: Longs) -> New | None:
         return None
 
 
-@dataclass(frozen=True)
 class Found(Off):
     """Those that came with the source."""
 
-    source: Source
-
-    def locate(self, samples: Longs) -> Seek | None:
-        return self.source.locate(samples).seek
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None:
+        return own
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,8 @@ class Picked:
     view: View
     indices: Longs
 
-    def locate(self, samples: Longs) -> Seek | None:
-        return self.view.locate(self.indices[samples])
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None:
+        return self.view.locate(self.indices[samples], own)
 
     def collect(self, samples: Longs) -> New | None:
         return self.view.collect(self.indices[samples])

@@ -142,15 +142,16 @@ class ShardSource:
         return (_native.Files(paths, keep_open=True), usable) if usable.any() else None
 
     def locate(self, samples: Longs) -> Location:
-        shard, offset, size, checksum = (self.index.columns[name][samples] for name in ("shard", "offset", "size", "checksum"))
+        rows, columns = arrow.placed(samples, len(self)), self.index.columns
+        shard, offset, size, checksum = (columns[name].at(rows) for name in ("shard", "offset", "size", "checksum"))
         file = shard.astype(np.int64)
-        return Location(file, offset, size, checksum, self._seek(samples, file))
+        return Location(file, offset, size, checksum, self._seek(rows, file))
 
-    def _seek(self, samples: Longs, file: Longs) -> Seek | None:
+    def _seek(self, rows: arrow.Rows, file: Longs) -> Seek | None:
         if self._sidecars is None:
             return None
         files, usable = self._sidecars
-        offset, size = (self.index.columns[name][samples] for name in ("index_offset", "index_size"))
+        offset, size = (self.index.columns[name].at(rows) for name in ("index_offset", "index_size"))
         return Seek(files, file, offset, np.where(usable[file], size, 0))
 
     def most_pixels(self) -> int:

@@ -83,7 +83,8 @@ def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[
     fits = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
     tries = np.stack([top, left, height, width], axis=-1)
     first = tries[np.arange(len(u)), fits.argmax(axis=1)]
-    return np.where(fits.any(axis=1)[:, None], first, _centre_boxes(sizes, ratio)).astype(np.int32)
+    some = fits.any(axis=1)
+    return (first if some.all() else np.where(some[:, None], first, _centre_boxes(sizes, ratio))).astype(np.int32)
 
 
 def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:

@@ -25,7 +25,7 @@ class Built(Off):
         self.files, self.sizes = _native.Files([str(path)], True), np.array([len(index) for index in indexes], np.int64)
         self.offsets = np.cumsum(self.sizes) - self.sizes
 
-    def locate(self, samples):
+    def locate(self, samples, own):
         return self.files, np.zeros(len(samples), np.int64), self.offsets[samples], self.sizes[samples]
 
 
@@ -88,7 +88,7 @@ def begun(folder, ops, count, seek, on_error="raise"):
     found = plan(fastload.open(folder, ops).pipeline, on_error=on_error)
     runner, pool = native.compile(found, "cuda"), _native.Pool(2)
     work = Work(np.arange(count), np.zeros(count, np.int64), seed=5, epoch=1, step=0)
-    job, trouble = runner.begin(pool, work, seek), Trouble(on_error, work)
+    job, trouble = runner.begin(pool, work, found.source.locate(work.samples), seek), Trouble(on_error, work)
     drawn, work = runner.draw(job, work, trouble)
     outs = [np.full(picture.host_shape(count), JUNK, np.uint8) for picture in runner.pictures]
     return runner, pool, job, drawn, work, trouble, outs

@@ -32,7 +32,7 @@ def batch(folder, ops, augment, device):
     runner = native.compile(found, device)
     work = Work(np.arange(3, 10), np.zeros(7, np.int64), seed=5, epoch=1, step=0)
     pool = _native.Pool(2)
-    job = runner.begin(pool, work, collect.make("off", found.source).epoch())
+    job = runner.begin(pool, work, found.source.locate(work.samples), collect.make("off", found.source).epoch())
     trouble = Trouble(found.on_error, work)
     drawn, work = runner.draw(job, work, trouble)
     picture = runner.pictures[0]

@@ -20,6 +20,7 @@ from fastload.errors import BackendError
 from fastload.machine import FFCV, INSTALL_FFCV
 from fastload.plan import Plan
 from fastload.sources import Source, Subset
+from fastload.sources.base import Location
 from fastload.sources.beton import BetonSource
 from fastload.sources.seek_views import View
 from fastload.spec import Longs, Work
@@ -87,14 +88,13 @@ def compile(plan: Plan, device: str) -> "Runner":
 class Runner(native.Runner):
     """The native runner of batches that FFCV's loop makes."""
 
-    def begin(self, pool: _native.Pool, work: Work, seek: View) -> _native.Job:
+    def begin(self, pool: _native.Pool, work: Work, place: Location, seek: View) -> _native.Job:
         """Nothing is read: sizes are in the file's rows."""
         source, samples = self.plan.source, work.samples
-        place = source.locate(samples)
         file, numbers = beton(source, samples)
         if file is None:
             raise BackendError(f"{source.where}: is no FFCV file; {ELSEWHERE}")
-        return pool.lend(file.sizes(numbers), (source.files, *place[:3]), seek.locate(samples), place.raw)
+        return pool.lend(file.sizes(numbers), (source.files, *place[:3]), seek.locate(samples, place.seek), place.raw)
 
 
 def threads(workers: int) -> int:
