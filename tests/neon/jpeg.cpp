@@ -32,6 +32,7 @@ class Recorder final : public jpeg::BlockSink {
   explicit Recorder(const jpeg::Frame& frame)
       : frame_(frame), blocks_(size_t{1} * frame.mcu_rows * frame.mcu_columns * frame.mcu_blocks * kBlockValues) {}
 
+  jpeg::McuColumns wanted(int) const override { return {0, frame_.mcu_columns}; }
   bool take(int row, int column, int count, int16_t* blocks) override {
     int16_t* to = &blocks_[(size_t{1} * row * frame_.mcu_columns + column) * frame_.mcu_blocks * kBlockValues];
     for (int b = 0; b < count * frame_.mcu_blocks; ++b, to += kBlockValues)
