@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks import facts, row
 from benchmarks.gpu_peers import PEERS
 from benchmarks.row import Row, measured
+from fastload.conversion import indexing
 from fastload.errors import UsageError
 from fastload.measure import Sample
 
@@ -71,8 +72,10 @@ def specs(table: str, data: str, settings: Settings, cores: Sequence[int]) -> It
 def run(
     table: str, data: str, name: str, settings: Settings, results: Path | None, on_done: Callable[[str], None] = lambda _: None
 ) -> list[Row]:
-    """Measure the variants of a table one after another; rows are kept below `results`, on_done is told each outcome. Raises UsageError."""
+    """Measure the variants of a table one after another, on data that this indexes first; rows are kept below `results`, on_done is told
+    each outcome. Raises UsageError."""
     check(table)
+    indexing.run(indexing.prepare(data))  # what the GPU decodes by
     common = {"data": facts.data_set(data, name), **facts.common()}
     rows: list[Row] = []
     reference: Sample | None = None
