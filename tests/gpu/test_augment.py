@@ -96,7 +96,7 @@ def check(images, program):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("name", _native.INSTRUCTIONS)
+@pytest.mark.parametrize("name", [name for name in _native.INSTRUCTIONS if name != "Custom"])  # users' functions run on the host
 def test_every_instruction_is_the_cpus(name, size):
     programs = programs_of(name, *size) * 4  # each on every kind of picture
     order = np.random.default_rng(1).permutation(len(programs))

@@ -147,6 +147,8 @@ def test_training_is_not_held_up_by_what_comes(folder):
     loader = make(folder, batches=6, augment="cpu", decode="cpu")
     batches = iter(loader)
     next(batches)
+    torch.ones(10, device="cuda").sum()  # CUDA loads a kernel where it is first used, and may wait for the whole GPU then
+    torch.cuda.synchronize()
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     with torch.cuda.stream(loader._engine.uploader.streams.own):
         torch.cuda._sleep(400_000_000)  # about 0.2 s
