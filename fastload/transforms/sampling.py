@@ -12,7 +12,7 @@ from fastload import _native
 from fastload.spec import Floats, Longs
 
 HALF_STEP = 2.0**-33  # uniforms are multiples of 2^-32; this moves them into the open interval (0, 1)
-BISECTIONS = 64
+MOST_STEPS = 64  # of Newton's method; it takes 5 to 30
 LEVELS = _native.NOISE_LEVELS  # of noise, 4096
 
 
@@ -57,16 +57,25 @@ def log_gamma(u: Floats, alpha: float) -> Floats:
 
 
 def _invert_gamma(p: Floats, alpha: float) -> Floats:
-    """log x with P(alpha, x) = p, the regularised lower incomplete gamma function."""
-    shape = torch.tensor(alpha, dtype=torch.float64)
-    # Below e^-36, P(alpha, x) is x^alpha / Gamma(alpha + 1) to the last bit.
-    small = (np.log(p) + float(torch.lgamma(shape + 1))) / alpha
-    low, high = np.full(p.shape, -40.0), np.full(p.shape, np.log(alpha + 10 * np.sqrt(alpha) + 60))
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        below = torch.special.gammainc(shape, torch.from_numpy(np.exp(middle))).numpy() < p
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.where(small < -36, small, (low + high) / 2)
+    """log x with P(alpha, x) = p, the regularised lower incomplete gamma function.
+
+    Newton's method for log P as a function of log x. That is concave, and where small x lead to, x^alpha / Gamma(alpha + 1) = p, lies
+    left of the root; so the steps go right only, and end where rounding would turn them. Each value has its own end, whatever stands
+    beside it.
+    """
+    shape, logs = torch.tensor(alpha, dtype=torch.float64), np.log(p)
+    scale = float(torch.lgamma(shape))
+    out: Floats = (logs + float(torch.lgamma(shape + 1))) / alpha
+    small = out < -36  # there that is P to the last bit
+    with np.errstate(all="ignore"):  # of values below -700, which are small
+        for _ in range(MOST_STEPS):
+            found = torch.special.gammainc(shape, torch.from_numpy(np.exp(out))).numpy()
+            further = out + (logs - np.log(found)) * found * np.exp(scale - alpha * out + np.exp(out))
+            grows = (further > out) & ~small
+            if not grows.any():
+                break
+            out = np.where(grows, further, out)
+    return out
 
 
 def order(u: Floats) -> Longs:

@@ -28,14 +28,21 @@ def test_gamma_values_have_their_distribution_function(alpha):
     assert (np.diff(log_gamma(u, alpha)) > 0).all()
 
 
+def test_gamma_values_do_not_depend_on_those_beside_them():
+    u = np.random.default_rng(4).integers(0, 2**32, 300) / 2**32
+    for alpha in (0.2, 3.0):
+        together = log_gamma(u, alpha)
+        np.testing.assert_array_equal(np.concatenate([log_gamma(one, alpha) for one in u[:, None]]), together)
+
+
 def test_the_two_ways_to_gamma_values_meet():
     u = (np.arange(500) + 0.5) / 500
     np.testing.assert_allclose(log_gamma(u, 1.0), log_gamma(u, 1.0 + 1e-12), atol=1e-6)
 
 
-@given(st.floats(0.01, 50), st.lists(st.floats(0, 1, exclude_max=True), min_size=2, max_size=8))
-def test_dirichlet_weights_sum_to_one(alpha, u):
-    weights = dirichlet(np.array([u]), alpha)
+@given(st.floats(0.01, 50), st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=8))
+def test_dirichlet_weights_sum_to_one(alpha, words):
+    weights = dirichlet(np.array([words]) / 2**32, alpha)
     assert (weights >= 0).all()
     assert abs(weights.sum() - 1) < 1e-12
 
