@@ -13,6 +13,7 @@ from fastload.spec import Floats, Longs
 
 HALF_STEP = 2.0**-33  # uniforms are multiples of 2^-32; this moves them into the open interval (0, 1)
 MOST_STEPS = 64  # of Newton's method; it takes 5 to 30
+BLOCK = 32  # values; torch has blocks of 16 with AVX-512
 LEVELS = _native.NOISE_LEVELS  # of noise, 4096
 
 
@@ -69,12 +70,22 @@ def _invert_gamma(p: Floats, alpha: float) -> Floats:
     small = out < -36  # there that is P to the last bit
     with np.errstate(all="ignore"):  # of values below -700, which are small
         for _ in range(MOST_STEPS):
-            found = torch.special.gammainc(shape, torch.from_numpy(np.exp(out))).numpy()
+            found = _gammainc(shape, np.exp(out))
             further = out + (logs - np.log(found)) * found * np.exp(scale - alpha * out + np.exp(out))
             grows = (further > out) & ~small
             if not grows.any():
                 break
             out = np.where(grows, further, out)
+    return out
+
+
+def _gammainc(shape: torch.Tensor, x: Floats) -> Floats:
+    """P(shape, x) of any number of values. torch takes whole blocks of them together and what is left one by one, with other roundings;
+    so that no value depends on how many there are, all are in blocks.
+    """
+    padded = np.ones(-(-x.size // BLOCK) * BLOCK)
+    padded[: x.size] = x.ravel()
+    out: Floats = torch.special.gammainc(shape, torch.from_numpy(padded)).numpy()[: x.size].reshape(x.shape)
     return out
 
 
