@@ -8,11 +8,11 @@ import torch
 import torch.utils.data
 
 from fastload import _native, devices
-from fastload.backends import masks, native
+from fastload.backends import gpu_decode, masks, native
 from fastload.bad_samples import Report, Trouble
 from fastload.errors import BackendError, DeviceMemoryError
 from fastload.feeding import Batch, Inline, Order, Orders, Results, Threaded, feeder
-from fastload.flight import Ready, Started, images_of, kept_of
+from fastload.flight import Going, Ready, Started, images_of, kept_of
 from fastload.placement import HOST, Chooser, Placement
 from fastload.plan import targets
 from fastload.slots import Ring
@@ -20,7 +20,7 @@ from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Work
 from fastload.threads import Threads
-from fastload.uploading import Gpu, Uploader
+from fastload.uploading import Decoded, Gpu, Uploader
 
 READERS = 8  # threads, where there are any, that only read: they wait for the disk or the network, and need no core
 
@@ -88,10 +88,19 @@ class NativeEngine:
 
     def complete(self, started: Started) -> Ready:
         """Wait for the pixels and wrap them, or send them to the GPU. Any thread."""
+        return self.settle(self.launch(started))
+
+    def launch(self, started: Started) -> Ready | Going:
+        """The first half of it: nothing waits for the GPU."""
         runner, trouble = started.runner, started.trouble
         drawn, work = runner.finish(started.job, started.work, started.drawn, started.outs, trouble)
         if self.uploader:
-            return self._sent(self.uploader, started, drawn, work)
+            try:
+                decoded = None if started.prepared is None else self.uploader.decode(started.prepared, started.outs)
+                ready = self._sent(self.uploader, started, drawn, work, decoded)
+            except DeviceMemoryError as error:
+                return self._made_again(started, error)
+            return Going(started, work, drawn, decoded, ready) if decoded else ready
         target, kept, valid = self._beside(started, drawn, work)
         parts = [images_of(picture, out) for picture, out in zip(runner.pictures, started.outs, strict=True)]
         if kept is not None:
@@ -100,26 +109,35 @@ class NativeEngine:
             target = target.pin_memory()
         return Ready(parts, target, valid, None, started.place, work, trouble.report())
 
-    def _sent(self, to: Uploader, started: Started, drawn: list[native.Drawn], work: Work) -> Ready:
-        """On its way to the GPU; made again by the host where its place takes more memory than there is, and may be changed."""
-        runner, trouble = started.runner, started.trouble
+    def settle(self, going: Ready | Going) -> Ready:
+        """The second half: waits for the GPU's decoder. With images that it has flagged, which the host makes, the batch is sent again."""
+        if isinstance(going, Ready):
+            return going
+        started, work, drawn, decoded, ready = going
+        again = gpu_decode.recall(started.job, decoded.launched)
+        if not len(again) or not self.uploader:
+            return ready
+        started.runner.start(started.job, drawn, started.outs)
+        drawn, work = started.runner.finish(started.job, work, drawn, started.outs, started.trouble)
         try:
-            crops = None
-            if started.prepared is not None:
-                crops, again = to.decode(started.job, started.prepared, started.outs)
-                if len(again):
-                    runner.start(started.job, drawn, started.outs)
-                    drawn, work = runner.finish(started.job, work, drawn, started.outs, trouble)
-                    to.mend(started.outs, crops, again)
-            target, kept, valid = self._beside(started, drawn, work)
-            sent = to.send(runner.pictures, started.outs, target, drawn, kept, crops)
+            self.uploader.mend(started.outs, decoded.crops, again)
+            return self._sent(self.uploader, started, drawn, work, decoded)
         except DeviceMemoryError as error:
-            if started.place == HOST or not self.makes_again or not self.chooser.drop(started.place, str(error)):
-                raise
-            asked = started.asked
-            job = self.runner.begin(self.pool, asked, self.runner.plan.source.locate(asked.samples), self.view)
-            return self.complete(self.start(job, asked))
-        return Ready(sent.images, sent.target, valid, sent, started.place, work, trouble.report())
+            return self._made_again(started, error)
+
+    def _sent(self, to: Uploader, started: Started, drawn: list[native.Drawn], work: Work, decoded: Decoded | None) -> Ready:
+        """On its way to the GPU."""
+        target, kept, valid = self._beside(started, drawn, work)
+        sent = to.send(started.runner.pictures, started.outs, target, drawn, kept, decoded.crops if decoded else None)
+        return Ready(sent.images, sent.target, valid, sent, started.place, work, started.trouble.report())
+
+    def _made_again(self, started: Started, error: DeviceMemoryError) -> Ready:
+        """By the host, where its place takes more memory than there is, and may be changed. Else raises the error."""
+        if started.place == HOST or not self.makes_again or not self.chooser.drop(started.place, str(error)):
+            raise error
+        asked = started.asked
+        job = self.runner.begin(self.pool, asked, self.runner.plan.source.locate(asked.samples), self.view)
+        return self.complete(self.start(job, asked))
 
     def _beside(self, started: Started, drawn: list[native.Drawn], work: Work) -> tuple[torch.Tensor, Any, torch.Tensor | None]:
         """Of the batch: the target, the places that are handed out (None: all), and `Work.valid` of these."""

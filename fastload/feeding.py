@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from fastload import _native, waits
-from fastload.flight import Ready, Started
+from fastload.flight import Going, Ready, Started
 from fastload.sending import Sender
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
@@ -72,7 +72,7 @@ class Threaded:
         self.pending = 0
         stopped = threading.Event()
         self.thread = engine.feeder(seek, self.orders, self.started, stopped)
-        self.sender = Sender(self.started, partial(_complete, engine), engine.enter) if engine.uploader else None
+        self.sender = Sender(self.started, partial(_launch, engine), partial(_settle, engine), engine.enter) if engine.uploader else None
         self.made = self.sender.made if self.sender else self.started
         # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in there, such as Ctrl-C's, would be lost.
         self.stop = weakref.finalize(self, _stop, self.orders, stopped, self.sender)
@@ -180,8 +180,12 @@ def _begin(engine: "Engine", work: Work, place: Location, seek: View) -> tuple[_
     return engine.runner.begin(engine.pool, work, place, seek), work
 
 
-def _complete(engine: "Engine", item: Started | Exception) -> Ready | Exception:
-    return item if isinstance(item, Exception) else attempt(engine.complete, item)
+def _launch(engine: "Engine", item: Started | Exception) -> Ready | Going | Exception:
+    return item if isinstance(item, Exception) else attempt(engine.launch, item)
+
+
+def _settle(engine: "Engine", item: Ready | Going | Exception) -> Ready | Exception:
+    return item if isinstance(item, Exception) else attempt(engine.settle, item)
 
 
 def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:

@@ -10,7 +10,7 @@ from fastload.backends import masks, native
 from fastload.bad_samples import Report, Trouble
 from fastload.placement import Placement
 from fastload.spec import Work
-from fastload.uploading import Sent
+from fastload.uploading import Decoded, Sent
 
 
 class Started(NamedTuple):
@@ -48,6 +48,16 @@ class Ready(NamedTuple):
     place: Placement
     work: Work
     report: Report
+
+
+class Going(NamedTuple):
+    """A batch that is queued on a GPU whose decoder may yet find that the host must make some of its images."""
+
+    started: Started
+    work: Work
+    drawn: list[native.Drawn]
+    decoded: Decoded
+    ready: Ready  # if it finds none
 
 
 def kept_of(part: torch.Tensor, places: Any) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,18 @@ JOIN = 5.0  # s that the end of an epoch waits for it
 
 
 class Sender:
-    """Takes what is put into `started`, in order, until None; `made` has what `complete` returns of it, which raises nothing."""
+    """Takes what is put into `started`, in order, until None; `made` has what `launch` and then `settle` make of it, which raise nothing.
 
-    def __init__(self, started: "queue.SimpleQueue[Any]", complete: Callable[[Any], Any], enter: Callable[[], object]) -> None:
+    `settle` waits for the GPU: a batch that stands ready is launched first, so that the GPU has work meanwhile.
+    """
+
+    def __init__(
+        self, started: "queue.SimpleQueue[Any]", launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object]
+    ) -> None:
         self.started, self.made = started, queue.SimpleQueue[Any]()
         self.room = threading.Semaphore(AHEAD)
         self.stopped = threading.Event()
-        how = (started, complete, enter, self.made, self.room, self.stopped)
+        how = (started, launch, settle, enter, self.made, self.room, self.stopped)
         self.thread = threading.Thread(target=_run, args=how, name="fastload-sender", daemon=True)
         self.thread.start()
 
@@ -35,16 +41,24 @@ class Sender:
             self.thread.join(JOIN)
 
 
-def _run(started: Any, complete: Callable[[Any], Any], enter: Callable[[], object], made: Any, room: Any, stopped: threading.Event) -> None:
+def _run(
+    started: Any, launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object], made: Any, room: Any,
+    stopped: threading.Event,
+) -> None:  # fmt: skip
     """The thread. It knows no iterator, so that dropping the iterator ends it."""
     failed: Exception | None = None
     try:
         enter()
     except Exception as error:  # noqa: BLE001  handed to the caller, in every batch's place: it would wait for ever
         failed = error
+    under_way: deque[Any] = deque()  # launched, one or two
     for item in iter(started.get, None):
         room.acquire()
         if stopped.is_set():
             return
-        made.put(failed or complete(item))
+        under_way.append(failed or launch(item))
         del item  # its slots go back
+        while under_way and (len(under_way) > 1 or started.empty()):
+            made.put(settle(under_way.popleft()))
+    while under_way:  # None came right behind it
+        made.put(settle(under_way.popleft()))

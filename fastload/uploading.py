@@ -36,6 +36,13 @@ class Sent(NamedTuple):
     done: Any  # the side stream's event
 
 
+class Decoded(NamedTuple):
+    """Of each picture, under way."""
+
+    crops: list[torch.Tensor]  # uint8 [N, H, W, 3]
+    launched: list[gpu_decode.Launched]
+
+
 class Uploader:
     """Of one engine: its stream, the tables that stay on the GPU, and the pinned slots that copies still read."""
 
@@ -44,7 +51,7 @@ class Uploader:
         self.streams = Streams(device)
         self.device = self.streams.device
         self.staging = Ring(STAGED * (1 + len(pictures)), pinned=pinned)
-        self.images = self.bytes = 0  # that went over, pixels and coded bytes
+        self.images = self.bytes = 0  # handed out; sent for them, pixels and coded bytes
         self.decoder: gpu_decode.GpuDecode | None = None  # made where it is first asked for
         self.copying: deque[tuple[Any, list[Any]]] = deque()  # keeps slots leased until they are read
         with self.streams.within():
@@ -59,15 +66,15 @@ class Uploader:
             self.decoder = gpu_decode.GpuDecode(self.device)
         return self.decoder.prepare(job, drawn, pictures)
 
-    def decode(self, job: _native.Job, prepared: list[Any], outs: Sequence[Any]) -> tuple[list[torch.Tensor], Any]:
-        """Crops uint8 [N, H, W, 3] of each picture on the GPU, and the places that the host must make again. Waits for them."""
+    def decode(self, prepared: list[Any], outs: Sequence[Any]) -> Decoded:
+        """All crops of a batch to the GPU: what it decodes, and the host's, in the slots `outs`. Waits for the packing only."""
         launched, crops = [], []
         self.bytes += sum(one.data.nbytes for one in prepared)
         with self._memory(outs), self._read([*outs]), self.streams.within():
             for one, out in zip(prepared, outs, strict=True):
                 crops.append(torch.empty(out.shape, dtype=torch.uint8, device=self.device))
                 launched.append(self.decoder.launch(one, torch.from_numpy(out), crops[-1], self.streams.own))  # type: ignore[union-attr]
-        return crops, gpu_decode.recall(job, launched)
+        return Decoded(crops, launched)
 
     def mend(self, outs: Sequence[Any], crops: list[torch.Tensor], places: Any) -> None:
         """Copy what the host has made again over the crops."""
@@ -85,7 +92,7 @@ class Uploader:
         Returns at once; images are [N, 3, H, W]. Raises DeviceMemoryError.
         """
         used: list[Any] = [*outs]
-        self.images, self.bytes = self.images + len(target), self.bytes + (sum(out.nbytes for out in outs) if crops is None else 0)
+        self.bytes += sum(out.nbytes for out in outs) if crops is None else 0
         with self._memory(outs), self._read(used), self.streams.within():
             there = self._copy(used, target.numpy())
             places = None if kept is None else self._copy(used, kept)
@@ -107,6 +114,7 @@ class Uploader:
 
     def hand(self, sent: Sent) -> Any:
         """Make the caller's stream wait for the batch; its mark (`streams.Streams.hand`)."""
+        self.images += len(sent.target)
         return self.streams.hand(sent.done, [*sent.images, sent.target])
 
     def _image(

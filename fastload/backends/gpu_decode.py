@@ -95,7 +95,8 @@ class GpuDecode:
         flags = torch.zeros(count, dtype=torch.int32, device=self.device)
         work.launch(there.data_ptr(), scratch.data_ptr(), images.data_ptr(), flags.data_ptr(), stream.cuda_stream)
         found = torch.empty(count, dtype=torch.int32, pin_memory=self.pinned).copy_(flags, non_blocking=True)
-        return Launched(prepared, found, stream.record_event())
+        # Blocking: who waits leaves the core to others.
+        return Launched(prepared, found, stream.record_event(torch.cuda.Event(blocking=True)))  # type: ignore[no-untyped-call]
 
     def upload(self, host: torch.Tensor, images: torch.Tensor, places: Places) -> None:
         """Copy rows of `host` to `images` on the current stream: those of the CPU, or those that it has made again.

@@ -31,7 +31,7 @@ class Streams:
 
     def __init__(self, device):
         self.device = torch.device("cpu")
-        self.own = SimpleNamespace(name="the side stream", cuda_stream=0, record_event=lambda: SimpleNamespace(synchronize=bool))
+        self.own = SimpleNamespace(name="the side stream", cuda_stream=0, record_event=lambda _: SimpleNamespace(synchronize=bool))
         self.threads, self.handed, self.capturing = [], [], False
 
     def within(self):

@@ -1,0 +1,34 @@
+"""The thread that is ahead of the caller: the GPU gets the next batch before anybody waits for the one before."""
+
+import queue
+
+from fastload.sending import Sender
+
+
+def sender(items):
+    started, told = queue.SimpleQueue(), []
+    for item in items:
+        started.put(item)
+
+    def note(what):
+        return lambda item: told.append((what, item)) or item
+
+    return Sender(started, note("launch"), note("settle"), lambda: None), started, told
+
+
+def test_the_next_batch_is_launched_before_one_is_settled():
+    made, _, told = sender([0, 1, 2, None])
+    for number in range(3):
+        assert made.made.get(timeout=10) == number
+        made.took()
+    made.join()
+    assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("launch", 2), ("settle", 1), ("settle", 2)]
+
+
+def test_a_batch_with_none_behind_it_is_settled_at_once():
+    made, started, told = sender([0])
+    assert made.made.get(timeout=10) == 0
+    assert told == [("launch", 0), ("settle", 0)]
+    started.put(None)
+    made.join()
+    assert not made.thread.is_alive()
