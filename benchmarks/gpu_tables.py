@@ -37,10 +37,11 @@ LONGEST = 100.0  # s that one variant may take
 
 @dataclass(frozen=True)
 class Settings:
-    """Times in s, of each variant. limit: no further variant is begun after it."""
+    """Times in s, of each variant. trial: how much longer "auto" gets, to find its place. limit: no further variant is begun after it."""
 
-    warm: float = 8.0
-    seconds: float = 4.0
+    warm: float = 4.0
+    trial: float = 12.0
+    seconds: float = 2.5
     windows: int = 3
     limit: float = 420.0
 
@@ -64,7 +65,8 @@ def specs(table: str, data: str, settings: Settings, cores: Sequence[int]) -> It
         yield SYNTHETIC, common | {"loader": "synthetic"}
     if table != "peers":
         for name, (decode, augment) in PLACES.items():
-            yield name, common | {"decode": decode, "augment": augment}
+            warm = settings.warm + settings.trial * (decode == "auto")
+            yield name, common | {"decode": decode, "augment": augment, "warm": warm}
     if table != "rates":
         yield from ((name, common | {"loader": name}) for name in PEERS)
 

@@ -13,6 +13,7 @@ from fastload.bad_samples import Report, Trouble
 from fastload.errors import BackendError, DeviceMemoryError
 from fastload.feeding import Batch, Inline, Order, Orders, Results, Threaded, feeder
 from fastload.flight import Going, Ready, Started, images_of, kept_of
+from fastload.pace import Pace
 from fastload.placement import HOST, Chooser, Placement
 from fastload.plan import targets
 from fastload.slots import Ring
@@ -55,9 +56,9 @@ class NativeEngine:
         self.chooser.begin()
         return Inline(self, works, seek) if self.pool.threads == 0 else Threaded(self, works, seek, timeout)
 
-    def feeder(self, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
+    def feeder(self, seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event) -> threading.Thread:
         """The thread of an epoch, running."""
-        return feeder(self, seek, orders, started, stopped)
+        return feeder(self, seek, orders, started, pace, stopped)
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from fastload import _native, waits
 from fastload.flight import Going, Ready, Started
+from fastload.pace import Pace
 from fastload.sending import Sender
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
@@ -70,9 +71,11 @@ class Threaded:
         self.started: Results = queue.SimpleQueue()
         self.next: deque[Started | Ready | Exception] = deque()  # taken from `made`, to be seen
         self.pending = 0
-        stopped = threading.Event()
-        self.thread = engine.feeder(seek, self.orders, self.started, stopped)
-        self.sender = Sender(self.started, partial(_launch, engine), partial(_settle, engine), engine.enter) if engine.uploader else None
+        stopped, self.pace = threading.Event(), Pace()
+        self.thread = engine.feeder(seek, self.orders, self.started, self.pace, stopped)
+        self.sender = (
+            Sender(self.started, partial(_launch, engine), partial(_settle, engine), engine.enter, self.pace) if engine.uploader else None
+        )
         self.made = self.sender.made if self.sender else self.started
         # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in there, such as Ctrl-C's, would be lost.
         self.stop = weakref.finalize(self, _stop, self.orders, stopped, self.sender)
@@ -97,8 +100,10 @@ class Threaded:
         if not self.stop.alive or not self.pending:
             self.close()
             raise StopIteration
+        away, ready = self.pace.asked(), self.ready
         item = self._wait()
         self.next.popleft()
+        self.pace.gave(away, ready)
         self.pending -= 1
         if self.sender:
             self.sender.took()
@@ -152,18 +157,19 @@ class Threaded:
         return work, place
 
 
-def feeder(engine: "Engine", seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
+def feeder(engine: "Engine", seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event) -> threading.Thread:
     """The thread of an epoch, running."""
-    thread = threading.Thread(target=_feed, args=(engine, seek, orders, started, stopped), name="fastload-feeder", daemon=True)
+    thread = threading.Thread(target=_feed, args=(engine, seek, orders, started, pace, stopped), name="fastload-feeder", daemon=True)
     thread.start()
     return thread
 
 
-def _feed(engine: "Engine", seek: View, orders: Orders, started: Results, stopped: threading.Event) -> None:
+def _feed(engine: "Engine", seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
     entered = attempt(engine.enter)
     reading: deque[tuple[_native.Job, Work] | Exception] = deque()
     for order in iter(orders.get, None):
+        pace.wait(stopped)
         if stopped.is_set():
             return
         found: Any = entered or order

@@ -11,6 +11,7 @@ from fastload.backends import ffcv
 from fastload.engine import NativeEngine
 from fastload.feeding import Order, Orders, Results, Threaded, attempt
 from fastload.flight import Started
+from fastload.pace import Pace
 from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
@@ -34,17 +35,18 @@ class FfcvEngine(NativeEngine):
             self.loop = ffcv.loop(self.runner.plan, self.workers)
         return Threaded(self, works, self.seek.epoch(), timeout)
 
-    def feeder(self, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> threading.Thread:
-        thread: threading.Thread = self.loop.start(_jobs(self, seek, orders, started, stopped), started.put)
+    def feeder(self, seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event) -> threading.Thread:
+        thread: threading.Thread = self.loop.start(_jobs(self, seek, orders, started, pace, stopped), started.put)
         return thread
 
 
-def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, stopped: threading.Event) -> Iterator[_native.Job]:
+def _jobs(engine: FfcvEngine, seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event) -> Iterator[_native.Job]:
     """The batches' jobs, as FFCV's thread asks for them; the next one's records are drawn while one is made."""
     drawn: deque[Future[Started | Exception]] = deque()
     with ThreadPoolExecutor(1, "fastload-records") as drawing:
         entered = drawing.submit(_entered, engine).result()
         for order in iter(orders.get, None):
+            pace.wait(stopped)
             if stopped.is_set():
                 return
             drawn.append(drawing.submit(_start, engine, seek, order, entered))

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from fastload.pace import Pace
+
 AHEAD = 2  # batches that lie finished on the GPU
 JOIN = 5.0  # s that the end of an epoch waits for it
 
@@ -17,12 +19,13 @@ class Sender:
     """
 
     def __init__(
-        self, started: "queue.SimpleQueue[Any]", launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object]
-    ) -> None:
+        self, started: "queue.SimpleQueue[Any]", launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object],
+        pace: Pace,
+    ) -> None:  # fmt: skip
         self.started, self.made = started, queue.SimpleQueue[Any]()
         self.room = threading.Semaphore(AHEAD)
         self.stopped = threading.Event()
-        how = (started, launch, settle, enter, self.made, self.room, self.stopped)
+        how = (started, launch, settle, enter, pace, self.made, self.room, self.stopped)
         self.thread = threading.Thread(target=_run, args=how, name="fastload-sender", daemon=True)
         self.thread.start()
 
@@ -42,8 +45,8 @@ class Sender:
 
 
 def _run(
-    started: Any, launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object], made: Any, room: Any,
-    stopped: threading.Event,
+    started: Any, launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object], pace: Pace, made: Any,
+    room: Any, stopped: threading.Event,
 ) -> None:  # fmt: skip
     """The thread. It knows no iterator, so that dropping the iterator ends it."""
     failed: Exception | None = None
@@ -54,6 +57,7 @@ def _run(
     under_way: deque[Any] = deque()  # launched, one or two
     for item in iter(started.get, None):
         room.acquire()
+        pace.wait(stopped)
         if stopped.is_set():
             return
         under_way.append(failed or launch(item))

@@ -2,6 +2,7 @@
 
 import queue
 
+from fastload.pace import Pace
 from fastload.sending import Sender
 
 
@@ -13,7 +14,7 @@ def sender(items):
     def note(what):
         return lambda item: told.append((what, item)) or item
 
-    return Sender(started, note("launch"), note("settle"), lambda: None), started, told
+    return Sender(started, note("launch"), note("settle"), lambda: None, Pace()), started, told
 
 
 def test_the_next_batch_is_launched_before_one_is_settled():
