@@ -130,7 +130,7 @@ step() {
 
 # Where the checkout has no .git, the caller names the commit.
 : "${FASTLOAD_COMMIT:=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)}"
-PYTHONPATH=$site:$root PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$site:$root${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 export FASTLOAD_COMMIT PYTHONPATH PYTHONDONTWRITEBYTECODE
 mkdir -p "$work"
 cd "$work"  # not the checkout: its fastload has no CUDA build beside it
