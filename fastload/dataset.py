@@ -105,9 +105,10 @@ def place(index: Any, length: int) -> int:
 
 def place_all(indices: Any, length: int) -> Longs:
     """A batch of a user's indices as int64 [N] in 0..length-1. Raises IndexError, and TypeError for what are no integers."""
-    whole = isinstance(indices, np.ndarray) and indices.dtype == np.int64 and indices.ndim == 1 and len(indices) > 0
-    if whole and 0 <= indices.min() <= indices.max() < length:
-        return np.ascontiguousarray(indices)
+    found = np.array(indices) if type(indices) is list and all(type(index) is int for index in indices) else indices
+    whole = isinstance(found, np.ndarray) and found.dtype == np.int64 and found.ndim == 1 and len(found) > 0
+    if whole and 0 <= found.min() <= found.max() < length:
+        return np.ascontiguousarray(found)
     placed = np.array([place(index, length) for index in indices], np.int64)
     if not len(placed):
         raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")

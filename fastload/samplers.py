@@ -145,9 +145,13 @@ def unique(sampler: Any, length: int) -> bool:
 
 def occurrences(samples: Longs, seen: Longs | None) -> Longs:
     """int64 [N]: how often each sample came before; counts them in `seen`, int64 [all samples]. None: each comes once."""
-    out = np.zeros_like(samples)
-    if seen is not None:
-        for position, sample in enumerate(samples.tolist()):
-            out[position] = seen[sample]
-            seen[sample] += 1
+    if seen is None:
+        return np.zeros_like(samples)
+    out: Longs = seen[samples]
+    if len(np.unique(samples)) == len(samples):
+        seen[samples] = out + 1
+        return out
+    for position, sample in enumerate(samples.tolist()):
+        out[position] = seen[sample]
+        seen[sample] += 1
     return out

@@ -54,15 +54,23 @@ def _run(
         enter()
     except Exception as error:  # noqa: BLE001  handed to the caller, in every batch's place: it would wait for ever
         failed = error
-    under_way: deque[Any] = deque()  # launched, one or two
+    under_way: deque[Any] = deque()  # launched
+
+    def settle_all() -> None:
+        while under_way:
+            made.put(settle(under_way.popleft()))
+
     for item in iter(started.get, None):
-        room.acquire()
+        if not room.acquire(blocking=False):
+            settle_all()
+            room.acquire()
         pace.wait(stopped)
         if stopped.is_set():
             return
         under_way.append(failed or launch(item))
         del item  # its slots go back
-        while under_way and (len(under_way) > 1 or started.empty()):
+        if len(under_way) > 1:
             made.put(settle(under_way.popleft()))
-    while under_way:  # None came right behind it
-        made.put(settle(under_way.popleft()))
+        if started.empty():
+            settle_all()
+    settle_all()  # None came right behind the last

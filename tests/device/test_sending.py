@@ -23,7 +23,15 @@ def test_the_next_batch_is_launched_before_one_is_settled():
         assert made.made.get(timeout=10) == number
         made.took()
     made.join()
-    assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("launch", 2), ("settle", 1), ("settle", 2)]
+    assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("settle", 1), ("launch", 2), ("settle", 2)]
+
+
+def test_before_it_waits_for_room_it_settles_what_it_has():
+    made, _, told = sender([0, 1, 2])
+    assert [made.made.get(timeout=10), made.made.get(timeout=10)] == [0, 1]  # nobody has taken one yet
+    assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("settle", 1)]
+    made.stop()
+    made.join()
 
 
 def test_a_batch_with_none_behind_it_is_settled_at_once():
