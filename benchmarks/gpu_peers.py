@@ -37,13 +37,13 @@ def dali(spec: dict[str, Any], hardware: float) -> Batches:
     """file reader, image_random_crop on the GPU ("mixed"), auto_aug, crop_mirror_normalize; hardware: share of the engines."""
     from nvidia.dali import fn, pipeline_def, types
     from nvidia.dali.auto_aug.rand_augment import rand_augment
-    from nvidia.dali.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
 
     size = spec["size"]
 
     @pipeline_def(enable_conditionals=True)
     def pipeline() -> Any:
-        jpegs, labels = fn.readers.file(file_root=spec["data"], random_shuffle=True, name="reader")
+        jpegs, labels = fn.readers.file(file_root=spec["data"], random_shuffle=True)
         box = {"random_area": AREA, "random_aspect_ratio": RATIO, "num_attempts": TRIES}
         images = fn.decoders.image_random_crop(jpegs, device="mixed", output_type=types.RGB, hw_decoder_load=hardware, **box)
         images = fn.resize(images, size=(size, size), interp_type=types.INTERP_LINEAR, antialias=True)
@@ -54,11 +54,8 @@ def dali(spec: dict[str, Any], hardware: float) -> Batches:
         return fn.crop_mirror_normalize(images, mirror=mirror, **scaled), labels.gpu()
 
     made = pipeline(batch_size=spec["batch"], num_threads=spec["workers"], device_id=0, prefetch_queue_depth=2, seed=0)
-    while True:
-        for (batch,) in DALIGenericIterator(
-            made, ["images", "labels"], reader_name="reader", last_batch_policy=LastBatchPolicy.DROP, auto_reset=True
-        ):
-            yield batch["images"].permute(0, 3, 1, 2), batch["labels"].squeeze(-1).long()
+    for (batch,) in DALIGenericIterator(made, ["images", "labels"]):  # told of no reader, it goes on without an end
+        yield batch["images"].permute(0, 3, 1, 2), batch["labels"].squeeze(-1).long()
 
 
 # --- torchvision's decoder on the GPU ---
@@ -116,7 +113,8 @@ def decoded_by_cpu(spec: dict[str, Any], augment: Callable[[torch.Tensor], torch
     ops: list[Any] = [transforms.RandomResizedCrop(spec["size"], AREA, RATIO), transforms.RandomHorizontalFlip()]
     ops += [transforms.RandAugment(num_ops=1)] * (spec["path"] == "hot" and augment is None)
     folder, side = ImageFolder(spec["data"], transforms.Compose([*ops, transforms.PILToTensor()])), torch.cuda.Stream()
-    how = {"shuffle": True, "drop_last": True, "num_workers": spec["workers"], "pin_memory": True, "persistent_workers": True}
+    order = endless(folder, spec["batch"])
+    how = {"sampler": order, "drop_last": True, "num_workers": spec["workers"], "pin_memory": True, "persistent_workers": True}
     loader: Any = torch.utils.data.DataLoader(folder, spec["batch"], **how)
     while True:
         for images, labels in loader:
@@ -125,6 +123,11 @@ def decoded_by_cpu(spec: dict[str, Any], augment: Callable[[torch.Tensor], torch
                 made = normalised(augment(there) if augment and spec["path"] == "hot" else there)
                 labels_there = labels.to("cuda", non_blocking=True)
             yield _given(side, made, labels_there)
+
+
+def endless(data: Any, batch: int) -> torch.utils.data.RandomSampler:
+    """A hundred epochs in one: with a few hundred images, the ends of epochs would be what is measured."""
+    return torch.utils.data.RandomSampler(data, num_samples=100 * max(len(data), batch))
 
 
 def kornia(spec: dict[str, Any]) -> Batches:
@@ -164,12 +167,11 @@ def fastload_batches(spec: dict[str, Any]) -> tuple[Any, Batches]:
     ops += [T.RandAugment(1)] * hot + [T.ToImage(channels_last=True)] + [dropped] * hot
     ops += [T.ToDtype("float16", scale=True), T.Normalize(MEAN, STD)] if spec["device"] == "cuda" else []
     data: Any = fastload.open(spec["data"], ops)
-    order = torch.utils.data.RandomSampler(data, num_samples=100 * max(len(data), spec["batch"]))
     places = {} if spec["device"] == "cpu" else {"decode": spec["decode"], "augment": spec["augment"]}
     loader: Any = fastload.DataLoader(
         data,
         spec["batch"],
-        sampler=order,
+        sampler=endless(data, spec["batch"]),
         num_workers=spec["workers"],
         device=spec["device"],
         drop_last=True,
