@@ -92,9 +92,10 @@ def save(path: Path, new: Sequence[Row]) -> None:
 
 
 def latest(rows: Iterable[Row]) -> list[Row]:
-    """The rows of the last commit, machine and data in the file: what tables and plots show."""
+    """The rows of the last commit, machine and data in the file, and of those on no data: what tables and plots show."""
     found = list(rows)
-    return [row for row in found if (row.place, row.data) == (found[-1].place, found[-1].data)]
+    data: dict[str, Any] = next((row.data for row in reversed(found) if row.data), {})
+    return [row for row in found if row.place == found[-1].place and row.data in (data, {})]
 
 
 def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:

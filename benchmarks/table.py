@@ -48,16 +48,23 @@ def footnote(rows: Sequence[Row]) -> str:
     same = [name for name in first.settings if name != "table" and len({str(r.settings.get(name)) for r in rows}) == 1]
     data = first.data
     parts = [
-        f"{here['gpu']}, {here['cpu']}" if first.benchmark == "gpu" else f"{here['cpu']}, {here['cores_usable']} cores",
+        f"{here['gpu']}, " * (first.benchmark == "gpu") + f"{here['cpu']}, {here['cores_usable']} cores",
         f"{data['name']}: {data['images']} images, {data['mean_bytes']} bytes and {data['mean_pixels']} px each on average" if data else "",
         ", ".join(f"{name.replace('_', ' ')} {first.settings[name]}" for name in same),
         f"page cache {first.page_cache}" if first.page_cache != "not used" else "",
-        f"{first.repetitions} {'paired seeds' if first.benchmark == 'train' else 'interleaved repetitions'}, medians",
+        f"{first.repetitions} {_repetitions(first)}, medians",
         f"load average {first.load} before",
         _libraries(first) + _beside(rows),
         f"commit {first.commit[:12]}{' with changes' if first.dirty else ''}, {first.date}",
     ]
     return "; ".join(part for part in parts if part) + "."
+
+
+def _repetitions(r: Row) -> str:
+    if r.benchmark == "train":
+        return "paired seeds"
+    loaders = r.benchmark == "gpu" and r.data
+    return "windows of a process of its own, one variant after another" if loaders else "interleaved repetitions"
 
 
 def _libraries(r: Row) -> str:

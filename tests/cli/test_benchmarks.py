@@ -144,6 +144,9 @@ def test_a_row_replaces_its_own_of_the_same_commit_and_machine_only(tmp_path):
     row.save(path, [again])
     assert row.read(path) == [other_commit, other_data, other_variant, again]
     assert row.latest(row.read(path)) == [other_variant, again]
+    of_no_data = dataclasses.replace(ROW, variant="kernels alone", data={})
+    row.save(path, [of_no_data])
+    assert row.latest(row.read(path)) == [other_variant, again, of_no_data]
 
 
 def test_a_line_that_is_no_row_is_named(tmp_path):
