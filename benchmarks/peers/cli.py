@@ -19,6 +19,7 @@ from fastload.errors import UsageError
 
 TABLES = ("main", "cold", "png", "large", "growth")
 PLAIN, RANDAUGMENT = "crop, flip", "crop, flip, RandAugment"
+PROMISED = 2  # times as many turns of the case that README's ratios are of
 ENTRIES = (1000, 10_000, 100_000, 1_280_000)
 MADE = 1000  # images, where no data are given
 
@@ -31,7 +32,7 @@ def add(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--only", nargs="+", default=[], metavar="PEER", help=", ".join(peer.name for peer in PEERS))
     verb.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES, help="none: only set up")
     verb.add_argument("--cores", type=int, nargs="+", default=[1, 2], help="of the main table; the others use one")
-    verb.add_argument("--repetitions", type=int, default=5, help="turns of each peer, of whole epochs; further tables: 3 at most")
+    verb.add_argument("--repetitions", type=int, default=5, help="turns of each peer, of whole epochs; without policies twice as many; further tables: 3 at most")
     verb.add_argument("--entries", type=int, nargs="+", default=list(ENTRIES), help="of the folders of the table growth")
     verb.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as tables")
     verb.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
@@ -130,6 +131,7 @@ class Job:
         asked = Case(**made)
         peers = [peer for peer in self.peers if peer.augments or not asked.augment]
         repetitions = min(3, self.given.repetitions) if asked.table else self.given.repetitions
+        repetitions *= PROMISED if asked.pipeline == PLAIN and not asked.table else 1
         label = f"{asked.table or 'main'}, {asked.pipeline}, {asked.cores} core{'s' * (asked.cores > 1)}"
         with progress(label, len(peers) * (repetitions + 1), "epochs") as advance:
             failed = self.failed | prepared["failed"]
