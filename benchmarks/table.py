@@ -52,12 +52,17 @@ def footnote(rows: Sequence[Row]) -> str:
         f"{data['name']}: {data['images']} images, {data['mean_bytes']} bytes and {data['mean_pixels']} px each on average" if data else "",
         ", ".join(f"{name.replace('_', ' ')} {first.settings[name]}" for name in same),
         f"page cache {first.page_cache}" if first.page_cache != "not used" else "",
-        f"{first.repetitions} {_repetitions(first)}, medians",
+        f"{_counts(rows)} {_repetitions(first)}, medians",
         f"load average {first.load} before",
         _libraries(first) + _beside(rows),
         f"commit {first.commit[:12]}{' with changes' if first.dirty else ''}, {first.date}",
     ]
     return "; ".join(part for part in parts if part) + "."
+
+
+def _counts(rows: Sequence[Row]) -> str:
+    counts = sorted({r.repetitions for r in rows if r.repetitions})  # 0: a peer that failed
+    return f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(rows[0].repetitions)
 
 
 def _repetitions(r: Row) -> str:

@@ -92,7 +92,7 @@ class NativeEngine:
         return self.settle(self.launch(started))
 
     def launch(self, started: Started) -> Ready | Going:
-        """The first half of it: nothing waits for the GPU."""
+        """The first half of it: waits for the host's part, not for the GPU."""
         runner, trouble = started.runner, started.trouble
         drawn, work = runner.finish(started.job, started.work, started.drawn, started.outs, trouble)
         if self.uploader:

@@ -32,7 +32,8 @@ def add(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--only", nargs="+", default=[], metavar="PEER", help=", ".join(peer.name for peer in PEERS))
     verb.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES, help="none: only set up")
     verb.add_argument("--cores", type=int, nargs="+", default=[1, 2], help="of the main table; the others use one")
-    verb.add_argument("--repetitions", type=int, default=5, help="turns of each peer, of whole epochs; without policies twice as many; further tables: 3 at most")
+    turns = "turns of each peer, of whole epochs; without policies twice as many; further tables: 3 at most"
+    verb.add_argument("--repetitions", type=int, default=5, help=turns)
     verb.add_argument("--entries", type=int, nargs="+", default=list(ENTRIES), help="of the folders of the table growth")
     verb.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as tables")
     verb.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
