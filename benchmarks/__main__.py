@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     add_on_gpu(verbs.add_parser("on_gpu", parents=[showing], help="whole loaders, peers and training on a GPU, a process each"))
     add_train(verbs.add_parser("train", parents=[showing], help="a network's accuracy by fastload, by PyTorch and by broken pipelines"))
     gpu = verbs.add_parser("gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU")
-    gpu.set_defaults(run=runs.run_gpu, repetitions=20)
+    gpu.set_defaults(run=runs.run_gpu)
     peers.add(verbs.add_parser("peers", help="fastload against every other loader, which --setup installs, on the same images and cores"))
     add_limits(
         verbs.add_parser("limits", parents=[measuring], help="what hot and mild ask of a loader, and what each op of RandAugment costs")

@@ -16,7 +16,7 @@ MOST_PANELS = 6  # side by side
 
 def draw(rows: Sequence[Row], where: Path) -> list[Path]:
     """Write where.png and where.svg of the main table; one panel per setting, one bar per variant, whiskers from lowest to highest."""
-    rows = row.tables(rows).get("", [])
+    rows = _main(rows)
     if not rows:
         raise UsageError(f"plot: {where.with_suffix('.jsonl')} has no rows; run that benchmark first")
     import matplotlib as mpl
@@ -29,7 +29,7 @@ def draw(rows: Sequence[Row], where: Path) -> list[Path]:
     panels: dict[str, list[Row]] = {}
     for r in rows:
         panels.setdefault("\n".join(f"{name} {r.settings.get(name)}" for name in names), []).append(r)
-    standing = max(map(len, panels.values())) <= MOST_COLUMNS and len(panels) <= MOST_PANELS
+    standing = max(map(len, panels.values())) <= MOST_COLUMNS and len(panels) <= MOST_PANELS and rows[0].benchmark != "gpu"
     figure = _points(plt, rows) if rows[0].benchmark == "train" else (_columns if standing else _lines)(plt, panels)
     figure.text(0.01, 0.01, footnote(rows), fontsize=5, wrap=True)
     paths = [where.with_suffix(end) for end in (".png", ".svg")]
@@ -37,6 +37,14 @@ def draw(rows: Sequence[Row], where: Path) -> list[Path]:
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
     return paths
+
+
+def _main(rows: Sequence[Row]) -> list[Row]:
+    """The main table; of those of a GPU, whole loaders alone and beside training."""
+    found = row.tables(rows)
+    if not rows or rows[0].benchmark != "gpu":
+        return found.get("", [])
+    return [r for name, part in found.items() if name == "rates" or name.startswith("train_") for r in part]
 
 
 def _columns(plt: Any, panels: dict[str, list[Row]]) -> Any:

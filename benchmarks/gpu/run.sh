@@ -123,7 +123,7 @@ step() {
         tests) check tests "$root/tests/gpu" ;;
         soak) FASTLOAD_SOAK=${FASTLOAD_SOAK:-10000} check soak "$root/tests/gpu/test_streams.py" -k survive ;;
         sanitizer) sanitizer ;;
-        kernels) "$python" -m benchmarks gpu --repetitions 5 --results "$out" --json ;;
+        kernels) "$python" -m benchmarks gpu --results "$out" --json ;;
         *) table "$1" ;;
     esac
 }
