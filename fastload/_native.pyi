@@ -466,6 +466,9 @@ class Job:
     def message(self, sample: int) -> str:
         """Why this sample is not OK."""
 
+    def code(self, sample: int) -> int:
+        """Of a sample that could not be read: errno (EIO where the system gave none, as for a wrong checksum), or ENOMEM; else 0."""
+
     def payload(self, sample: int) -> bytes:
         """The encoded bytes of this sample."""
 

@@ -56,7 +56,7 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, Any]]):
             pixels = raw_pixels(source, sample)
             image: Any = pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
-            raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
+            raise pil.undecodable(source.name(sample), sample, error) from error
         size, made = pil.size(image), []
         records: list[Any] = []
         for ops in self.pipeline.pictures:

@@ -1,6 +1,27 @@
 """Every error that fastload raises on purpose. Texts read `where: what (got, want); what to do`, on one line per problem."""
 
+import pkgutil
 from collections.abc import Iterable
+from typing import Any
+
+# What else a SampleError is, by what was raised: that class → the name of ours. They are made when they are first asked for, by name
+# too, so that they can be pickled. IndexError is left out: out of a data set's __getitem__ it would end a `for` loop in silence.
+ALSO = {
+    f"builtins.{name}": f"{name.removesuffix('Error')}SampleError"
+    for name in (
+        "OSError", "BlockingIOError", "ChildProcessError", "ConnectionError", "BrokenPipeError", "ConnectionAbortedError",
+        "ConnectionRefusedError", "ConnectionResetError", "FileExistsError", "FileNotFoundError", "InterruptedError", "IsADirectoryError",
+        "NotADirectoryError", "PermissionError", "ProcessLookupError", "TimeoutError",
+        "SyntaxError", "ValueError", "TypeError", "LookupError", "KeyError", "EOFError", "ArithmeticError", "OverflowError",
+        "ZeroDivisionError", "MemoryError", "NotImplementedError", "RecursionError",
+    )
+} | {
+    "PIL.UnidentifiedImageError": "UnidentifiedImageSampleError",
+    "PIL.Image.DecompressionBombError": "DecompressionBombSampleError",
+    "struct.error": "StructSampleError",
+    "zlib.error": "ZlibSampleError",
+}  # fmt: skip
+OS_FIELDS = ("errno", "strerror", "filename")
 
 
 def readable(text: str) -> str:
@@ -34,14 +55,34 @@ class SourceError(FastloadError, ValueError):
 
 
 class SampleError(FastloadError, RuntimeError):
-    """One sample cannot be read or decoded."""
+    """One sample cannot be read or decoded. Those that `sample_error` makes are also what Python or Pillow raised."""
 
-    def __init__(self, where: str, index: int, reason: str) -> None:
+    def __init__(self, where: str, index: int = -1, reason: str = "") -> None:
+        """where: its path; or, alone, the whole text, as PyTorch raises again what a worker process has raised."""
         self.where, self.index, self.reason = where, index, reason
-        super().__init__(f"{where}, sample {index}: {reason}")
+        super().__init__(f"{where}, sample {index}: {reason}" if reason else where)
 
-    def __reduce__(self) -> tuple[type["SampleError"], tuple[str, int, str]]:
-        return type(self), (self.where, self.index, self.reason)
+    def __str__(self) -> str:
+        return readable(str(self.args[0]))  # OSError's and KeyError's would be other texts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kept = {name: getattr(self, name) for name in (*OS_FIELDS, "msg") if hasattr(self, name)}
+        return type(self), (self.where, self.index, self.reason), kept
+
+
+def sample_error(where: str, index: int, reason: str, cause: BaseException | None) -> SampleError:
+    """A SampleError that is also of the class of `cause`, or of the nearest class above it in ALSO, so that programs written for
+    Pillow's errors catch it; with the errno of an OSError. `cause` is its __cause__."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(cause).__mro__)
+    found = next((ALSO[name] for name in names if name in ALSO), "SampleError")
+    kind: type[SampleError] = globals().get(found) or __getattr__(found)
+    error = kind(where, index, reason)
+    for name in OS_FIELDS if isinstance(cause, OSError) else ():
+        setattr(error, name, getattr(cause, name))
+    if isinstance(error, SyntaxError):
+        error.msg = str(error)  # what tracebacks show of one
+    error.__cause__ = cause
+    return error
 
 
 class BadSamplesError(FastloadError, RuntimeError):
@@ -70,3 +111,14 @@ class ConversionError(FastloadError, RuntimeError):
 
 class UsageError(FastloadError, ValueError):
     """An argument of a fastload function or command makes no sense."""
+
+
+def __getattr__(name: str) -> type[SampleError]:
+    """The classes of ALSO."""
+    known = next((known for known, ours in ALSO.items() if ours == name), None)
+    if known is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    also: type[BaseException] = pkgutil.resolve_name(known)
+    text = f"A sample that cannot be read or decoded, where {also.__qualname__} was raised."
+    kind = type(name, (SampleError, also), {"__module__": __name__, "__doc__": text})
+    return globals().setdefault(name, kind)  # type: ignore[no-any-return]  # threads may come here at once

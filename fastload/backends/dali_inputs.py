@@ -110,7 +110,7 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
     samples = Samples([None] * len(work), job.sizes.copy())
     for place in range(len(work)):
         if status[place] == _native.FAILED:
-            bad.append((place, failed(plan, work, place, mending.why(job, place))))
+            bad.append((place, mending.failed(job, plan, work, place)))
             continue
         data = b"" if is_raw[place] else job.payload(place)
         samples.encoded[place] = np.frombuffer(data, np.uint8)
@@ -133,9 +133,8 @@ def _through_pillow(samples: Samples, plan: Plan, work: Work, place: int) -> lis
         pixels = raw_pixels(plan.source, int(work.samples[place]))
         samples.set_pixels(place, np.asarray(pil.decode(samples.encoded[place].tobytes())) if pixels is None else pixels)
     except pil.DECODE_ERRORS as error:
-        found = failed(plan, work, place, f"cannot be decoded ({pil.reason(error)}); mend or remove the file")
-        found.__cause__ = error
-        return [(place, found)]
+        sample = int(work.samples[place])
+        return [(place, pil.undecodable(plan.source.name(sample), sample, error))]
     return []
 
 
@@ -149,11 +148,6 @@ def _mended(samples: Samples, plan: Plan, found: tuple[Picture, ...], work: Work
         tails.append(tail)
     target = torch.from_numpy(plan.source.labels[work.samples]) if plan.masks is None else masks.batch(plan, work, samples.sizes)
     return Made(work, samples, (samples.encoded, *arrays), tails, target, trouble)
-
-
-def failed(plan: Plan, work: Work, place: int, reason: str) -> SampleError:
-    sample = int(work.samples[place])
-    return SampleError(plan.source.name(sample), sample, reason)
 
 
 def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[list[Any], Tail]:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from fastload.backends.crop import final_size
-from fastload.errors import SampleError
+from fastload.errors import SampleError, sample_error
 from fastload.plan import Plan
 from fastload.sources.masks import Masks
 from fastload.spec import Ints, Work
@@ -22,11 +22,12 @@ def one(masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Any], si
     try:
         data = masks.read(sample)
     except OSError as error:
-        raise SampleError(masks.paths[sample], sample, f"cannot be read ({error.strerror}); restore the mask") from error
+        raise sample_error(masks.paths[sample], sample, f"cannot be read ({error.strerror}); restore the mask", error) from error
     try:
         mask = reference.decode(data)
     except pil.DECODE_ERRORS as error:
-        raise SampleError(masks.paths[sample], sample, f"cannot be decoded as a mask ({error}); mend or replace the file") from error
+        reason = f"cannot be decoded as a mask ({error}); mend or replace the file"
+        raise sample_error(masks.paths[sample], sample, reason, error) from error
     if mask.shape != size:
         got, want = ("x".join(map(str, found)) for found in (mask.shape, size))
         raise SampleError(masks.paths[sample], sample, f"mask is {got} px, its image {want} px; make them equal")

@@ -1,5 +1,7 @@
 """A batch whose bad samples others stand in for, or are left out: the rest of it is not made again."""
 
+import errno
+import os
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,7 +10,7 @@ import torch
 from fastload import _native
 from fastload.backends import crop
 from fastload.bad_samples import Trouble, standing_in
-from fastload.errors import SampleError
+from fastload.errors import SampleError, sample_error
 from fastload.plan import Plan
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Pixels, Work
@@ -80,15 +82,19 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
         pixels = raw_pixels(plan.source, sample)
         data = read(plan.source, sample) if pixels is None else b""
     except OSError as error:
-        raise SampleError(name, sample, f"cannot be read ({error.strerror})") from error
+        raise sample_error(name, sample, f"cannot be read ({error.strerror or error})", error) from error
     try:
         found = np.asarray(pil.decode(data)) if pixels is None else pixels
     except pil.DECODE_ERRORS as error:
-        raise SampleError(name, sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
+        raise pil.undecodable(name, sample, error) from error
     return data, np.ascontiguousarray(found)
 
 
-def why(job: _native.Job, place: int) -> str:
+def failed(job: _native.Job, plan: Plan, work: Work, place: int) -> SampleError:
     """What the engine says of a sample that failed. A thread without memory says no more than that."""
-    said = job.message(place)
-    return f"cannot be decoded ({said}); mend or remove the file" if said == "out of memory" else said
+    said, code, sample = job.message(place), job.code(place), int(work.samples[place])
+    where = plan.source.name(sample)
+    if code == errno.ENOMEM:
+        return sample_error(where, sample, f"cannot be decoded ({said}); mend or remove the file", MemoryError())
+    path = plan.source.files.path(int(plan.source.locate(work.samples[place : place + 1]).file[0]))
+    return sample_error(where, sample, said, OSError(code, os.strerror(code), path) if code else None)

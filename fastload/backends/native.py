@@ -222,20 +222,19 @@ class Runner:
         status = job.status
         if (status == _native.OK).all():
             return False, []
-        bad = [(place, self._failed(work, place, mending.why(job, place))) for place in np.flatnonzero(status == _native.FAILED).tolist()]
+        bad = [(place, self._failed(job, work, place)) for place in np.flatnonzero(status == _native.FAILED).tolist()]
         foreign, sizes = np.flatnonzero(status == _native.FOREIGN).tolist(), job.sizes.tolist()
         for place in foreign:
             if asked is not None and place in asked:
-                bad.append((place, self._failed(work, place, mending.why(job, place))))
+                bad.append((place, self._failed(job, work, place)))
                 continue
             scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
                 pixels = raw_pixels(self.plan.source, int(work.samples[place]))
                 pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
             except pil.DECODE_ERRORS as error:
-                found = self._error(work, place, f"cannot be decoded ({pil.reason(error)}); mend or remove the file")
-                found.__cause__ = error
-                bad.append((place, found))
+                sample = int(work.samples[place])
+                bad.append((place, pil.undecodable(self.plan.source.name(sample), sample, error)))
                 continue
             if crops is not None and pixels.shape[:2] != (want := tuple(-(-side // scale) for side in sizes[place])):
                 got, said = ("x".join(map(str, size)) for size in (pixels.shape[:2], want))
@@ -246,7 +245,7 @@ class Runner:
                 asked.add(place)
         return bool(foreign), bad
 
-    def _failed(self, work: Work, place: int, reason: str) -> SampleError:
+    def _failed(self, job: _native.Job, work: Work, place: int) -> SampleError:
         """What is wrong with a sample: where users' functions run, the reference knows their exception, which no thread can keep."""
         if any(picture.functions for picture in self.pictures):
             one = slice(place, place + 1)
@@ -256,7 +255,7 @@ class Runner:
                 return error
             except OSError:  # the file, which the reason names
                 pass
-        return self._error(work, place, reason)
+        return mending.failed(job, self.plan, work, place)
 
     def _error(self, work: Work, place: int, reason: str) -> SampleError:
         sample = int(work.samples[place])

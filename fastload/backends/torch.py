@@ -13,7 +13,7 @@ from PIL import Image
 from fastload import _native
 from fastload.backends import crop, masks
 from fastload.bad_samples import Trouble, made
-from fastload.errors import OpError, SampleError
+from fastload.errors import OpError, SampleError, sample_error
 from fastload.plan import Plan, Step, mixed, targets
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Stage, Work
@@ -107,7 +107,8 @@ class Runner:
         try:
             return read(self.plan.source, sample)
         except OSError as error:
-            raise SampleError(self.plan.source.name(sample), sample, f"cannot be read ({error.strerror or error})") from error
+            name, reason = self.plan.source.name(sample), f"cannot be read ({error.strerror or error})"
+            raise sample_error(name, sample, reason, error) from error
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
         source = self.plan.source
@@ -115,7 +116,7 @@ class Runner:
             pixels = raw_pixels(source, sample)
             return pil.decode(data, scale) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
-            raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
+            raise pil.undecodable(source.name(sample), sample, error) from error
 
 
 def _apply(plan: Plan, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from fastload import lowering
-from fastload.errors import FastloadError, SampleError
+from fastload.errors import FastloadError
 from fastload.plan import Plan, plan, records
 from fastload.profiler.verdict import StageCost
 from fastload.sources import raw_pixels, read
@@ -136,7 +136,7 @@ def _decode(source: Any, sample: int, encoded: bytes) -> Any:
         pixels = raw_pixels(source, sample)
         return pil.decode(encoded) if pixels is None else Image.fromarray(pixels)
     except pil.DECODE_ERRORS as error:
-        raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
+        raise pil.undecodable(source.name(sample), sample, error) from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from fastload import lowering
-from fastload.errors import SampleError, UsageError
+from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.plan import Plan, mixed
 from fastload.recipes import Recipe
@@ -158,7 +158,7 @@ class Epoch:
             pixels = raw_pixels(source, sample)
             return pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
-            raise SampleError(source.name(sample), sample, f"cannot be decoded ({pil.reason(error)}); mend or remove the file") from error
+            raise pil.undecodable(source.name(sample), sample, error) from error
 
 
 def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[Any]) -> None:

@@ -14,12 +14,16 @@ import PIL
 import torch
 from PIL import Image
 
+from fastload.errors import SampleError, sample_error
 from fastload.transforms.base import Op
 from fastload.transforms.reference import augment, crop, store
 from fastload.transforms.reference.crop import RESAMPLING
 from fastload.transforms.reference.store import to_tensor
 
-__all__ = ["APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "decode", "reason", "size", "to_tensor"]
+__all__ = [
+    "APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "decode", "reason", "size", "to_tensor",
+    "undecodable",
+]  # fmt: skip
 
 # What Pillow's readers raise on damaged or hostile files.
 DECODE_ERRORS = (
@@ -61,6 +65,13 @@ def reason(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "out of memory"
     return ADDRESS.sub("", str(error)) or type(error).__name__
+
+
+def undecodable(name: str, sample: int, error: Exception) -> SampleError:
+    """Of a sample, what one of DECODE_ERRORS becomes."""
+    if isinstance(error, OSError) and error.errno:  # the system's
+        return sample_error(name, sample, f"cannot be read ({error.strerror})", error)
+    return sample_error(name, sample, f"cannot be decoded ({reason(error)}); mend or remove the file", error)
 
 
 def apply_any(op: Op, image: Any, record: Any) -> Any:

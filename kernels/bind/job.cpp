@@ -120,6 +120,7 @@ void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   }
   it.status = kOk;
   it.message.clear();
+  it.code = 0;
 }
 
 // What `run` takes, of one picture.
@@ -233,6 +234,8 @@ void bind_job(nb::module_& m) {
       .def_prop_ro("sizes", &sizes)
       .def(
           "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; }, "sample"_a)
+      .def(
+          "code", [](PyJob& self, int64_t n) { return sample(self, n, "Job.code").code; }, "sample"_a)
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
       .def("put_aside", &put_aside, "which"_a.noconvert())

@@ -2,6 +2,7 @@
 #include "core/job.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -129,6 +130,7 @@ void Job::make(int64_t n, Worker& worker) noexcept {
   } catch (const std::bad_alloc&) {
     samples_[n].status = kFailed;
     samples_[n].message = "out of memory";
+    samples_[n].code = ENOMEM;
   }
 }
 
@@ -143,6 +145,7 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
   } catch (const std::bad_alloc&) {
     samples_[n].status = kFailed;
     samples_[n].message = "out of memory";
+    samples_[n].code = ENOMEM;
   }
 }
 

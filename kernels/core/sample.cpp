@@ -2,6 +2,7 @@
 #include "core/sample.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -16,9 +17,15 @@
 namespace fl {
 namespace {
 
-void end(Sample& sample, Status status, std::string why) {
+void end(Sample& sample, Status status, std::string why, int code = 0) {
   sample.status = status;
+  sample.code = code;
   sample.message = std::move(why);
+}
+
+// Whoever asks knows the path.
+void unread(Sample& sample, const FileError& error) {
+  end(sample, kFailed, "cannot be read (" + error.why + ")", error.code == 0 ? EIO : error.code);
 }
 
 std::string hex(uint64_t value) {
@@ -50,7 +57,8 @@ void look(Sample& sample, bool check) {
   const auto bytes = sample.encoded.bytes();
   if (check) sample.hash = xxh3(bytes);
   if (check && *sample.hash != sample.checksum)
-    return end(sample, kFailed, "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")");
+    return end(sample, kFailed, "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")",
+               EIO);
   Header header = probe(bytes);
   sample.height = header.height;
   sample.width = header.width;
@@ -184,9 +192,9 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
     if (sample.status == kOk) read_seek(sample, origin, buffers);
     watch.lap(Stage::kRead);
   } catch (const FileError& error) {
-    end(sample, kFailed, "cannot be read (" + error.why + ")");  // whoever asks knows the path
+    unread(sample, error);
   } catch (const std::bad_alloc&) {
-    end(sample, kFailed, "out of memory");
+    end(sample, kFailed, "out of memory", ENOMEM);
   } catch (const std::exception& error) {
     end(sample, kFailed, error.what());
   }
@@ -200,7 +208,7 @@ void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Wo
   try {
     end(sample, kFailed, "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
   } catch (const std::bad_alloc&) {
-    end(sample, kFailed, "out of memory");
+    end(sample, kFailed, "out of memory", ENOMEM);
   }
 }
 
@@ -208,9 +216,9 @@ void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noex
   try {
     make(sample, pictures, worker);
   } catch (const FileError& error) {
-    end(sample, kFailed, "cannot be read (" + error.why + ")");  // raw rows
+    unread(sample, error);  // raw rows
   } catch (const std::bad_alloc&) {
-    end(sample, kFailed, "out of memory");
+    end(sample, kFailed, "out of memory", ENOMEM);
   } catch (const std::exception& error) {
     end(sample, kFailed, error.what());
   }

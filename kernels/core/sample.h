@@ -39,6 +39,7 @@ struct Sample {
   bool stored = false;
   bool aside = false;   // somebody else makes it: `run` passes over it
   std::string message;  // not OK: why
+  int code = 0;         // of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
 };
 
 // Where one picture of every sample of a batch goes.

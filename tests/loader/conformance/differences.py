@@ -69,7 +69,8 @@ DIFFERENCES = {
     "bad image": Difference(
         NATIVE,
         "PIL's exceptions, which do not name the file; from a worker their text holds a traceback",
-        "`fastload.SampleError`, one line with the file, the index and the reason",
+        "`fastload.SampleError`, one line with the file, the index and the reason; it is also what PIL or Python raised "
+        "(`FileNotFoundError` with its errno, `PIL.UnidentifiedImageError`, …), so that `except` clauses for those go on to work",
         "somebody has to find the file",
     ),
     "bad index": Difference(
