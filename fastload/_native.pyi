@@ -52,6 +52,12 @@ class Xxh3:
     def digest(self) -> int:
         """Of all that came so far."""
 
+def same_items(held: list[Any], now: list[Any]) -> bool:
+    """Whether two lists have the very same objects in the same places; of items that are lists, whether these have.
+
+    Nothing is compared by value: True is not 1, and no method of an item runs. 1 ms for a million items.
+    """
+
 def start_writing(file: int, offset: int, size: int) -> None:
     """Let the disk begin to write these bytes of an open file; returns at once, and says nothing of errors: fsync does."""
 

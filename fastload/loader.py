@@ -33,7 +33,7 @@ class _Route:
     backend: str | None  # None: PyTorch's own engine
     plan: Plan | None
     reasons: tuple[str, ...]  # why not natively
-    fingerprint: tuple[Any, ...]
+    marks: lowering.Marks  # what it was found for
     why: str = ""  # of the backends that can, why this one
 
 
@@ -135,8 +135,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         self.check_worker_number_rationality()
 
     def __iter__(self) -> Any:
-        if self._mark() != self._route.fingerprint:
-            self._route, self._engine, self._sizes, self._iterator = self._find_route(), None, set(), None
+        self._look_again()
         self._progress, self._pending = state.opened(self, self._pending), None
         self._epoch = self._progress.epoch + 1
         with self._progress.replaying():
@@ -176,6 +175,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """The next iter() goes on behind the last batch that the state knows. Raises UsageError for a state that is not this loader's."""
+        self._look_again()
         self._pending = state.load(self, state_dict)
 
     def explain(self) -> str:
@@ -202,20 +202,27 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_engine": None, "_iterator": None, "_meter": Meter()}  # threads stay here; a copy starts its own
 
-    def _mark(self) -> tuple[Any, ...]:
+    def _watched(self) -> Iterator[Any]:
         """What the route and the engine depend on, and programs change after the loader was made."""
-        held = getattr(self.dataset, "__dict__", {}).get("samples")
-        length = len(held) if isinstance(held, list) else 0
-        own = (self.collate_fn, self.worker_init_fn, self.timeout, self.num_workers, self.prefetch_factor, self.pin_memory)
-        return (*lowering.fingerprint(self.dataset), length, *own)
+        yield from lowering.watched(self.dataset)
+        yield from (self.collate_fn, self.worker_init_fn, self.timeout, self.num_workers, self.prefetch_factor, self.pin_memory)
+
+    def _look_again(self) -> None:
+        """Find the route anew if what it was found for has changed."""
+        if self._route.marks.fit(self._watched()):
+            return
+        before, self._route = self._route, self._find_route()
+        self._engine, self._sizes, self._steps = None, set(), orders.count_steps(self)
+        if before.backend is not None or self._route.backend is not None:
+            self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
 
     def _find_route(self) -> _Route:
-        mark = self._mark()
+        marks = lowering.Marks(self._watched())
         pipeline, reasons = lowering.lower(self.dataset)
         ours = type(self.dataset) is Dataset
         reasons = [*reasons, *self._loader_reasons(pipeline)]
         if pipeline is None or reasons:
-            return self._own_engine(reasons, mark)
+            return self._own_engine(reasons, marks)
         try:
             found = plan(
                 pipeline,
@@ -233,18 +240,18 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         except (PipelineError, BackendError) as error:
             if ours or self._insists():
                 raise
-            return self._own_engine(str(error).splitlines(), mark)
+            return self._own_engine(str(error).splitlines(), marks)
         if why_not and arguments.strict():
             raise BackendError("\n".join(f"loader: FASTLOAD_STRICT forbids the {backend} backend: {reason}" for reason in why_not))
-        return _Route(backend, found, tuple(why_not), mark, why)
+        return _Route(backend, found, tuple(why_not), marks, why)
 
-    def _own_engine(self, reasons: list[str], mark: tuple[Any, ...]) -> _Route:
+    def _own_engine(self, reasons: list[str], marks: lowering.Marks) -> _Route:
         if what := self._insists():
             instead = ["loader: leave mix out, and call it on the batches: images, labels = mix(images, labels)"] * (what == "mix")
             raise BackendError("\n".join([*(f"loader: {what} cannot run this data set: {reason}" for reason in reasons), *instead]))
         if arguments.strict():
             raise BackendError("\n".join(f"loader: FASTLOAD_STRICT forbids PyTorch's own engine: {reason}" for reason in reasons))
-        return _Route(None, None, tuple(reasons), mark)
+        return _Route(None, None, tuple(reasons), marks)
 
     def _insists(self) -> str:
         """The argument that PyTorch's own engine cannot honour, so that it is no way out; "" if there is none."""

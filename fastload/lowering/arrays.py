@@ -1,22 +1,32 @@
 """torchvision's data sets that hold their images in memory as pixels: CIFAR, MNIST and their like."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
-from fastload.lowering.names import Reasons, classes, is_a
+from fastload.lowering.names import Reasons, classes, is_a, type_name
 from fastload.sources import ArraySource
 from fastload.spec import Longs, Stage
 from fastload.transforms import Grayscale, Op
 
-# Class → its images as [N, H, W, 3] or [N, H, W], and its labels. All make a PIL image of one of them, and an int of its label.
-ARRAYS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
-    **dict.fromkeys(("CIFAR10", "CIFAR100"), lambda it: (it.data, it.targets)),
-    **dict.fromkeys(("MNIST", "FashionMNIST", "KMNIST", "EMNIST"), lambda it: (it.data.numpy(), it.targets.numpy())),
-    **dict.fromkeys(("STL10", "SVHN"), lambda it: (it.data.transpose(0, 2, 3, 1), it.labels)),
-    "USPS": lambda it: (it.data, it.targets),
+
+class Kind(NamedTuple):
+    """A class of data sets in memory. Each makes a PIL image of one of its images, and a class number of its label."""
+
+    images: Callable[[Any], Any]  # [N, H, W, 3] or [N, H, W], a view of `data`
+    labels: str  # the attribute
+    converts: bool = True  # whether it gives int(label); else the label as it is
+
+
+ARRAYS: dict[str, Kind] = {
+    **dict.fromkeys(("CIFAR10", "CIFAR100"), Kind(lambda it: it.data, "targets", converts=False)),
+    **dict.fromkeys(("MNIST", "FashionMNIST", "KMNIST", "EMNIST"), Kind(lambda it: it.data.numpy(), "targets")),
+    **dict.fromkeys(("STL10", "SVHN"), Kind(lambda it: it.data.transpose(0, 2, 3, 1), "labels")),
+    "USPS": Kind(lambda it: it.data, "targets"),
 }
+NUMBERS = {int, np.int64}  # of labels in a list: torch makes int64 of them
 GREY = ("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "USPS")
 
 
@@ -30,25 +40,37 @@ def is_grey(dataset: Any) -> bool:
 
 def source(dataset: Any) -> ArraySource:
     """Raises ValueError if its arrays were replaced by others."""
-    images, labels = ARRAYS[type(dataset).__name__](dataset)
-    images = np.asarray(images)
+    kind, name = ARRAYS[type(dataset).__name__], type(dataset).__name__
+    images, given = kind.images(dataset), getattr(dataset, kind.labels)
+    if not isinstance(images, np.ndarray):  # another's elements would be copied, and their changes not seen
+        raise ValueError(f"has data of class {type_name(images)}")  # noqa: TRY004  as below
     if images.dtype != np.uint8 or (images.ndim != 3 if is_grey(dataset) else images.ndim != 4 or images.shape[3] != 3):
         raise ValueError(f"has data of {images.dtype} {list(images.shape)}")
-    if labels is None or len(labels) != len(images):
+    if given is None or len(given) != len(images):
         raise ValueError("has no label for each image")
-    return ArraySource(type(dataset).__name__, images, class_numbers(labels), tuple(map(str, getattr(dataset, "classes", ()))))
+    numbers = class_numbers(given, as_given=not kind.converts)
+    return ArraySource(name, images, numbers, tuple(map(str, getattr(dataset, "classes", ()))))
 
 
-def labels(dataset: Any) -> Any:
-    """As an array."""
-    return np.asarray(ARRAYS[type(dataset).__name__](dataset)[1])
+def reads(dataset: Any) -> list[Any]:
+    """What `__getitem__` reads: the images, whose pixels are read when a batch is made, and the labels."""
+    return [getattr(dataset, "data", None), getattr(dataset, ARRAYS[type(dataset).__name__].labels, None)]
 
 
-def class_numbers(labels: Any) -> Longs:
-    """int64 [N]. Raises ValueError for what are no whole numbers."""
+def class_numbers(labels: Any, *, as_given: bool) -> Longs:
+    """int64 [N]. as_given: the data set gives the label itself, so that a batch has its type.
+
+    Raises ValueError for what are no whole numbers, or would be another type in a batch.
+    """
+    if type(labels) not in (list, tuple, np.ndarray, torch.Tensor):
+        raise ValueError(f"has labels of class {type_name(labels)}, want a list, an array or a tensor")
     out = np.asarray(labels)
     if out.size and (out.dtype.kind not in "iu" or out.ndim != 1):
         raise ValueError("has labels that are no whole numbers")
+    if isinstance(labels, (list, tuple)) and (odd := set(map(type, labels)) - NUMBERS):
+        raise ValueError(f"has labels of class {', '.join(sorted(map(type_name, odd)))}, want int")
+    if out.size and as_given and out.dtype != np.int64:
+        raise ValueError(f"has labels of {out.dtype}, which batches keep; the native engine makes int64")
     return out.reshape(-1).astype(np.int64)
 
 

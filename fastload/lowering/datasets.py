@@ -1,6 +1,5 @@
 """From a data set of torchvision, timm or torch to a pipeline; or the reasons why not."""
 
-import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -8,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
@@ -15,6 +15,7 @@ from fastload.dataset import Dataset
 from fastload.lowering import arrays, masks
 from fastload.lowering.chain import Ops, lower_pictures, lower_transform
 from fastload.lowering.names import Reasons, altered, is_a, type_name
+from fastload.lowering.rows import plain_paths, sequence, split, whole
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, Source, seek
 from fastload.transforms import ToImage
@@ -32,31 +33,38 @@ class Files(NamedTuple):
     classes: Iterable[Any]
 
 
-def _samples(name: str = "samples") -> Callable[[Any], Files]:
-    """Of data sets that keep pairs (path, label) as `name`."""
+class Kind(NamedTuple):
+    """A class of data sets: its files, and the attributes with samples that its `__getitem__` reads."""
+
+    find: Callable[[Any], Files]
+    reads: tuple[str, ...]
+
+
+def _samples(name: str = "samples") -> Kind:
+    """Data sets that keep pairs (path, label) as `name`."""
 
     def find(dataset: Any) -> Files:
-        pairs = getattr(dataset, name)
-        # zip(*pairs) makes an iterator per sample: 0.7 s for ImageNet, not 0.07.
-        paths, labels = tuple(path for path, _ in pairs), [label for _, label in pairs]
+        paths, labels = split(getattr(dataset, name), name)
         return Files(str(dataset.root), paths, labels, getattr(dataset, "classes", ()))
 
-    return find
+    return Kind(find, (name,))
 
 
 def _two_lists(dataset: Any) -> Files:
-    return Files(str(dataset.root), dataset._image_files, dataset._labels, getattr(dataset, "classes", ()))
+    paths = sequence(dataset._image_files, "_image_files")
+    return Files(str(dataset.root), paths, dataset._labels, getattr(dataset, "classes", ()))
 
 
 def _imagenet(dataset: Any) -> Files:
-    return _samples()(dataset)._replace(root=str(dataset.split_folder))
+    return _samples().find(dataset)._replace(root=str(dataset.split_folder))
 
 
 def _pets(dataset: Any) -> Files:
     kinds = {"category": dataset._labels, "binary-category": getattr(dataset, "_bin_labels", None)}
     if len(dataset._target_types) != 1 or dataset._target_types[0] not in kinds:
         raise ValueError(f"has target_types {dataset._target_types}, which are no class numbers")
-    return Files(str(dataset.root), dataset._images, kinds[dataset._target_types[0]], dataset.classes)
+    paths, labels = sequence(dataset._images, "_images"), kinds[dataset._target_types[0]]
+    return Files(str(dataset.root), paths, labels, dataset.classes)
 
 
 def _timm(dataset: Any) -> Files:
@@ -66,27 +74,37 @@ def _timm(dataset: Any) -> Files:
     for name, want in (("load_bytes", False), ("input_img_mode", "RGB"), ("additional_features", None)):
         if getattr(dataset, name, want) != want:
             raise ValueError(f"has {name} {getattr(dataset, name)!r}, want {want!r}")
-    paths, labels = tuple(path for path, _ in reader.samples), [label for _, label in reader.samples]
+    paths, labels = split(reader.samples, "samples")
     return Files(reader.root, paths, labels, sorted(reader.class_to_idx, key=reader.class_to_idx.get))
 
 
 # Class → what its __getitem__ reads, where that is a file by torchvision's default loader and one class number.
-FILES: dict[str, dict[str, Callable[[Any], Files]]] = {
+TWO = Kind(_two_lists, ("_image_files", "_labels"))
+FILES: dict[str, dict[str, Kind]] = {
     "torchvision.datasets": {
         **dict.fromkeys(("ImageFolder", "DatasetFolder", "EuroSAT", "Country211"), _samples()),
         **dict.fromkeys(("GTSRB", "Imagenette", "RenderedSST2", "StanfordCars"), _samples("_samples")),
-        **dict.fromkeys(("DTD", "FGVCAircraft", "Flowers102", "Food101", "SUN397"), _two_lists),
-        "ImageNet": _imagenet,
-        "OxfordIIITPet": _pets,
+        **dict.fromkeys(("DTD", "FGVCAircraft", "Flowers102", "Food101", "SUN397"), TWO),
+        "ImageNet": Kind(_imagenet, ("samples",)),
+        "OxfordIIITPet": Kind(_pets, ("_images", "_labels", "_bin_labels", "_target_types")),
         "Places365": _samples("imgs"),
     },
-    "timm.data.dataset": {"ImageDataset": _timm},
+    "timm.data.dataset": {"ImageDataset": Kind(_timm, ())},
 }
+INDICES = (list, tuple, range, np.ndarray, torch.Tensor)  # of a Subset
 JOINT = ("OxfordIIITPet", "Places365")  # transform image and target by `transforms`
 
 
 def lower(dataset: Any) -> Lowered:
-    """The pipeline that `dataset` describes, or every reason why it is not known to be one."""
+    """The pipeline that `dataset` describes, or every reason why it is not known to be one. Raises nothing."""
+    try:
+        return _lower(dataset)
+    except Exception as error:  # noqa: BLE001  a program may have put anything into its objects
+        what = "holds itself" if isinstance(error, RecursionError) else f"raises {type(error).__name__}: {error}"
+        return None, [f"data set {type_name(dataset)} is not as fastload knows it: it {what}"]
+
+
+def _lower(dataset: Any) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
     if found := masks.lower(dataset, lower_transform):
@@ -95,10 +113,8 @@ def lower(dataset: Any) -> Lowered:
         return _subset(dataset)
     if type(dataset) is ConcatDataset:
         return _concat(dataset)
-    for module, finders in FILES.items():
-        for name, find in finders.items():
-            if is_a(dataset, module, name):
-                return _lowered(dataset, partial(_source, dataset, find), grey=False)
+    if (kind := kind_of(dataset)) is not None:
+        return _lowered(dataset, partial(_source, dataset, kind.find), grey=False)
     if arrays.knows(dataset):
         return _lowered(dataset, partial(arrays.source, dataset), grey=arrays.is_grey(dataset))
     if is_a(dataset, "datasets.arrow_dataset", "Dataset"):
@@ -106,11 +122,20 @@ def lower(dataset: Any) -> Lowered:
     return None, [f"data set {type_name(dataset)} is not one that fastload reads ({WANTED})"]
 
 
+def kind_of(dataset: Any) -> Kind | None:
+    """Of a data set of files; None for others."""
+    for module, kinds in FILES.items():
+        for name, kind in kinds.items():
+            if is_a(dataset, module, name):
+                return kind
+    return None
+
+
 def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered:
     """make: gives the source, and raises ValueError for what is none. grey: its images have one channel."""
     kind, reasons = type(dataset).__name__, altered(dataset)
     try:
-        transform, target_transform = _transforms(dataset)
+        transform, target_transform = transforms_of(dataset)
         if target_transform is not None:
             reasons.append(f"{kind} has a target_transform")
         ops, views, why = _ops(kind, transform, grey=grey)
@@ -123,7 +148,7 @@ def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered
     return (None, reasons) if reasons else (Pipeline(source, ops, views), [])
 
 
-def _transforms(dataset: Any) -> tuple[Any, Any]:
+def transforms_of(dataset: Any) -> tuple[Any, Any]:
     """Of images and of targets. Raises ValueError if both are transformed as one."""
     if type(dataset).__name__ not in JOINT:
         return dataset.transform, dataset.target_transform
@@ -154,12 +179,14 @@ def _ops(kind: str, transform: Any, *, grey: bool) -> tuple[Ops, tuple[Ops, ...]
 
 
 def _subset(dataset: Any) -> Lowered:
-    pipeline, reasons = lower(dataset.dataset)
+    pipeline, reasons = _lower(dataset.dataset)
     reasons = [*altered(dataset), *reasons, *_with_masks(pipeline, "Subset")]
+    if type(dataset.indices) not in INDICES:
+        return None, [*reasons, f"Subset has indices of class {type_name(dataset.indices)}, want a list or an array"]
+    if not whole(dataset.indices) or np.ndim(dataset.indices) != 1:
+        return None, [*reasons, "Subset has indices that are no whole numbers"]
     indices, length = np.asarray(dataset.indices), len(pipeline.source) if pipeline else 0
-    if pipeline and not (indices.ndim == 1 and (indices.dtype.kind in "iu" or not indices.size)):
-        reasons.append("Subset has indices that are no whole numbers")
-    elif pipeline and indices.size and not (-length <= indices.min() and indices.max() < length):
+    if pipeline and indices.size and not (-length <= indices.min() and indices.max() < length):
         reasons.append(f"Subset has indices from {indices.min()} to {indices.max()}, but its data set has {length} samples")
     if reasons or pipeline is None:
         return None, reasons
@@ -167,8 +194,10 @@ def _subset(dataset: Any) -> Lowered:
 
 
 def _concat(dataset: Any) -> Lowered:
-    found = [lower(part) for part in dataset.datasets]
+    found = [_lower(part) for part in dataset.datasets]
     reasons = [*altered(dataset), *dict.fromkeys(reason for _, why in found for reason in why)]
+    if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in dataset.datasets]).tolist():
+        reasons.append("ConcatDataset has cumulative_sizes that are not those of its parts")
     pipelines = [pipeline for pipeline, _ in found if pipeline]
     reasons += dict.fromkeys(reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset"))
     if not reasons and any(pipeline.pictures != pipelines[0].pictures for pipeline in pipelines):
@@ -189,6 +218,6 @@ def _source(dataset: Any, find: Callable[[Any], Files]) -> FileSource:
     if loader is not None and sys.modules["torchvision"].get_image_backend() != "PIL":
         raise ValueError("reads by torchvision's image backend, which is not PIL")
     found = find(dataset)
-    paths = tuple(os.fspath(path) for path in found.paths)
-    classes = tuple(map(str, found.classes))
-    return FileSource(found.root, paths, arrays.class_numbers(found.labels), classes, seek.attach(paths, found.root))
+    paths, classes = plain_paths(found.paths), tuple(map(str, found.classes))
+    labels = arrays.class_numbers(found.labels, as_given=True)
+    return FileSource(found.root, paths, labels, classes, seek.attach(paths, found.root))

@@ -1,38 +1,171 @@
-"""Whether a data set is still what it was when its loader looked at it."""
+"""Whether a data set is still what it was when its loader looked at it.
 
+What is compared is what PyTorch would read: everything that lowering has read. The values are kept, so that an address
+is never another object's. Lists are copied (8 bytes per item) and compared item by item, by identity; arrays by a hash.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
+import numpy as np
+import torch
 from torch.utils.data import ConcatDataset, Subset
 
-from fastload.lowering import arrays
-from fastload.lowering.chain import lower_transform
+from fastload import _native
+from fastload.dataset import Dataset
+from fastload.lowering import arrays, masks
+from fastload.lowering.chain import lower_pictures, lower_transform
+from fastload.lowering.datasets import kind_of, transforms_of
+from fastload.lowering.names import altered
 
-WATCHED = (
-    "transform", "target_transform", "transforms", "loader", "pipeline", "reader", "samples", "_samples", "imgs", "data", "indices",
-    "_image_files", "_labels", "_images", "labels", "targets", "_target_types", "dataset", "datasets",
-)  # fmt: skip
-
-
-def fingerprint(dataset: Any) -> tuple[Any, ...]:
-    """Changes when someone swaps a data set's transform, loader or samples, or a transform's argument, after the loader was made."""
-    held = getattr(dataset, "__dict__", {})
-    values = [held.get(name) for name in WATCHED]
-    lengths = tuple(len(value) for value in values if isinstance(value, (list, tuple)))
-    transform = held.get("transform")
-    inner = [held["dataset"]] if type(dataset) is Subset else held["datasets"] if type(dataset) is ConcatDataset else []
-    parts = tuple(fingerprint(part) for part in inner)
-    return (*map(id, values), lengths, _labels(dataset), *map(id, _chained(transform)), lower_transform(transform), *parts)
+ATOMS = (str, bytes, int, float, bool, type(None), range)
+Check = Callable[[Any], bool]
 
 
-def _chained(transform: Any) -> list[Any]:
-    """What a Compose holds. A class of the user's may call anything `transforms`, so its code is not run and no iterator used up."""
-    held = getattr(transform, "__dict__", {}).get("transforms", ())
-    return list(held) if isinstance(held, (list, tuple)) else [held]
+class Marks:
+    """Values as they are now."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.checks = tuple(map(_check, values))
+
+    def fit(self, values: Iterable[Any]) -> bool:
+        """Whether these are the same values, unchanged; takes 1 ms for a list of a million items."""
+        now = list(values)
+        return len(now) == len(self.checks) and all(check(value) for check, value in zip(self.checks, now, strict=True))
+
+    def __reduce__(self) -> Any:
+        return Marks, ()  # of a copy's data set nothing is known yet
 
 
-def _labels(dataset: Any) -> int:
-    """Labels in memory are often made noisy in place."""
+class Equal:
+    """A value of ours, of which equality counts: reasons, ops, settings."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Live:
+    """An array of which only the place counts: its contents are read again for each batch."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def watched(dataset: Any) -> Iterator[Any]:
+    """Every value that `lower` reads of it, but what cannot change. Raises nothing."""
     try:
-        return hash(arrays.labels(dataset).tobytes()) if arrays.knows(dataset) else 0
-    except (TypeError, ValueError, AttributeError, LookupError, RuntimeError):
-        return 0  # what has no labels is not lowered
+        yield from _watched(dataset)
+    except Exception as error:  # noqa: BLE001  a program may have put anything into its objects
+        yield f"{type(error).__name__}: {error}"
+
+
+def _watched(dataset: Any, around: tuple[int, ...] = ()) -> Iterator[Any]:
+    """around: the data sets that this one is part of."""
+    if id(dataset) in around:
+        raise RecursionError("a data set holds itself")
+    inside = (*around, id(dataset))
+    yield type(dataset)
+    if type(dataset) is Dataset:
+        yield dataset.pipeline
+    elif type(dataset) is Subset:
+        yield from (Equal(altered(dataset)), dataset.indices)
+        yield from _watched(dataset.dataset, inside)
+    elif type(dataset) is ConcatDataset:
+        yield from (Equal(altered(dataset)), dataset.datasets, dataset.cumulative_sizes)
+        for part in dataset.datasets:
+            yield from _watched(part, inside)
+    elif (inner := masks.wrapped(dataset)) is not None:
+        yield from (type(inner), Equal(altered(dataset)), Equal(altered(inner)), *masks.reads(inner))
+        yield Equal(masks.joint(dataset.transforms, lower_transform))
+    else:
+        yield from _of_files_or_arrays(dataset)
+
+
+def _of_files_or_arrays(dataset: Any) -> Iterator[Any]:
+    kind, held = kind_of(dataset), getattr(dataset, "__dict__", {})
+    if kind is None and not arrays.knows(dataset):
+        return
+    yield Equal(altered(dataset))
+    yield from _transforms(dataset)
+    yield from (held.get(name) for name in ("root", "classes", "loader"))
+    if kind is None:
+        images, labels = arrays.reads(dataset)
+        yield from (Live(images), labels)
+    else:
+        yield from (held.get(name) for name in kind.reads)
+    if (reader := held.get("reader")) is not None:  # timm's
+        yield from (type(reader), Equal(altered(reader)), *map(vars(reader).get, ("samples", "root")))
+        yield Equal(dict(vars(reader).get("class_to_idx") or {}))
+        yield from map(held.get, ("load_bytes", "input_img_mode", "additional_features"))
+
+
+def _transforms(dataset: Any) -> Iterator[Any]:
+    try:
+        transform, target_transform = transforms_of(dataset)
+    except ValueError as error:
+        yield str(error)  # why it is not lowered
+    else:
+        yield from (target_transform, Equal(lower_pictures(transform)))
+
+
+def _check(value: Any) -> Check:
+    """How a value of the same place is compared with this one."""
+    if isinstance(value, Equal):
+        return partial(_equal, value.value)
+    if isinstance(value, Live):
+        return partial(_same_place, value.value, _place(value.value))
+    if type(value) is list:
+        rows = list in set(map(type, value))
+        return partial(_same_list, [list(row) if type(row) is list else row for row in value] if rows else list(value))
+    if isinstance(value, (np.ndarray, torch.Tensor)):
+        return partial(_same_array, _content(value))
+    if type(value) in ATOMS:
+        return partial(_same_atom, value)
+    return partial(_same, value)
+
+
+def _same(kept: Any, now: Any) -> bool:
+    return kept is now
+
+
+def _same_atom(kept: Any, now: Any) -> bool:
+    return kept is now or (type(kept) is type(now) and bool(kept == now))
+
+
+def _same_list(kept: list[Any], now: Any) -> bool:
+    return type(now) is list and _native.same_items(kept, now)
+
+
+def _equal(kept: Any, now: Any) -> bool:
+    try:
+        return isinstance(now, Equal) and bool(kept == now.value)
+    except (TypeError, ValueError, RuntimeError):  # arrays inside: found again, which is right and slower
+        return False
+
+
+def _same_place(kept: Any, place: Any, now: Any) -> bool:
+    return isinstance(now, Live) and now.value is kept and _place(kept) == place
+
+
+def _place(value: Any) -> Any:
+    """Type, shape and address of an array."""
+    if isinstance(value, torch.Tensor):
+        return value.dtype, tuple(value.shape), value.stride(), value.data_ptr()
+    return value.__array_interface__ if isinstance(value, np.ndarray) else None
+
+
+def _same_array(kept: Any, now: Any) -> bool:
+    return kept is not None and isinstance(now, (np.ndarray, torch.Tensor)) and _content(now) == kept
+
+
+def _content(value: Any) -> Any:
+    """Class, type, shape and a 64-bit hash of an array's numbers; None for those that are not on the host, or no numbers."""
+    try:
+        numbers = value.detach().numpy() if isinstance(value, torch.Tensor) else value
+        flat = np.ascontiguousarray(numbers)
+        if flat.dtype.kind not in "biufc":
+            return None
+        return type(value), str(flat.dtype), flat.shape, _native.xxh3(flat)
+    except (TypeError, ValueError, RuntimeError):
+        return None

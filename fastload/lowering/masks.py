@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fastload.lowering.names import Reasons, classes, type_name
+from fastload.lowering.names import Reasons, altered, classes, type_name
+from fastload.lowering.rows import plain_paths, sequence
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, seek
 from fastload.sources.masks import Masks
@@ -18,12 +19,13 @@ KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "VOCSegmentation": ("images", "masks", {}),
     "OxfordIIITPet": ("_images", "_segs", {"_target_types": ["segmentation"]}),
 }
+INNER = ("transform", "target_transform", "transforms")  # which the wrapper has taken
 DTYPES = ("uint8", "int64")  # of a batch of masks
 
 
 def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
     """The pipeline of a data set of KINDS, or every reason why it is none; None for any other data set. one: lowers a transform."""
-    inner = _wrapped(dataset)
+    inner = wrapped(dataset)
     if inner is None:
         return None
     name = type(inner).__name__
@@ -33,10 +35,26 @@ def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
     ]
     if getattr(sys.modules.get("torchvision"), "get_image_backend", lambda: "PIL")() != "PIL":
         reasons.append("torchvision's image backend is not PIL")
-    parts, dtype, unknown = _parts(dataset.transforms)
+    if any(vars(inner).get(key) is not None for key in INNER):
+        reasons.append(f"{name} has transforms of its own inside the wrapper")
+    ops, dtype, why = joint(dataset.transforms, one)
+    reasons += [*altered(dataset), *altered(inner), *why]
+    if reasons:
+        return None, reasons
+    try:
+        paths, targets = (plain_paths(sequence(getattr(inner, key), key)) for key in (images, masks))
+    except ValueError as error:
+        return None, [f"{name} {error}"]
+    source = FileSource(str(inner.root), paths, np.zeros(len(paths), np.int64), (), seek.attach(paths, str(inner.root)))
+    return Pipeline(source, ops, masks=Masks(f"those of {name}", targets, dtype, channel=True)), []
+
+
+def joint(transforms: Any, one: Lower) -> tuple[tuple[Op, ...], str, Reasons]:
+    """The ops of the image and its mask, the type that masks get, and what has none."""
+    parts, dtype, unknown = _parts(transforms)
     found = [one(part) for part in parts]
     ops = tuple(op for some, _ in found for op in some)
-    reasons += [f"transform {reason}" for reason in [*unknown, *(reason for _, some in found for reason in some)]]
+    reasons = [f"transform {reason}" for reason in [*unknown, *(reason for _, some in found for reason in some)]]
     reasons += [
         f"transform {op.name} moves masks by torch's arithmetic, fastload by Pillow's"
         for op in ops if isinstance(op, (RandomAffine, RandomPerspective, RandomRotation))
@@ -44,21 +62,23 @@ def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
     reasons += ["transform RandomErasing warns at every mask"] * any(isinstance(op, RandomErasing) for op in ops)
     if not reasons and not any(isinstance(op, ToImage) for op in ops):
         reasons.append("its transforms make no tensor of the image (no ToImage)")
-    if reasons:
-        return None, reasons
-    paths, targets = (tuple(map(str, getattr(inner, key))) for key in (images, masks))
-    source = FileSource(str(inner.root), paths, np.zeros(len(paths), np.int64), (), seek.attach(paths, str(inner.root)))
-    return Pipeline(source, ops, masks=Masks(f"those of {name}", targets, dtype, channel=True)), []
+    return ops, dtype, reasons
 
 
-def _wrapped(dataset: Any) -> Any:
+def reads(inner: Any) -> list[Any]:
+    """What `lower` reads of the data set inside the wrapper."""
+    images, masks, wanted = KINDS[type(inner).__name__]
+    return [vars(inner).get(key) for key in (images, masks, "root", *wanted, *INNER)]
+
+
+def wrapped(dataset: Any) -> Any:
     """The data set of KINDS inside torchvision's wrapper; None if this is none. Classes are known by identity."""
     wrapper = getattr(sys.modules.get("torchvision.tv_tensors._dataset_wrapper"), "VisionDatasetTVTensorWrapper", None)
     known = [getattr(sys.modules.get("torchvision.datasets"), name, None) for name in KINDS]
     bases = type(dataset).__bases__
     if wrapper is None or len(bases) != 2 or bases[0] is not wrapper or bases[1] not in known or "__getitem__" in vars(type(dataset)):
         return None
-    inner = vars(dataset)["_dataset"]
+    inner = vars(dataset).get("_dataset")
     return inner if type(inner) is bases[1] else None
 
 

@@ -66,7 +66,7 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
     if name in GROUPS:
         return _group(name, transform, lower)
     kind: Callable[..., Op] = getattr(transforms, name)
-    arguments: Arguments = {field: getattr(transform, field) for field in FIELDS[name]}
+    arguments: Arguments = {field: _frozen(getattr(transform, field)) for field in FIELDS[name]}
     if name == "ConvertImageDtype" and _second_api(transform):
         kind, arguments = transforms.ToDtype, {**arguments, "scale": True}
     if name == "RandomErasing" and arguments["value"] is None:  # the second API's word for "random"
@@ -74,6 +74,11 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
     if name == "RandomCrop" and arguments["padding"] is not None:
         _fit_padding(transform, arguments)
     return (kind(**arguments),), []
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples: an op must not change with a list of the program's."""
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _fit_padding(transform: Any, arguments: Arguments) -> None:

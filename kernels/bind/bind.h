@@ -33,6 +33,7 @@ struct PyPool {
 void bind_random(nb::module_& m);
 void bind_images(nb::module_& m);
 void bind_gpu(nb::module_& m);
+void bind_lists(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_job(nb::module_& m);

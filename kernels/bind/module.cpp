@@ -33,6 +33,7 @@ NB_MODULE(_native, m) {
   bind_images(m);
   bind_gpu(m);
   bind_files(m);
+  bind_lists(m);
   bind_pool(m);
   bind_job(m);
   bind_jpeg(m);

@@ -1,0 +1,44 @@
+"""Lists of samples: only of plain, immutable items, so that a kept copy of the list tells every change."""
+
+import os
+from collections.abc import Iterable
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+import numpy as np
+
+from fastload.lowering.names import type_name
+
+PATHS = (str, bytes, np.str_)
+
+
+def split(pairs: Any, name: str) -> tuple[tuple[Any, ...], list[Any]]:
+    """Pairs (path, label) as paths and labels. Raises ValueError for anything but a list of pairs."""
+    rows = sequence(pairs, name)
+    if odd := set(map(type, rows)) - ({tuple, list} if type(rows) is list else {tuple}):
+        raise ValueError(f"has {name} with {', '.join(sorted(map(type_name, odd)))}, want pairs")
+    # zip(*pairs) makes an iterator per sample: 0.7 s for ImageNet, not 0.07.
+    return tuple(path for path, _ in rows), [label for _, label in rows]
+
+
+def sequence(values: Any, name: str) -> Any:
+    """The same. Raises ValueError for what is no plain list or tuple, and may give other items each time."""
+    if type(values) not in (list, tuple):
+        raise ValueError(f"has {name} of class {type_name(values)}, want a list")
+    return values
+
+
+def whole(values: Any) -> bool:
+    """Whether indices are whole numbers that cannot change where they are: no tensor of one element in a list."""
+    if type(values) not in (list, tuple):
+        return type(values) is range or np.asarray(values).dtype.kind in "iu" or not len(values)
+    return all(kind is int or issubclass(kind, np.integer) for kind in set(map(type, values)))
+
+
+def plain_paths(paths: Iterable[Any]) -> tuple[Any, ...]:
+    """As texts. Raises ValueError for a path of a class that may change."""
+    found = tuple(paths)
+    for kind in set(map(type, found)):
+        if kind not in PATHS and not issubclass(kind, (PurePosixPath, PureWindowsPath)):
+            raise ValueError(f"has paths of class {type_name(kind)}, want str or pathlib.Path")
+    return tuple(map(os.fspath, found))
