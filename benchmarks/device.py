@@ -122,7 +122,7 @@ def storer(dtype: torch.dtype, *, last: bool) -> Callable[[torch.Tensor], None]:
     there = table.contiguous().cuda()
     out = torch.empty(COUNT * SIDE * SIDE * 3, dtype=dtype, device="cuda")
     stream = torch.cuda.current_stream().cuda_stream
-    how = _native.DeviceStore(COUNT, SIDE, SIDE, str(dtype).removeprefix("torch."), last)
+    how = _native.DeviceStore(COUNT, SIDE, SIDE, str(dtype).removeprefix("torch."), _native.StoreRecords(channels_last=last))
 
     def step(images: torch.Tensor) -> None:
         how.launch(images.data_ptr(), there.data_ptr(), 0, 0, out.data_ptr(), stream)

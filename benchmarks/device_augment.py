@@ -79,7 +79,7 @@ def drawer(op: T.Op) -> Callable[[], Any]:
 
 
 def launched(images: torch.Tensor, program: Any) -> Callable[[], torch.Tensor]:
-    made = _native.DevicePrograms(program, SIDE, SIDE)
+    made = _native.DevicePrograms(_native.Programs(program), SIDE, SIDE)
     there = torch.from_numpy(made.data).cuda()
     return lambda: cuda.augment(made, there, images, torch.cuda.current_stream().cuda_stream)
 

@@ -41,9 +41,9 @@ def packed(batch: list[bytes], crops: Ints) -> tuple[_native.DeviceDecode, torch
     indexes, pool = [_native.jpeg_index(jpeg, EVERY) for jpeg in batch], _native.Pool(1)
     with tempfile.TemporaryDirectory() as folder:
         data, seek = (_files(Path(folder) / name, blobs) for name, blobs in (("data", batch), ("seek", indexes)))
-        job = pool.fetch(*data, None, seek)
+        job = pool.fetch(*data, None, seek=seek)
         job.wait_fetched()
-    work = _native.DeviceDecode(job, crops, "bilinear", SIDE, SIDE)
+    work = _native.DeviceDecode(job, _native.CropRecords(crops, "bilinear", SIDE, SIDE))
     work.wait()
     work.choose(np.arange(len(batch)))
     out = torch.empty(work.nbytes, dtype=torch.uint8, pin_memory=torch.cuda.is_available())

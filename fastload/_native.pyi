@@ -115,7 +115,7 @@ def time_crop(
 ) -> tuple[int, int]:
     """One JPEG's way into `out` uint8 [H, W, 3], as the engine goes it (bilinear), in the calling thread, for benchmarks.
 
-    Nanoseconds of decoding, and of planning and making the resize. crop: one row of `Job.run`'s. route: "index" (by the
+    Nanoseconds of decoding, and of planning and making the resize. crop: a row of `CropRecords`. route: "index" (by the
     seek index `index`), "scan" (own decoder without one), "turbo" (libjpeg-turbo, rows and columns under the crop),
     "turbo-whole" (all of the image); "headers", "entropy" and "planes" stop on the way of "index" and leave `out` alone.
     """
@@ -133,23 +133,15 @@ def crop_resize(
 ) -> None:
     """CROP on one uint8 [H, W, 3] image into out uint8 [h, w, 3].
 
-    crop: int32 [9] or [10], see `Job.run`; with a scale, `image` is the image at 1/scale of its size.
+    crop: int32 [9] or [10], a row of `CropRecords`; with a scale, `image` is the image at 1/scale of its size.
     filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as Pillow up to 12; "pillow13":
     rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
     """
 
-def store(
-    image: NDArray[np.uint8],
-    table: NDArray[Any] | None,
-    out: NDArray[Any],
-    channels_last: bool,
-    target: str,
-    rows: NDArray[np.int32] | None = None,
-    columns: NDArray[np.int32] | None = None,
-) -> None:
-    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3], of what is kept; see `Job.run`."""
+def store(image: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str) -> None:
+    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3], of what is kept. Erases and mixes nothing."""
 
 INSTRUCTIONS: Final[tuple[str, ...]]
 """What programs can do: an instruction's code is its place here."""
@@ -159,42 +151,20 @@ MAX_DEPTH: Final[int]
 def augment(
     image: NDArray[np.uint8], program: NDArray[np.float64], target: str = "best", functions: Functions | None = None
 ) -> NDArray[np.uint8]:
-    """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], see `Job.run`.
+    """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], as of `Programs`.
 
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     """
 
-def store_mixed(
-    images: NDArray[np.uint8],
-    table: NDArray[Any] | None,
-    out: NDArray[Any],
-    channels_last: bool,
-    target: str,
-    partners: NDArray[np.int32],
-    boxes: NDArray[np.int32] | None = None,
-    fills: NDArray[Any] | None = None,
-) -> None:
-    """STORE on a whole batch, uint8 [N, h, w, 3], with partners, boxes and fills as in `Job.run`."""
+def store_mixed(images: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str) -> None:
+    """STORE on a whole batch, uint8 [N, h, w, 3], with partners, boxes and fills; nothing is dropped."""
 
 @final
 class DeviceStore:
     """STORE of a batch as the GPU runs it: checked, and its lists in one buffer."""
 
-    def __init__(
-        self,
-        count: int,
-        height: int,
-        width: int,
-        dtype: str,
-        channels_last: bool,
-        rows: NDArray[np.int32] | None = None,
-        columns: NDArray[np.int32] | None = None,
-        boxes: NDArray[np.int32] | None = None,
-        fills: NDArray[Any] | None = None,
-        noise: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]] | None = None,
-        partners: NDArray[np.int32] | None = None,
-    ) -> None:
-        """Of `count` images of this size, px; what may be None is as in `Job.run`. Raises ValueError.
+    def __init__(self, count: int, height: int, width: int, dtype: str, store: StoreRecords) -> None:
+        """Of `count` images of this size, px; the store's table is given to `launch`. Raises ValueError.
 
         dtype: "uint8", "float16", "bfloat16" (whose bits are uint16) or "float32".
         """
@@ -223,8 +193,8 @@ class DeviceStore:
 class DevicePrograms:
     """A batch's programs as the GPU reads them: checked, with what only the host computes (a blur's weights, running sums)."""
 
-    def __init__(self, programs: NDArray[np.float64], height: int, width: int) -> None:
-        """programs: [N, depth, 13], see `Job.run`, for images of this size, px. Raises ValueError."""
+    def __init__(self, programs: Programs, height: int, width: int) -> None:
+        """programs: without users' functions, for images of this size, px. Raises ValueError."""
 
     def __len__(self) -> int: ...
     @property
@@ -253,17 +223,8 @@ class DeviceDecode:
     first time; after that its `run` may make the samples that are not chosen (`Job.put_aside`) while the others are packed.
     """
 
-    def __init__(
-        self,
-        job: Job,
-        crops: NDArray[np.int32],
-        filter: str | NDArray[np.int32],
-        height: int,
-        width: int,
-        order: str = "pillow13",
-        most: int = ...,
-    ) -> None:
-        """Start. crops, filter, height, width, order: as in `Job.run`; most: bytes of scratch memory on the device. Raises ValueError."""
+    def __init__(self, job: Job, crops: CropRecords, most: int = ...) -> None:
+        """Start. most: bytes of scratch memory on the device. Raises ValueError."""
 
     def __len__(self) -> int:
         """Samples of the job."""
@@ -372,6 +333,7 @@ class Pool:
         offset: NDArray[np.int64],
         size: NDArray[np.int64],
         checksum: NDArray[np.uint64] | None,
+        *,
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         collect: tuple[Collector, NDArray[np.int64], NDArray[np.int64]] | None = None,
         raw: NDArray[np.int32] | None = None,
@@ -439,6 +401,125 @@ class Functions:
     def __len__(self) -> int: ...
 
 @final
+class CropRecords:
+    """CROP of the N samples of a batch: the box that is resized, and what is cut from that."""
+
+    def __init__(self, rows: NDArray[np.int32], filter: str | NDArray[np.int32], height: int, width: int, order: str = "pillow13") -> None:
+        """rows: [N, 9] or [N, 10]
+
+            0..3  the box: top, left, height, width; px of the image
+            4, 5  height and width that the box is resized to, px
+            6, 7  top and left of the window that is cut from that, px; may be negative or reach past it: filled with 0
+            8     1: the window is mirrored left to right, 0: it is not
+            9     scale: 1, 2, 4 or 8 (1 where it is left out): the image is decoded at 1/scale, and resized from the box's place in that
+
+        filter: of the resizes, as in `crop_resize`; or int32 [N], one for each sample, by Pillow's numbers (Image.Resampling).
+        height, width: of the window, px. order: see `crop_resize`. Raises ValueError; rows are checked when they are used.
+        """
+
+    def __len__(self) -> int: ...
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The array that was given, which may still be changed until the records are used."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """height and width."""
+
+@final
+class Programs:
+    """AUGMENT of the N samples of a batch."""
+
+    def __init__(self, rows: NDArray[np.float64], functions: Functions | None = None) -> None:
+        """rows: [N, depth, 13], instructions that run in order on each crop
+
+        0      code: place in INSTRUCTIONS
+        1      filter: 0 nearest, 1 bilinear, 2 bicubic
+        2..4   fill: red, green, blue
+        5..12  arguments:
+               Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize: bits kept · Solarize: threshold ·
+               SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output to input · Perspective: 8 ·
+               GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 · BoxBlur: radius across, down
+               (px, as float32), how often · Start: remembers the image, and sets a sum to 0, for: Add: its weight in the sum (the
+               image is the start again) · Sum: the image is the sum · Mix: the sum's weight, against the start · Blend: the
+               image's weight, against the start · Custom: number of one of `functions`, key of its uniforms
+               (`rng.keyed_uniforms`); where it fails, the sample is FAILED
+        """
+
+    @property
+    def rows(self) -> NDArray[np.float64]: ...
+
+@final
+class Noise:
+    """What fills the K boxes of N samples besides a colour."""
+
+    def __init__(self, keys: NDArray[np.uint32], fillings: NDArray[np.int32], tables: NDArray[Any]) -> None:
+        """keys: [N, K]. fillings: [K, 2]: 0 the box's fill, 1 noise, 2 one colour of noise; and the number of its table.
+        tables: [T, 3, NOISE_LEVELS] of the output's type, what each level is. Levels: `noise_levels`, numbered by row, column and
+        channel of the box, or by channel.
+        """
+
+    @property
+    def keys(self) -> NDArray[np.uint32]: ...
+    @property
+    def fillings(self) -> NDArray[np.int32]: ...
+    @property
+    def tables(self) -> NDArray[Any]: ...
+
+@final
+class StoreRecords:
+    """STORE of the N samples of a batch. Places are px of the image as it is stored: of the rows and columns that are kept."""
+
+    def __init__(
+        self,
+        *,
+        channels_last: bool,
+        table: NDArray[Any] | None = None,
+        rows: NDArray[np.int32] | None = None,
+        columns: NDArray[np.int32] | None = None,
+        boxes: NDArray[np.int32] | None = None,
+        fills: NDArray[Any] | None = None,
+        noise: Noise | None = None,
+        partners: NDArray[np.int32] | None = None,
+    ) -> None:
+        """table: [3, 256] of the output's type, the value stored for each uint8 channel value; None stores the uint8 value.
+        rows, columns: [1 or N, kept], numbers of those of the crop that are stored; None stores all.
+        boxes: [N, K, 4], top, left, height, width of what is then filled; fills: [K, 3] of the output's type. None fills nothing.
+        noise: None: fills only.
+        partners: [N, 7]; None: nothing is mixed
+
+            0     the partner's place in the batch
+            1..4  a box: top, left, height, width; inside it the values are the partner's
+            5, 6  bits of two float32 weights, of the image and of its partner, outside the box
+        """
+
+    @property
+    def channels_last(self) -> bool: ...
+    @property
+    def table(self) -> NDArray[Any] | None: ...
+    @property
+    def rows(self) -> NDArray[np.int32] | None: ...
+    @property
+    def columns(self) -> NDArray[np.int32] | None: ...
+    @property
+    def boxes(self) -> NDArray[np.int32] | None: ...
+    @property
+    def fills(self) -> NDArray[Any] | None: ...
+    @property
+    def noise(self) -> Noise | None: ...
+    @property
+    def partners(self) -> NDArray[np.int32] | None: ...
+
+@final
+class PictureWork:
+    """One picture of every sample of a batch, and where it goes."""
+
+    def __init__(self, crops: CropRecords, store: StoreRecords, out: NDArray[Any], programs: Programs | None = None) -> None:
+        """out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16, float32, or uint16
+        (bfloat16 bits). Kept alive until the job is done.
+        """
+
+@final
 class Job:
     """The samples of one batch on their way through the pool.
 
@@ -487,57 +568,12 @@ class Job:
     def put_aside(self, which: NDArray[np.uint8]) -> None:
         """uint8 [N]: samples that somebody else makes; `run` passes over them until they are 0 again. Nothing is mixed meanwhile."""
 
-    def run(
-        self,
-        crops: NDArray[np.int32],
-        filter: str | NDArray[np.int32],
-        table: NDArray[Any] | None,
-        out: NDArray[Any],
-        height: int,
-        width: int,
-        channels_last: bool,
-        order: str = "pillow13",
-        programs: NDArray[np.float64] | None = None,
-        rows: NDArray[np.int32] | None = None,
-        columns: NDArray[np.int32] | None = None,
-        boxes: NDArray[np.int32] | None = None,
-        fills: NDArray[Any] | None = None,
-        noise: tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[Any]] | None = None,
-        functions: Functions | None = None,
-        partners: NDArray[np.int32] | None = None,
-        hold: bool = False,
-    ) -> None:
-        """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet.
+    def run(self, pictures: Sequence[PictureWork]) -> None:
+        """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet, in all of its pictures.
 
-        hold: do not start: these are one picture of each sample, and the next call gives another. The call without it starts
-        them all; each sample is decoded for all its pictures together, or by its seek index for each where that is less.
-        Scales of one sample's crops are equal. After an error all pictures are to be given again.
-
-        crops: int32 [N, 9] or [N, 10] = box top, left, height, width (px of the image) · resized height, width (the box is resized to
-        it) · window top, left (what is cut from the resized box; may be negative or reach past it: filled with 0) · flip (0, 1)
-        · scale (1, 2, 4 or 8; 1 where left out): the image is decoded at 1/scale, and resized from the box's place in that.
-        filter: of the resizes, as in `crop_resize`; or [N], one for each sample, by Pillow's numbers (Image.Resampling).
-        table: [3, 256] of out's dtype, the value stored for each uint8 channel value; None stores the uint8 value.
-        order: see `crop_resize`.
-        programs: [N, depth, 13], run in order on each crop = code (place in INSTRUCTIONS) · filter (0 nearest, 1 bilinear,
-        2 bicubic) · fill r, g, b · 8 arguments: Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize:
-        bits kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output
-        to input · Perspective: 8 · GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 ·
-        BoxBlur: radius across, down (px, as float32), how often · Start: remembers the image, and sets a sum to 0, for: Add: its
-        weight in the sum (the image is the start again) · Sum: the image is the sum · Mix: the sum's weight, against the start ·
-        Blend: the image's weight, against the start · Custom: number of one of `functions`, key of its uniforms
-        (`rng.keyed_uniforms`); where it fails, the sample is FAILED.
-        rows, columns: numbers of those of the crop that are stored, [1 or N, kept]; None stores all.
-        boxes: int32 [N, K, 4], top, left, height, width (px) of what is then filled, of the image as it is stored; fills: [K, 3]
-        of out's dtype. None fills nothing.
-        noise: keys uint32 [N, K]; int32 [K, 2], what fills the boxes: 0, 0 its fill, 1 noise and 2 one colour of noise by a table;
-        tables [T, 3, NOISE_LEVELS] of out's dtype, what each level is. Levels: `noise_levels`, numbered by row, column and channel
-        of the box, or by channel. None: fills only.
-        partners: int32 [N, 7] = the partner's place in the batch · box top, left, height, width (px of the image as it is stored):
-        inside it the values are the partner's · bits of two float32 weights, of the image and of its partner, outside the box. Then
-        finished images are mixed: samples wait, as uint8, until all of the batch are there, and each is stored in a second task.
-        out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16,
-        float32, or uint16 (bfloat16 bits).
+        Each sample is decoded for all its pictures together, or by its seek index for each where that is less. Scales of one
+        sample's crops are equal. Mixed batches have one picture: their samples wait, as uint8, until all of the batch are there,
+        and each is stored in a second task. Raises ValueError, and then nothing has begun.
         """
 
     def wait_done(self) -> None:

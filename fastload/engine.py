@@ -70,7 +70,7 @@ class NativeEngine:
             ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
         sizes = job.sizes
-        prepared = self.uploader.prepare(job, drawn, runner.pictures) if self.uploader and place.decode == "gpu" else None
+        prepared = self.uploader.prepare(job, drawn) if self.uploader and place.decode == "gpu" else None
         runner.start(job, drawn, outs)
         # Masks are begun at once, where there are threads for them.
         target = None if runner.plan.masks is None else masks.begin(runner.plan, work, sizes, self.mask_threads)
@@ -142,7 +142,7 @@ class NativeEngine:
 
     def _beside(self, started: Started, drawn: list[native.Drawn], work: Work) -> tuple[torch.Tensor, Any, torch.Tensor | None]:
         """Of the batch: the target, the places that are handed out (None: all), and `Work.valid` of these."""
-        target = started.target.tensor() if started.target else torch.from_numpy(targets(started.runner.plan, work, drawn[0].mixing))
+        target = started.target.tensor() if started.target else torch.from_numpy(targets(started.runner.plan, work, drawn[0].mixed))
         kept, valid = started.trouble.kept(len(work)), None if work.valid is None else torch.from_numpy(work.valid)
         return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
 

@@ -60,13 +60,13 @@ class Uploader:
     def chooser(self, places: Sequence[Placement], depth: int) -> Chooser:
         return Chooser(places, depth, self.streams.seconds)
 
-    def prepare(self, job: _native.Job, drawn: list[native.Drawn], pictures: tuple[native.Picture, ...]) -> list[Any]:
+    def prepare(self, job: _native.Job, drawn: list[native.Drawn]) -> list[gpu_decode.Prepared]:
         """What of a batch the GPU is to decode; before it is started."""
         if self.decoder is None:
             self.decoder = gpu_decode.GpuDecode(self.device)
-        return self.decoder.prepare(job, drawn, pictures)
+        return self.decoder.prepare(job, drawn)
 
-    def decode(self, prepared: list[Any], outs: Sequence[Any]) -> Decoded:
+    def decode(self, prepared: list[gpu_decode.Prepared], outs: Sequence[Any]) -> Decoded:
         """All crops of a batch to the GPU: what it decodes, and the host's, in the slots `outs`. Waits for the packing only."""
         launched, crops = [], []
         self.bytes += sum(one.data.nbytes for one in prepared)
@@ -121,6 +121,8 @@ class Uploader:
         self, used: list[Any], picture: native.Picture, tables: tuple[torch.Tensor, ...], raw: torch.Tensor, drawn: native.Drawn
     ) -> torch.Tensor:
         """One picture of every sample."""
+        if drawn.on_device is None:
+            raise AssertionError("a GPU's batch has records of the GPU")
         programs, store = drawn.on_device
         if programs is not None:
             raw = cuda.augment(programs, self._copy(used, programs.data), raw, self.streams.number)
@@ -129,7 +131,8 @@ class Uploader:
         images = torch.empty((len(store), 3, *store.size), dtype=getattr(torch, out.dtype), device=self.device, memory_format=layout)
         data = store.data
         lists = self._copy(used, data) if len(data) else torch.empty(0)
-        store.launch(*(there.data_ptr() for there in (raw, *tables, lists, images)), self.streams.number)
+        table, noise = (one.data_ptr() for one in tables)
+        store.launch(raw.data_ptr(), table, noise, lists.data_ptr(), images.data_ptr(), self.streams.number)
         return images
 
     def _copy(self, used: list[Any], values: Any) -> torch.Tensor:
@@ -155,6 +158,7 @@ class Uploader:
 
 def _tables(picture: native.Picture) -> tuple[torch.Tensor, torch.Tensor]:
     """What STORE looks values up in, and levels of noise; of no elements where there is no noise."""
-    table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if picture.table is None else picture.table
-    noise = np.empty(0, np.uint8) if picture.noise is None else picture.noise[1]
+    values, levels = picture.tables.values, picture.tables.levels
+    table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if values is None else values
+    noise = np.empty(0, np.uint8) if levels is None else levels
     return torch.from_numpy(np.ascontiguousarray(table)), torch.from_numpy(np.ascontiguousarray(noise))

@@ -1,4 +1,4 @@
-"""The CROP stage as one record per sample: box, resize, window, flip, scale (see `_native.Job.run` for the columns); and what a record
+"""The CROP stage as one record per sample: box, resize, window, flip, scale (see `_native.CropRecords` for the columns); and what a record
 does not hold as instructions that run on the finished crop, before AUGMENT's.
 """
 

@@ -1,21 +1,29 @@
 """What the GPU does to a batch that the host has cropped: AUGMENT's programs, in one launch, and STORE in another (uploading.Uploader)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from fastload import _native
 from fastload.backends import augment as programmed
+from fastload.backends import store
 from fastload.placement import Placement
 from fastload.plan import Plan
-from fastload.spec import Floats, Stage
+from fastload.spec import Stage
 
 
 class OnDevice(NamedTuple):
-    """Of one picture of a batch."""
+    """What the GPU does to one picture of a batch."""
 
-    programs: Any  # _native.DevicePrograms; None: nothing
-    store: Any  # _native.DeviceStore
+    programs: _native.DevicePrograms | None  # None: nothing
+    store: _native.DeviceStore
+
+
+class HostPart(NamedTuple):
+    """What the host does to one picture of a batch after CROP."""
+
+    programs: _native.Programs | None
+    lists: store.Lists
 
 
 def unsupported(plan: Plan, place: Placement) -> list[str]:
@@ -29,28 +37,29 @@ def _augment_unsupported(plan: Plan) -> list[str]:
     return []
 
 
-def divided(picture: Any, drawn: Any) -> Any:
-    """A picture's `native.Drawn` without what the GPU does, which is in on_device: STORE, and with augment="gpu" AUGMENT and what
-    drops rows and columns behind it. Else the host drops these, so that less is sent.
+def divided(plan: Plan, shape: tuple[int, int, int, int], drawn: HostPart, tables: store.Tables) -> tuple[HostPart, OnDevice]:
+    """What of a picture's records is the host's, which makes uint8 [N, H, W, 3] of `shape`, and what is the GPU's: STORE, and with
+    augment="gpu" AUGMENT and what drops rows and columns after it. Else the host drops these, so that less is sent.
     """
-    count, height, width, _ = picture.host_shape(len(drawn.crops))
-    kept, made = (None, None), None
-    if picture.plan.augment == "gpu":
-        kept, made = (drawn.rows, drawn.columns), programs(drawn.programs, height, width)
-        drawn = drawn._replace(programs=None, rows=None, columns=None)
-    out, noise = picture.plan.out, picture.noise and (drawn.keys, *picture.noise)
-    how = _native.DeviceStore(count, height, width, out.dtype, out.channels_last, *kept, drawn.boxes, picture.fills, noise, drawn.partners)
-    return drawn._replace(boxes=None, keys=None, partners=None, on_device=OnDevice(made, how))
+    programs, lists = drawn
+    on_host, on_device = lists._replace(boxes=None, keys=None, partners=None), lists._replace(rows=None, columns=None)
+    made, (count, height, width, _) = None, shape
+    if plan.augment == "gpu":
+        on_host, on_device = on_host._replace(rows=None, columns=None), lists
+        made, programs = device_programs(programs, height, width), None
+    out = plan.out
+    how = _native.DeviceStore(count, height, width, out.dtype, store.records(out.channels_last, on_device, tables))
+    return HostPart(programs, on_host), OnDevice(made, how)
 
 
-def programs(instructions: Floats | None, height: int, width: int) -> Any:
-    """`_native.DevicePrograms` of instructions [N, depth, 13] for images of this size, px; None where they change nothing."""
-    if instructions is None or not instructions[..., 0].any():
+def device_programs(programs: _native.Programs | None, height: int, width: int) -> _native.DevicePrograms | None:
+    """For images of this size, px; None where they change nothing."""
+    if programs is None or not programs.rows[..., 0].any():
         return None
-    return _native.DevicePrograms(instructions, height, width)
+    return _native.DevicePrograms(programs, height, width)
 
 
-def augment(programs: Any, data: torch.Tensor, images: torch.Tensor, stream: int) -> torch.Tensor:
+def augment(programs: _native.DevicePrograms, data: torch.Tensor, images: torch.Tensor, stream: int) -> torch.Tensor:
     """uint8 [N, H, W, 3] after the programs, from images of that shape; data: a copy of programs.data.
 
     All on the device of `stream`, a cudaStream_t, which is the current one: there the memory is taken, and nothing is waited for.

@@ -3,7 +3,7 @@
 What has no usable index, or is outside the own decoder's scope, the CPU's threads decode into the host's slot, and it joins its batch
 on the device. Every segment's end is checked there: an image that does not come out right is flagged, and the CPU makes it again.
 
-    prepared = decoder.prepare(job, drawn, pictures)      # after Runner.draw, before Runner.start, which then makes only the rest
+    prepared = decoder.prepare(job, drawn)                # after Runner.draw, before Runner.start, which then makes only the rest
     for one, host, images in zip(prepared, outs, crops):  # after Runner.finish
         launched.append(decoder.launch(one, host, images, stream))
     places = recall(job, launched)                        # waits for the flags; if there are any: Runner.start, finish, `upload`
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.backends import native
-from fastload.transforms import pil
 
 Places: TypeAlias = NDArray[np.int64]  # in the batch, ascending
 MOST = 1 << 30  # bytes of scratch memory on the GPU; a batch of 256 crops of ImageNet's images takes 0.25 GB
@@ -57,16 +56,13 @@ class GpuDecode:
         self.pinned = device.type == "cuda"
         self.decoded = 0  # images that went to the GPU
 
-    def prepare(self, job: _native.Job, drawn: list[native.Drawn], pictures: tuple[native.Picture, ...]) -> list[Prepared]:
+    def prepare(self, job: _native.Job, drawn: list[native.Drawn]) -> list[Prepared]:
         """Divide a drawn batch and start packing; the job's `run` then passes over the GPU's samples. Waits, without the GIL, until
         the pool has looked at every sample (30 to 100 us each, before all other tasks), not for the packing.
 
         A sample goes to the GPU for all of its pictures or for none.
         """
-        works = [
-            _native.DeviceDecode(job, one.crops, one.filters, picture.height, picture.width, pil.PASS_ORDER, self.most)
-            for one, picture in zip(drawn, pictures, strict=True)
-        ]
+        works = [_native.DeviceDecode(job, one.crops, self.most) for one in drawn]
         fits = np.ones(len(job), np.bool_)
         for work in works:
             work.wait()

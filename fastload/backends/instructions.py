@@ -1,4 +1,4 @@
-"""Rows of programs (transforms/programs.py) as the kernels' instructions: float64 [..., 13], see `_native.Job.run` for the columns.
+"""Rows of programs (transforms/programs.py) as the kernels' instructions: float64 [..., 13], see `_native.Programs` for the columns.
 
 Coefficients and radii are made here, for the whole batch at once, in the order of operations that Pillow has: the same bits.
 """

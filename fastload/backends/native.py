@@ -4,9 +4,10 @@ Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are deco
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.backends import augment, crop, cuda, instructions, mending, store
@@ -20,8 +21,10 @@ from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
+from fastload.transforms.mixing import Mixed
 
 exact = True
+Array: TypeAlias = NDArray[Any]
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
@@ -35,7 +38,7 @@ def _unsupported(plan: Plan) -> list[str]:
     depth = len(crops) + augment.depth(augmenting)
     if not reasons and depth > _native.MAX_DEPTH:
         reasons.append(f"CROP and AUGMENT make {depth} steps, want up to {_native.MAX_DEPTH}")
-    if plan.mix and store.noise(plan.stage(Stage.STORE), plan.out.dtype):
+    if plan.mix and store.noise(plan.stage(Stage.STORE), plan.out.dtype)[0] is not None:
         reasons.append("RandomErasing's noise is not mixed natively; erase with a value, or leave out mix")
     if plan.size_mode != "decode":  # which adds a gather behind all ops
         reasons += store.erased_first(plan.stage(Stage.STORE), plan.size_mode)
@@ -52,24 +55,22 @@ def compile(plan: Plan, device: str) -> "Runner":
 def _picture(plan: Plan, device: str) -> "Picture":
     last = plan.stage(Stage.STORE)
     height, width = crop.final_size(last[0].spec if last else plan.out)
-    tables = (store.table(last, plan.out.dtype), store.fills(last, plan.out.dtype), store.noise(last, plan.out.dtype))
-    functions = augment.functions(plan.stage(Stage.AUGMENT))
-    return Picture(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, *tables, functions, on_device=device == "cuda")
+    tables, functions = store.tables(last, plan.out.dtype), augment.functions(plan.stage(Stage.AUGMENT))
+    return Picture(plan, crop.interpolation(plan.stage(Stage.CROP)), height, width, tables, functions, on_device=device == "cuda")
 
 
 class Drawn(NamedTuple):
-    """The records of a batch in one picture, as `_native.Job.run` takes them; and what the GPU does in its place."""
+    """The records of a batch in one picture: what the host does, and what the GPU does."""
 
-    crops: Any
-    filters: Any  # one for all, or one each
-    programs: Any
-    rows: Any
-    columns: Any
-    boxes: Any
-    keys: Any  # of the noise in boxes
-    partners: Any  # where the batch is mixed, else None
-    mixing: Any  # how, `plan.mixed`; for the labels
-    on_device: Any = None  # cuda.OnDevice; None: there is no GPU
+    crops: _native.CropRecords
+    programs: _native.Programs | None  # of the host
+    store: _native.StoreRecords  # of the host
+    mixed: Mixed | None  # what becomes of the labels; None: nothing is mixed
+    on_device: cuda.OnDevice | None = None  # None: there is no GPU
+
+    def work(self, out: Array) -> _native.PictureWork:
+        """These records, made into `out`, an array of the picture's host_shape and host_dtype."""
+        return _native.PictureWork(self.crops, self.store, out, self.programs)
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,7 @@ class Picture:
     filter: str
     height: int  # of the crop, px; ColOut stores less
     width: int
-    table: Any  # [3, 256] of the output type, or None for uint8
-    fills: Any  # [boxes, 3] of the output type, or None: what RandomErasing writes
-    noise: Any  # which boxes have noise, and the tables of what its levels are; or None
+    tables: store.Tables
     functions: _native.Functions | None  # of the users' ops
     on_device: bool
 
@@ -94,7 +93,8 @@ class Picture:
     @property
     def host_dtype(self) -> np.dtype[Any]:
         """What the host writes; the device makes the rest."""
-        return np.dtype(np.uint8) if self.on_device or self.table is None else self.table.dtype
+        table = self.tables.values
+        return np.dtype(np.uint8) if self.on_device or table is None else table.dtype
 
     @property
     def host_channels_last(self) -> bool:
@@ -110,26 +110,18 @@ class Picture:
         of: dict[Stage, list[Any]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
         for step, record in zip(self.plan.steps, self.plan.records(work, sizes), strict=True):
             of[step.stage].append(record)
-        crops, rows = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+        rows, warps = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
         cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
-        parts = [row[:, None] for row in rows] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
-        last, stored = self.plan.stage(Stage.STORE), of[Stage.STORE]
+        parts = [row[:, None] for row in warps] + augment.fold(self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped)
         filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
-        mixing = mixed(self.plan, work)
-        partners = mixing.rows() if mixing and mixing.moves else None
-        kept, (boxes, keys) = store.kept(last, stored), store.boxes(last, stored)
-        by = self.filter if filters is None else filters
-        drawn = Drawn(crops, by, instructions.joined(parts), *kept, boxes, keys, partners, mixing)
-        return cuda.divided(self, drawn) if self.on_device else drawn
-
-    def start(self, job: _native.Job, drawn: Drawn, out: Any, *, hold: bool) -> None:
-        """Start decoding into `out`, an array of host_shape and host_dtype; hold: with the next picture."""
-        table, fills, noise = (None, None, None) if self.on_device else (self.table, self.fills, self.noise)
-        noise = noise and (drawn.keys, *noise)
-        job.run(
-            drawn.crops, drawn.filters, table, out, self.height, self.width, self.host_channels_last, pil.PASS_ORDER,
-            drawn.programs, drawn.rows, drawn.columns, drawn.boxes, fills, noise, self.functions, drawn.partners, hold,
-        )  # fmt: skip
+        crops = _native.CropRecords(rows, self.filter if filters is None else filters, self.height, self.width, pil.PASS_ORDER)
+        how, joined = mixed(self.plan, work), instructions.joined(parts)
+        programs = None if joined is None else _native.Programs(joined, self.functions)
+        lists = store.lists(self.plan.stage(Stage.STORE), of[Stage.STORE], how)
+        if not self.on_device:
+            return Drawn(crops, programs, store.records(self.host_channels_last, lists, self.tables), how)
+        host, device = cuda.divided(self.plan, self.host_shape(len(sizes)), cuda.HostPart(programs, lists), self.tables)
+        return Drawn(crops, host.programs, store.records(True, host.lists, store.NO_TABLES), how, device)
 
 
 @dataclass(frozen=True)
@@ -158,7 +150,10 @@ class Runner:
     def begin(self, pool: _native.Pool, work: Work, place: Location, seek: View) -> _native.Job:
         """Start reading. place: where the work's samples lie; seek: the epoch's seek indexes."""
         samples = work.samples
-        return pool.fetch(self.plan.source.files, *place[:4], seek.locate(samples, place.seek), seek.collect(samples), place.raw)
+        return pool.fetch(
+            self.plan.source.files, *place[:4],
+            seek=seek.locate(samples, place.seek), collect=seek.collect(samples), raw=place.raw,
+        )  # fmt: skip
 
     def draw(self, job: _native.Job, work: Work, trouble: Trouble) -> tuple[list[Drawn], Work]:
         """Wait for the samples' sizes, then draw the records of each picture; the work as `trouble` has left it. Raises SampleError."""
@@ -171,15 +166,13 @@ class Runner:
         if not crop.no_scaling(self.plan):
             jpegs &= ~self.plan.source.locate(work.samples).is_raw
             jpegs[list(encoded)] = True
-            crop.shrink([one.crops for one in drawn], jpegs)
-            mending.scale(job, encoded, drawn[0].crops)
+            crop.shrink([one.crops.rows for one in drawn], jpegs)
+            mending.scale(job, encoded, drawn[0].crops.rows)
         return drawn, work
 
     def start(self, job: _native.Job, drawn: list[Drawn], outs: list[Any]) -> None:
         """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype."""
-        last = self.pictures[-1]
-        for picture, records, out in zip(self.pictures, drawn, outs, strict=True):
-            picture.start(job, records, out, hold=picture is not last)
+        job.run([one.work(out) for one, out in zip(drawn, outs, strict=True)])
 
     def finish(self, job: _native.Job, work: Work, drawn: list[Drawn], outs: list[Any], trouble: Trouble) -> tuple[list[Drawn], Work]:
         """Wait until `outs` are whole; the records and the work of what is in them.
@@ -189,7 +182,7 @@ class Runner:
         asked: set[int] = set()  # what Pillow was asked for: it has the last word
         while True:
             job.wait_done()
-            foreign, bad = self._redo_foreign(job, work, drawn[0].crops, asked)
+            foreign, bad = self._redo_foreign(job, work, drawn[0].crops.rows, asked)
             bad = [(place, error) for place, error in bad if place not in trouble.lost]
             if bad:
                 work, encoded = mending.mended(job, self.plan, work, bad, trouble)
@@ -205,11 +198,11 @@ class Runner:
         jpegs = np.zeros(len(work), np.bool_)
         jpegs[list(encoded)] = True
         if not crop.no_scaling(self.plan):
-            crop.shrink([one.crops for one in fresh], jpegs)
+            crop.shrink([one.crops.rows for one in fresh], jpegs)
         others = np.setdiff1d(np.arange(len(work)), places)
         for new, old in zip(fresh, drawn, strict=True):
-            new.crops[others] = old.crops[others]  # at the scales that they have
-        mending.scale(job, encoded, fresh[0].crops)
+            new.crops.rows[others] = old.crops.rows[others]  # at the scales that they have
+        mending.scale(job, encoded, fresh[0].crops.rows)
         return fresh
 
     def _redo_foreign(

@@ -2,21 +2,68 @@
 the rows and columns that are kept, and the boxes that are erased.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fastload import _native
 from fastload.plan import Step
 from fastload.spec import Ints
 from fastload.transforms import ColOut, Normalize, RandomErasing, ToDtype, ToImage, pil
 from fastload.transforms.batch_resize import BatchResize
 from fastload.transforms.erasing import KINDS
+from fastload.transforms.mixing import Mixed
 from fastload.transforms.sampling import LEVELS, noise_values
 
 GATHERS = (ColOut, BatchResize)  # ops that only choose rows and columns
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
+
+
+class Tables(NamedTuple):
+    """What STORE writes, the same for all batches; of the output's type, bfloat16 as its bits in uint16."""
+
+    values: NDArray[np.generic] | None  # [3, 256], of each uint8 value; None: the value itself
+    fills: NDArray[np.generic] | None  # [K, 3], of each box that is erased; None: there is none
+    fillings: Ints | None  # int32 [K, 2]: 0 for its fill, 1 for noise, 2 for one colour of it; the number of the noise
+    levels: NDArray[np.generic] | None  # [T, 3, NOISE_LEVELS], of each level of a noise; None, with fillings: no noise
+
+
+NO_TABLES = Tables(None, None, None, None)  # uint8 as they are
+
+
+class Lists(NamedTuple):
+    """What STORE does to the samples of one batch. Places are of the image as it is stored, px."""
+
+    rows: Ints | None  # int32 [1 or N, kept], that are kept; None: all
+    columns: Ints | None
+    boxes: Ints | None  # int32 [N, K, 4]: top, left, height, width of what is erased; None: nothing
+    keys: NDArray[np.uint32] | None  # uint32 [N, K], of the noise in them
+    partners: Ints | None  # int32 [N, 7], `Mixed.rows`; None: nothing is mixed
+
+
+def tables(steps: tuple[Step, ...], dtype: str) -> Tables:
+    return Tables(table(steps, dtype), fills(steps, dtype), *noise(steps, dtype))
+
+
+def lists(steps: tuple[Step, ...], records: list[Any], how: Mixed | None) -> Lists:
+    """how: the batch is mixed."""
+    partners = how.rows() if how and how.moves else None
+    rows, columns = kept(steps, records)
+    erased, keys = boxes(steps, records)
+    return Lists(rows, columns, erased, keys, partners)
+
+
+def records(channels_last: bool, batch: Lists, constant: Tables) -> _native.StoreRecords:
+    """Of one batch, as the job and the GPU take them."""
+    noise = None
+    if batch.keys is not None and constant.fillings is not None and constant.levels is not None:
+        noise = _native.Noise(batch.keys, constant.fillings, constant.levels)
+    return _native.StoreRecords(
+        channels_last=channels_last, table=constant.values, rows=batch.rows, columns=batch.columns,
+        boxes=batch.boxes, fills=constant.fills, noise=noise, partners=batch.partners,
+    )  # fmt: skip
 
 
 def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
@@ -77,10 +124,8 @@ def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
     return _bits(torch.stack(found), dtype) if found else None
 
 
-def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, NDArray[np.generic]] | None:
-    """Which boxes are filled with noise: int32 [K, 2], 0 for none, 1 for each value's own, 2 for one colour, and the table's number;
-    and the tables [T, 3, levels] of `dtype`, what each level of noise becomes by the steps after the op. None where there is none.
-    """
+def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, NDArray[np.generic]] | tuple[None, None]:
+    """`Tables.fillings` and `levels`: what each level of noise becomes by the steps after the op."""
     fillings: list[tuple[int, int]] = []
     tables: list[torch.Tensor] = []
     for place, step in enumerate(steps):
@@ -91,7 +136,7 @@ def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, NDArray[np.generic
         if kind:
             levels = torch.from_numpy(noise_values()).to(getattr(torch, step.spec.dtype)).expand(3, 1, LEVELS)
             tables.append(_after(steps[place + 1 :], levels).reshape(3, LEVELS))
-    return (np.array(fillings, np.int32), _bits(torch.stack(tables), dtype)) if tables else None
+    return (np.array(fillings, np.int32), _bits(torch.stack(tables), dtype)) if tables else (None, None)
 
 
 def _after(steps: tuple[Step, ...], image: Any) -> torch.Tensor:
@@ -109,7 +154,7 @@ def _bits(values: torch.Tensor, dtype: str) -> NDArray[np.generic]:
 
 
 def boxes(steps: tuple[Step, ...], records: list[Any]) -> tuple[Ints, NDArray[np.uint32]] | tuple[None, None]:
-    """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `fills`; and their noise's keys uint32 [N, K]."""
+    """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `Tables.fills`; and their noise's keys uint32 [N, K]."""
     found = [record for step, record in zip(steps, records, strict=True) if isinstance(step.op, RandomErasing)]
     if not found:
         return None, None

@@ -12,6 +12,7 @@
 
 #include "augment/parse.h"
 #include "bind/arrays.h"
+#include "bind/records.h"
 #include "core/files.h"
 #include "core/pool.h"
 #include "cpu/mix.h"
@@ -42,15 +43,19 @@ void bind_timing(nb::module_& m);
 void bind_collector(nb::module_& m);
 void bind_augment(nb::module_& m);
 void bind_mix(nb::module_& m);
+void bind_records(nb::module_& m);
 void bind_device_programs(nb::module_& m);
 void bind_device_store(nb::module_& m);
 void bind_device_decode(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 
-// Checks table and out of a STORE against each other; `shape` is what out must have.
-cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
-                        std::initializer_list<int64_t> shape, bool channels_last);
+// Checks a STORE's table and out against each other; `shape` is what out must have.
+cpu::Format check_store(const std::string& where, const StoreRecords& store, const Output& out,
+                        std::initializer_list<int64_t> shape);
+// The same of an out of `count` images of this size, px.
+cpu::Format check_batch(const std::string& where, const StoreRecords& store, const Output& out, int64_t count,
+                        int height, int width);
 
 // Functions that programs may call, and whatever Python object keeps their code alive.
 struct PyFunctions {
@@ -61,44 +66,41 @@ struct PyFunctions {
 // Of a PyFunctions or None; raises TypeError for anything else.
 std::span<const augment::Function> parse_functions(const nb::object& functions);
 
-// The programs float64 [count, depth, 13] of images of this size.
-std::vector<augment::Program> parse_programs(const std::string& where, const Input& programs, int64_t count, int height,
-                                             int width, std::span<const augment::Function> functions);
+// The programs of `count` images of this size.
+std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs, int64_t count,
+                                             int height, int width);
 
-// The rows and columns to store of each of `count` images: lists int32 [1 or count, kept], or None twice for all of
-// them.
+// The rows and columns to store of each of `count` images; without lists all of them.
 struct KeptLists {
   std::vector<int32_t> rows, columns;  // empty: all
   int height, width;                   // of what is kept, px
 };
 
-KeptLists parse_kept(const std::string& where, const std::optional<Input>& rows, const std::optional<Input>& columns,
-                     int64_t count, int height, int width);
+KeptLists parse_kept(const std::string& where, const StoreRecords& store, int64_t count, int height, int width);
 
-// Boxes int32 [count, K, 4] that are erased, each inside an image of this size, and what they are filled with: [K, 3]
-// of out's type; or None twice.
+// Boxes that are erased, each inside an image of this size, and what they are filled with, of out's type.
 struct ErasedLists {
   std::vector<int32_t> boxes;
   std::vector<uint8_t> fills;
   int each = 0;  // K
 };
 
-ErasedLists parse_erased(const std::string& where, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-                         nb::dlpack::dtype type, int64_t count, int height, int width);
+ErasedLists parse_erased(const std::string& where, const StoreRecords& store, nb::dlpack::dtype type, int64_t count,
+                         int height, int width);
 
-// Noise in such boxes, or None: (keys, fillings, tables), which are uint32 [count, K], int32 [K, 2] and
-// [tables, 3, 4096] of out's type.
+// Noise in such boxes, or none.
 struct NoiseLists {
   std::vector<Filling> fillings;  // empty: there is none
   std::vector<uint32_t> keys;
   std::span<const uint8_t> tables;  // the array's own bytes
 };
 
-NoiseLists parse_noise(const std::string& where, const std::optional<nb::tuple>& noise, nb::dlpack::dtype type,
+NoiseLists parse_noise(const std::string& where, const std::optional<Noise>& noise, nb::dlpack::dtype type,
                        int64_t count, int64_t each);
 
-// Partners int32 [count, 7], rows of body/mix.h: places in the batch, and boxes inside an image of this size.
-std::vector<Partner> parse_partners(const std::string& where, const Input& rows, int64_t count, int height, int width);
+// Partners are rows of body/mix.h: places in the batch, and boxes inside an image of this size. Empty without.
+std::vector<Partner> parse_partners(const std::string& where, const StoreRecords& store, int64_t count, int height,
+                                    int width);
 
 Number number_of(const Output& out);  // uint16 are the bits of bfloat16
 

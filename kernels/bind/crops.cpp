@@ -7,15 +7,16 @@
 
 namespace fl::bind {
 
-void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops, int height, int width) {
+void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops,
+                 const std::vector<Crop>* others, int height, int width) {
   for (int64_t n = 0; n < job.size(); ++n) {
     const Sample& it = job.sample(n);
     if (it.status != kOk || it.stored) continue;
     const std::string where = function + ": crops[" + std::to_string(n) + "]";
     cpu::check_crop(crops[n], it.height, it.width, height, width, where);
-    if (const int others = job.scale(n); others != 0 && crops[n].scale != others)
+    if (others != nullptr && crops[n].scale != (*others)[n].scale)
       refuse(where, "scale", std::to_string(crops[n].scale),
-             std::to_string(others) + ", that of the sample's other pictures");
+             std::to_string((*others)[n].scale) + ", that of the sample's other pictures");
     if (it.pixels.data != nullptr && crops[n].scale != it.pixels_scale)
       refuse(where, "scale", std::to_string(crops[n].scale),
              std::to_string(it.pixels_scale) + ", that of the pixels given for it");

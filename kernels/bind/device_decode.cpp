@@ -3,7 +3,6 @@
 #include "core/device_decode.h"
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/job.h"
@@ -30,23 +29,22 @@ struct PyDeviceDecode {
   }
 };
 
-void make(PyDeviceDecode* self, const nb::object& owner, const Input& crops,
-          const std::variant<std::string, Input>& filter, int height, int width, const std::string& order,
-          int64_t most) {
+void make(PyDeviceDecode* self, const nb::object& owner, const CropRecords& crops, int64_t most) {
   const auto& job = nb::cast<const PyJob&>(owner).job;
   job->check_idle("DeviceDecode");
+  const auto [height, width] = std::pair(crops.height, crops.width);
   if (height < 1 || width < 1 || height > kMaxPixels / width)
     refuse("DeviceDecode", "size", std::to_string(height) + "x" + std::to_string(width),
            "1.." + std::to_string(kMaxPixels) + " px");
   if (most < 0) refuse("DeviceDecode", "most", std::to_string(most), "0 bytes or more");
   DeviceDecode::How how;
-  how.crops = bind::crops("DeviceDecode: crops", crops, job->size());
-  how.filters = parse_filters("DeviceDecode", filter, job->size());
-  how.order = cpu::parse_order(order);
+  how.crops = bind::crops("DeviceDecode: crops", crops.rows, job->size());
+  how.filters = parse_filters("DeviceDecode", crops.filter, job->size());
+  how.order = crops.order;
   how.height = height;
   how.width = width;
   how.most = most;
-  check_crops("DeviceDecode", *job, how.crops, height, width);
+  check_crops("DeviceDecode", *job, how.crops, nullptr, height, width);
   new (self) PyDeviceDecode{DeviceDecode::start(job, std::move(how)), owner, {}, false};
 }
 
@@ -122,8 +120,7 @@ void launch(const PyDeviceDecode& self, uintptr_t data, uintptr_t scratch, uintp
 
 void bind_device_decode(nb::module_& m) {
   nb::class_<PyDeviceDecode>(m, "DeviceDecode", nb::is_final())
-      .def("__init__", &make, "job"_a, "crops"_a.noconvert(), "filter"_a.noconvert(), "height"_a, "width"_a,
-           "order"_a = "pillow13", "most"_a = int64_t{1} << 30)
+      .def("__init__", &make, "job"_a, "crops"_a, "most"_a = int64_t{1} << 30)
       .def("__len__", [](const PyDeviceDecode& self) { return self.work->size(); })
       .def("wait", &wait)
       .def_prop_ro("reasons", &reasons)

@@ -22,13 +22,13 @@ void check_size(const char* where, int height, int width) {
            "1.." + std::to_string(kMaxPixels) + " px");
 }
 
-void make(DevicePrograms* self, const Input& programs, int height, int width) {
+void make(DevicePrograms* self, const Programs& programs, int height, int width) {
   const std::string where = "DevicePrograms: programs";
   check_size("DevicePrograms", height, width);
-  check(where, Facts(programs), {kAny, kAny, augment::kColumns}, nb::dtype<double>());
-  const auto count = static_cast<int64_t>(programs.shape(0));
-  new (self)
-      DevicePrograms{block::pack(where, parse_programs(where, programs, count, height, width, {}), height, width)};
+  check(where, Facts(programs.rows), {kAny, kAny, augment::kColumns}, nb::dtype<double>());
+  if (!programs.functions.is_none()) refuse(where, "functions", "some", "none: users' functions run on the host");
+  const auto count = static_cast<int64_t>(programs.rows.shape(0));
+  new (self) DevicePrograms{block::pack(where, parse_programs(where, programs, count, height, width), height, width)};
 }
 
 nb::object data(const DevicePrograms& self) {
@@ -55,7 +55,7 @@ void launch(const DevicePrograms& self, uintptr_t images, uintptr_t data, uintpt
 
 void bind_device_programs(nb::module_& m) {
   nb::class_<DevicePrograms>(m, "DevicePrograms", nb::is_final())
-      .def("__init__", &make, "programs"_a.noconvert(), "height"_a, "width"_a)
+      .def("__init__", &make, "programs"_a, "height"_a, "width"_a)
       .def("__len__", [](const DevicePrograms& self) { return self.packed.count; })
       .def_prop_ro("size",
                    [](const DevicePrograms& self) { return nb::make_tuple(self.packed.height, self.packed.width); })

@@ -49,18 +49,16 @@ void check_images(int64_t count, int height, int width) {
          "at most " + std::to_string(kMaxPixels) + " px each");
 }
 
-void make(DeviceStore* self, int64_t count, int height, int width, const std::string& dtype, bool channels_last,
-          const std::optional<Input>& rows, const std::optional<Input>& columns, const std::optional<Input>& boxes,
-          const std::optional<Input>& fills, const std::optional<nb::tuple>& noise,
-          const std::optional<Input>& partners) {
+void make(DeviceStore* self, int64_t count, int height, int width, const std::string& dtype,
+          const StoreRecords& store) {
   const std::string where = "DeviceStore";
   check_images(count, height, width);
   const auto [number, type] = parse_type(dtype);
-  const KeptLists kept = parse_kept(where, rows, columns, count, height, width);
+  const KeptLists kept = parse_kept(where, store, count, height, width);
   if (kept.height > kMaxPixels / kept.width) check_images(count, kept.height, kept.width);  // lists may repeat
-  const ErasedLists erased = parse_erased(where, boxes, fills, type, count, kept.height, kept.width);
-  const NoiseLists drawn = parse_noise(where + ": noise", noise, type, count, erased.each);
-  DeviceStore out{{count, height, width, kept.height, kept.width, number, channels_last, {}}, {}, 0};
+  const ErasedLists erased = parse_erased(where, store, type, count, kept.height, kept.width);
+  const NoiseLists drawn = parse_noise(where + ": noise", store.noise, type, count, erased.each);
+  DeviceStore out{{count, height, width, kept.height, kept.width, number, store.channels_last, {}}, {}, 0};
   block::StoreLists& at = out.shape.lists;
   at.rows_step = kept.rows.size() > static_cast<size_t>(kept.height) ? kept.height : 0;
   at.columns_step = kept.columns.size() > static_cast<size_t>(kept.width) ? kept.width : 0;
@@ -71,7 +69,7 @@ void make(DeviceStore* self, int64_t count, int height, int width, const std::st
   at.fills = out.pack(erased.fills);
   at.fillings = out.pack(drawn.fillings);
   at.keys = out.pack(drawn.keys);
-  if (partners.has_value()) at.partners = out.pack(parse_partners(where, *partners, count, kept.height, kept.width));
+  at.partners = out.pack(parse_partners(where, store, count, kept.height, kept.width));
   if (!drawn.tables.empty()) out.tables = static_cast<int64_t>(drawn.tables.size());
   new (self) DeviceStore(std::move(out));
 }
@@ -100,10 +98,8 @@ void run_on_host(const DeviceStore& self, const Input& images, const std::option
   const block::StoreShape& shape = self.shape;
   check_given(where, self, table.has_value(), noise.has_value(), true);
   checked<uint8_t>(where + ": images", images, {shape.count, shape.image_height, shape.image_width, kChannels});
-  if (shape.channels_last)
-    check_store(where, table, out, {shape.count, shape.height, shape.width, kChannels}, true);
-  else
-    check_store(where, table, out, {shape.count, kChannels, shape.height, shape.width}, false);
+  const StoreRecords how{.channels_last = shape.channels_last, .table = table};
+  check_batch(where, how, out, shape.count, shape.height, shape.width);
   if (number_of(out) != shape.number) refuse(where + ": out", "dtype", name(out.dtype()), "the object's");
   if (noise.has_value()) check(where + ": noise", Facts(*noise), {kAny, kChannels, NoiseLevels::kCount}, out.dtype());
   if (noise.has_value() && static_cast<int64_t>(noise->nbytes()) < self.tables)
@@ -125,9 +121,7 @@ void run_on_host(const DeviceStore& self, const Input& images, const std::option
 
 void bind_device_store(nb::module_& m) {
   nb::class_<DeviceStore>(m, "DeviceStore", nb::is_final())
-      .def("__init__", &make, "count"_a, "height"_a, "width"_a, "dtype"_a, "channels_last"_a,
-           "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
-           "fills"_a.noconvert() = nb::none(), "noise"_a = nb::none(), "partners"_a.noconvert() = nb::none())
+      .def("__init__", &make, "count"_a, "height"_a, "width"_a, "dtype"_a, "store"_a)
       .def("__len__", [](const DeviceStore& self) { return self.shape.count; })
       .def_prop_ro("size", [](const DeviceStore& self) { return nb::make_tuple(self.shape.height, self.shape.width); })
       .def_prop_ro("data",

@@ -90,15 +90,14 @@ std::vector<int32_t> parse_list(const std::string& where, const std::optional<In
   return out;
 }
 
-void store(const Input& image, const std::optional<Input>& table, const Output& out, bool channels_last,
-           const std::string& target, const std::optional<Input>& rows, const std::optional<Input>& columns) {
+void store(const Input& image, const StoreRecords& how, const Output& out, const std::string& target) {
   const uint8_t* from = checked<uint8_t>("store: image", image, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(image.shape(0)), width = static_cast<int64_t>(image.shape(1));
   const cpu::Target on = parse_target(target);
-  const KeptLists lists = parse_kept("store", rows, columns, 1, static_cast<int>(height), static_cast<int>(width));
-  const cpu::Format format = channels_last
-                                 ? check_store("store", table, out, {lists.height, lists.width, kChannels}, true)
-                                 : check_store("store", table, out, {kChannels, lists.height, lists.width}, false);
+  const KeptLists lists = parse_kept("store", how, 1, static_cast<int>(height), static_cast<int>(width));
+  const cpu::Format format = how.channels_last
+                                 ? check_store("store", how, out, {lists.height, lists.width, kChannels})
+                                 : check_store("store", how, out, {kChannels, lists.height, lists.width});
   void* to = out.data();
   const nb::gil_scoped_release unlocked;
   Kept kept;
@@ -124,8 +123,9 @@ cpu::Target parse_target(const std::string& name) {
   refuse("target", "unknown", '"' + name + '"', "scalar or best");
 }
 
-cpu::Format check_store(const std::string& where, const std::optional<Input>& table, const Output& out,
-                        std::initializer_list<int64_t> shape, bool channels_last) {
+cpu::Format check_store(const std::string& where, const StoreRecords& store, const Output& out,
+                        std::initializer_list<int64_t> shape) {
+  const std::optional<Input>& table = store.table;
   const nb::dlpack::dtype type = out.dtype();
   check(where + ": out", Facts(out), shape);
   const std::string got = name(type);
@@ -133,11 +133,17 @@ cpu::Format check_store(const std::string& where, const std::optional<Input>& ta
     refuse(where + ": out", "dtype", got, "uint8, uint16, float16 or float32");
   if (!table.has_value() && got != "uint8") refuse(where + ": out", "dtype without a table", got, "uint8");
   if (table.has_value()) check(where + ": table", Facts(*table), {kChannels, 256}, type);
-  return {table.has_value() ? table->data() : nullptr, type.bits / 8, channels_last};
+  return {table.has_value() ? table->data() : nullptr, type.bits / 8, store.channels_last};
 }
 
-KeptLists parse_kept(const std::string& where, const std::optional<Input>& rows, const std::optional<Input>& columns,
-                     int64_t count, int height, int width) {
+cpu::Format check_batch(const std::string& where, const StoreRecords& store, const Output& out, int64_t count,
+                        int height, int width) {
+  return store.channels_last ? check_store(where, store, out, {count, height, width, kChannels})
+                             : check_store(where, store, out, {count, kChannels, height, width});
+}
+
+KeptLists parse_kept(const std::string& where, const StoreRecords& store, int64_t count, int height, int width) {
+  const std::optional<Input>&rows = store.rows, &columns = store.columns;
   if (rows.has_value() != columns.has_value())
     refuse(where, "rows and columns", rows.has_value() ? "rows only" : "columns only", "both or neither");
   KeptLists out{parse_list(where + ": rows", rows, count, height),
@@ -161,8 +167,7 @@ void bind_images(nb::module_& m) {
   m.def("decode", &decode, "data"_a, "scale"_a = 1);
   m.def("crop_resize", &crop_resize, "image"_a.noconvert(), "crop"_a.noconvert(), "out"_a.noconvert(), "filter"_a,
         "target"_a, "order"_a = "pillow13");
-  m.def("store", &store, "image"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(), "channels_last"_a,
-        "target"_a, "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none());
+  m.def("store", &store, "image"_a.noconvert(), "how"_a, "out"_a.noconvert(), "target"_a);
 }
 
 }  // namespace fl::bind

@@ -1,9 +1,8 @@
 // class Job. The GIL is given up in every wait, and taken ten times a second so that Ctrl-C works.
 #include "bind/job.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <chrono>
@@ -48,7 +47,6 @@ bool done(const PyJob& self) { return self.job->done(); }
 
 void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
-  if (self.job->held()) return;
   self.out.clear();  // its owner may use the memory again
   self.functions.clear();
 }
@@ -105,8 +103,6 @@ void put_aside(PyJob& self, const Input& which) {
 
 void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   Sample& it = sample(self, n, "Job.set_pixels");
-  // What is held has been checked against the sizes of now.
-  if (self.job->held()) throw std::runtime_error("Job.set_pixels: Job.run holds pictures; run them first");
   const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
   check_pixels(it, height, width, scale);
@@ -123,79 +119,59 @@ void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   it.code = 0;
 }
 
-// What `run` takes, of one picture.
-struct Arguments {
-  const Input& crops;
-  const std::variant<std::string, Input>& filter;
-  const std::optional<Input>& table;
-  const Output& out;
-  int height, width;
-  bool channels_last;
-  const std::string& order;
-  const std::optional<Input>&programs, &rows, &columns, &boxes, &fills;
-  const std::optional<nb::tuple>& noise;
-  const nb::object& functions;
-  const std::optional<Input>& partners;
-};
-
-void add(PyJob& self, const Arguments& it) {
-  const auto& [crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills,
-               noise, functions, partners] = it;
-  Job& job = *self.job;
+// One picture's records as the job has them. first: the crops of the sample's first picture, whose scales are all
+// pictures'; null for that one itself.
+Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>* first) {
+  const std::string where = "Job.run";
   const int64_t count = job.size();
+  const auto& [crops, store, out, programs] = work;
+  const auto [height, width] = std::pair(crops.height, crops.width);
   if (height < 1 || width < 1)
-    refuse("Job.run", "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
+    refuse(where, "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
   Plans plans;
-  const KeptLists kept = parse_kept("Job.run", rows, columns, count, height, width);
+  const KeptLists kept = parse_kept(where, store, count, height, width);
   plans.rows = kept.rows;
   plans.columns = kept.columns;
-  const cpu::Format format =
-      channels_last ? check_store("Job.run", table, out, {count, kept.height, kept.width, kChannels}, true)
-                    : check_store("Job.run", table, out, {count, kChannels, kept.height, kept.width}, false);
-  ErasedLists erased = parse_erased("Job.run", boxes, fills, out.dtype(), count, kept.height, kept.width);
+  const cpu::Format format = check_batch(where, store, out, count, kept.height, kept.width);
+  ErasedLists erased = parse_erased(where, store, out.dtype(), count, kept.height, kept.width);
   plans.boxes = std::move(erased.boxes);
   plans.fills = std::move(erased.fills);
   plans.erased = erased.each;
-  NoiseLists drawn = parse_noise("Job.run: noise", noise, out.dtype(), count, plans.erased);
+  NoiseLists drawn = parse_noise(where + ": noise", store.noise, out.dtype(), count, plans.erased);
   plans.fillings = std::move(drawn.fillings);
   plans.keys = std::move(drawn.keys);
   plans.noise.assign(drawn.tables.begin(), drawn.tables.end());
-  if (partners.has_value()) plans.partners = parse_partners("Job.run", *partners, count, kept.height, kept.width);
+  plans.partners = parse_partners(where, store, count, kept.height, kept.width);
   plans.number = number_of(out);
-  plans.crops = bind::crops("Job.run: crops", crops, count);
-  plans.filters = parse_filters("Job.run", filter, count);
-  plans.order = cpu::parse_order(order);
-  check_crops("Job.run", job, plans.crops, height, width);
-  if (programs.has_value())
-    plans.programs = parse_programs("Job.run: programs", *programs, count, height, width, parse_functions(functions));
+  plans.crops = bind::crops(where + ": crops", crops.rows, count);
+  plans.filters = parse_filters(where, crops.filter, count);
+  plans.order = crops.order;
+  check_crops(where, job, plans.crops, first, height, width);
+  if (programs.has_value()) plans.programs = parse_programs(where + ": programs", *programs, count, height, width);
   if (format.table != nullptr) {
     const auto* bytes = static_cast<const uint8_t*>(format.table);
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
-  self.out.push_back(out);
-  self.functions.push_back(functions);
-  job.add(std::move(plans), {static_cast<uint8_t*>(out.data()), height, width, kept.height, kept.width, format});
+  auto* to = static_cast<uint8_t*>(out.data());
+  return {std::move(plans), {to, height, width, kept.height, kept.width, format}};
 }
 
-void run(PyJob& self, const Input& crops, const std::variant<std::string, Input>& filter,
-         const std::optional<Input>& table, const Output& out, int height, int width, bool channels_last,
-         const std::string& order, const std::optional<Input>& programs, const std::optional<Input>& rows,
-         const std::optional<Input>& columns, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-         const std::optional<nb::tuple>& noise, const nb::object& functions, const std::optional<Input>& partners,
-         bool hold) {
+void run(PyJob& self, const std::vector<PictureWork>& pictures) {
   self.job->check_idle("Job.run");
-  if (partners.has_value() && (hold || self.job->held()))
-    refuse("Job.run", "partners", "of several pictures", "those of one");
-  try {
-    add(self, {crops, filter, table, out, height, width, channels_last, order, programs, rows, columns, boxes, fills,
-               noise, functions, partners});
-  } catch (...) {
-    self.job->forget();
-    self.out.clear();
-    self.functions.clear();
-    throw;
+  if (pictures.empty()) refuse("Job.run", "pictures", "none", "1 or more of each sample");
+  if (pictures.size() > 1)
+    for (const PictureWork& picture : pictures)
+      if (picture.store.partners.has_value()) refuse("Job.run", "partners", "of several pictures", "those of one");
+  std::vector<Planned> plans;
+  for (const PictureWork& picture : pictures)
+    plans.push_back(planned(*self.job, picture, plans.empty() ? nullptr : &plans.front().plans.crops));
+  self.out.clear();
+  self.functions.clear();
+  for (const PictureWork& picture : pictures) {
+    self.out.push_back(picture.out);
+    if (picture.programs.has_value()) self.functions.push_back(picture.programs->functions);
   }
-  if (!hold) self.job->run();
+  self.job->run(std::move(plans));
 }
 
 // Jobs that were dropped while a read of theirs hangs, with the memory that they may write to: until that ends.
@@ -239,11 +215,7 @@ void bind_job(nb::module_& m) {
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
       .def("put_aside", &put_aside, "which"_a.noconvert())
-      .def("run", &run, "crops"_a.noconvert(), "filter"_a.noconvert(), "table"_a.noconvert().none(),
-           "out"_a.noconvert(), "height"_a, "width"_a, "channels_last"_a, "order"_a = "pillow13",
-           "programs"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
-           "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(), "fills"_a.noconvert() = nb::none(),
-           "noise"_a = nb::none(), "functions"_a = nb::none(), "partners"_a.noconvert() = nb::none(), "hold"_a = false);
+      .def("run", &run, "pictures"_a);
 }
 
 }  // namespace fl::bind

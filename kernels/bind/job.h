@@ -21,8 +21,10 @@ struct PyJob {
   std::vector<nb::object> functions;  // that its programs call
 };
 
-// Throws ValueError unless every sample's crop suits it; `function` names who was called.
-void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops, int height, int width);
+// Throws ValueError unless every sample's crop suits it, and has the scale of its crop in `others`, those of another
+// picture (null: there is none); `function` names who was called.
+void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops,
+                 const std::vector<Crop>* others, int height, int width);
 
 // One name for all, or int32 [count] of Pillow's numbers (Image.Resampling), one for each.
 std::vector<Filter> parse_filters(const std::string& function, const std::variant<std::string, Input>& given,

@@ -27,18 +27,16 @@ void check_box(const std::string& where, const int32_t* box, int height, int wid
 }
 
 // Whole batches as uint8 [N, h, w, 3], mixed into `out`.
-void store_mixed(const Input& images, const std::optional<Input>& table, const Output& out, bool channels_last,
-                 const std::string& target, const Input& partners, const std::optional<Input>& boxes,
-                 const std::optional<Input>& fills) {
+void store_mixed(const Input& images, const StoreRecords& records, const Output& out, const std::string& target) {
   const std::string where = "store_mixed";
   const uint8_t* from = checked<uint8_t>(where + ": images", images, {kAny, kAny, kAny, kChannels});
   const auto count = static_cast<int64_t>(images.shape(0));
   const auto height = static_cast<int>(images.shape(1)), width = static_cast<int>(images.shape(2));
   const cpu::Target on = parse_target(target);
-  const cpu::Format format = channels_last ? check_store(where, table, out, {count, height, width, kChannels}, true)
-                                           : check_store(where, table, out, {count, kChannels, height, width}, false);
-  const std::vector<Partner> how = parse_partners(where, partners, count, height, width);
-  const ErasedLists erased = parse_erased(where, boxes, fills, out.dtype(), count, height, width);
+  const cpu::Format format = check_batch(where, records, out, count, height, width);
+  if (!records.partners.has_value()) refuse(where, "partners", "none", "one of each image");
+  const std::vector<Partner> how = parse_partners(where, records, count, height, width);
+  const ErasedLists erased = parse_erased(where, records, out.dtype(), count, height, width);
   const cpu::Mixture batch{from,        height,        width, how.data(), erased.boxes.data(), erased.fills.data(),
                            erased.each, number_of(out)};
   auto* to = static_cast<uint8_t*>(out.data());
@@ -50,8 +48,9 @@ void store_mixed(const Input& images, const std::optional<Input>& table, const O
 
 }  // namespace
 
-ErasedLists parse_erased(const std::string& where, const std::optional<Input>& boxes, const std::optional<Input>& fills,
-                         nb::dlpack::dtype type, int64_t count, int height, int width) {
+ErasedLists parse_erased(const std::string& where, const StoreRecords& store, nb::dlpack::dtype type, int64_t count,
+                         int height, int width) {
+  const std::optional<Input>&boxes = store.boxes, &fills = store.fills;
   if (boxes.has_value() != fills.has_value())
     refuse(where, "boxes and fills", boxes.has_value() ? "boxes only" : "fills only", "both or neither");
   if (!boxes.has_value()) return {};
@@ -66,12 +65,10 @@ ErasedLists parse_erased(const std::string& where, const std::optional<Input>& b
       {values, values + count * each * 4}, {bytes, bytes + each * kChannels * (type.bits / 8)}, static_cast<int>(each)};
 }
 
-NoiseLists parse_noise(const std::string& where, const std::optional<nb::tuple>& noise, nb::dlpack::dtype type,
+NoiseLists parse_noise(const std::string& where, const std::optional<Noise>& noise, nb::dlpack::dtype type,
                        int64_t count, int64_t each) {
   if (!noise.has_value()) return {};
-  if (noise->size() != 3) refuse(where, "length", std::to_string(noise->size()), "3");
-  const auto array = [&](int i) { return nb::cast<Input>((*noise)[i], false); };
-  const Input key = array(0), filling = array(1), table = array(2);
+  const auto& [key, filling, table] = *noise;
   const uint32_t* keys = checked<uint32_t>(where + ": keys", key, {count, each});
   const int32_t* pairs = checked<int32_t>(where + ": fillings", filling, {each, 2});
   check(where + ": tables", Facts(table), {kAny, kChannels, NoiseLevels::kCount}, type);
@@ -88,8 +85,10 @@ NoiseLists parse_noise(const std::string& where, const std::optional<nb::tuple>&
   return out;
 }
 
-std::vector<Partner> parse_partners(const std::string& where, const Input& rows, int64_t count, int height, int width) {
-  const int32_t* values = checked<int32_t>(where + ": partners", rows, {count, kPartnerColumns});
+std::vector<Partner> parse_partners(const std::string& where, const StoreRecords& store, int64_t count, int height,
+                                    int width) {
+  if (!store.partners.has_value()) return {};
+  const int32_t* values = checked<int32_t>(where + ": partners", *store.partners, {count, kPartnerColumns});
   std::vector<Partner> out(count);
   for (int64_t n = 0; n < count; ++n) {
     const int32_t* row = values + n * kPartnerColumns;
@@ -111,9 +110,7 @@ Number number_of(const Output& out) {
 }
 
 void bind_mix(nb::module_& m) {
-  m.def("store_mixed", &store_mixed, "images"_a.noconvert(), "table"_a.noconvert().none(), "out"_a.noconvert(),
-        "channels_last"_a, "target"_a, "partners"_a.noconvert(), "boxes"_a.noconvert() = nb::none(),
-        "fills"_a.noconvert() = nb::none());
+  m.def("store_mixed", &store_mixed, "images"_a.noconvert(), "how"_a, "out"_a.noconvert(), "target"_a);
 }
 
 }  // namespace fl::bind

@@ -35,6 +35,7 @@ NB_MODULE(_native, m) {
   bind_files(m);
   bind_lists(m);
   bind_pool(m);
+  bind_records(m);
   bind_job(m);
   bind_jpeg(m);
   bind_timing(m);

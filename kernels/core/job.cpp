@@ -76,21 +76,10 @@ void Job::begin(int64_t tasks) {
   }
 }
 
-void Job::add(Plans plans, const Output& output) {
-  if (ran_) forget();
-  pictures_.push_back({std::move(plans), output});
-  auto& [kept, to] = pictures_.back();
-  to.format.table = kept.table.empty() ? nullptr : kept.table.data();
-}
-
-void Job::forget() {
-  pictures_.clear();
-  ran_ = false;
-}
-
-void Job::run() {
+void Job::run(std::vector<Planned> pictures) {
+  pictures_ = std::move(pictures);
+  for (auto& [plans, output] : pictures_) output.format.table = plans.table.empty() ? nullptr : plans.table.data();
   phase_ = Phase::kMake;
-  ran_ = true;
   if (mixes()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
@@ -169,7 +158,7 @@ Status Job::give(int64_t n, const uint8_t* pixels) noexcept {
   return sample.status;
 }
 
-Picture Job::Planned::of(int64_t n) const {
+Picture Planned::of(int64_t n) const {
   const auto list = [n](const std::vector<int32_t>& from, int64_t length) {
     return from.data() + (from.size() > static_cast<size_t>(length) ? n * length : 0);
   };

@@ -32,6 +32,14 @@ struct Plans {
   Number number{};                         // what is stored, where there are partners
 };
 
+// One picture of every sample, and where it goes.
+struct Planned {
+  Plans plans;
+  Output output;
+
+  Picture of(int64_t n) const;  // one sample's
+};
+
 class Job final : public Work {
  public:
   // Starts reading.
@@ -54,13 +62,8 @@ class Job final : public Work {
   // The rest needs an idle job.
   Sample& sample(int64_t n) { return samples_[n]; }
   const Sample& sample(int64_t n) const { return samples_[n]; }
-  // One picture more of every sample, of the run that comes next.
-  void add(Plans plans, const Output& output);
-  void forget();                                             // what was added since the last run
-  bool held() const { return !ran_ && !pictures_.empty(); }  // whether something was
-  // The scale of this sample's crops in what was added; 0 if nothing was.
-  int scale(int64_t n) const { return held() ? pictures_.front().plans.crops[n].scale : 0; }
-  void run();
+  // Makes every sample that is OK and not stored yet. pictures: at least one, with crops of one scale for each sample.
+  void run(std::vector<Planned> pictures);
 
   // Of a lent job, after `run`: reads sample n and makes it, or makes it from its decoded pixels. Any thread, each
   // sample once. Returns its status.
@@ -68,13 +71,6 @@ class Job final : public Work {
   Status give(int64_t n, const uint8_t* pixels) noexcept;
 
  private:
-  struct Planned {
-    Plans plans;
-    Output output;
-
-    Picture of(int64_t n) const;  // one sample's
-  };
-
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
   // MAKE ends with STORE, or, where samples have partners, with uint8 images; MIX stores them once all are there.
@@ -100,8 +96,7 @@ class Job final : public Work {
   bool lent_ = false;              // the next run is others' …
   bool given_ = false;             // … and this one is
   std::vector<int64_t> to_store_;  // the samples of this run
-  std::vector<Planned> pictures_;  // of each, in this run or the next; where they are mixed, as MAKE leaves them
-  bool ran_ = false;
+  std::vector<Planned> pictures_;  // of each; where they are mixed, as MAKE leaves them
   Output mixed_;  // of MIX
   Buffer unmixed_;
 

@@ -115,7 +115,7 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
     """
     runner, pool, job, drawn, work, trouble, outs = begun(folder, ops, count, seek, on_error)
     decoder = gpu_decode.GpuDecode(device, most=most)
-    prepared = decoder.prepare(job, drawn, runner.pictures)
+    prepared = decoder.prepare(job, drawn)
     runner.start(job, drawn, outs)
     drawn, work = runner.finish(job, work, drawn, outs, trouble)
     for one, out in zip(prepared, outs, strict=True):

@@ -45,26 +45,27 @@ def batch(folder, ops, augment, device):
 @pytest.mark.parametrize("name", OPS)
 def test_the_two_halves_make_the_batch(name, folder, monkeypatch):
     _, _, want = batch(folder, OPS[name], "cpu", "cpu")
-    monkeypatch.setattr(cuda, "programs", lambda instructions, *_: instructions)  # the device's can only be launched
+    monkeypatch.setattr(cuda, "device_programs", lambda programs, *_: programs and programs.rows)  # the device's can only be launched
     runner, drawn, crops = batch(folder, OPS[name], "gpu", "cuda")
     assert crops.dtype == np.uint8
     programs, store = drawn.on_device
     assert (programs is None) == (name == "nothing to augment")
-    assert (drawn.programs, drawn.rows, drawn.columns, drawn.boxes, drawn.partners) == (None,) * 5
+    host = drawn.store
+    assert (drawn.programs, host.rows, host.columns, host.boxes, host.partners) == (None,) * 5
     images = (
         crops if programs is None else np.stack([_native.augment(crop, program) for crop, program in zip(crops, programs, strict=True)])
     )
     found = np.empty_like(want)
-    store.run_on_host(images, runner.pictures[0].table, None, found)
+    store.run_on_host(images, runner.pictures[0].tables.values, None, found)
     np.testing.assert_array_equal(found.view(np.uint8), want.view(np.uint8))
 
 
 def test_a_batch_that_nothing_changes_has_no_programs():
-    assert cuda.programs(None, 5, 7) is None
-    assert cuda.programs(np.zeros((4, 2, 13)), 5, 7) is None
+    assert cuda.device_programs(None, 5, 7) is None
+    assert cuda.device_programs(_native.Programs(np.zeros((4, 2, 13))), 5, 7) is None
     program = np.zeros((4, 2, 13))
     program[3, 1, 0] = _native.INSTRUCTIONS.index("Invert")
-    made = cuda.programs(program, 5, 7)
+    made = cuda.device_programs(_native.Programs(program), 5, 7)
     assert (len(made), made.size, made.data.dtype) == (4, (5, 7), np.uint8)
 
 

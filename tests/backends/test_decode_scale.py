@@ -15,6 +15,7 @@ from fastload.backends import crop
 from fastload.conversion import indexing
 from fastload.errors import UsageError
 from fastload.transforms import CenterCrop, Normalize, RandomHorizontalFlip, RandomResizedCrop, Resize, ToTensor
+from tests.kernels.helpers import picture
 
 SIZES = [(300, 410), (411, 277), (128, 190), (97, 333), (650, 64), (23, 31)]  # height, width, px
 KINDS = ["4:4:4", "4:2:2", "4:2:0", "grey", "progressive", "cmyk", "png", "damaged"]
@@ -170,5 +171,5 @@ def test_pixels_given_for_a_crop_have_its_scale(tmp_path):
     job.set_pixels(0, np.zeros((15, 21, 3), np.uint8), 2)
     crops, out = np.array([[0, 0, 30, 41, 4, 5, 0, 0, 0, 4]], np.int32), np.zeros((1, 4, 5, 3), np.uint8)
     with pytest.raises(ValueError) as caught:
-        job.run(crops, "bilinear", None, out, 4, 5, True)
+        job.run([picture(crops, "bilinear", None, out, 4, 5, True)])
     assert str(caught.value) == "Job.run: crops[0]: scale (got 4, want 2, that of the pixels given for it)"

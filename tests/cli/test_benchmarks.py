@@ -110,14 +110,14 @@ def test_the_gpu_benchmark_of_augment_has_programs_for_all_that_it_names():
     planes = torch.zeros((2, 3, 9, 11), dtype=torch.uint8)
     for name in device.on_cpu.MAGNITUDES:
         program = device.program_of_op(name)
-        assert len(native.DevicePrograms(program, device.SIDE, device.SIDE)) == device.COUNT
+        assert len(native.DevicePrograms(native.Programs(program), device.SIDE, device.SIDE)) == device.COUNT
         assert [len(step()) for step in device._theirs_of_op(name, planes).values()] == [2, 2]
     for name, arguments in device.POLICIES:
         program = device.drawer(getattr(device.T, name)(**arguments))()
-        assert len(native.DevicePrograms(program, device.SIDE, device.SIDE)) == device.COUNT
+        assert len(native.DevicePrograms(native.Programs(program), device.SIDE, device.SIDE)) == device.COUNT
         assert list(device._theirs_of_policy(name, arguments, planes)) == [device.SINGLE]
     for code, arguments in device.BLURS.values():
-        native.DevicePrograms(device.repeated(code, *arguments), device.SIDE, device.SIDE)
+        native.DevicePrograms(native.Programs(device.repeated(code, *arguments)), device.SIDE, device.SIDE)
 
 
 def test_the_gpu_benchmark_of_decoding_sends_only_what_is_under_the_crops():

@@ -60,9 +60,9 @@ class Streams:
 class Store:
     """As `_native.DeviceStore`, whose code runs on the host here."""
 
-    def __init__(self, count, height, width, dtype, last, *lists):
-        self.made = REAL(count, height, width, dtype, last, *lists)
-        self.size, self.data, self.noise = self.made.size, self.made.data, lists[4] and lists[4][2]
+    def __init__(self, count, height, width, dtype, records):
+        self.made, last = REAL(count, height, width, dtype, records), records.channels_last
+        self.size, self.data, self.noise = self.made.size, self.made.data, records.noise and records.noise.tables
         self.shapes = (count, height, width, 3), (count, *self.size, 3) if last else (count, 3, *self.size)
         self.dtype = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}[dtype]
 
@@ -78,9 +78,9 @@ class Store:
 class Programs:
     """As `_native.DevicePrograms`: the instructions are what is copied."""
 
-    def __init__(self, instructions):
-        self.data = np.ascontiguousarray(instructions).view(np.uint8)
-        self.shape = instructions.shape
+    def __init__(self, programs):
+        self.data = np.ascontiguousarray(programs.rows).view(np.uint8)
+        self.shape = programs.rows.shape
 
 
 def augment(programs, data, images, stream):
@@ -101,9 +101,9 @@ class Decoder:
     def __init__(self, device):
         self.prepared = 0
 
-    def prepare(self, job, drawn, pictures):
+    def prepare(self, job, drawn):
         self.prepared += 1
-        return [SimpleNamespace(data=np.zeros(100, np.uint8), job=job) for _ in pictures]
+        return [SimpleNamespace(data=np.zeros(100, np.uint8), job=job) for _ in drawn]
 
     def launch(self, prepared, host, images, stream):
         assert stream.name == "the side stream"
@@ -138,7 +138,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(gpu_decode, "GpuDecode", Decoder)
     monkeypatch.setattr(gpu_decode, "recall", recall)
     monkeypatch.setattr(cuda, "augment", augment)
-    monkeypatch.setattr(cuda, "programs", lambda rows, *_: Programs(rows) if rows is not None and rows[..., 0].any() else None)
+    monkeypatch.setattr(cuda, "device_programs", lambda given, *_: Programs(given) if given and given.rows[..., 0].any() else None)
     return state
 
 

@@ -75,7 +75,7 @@ def pictures(count, height, width):
 
 def on_gpu(images, program):
     """What the device makes of them on a stream of its own; nothing behind output and workspace may be touched."""
-    made = _native.DevicePrograms(program, *images.shape[1:3])
+    made = _native.DevicePrograms(_native.Programs(program), *images.shape[1:3])
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         there, data = torch.from_numpy(images).cuda(), torch.from_numpy(made.data).cuda()
@@ -143,7 +143,7 @@ def test_two_streams_at_a_time():
     program = whole(
         [[instruction("Start"), instruction("GaussianBlur", 23, 23, 2, 2), instruction("Add", 0.5), instruction("Mix", 0.5)]] * 64
     )
-    made = _native.DevicePrograms(program, 224, 224)
+    made = _native.DevicePrograms(_native.Programs(program), 224, 224)
     there, data = torch.from_numpy(images).cuda(), torch.from_numpy(made.data).cuda()
     torch.cuda.synchronize()
     found = []

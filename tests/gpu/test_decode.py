@@ -8,7 +8,7 @@ from fastload import _native
 from fastload import transforms as T
 from tests.backends import divided
 from tests.conftest import encoded, textured
-from tests.kernels.device_helpers import crops_of, job_of, on_cpu
+from tests.kernels.device_helpers import crops_of, decode_work, job_of, on_cpu
 from tests.kernels.helpers import FILTERS, jpeg, noise, scene
 from tests.kernels.jpeg_writer import Writer
 from tests.kernels.test_jpeg_engine import ADOBE_RGB, FACTORS, some_boxes
@@ -22,7 +22,7 @@ GUARD = 256  # bytes behind each memory that no launch may touch
 
 def on_gpu(job, crops, height, width, filters="bilinear", order="pillow13"):
     """Crops [N, height, width, 3] by the device, its flags by place, and why the others are not for it."""
-    work = _native.DeviceDecode(job, crops, filters, height, width, order)
+    work = decode_work(job, crops, filters, height, width, order)
     work.wait()
     chosen = np.flatnonzero([not why for why in work.reasons])
     work.choose(chosen)
@@ -156,7 +156,7 @@ def test_launches_on_several_streams_share_nothing(tmp_path):
     indexes = [_native.jpeg_index(data, 8) for data in payloads]
     crops = crops_of([(10, 20, 250, 300)] * 32, 128, 160)
     want = on_cpu(job_of(tmp_path, payloads, [b""] * 32), crops, "bilinear", 128, 160, "pillow13")
-    work = _native.DeviceDecode(job_of(tmp_path, payloads, indexes), crops, "bilinear", 128, 160)
+    work = decode_work(job_of(tmp_path, payloads, indexes), crops, "bilinear", 128, 160)
     work.wait()
     work.choose(np.arange(32))
     data = torch.empty(work.nbytes, dtype=torch.uint8, pin_memory=True)

@@ -30,13 +30,13 @@ def test_what_is_not_native_cannot_go_to_the_gpu(folder, monkeypatch):
 
 def launch(images=0, data=0, out=1 << 20, workspace=0):
     """As above: what is wrong is found before a pointer is followed."""
-    made = _native.DevicePrograms(np.zeros((3, 2, 13)), 5, 7)
+    made = _native.DevicePrograms(_native.Programs(np.zeros((3, 2, 13))), 5, 7)
     made.launch(images, data, out, workspace, 0)
 
 
 @pytest.mark.skipif(_native.cuda_built, reason="this build has CUDA kernels")
 def test_programs_say_that_kernels_are_missing():
-    for call, name in ((launch, "launch"), (_native.DevicePrograms(np.zeros((3, 2, 13)), 5, 7).workspace, "workspace")):
+    for call, name in ((launch, "launch"), (_native.DevicePrograms(_native.Programs(np.zeros((3, 2, 13))), 5, 7).workspace, "workspace")):
         with pytest.raises(RuntimeError) as caught:
             call()
         assert str(caught.value) == f"DevicePrograms.{name}: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
@@ -69,5 +69,5 @@ def test_launches_that_cannot_work_are_refused(arguments, text):
 )
 def test_programs_that_cannot_run_are_refused(programs, size, text):
     with pytest.raises(ValueError) as caught:
-        _native.DevicePrograms(programs, *size)
+        _native.DevicePrograms(_native.Programs(programs), *size)
     assert str(caught.value) == text

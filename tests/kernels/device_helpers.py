@@ -1,12 +1,14 @@
 """Batches for the GPU's decoder, which an emulated block of threads runs here."""
 
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native as native
+from tests.kernels.helpers import picture
 
 
 def turns() -> list[NDArray[np.int32]]:
@@ -30,7 +32,7 @@ def job_of(folder: Path, payloads: list[bytes], indexes: list[bytes], pool: nati
     (folder / "data").write_bytes(b"".join(payloads))
     (folder / "seek").write_bytes(b"".join(indexes))
     seek = native.Files([str(folder / "seek")], True), *places(indexes)
-    job = (pool or POOL).fetch(native.Files([str(folder / "data")], True), *places(payloads), None, seek)
+    job = (pool or POOL).fetch(native.Files([str(folder / "data")], True), *places(payloads), None, seek=seek)
     job.wait_fetched()
     return job
 
@@ -58,9 +60,13 @@ def packed(work: native.DeviceDecode, chosen: NDArray[np.int64]) -> NDArray[np.u
     return data
 
 
+def decode_work(job: native.Job, rows: Any, filter: Any, height: int, width: int, order: str = "pillow13", most: int = 1 << 30) -> Any:
+    return native.DeviceDecode(job, native.CropRecords(rows, filter, height, width, order), most)
+
+
 def on_cpu(job: native.Job, crops: NDArray[np.int32], filters: object, height: int, width: int, order: str) -> NDArray[np.uint8]:
     out = np.zeros((len(job), height, width, 3), np.uint8)
-    job.run(crops, filters, None, out, height, width, True, order)
+    job.run([picture(crops, filters, None, out, height, width, True, order)])
     job.wait_done()
     return out
 
@@ -69,7 +75,7 @@ def decoded(block, job, crops, height, width, filters="bilinear", order="pillow1
     """Crops [N, height, width, 3] by the emulated device, its flags by place, and why the others are not for it; where the
     device has made nothing, the crops are junk. What is given decides on the order of the threads.
     """
-    work = native.DeviceDecode(job, crops, filters, height, width, order, most)
+    work = decode_work(job, crops, filters, height, width, order, most)
     work.wait()
     chosen = np.flatnonzero([not why for why in work.reasons])
     data = packed(work, chosen)

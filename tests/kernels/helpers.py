@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,21 @@ def whole(sizes: NDArray[np.int32], height: int, width: int) -> NDArray[np.int32
     return crops
 
 
+def stored(table: Any = None, channels_last: bool = False, noise: Any = None, **lists: Any) -> native.StoreRecords:
+    """noise: keys, fillings and tables."""
+    drawn = None if noise is None else native.Noise(*noise)
+    return native.StoreRecords(channels_last=channels_last, table=table, noise=drawn, **lists)
+
+
+def picture(
+    crops: Any, filter: Any, table: Any, out: Any, height: int, width: int, channels_last: bool, order: str = "pillow13",
+    programs: Any = None, functions: Any = None, **lists: Any,
+) -> native.PictureWork:  # fmt: skip
+    """Of a batch."""
+    program = None if programs is None else native.Programs(programs, functions)
+    return native.PictureWork(native.CropRecords(crops, filter, height, width, order), stored(table, channels_last, **lists), out, program)
+
+
 def pillow(data: bytes) -> NDArray[np.uint8]:
     return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
 
@@ -75,7 +91,7 @@ def table():
 
 def run(job, out, crops=None):
     crops = whole(job.sizes, HEIGHT, WIDTH) if crops is None else crops
-    job.run(crops, "bilinear", table(), out, HEIGHT, WIDTH, False)
+    job.run([picture(crops, "bilinear", table(), out, HEIGHT, WIDTH, False)])
     job.wait_done()
 
 

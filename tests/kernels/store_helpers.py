@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from fastload import _native as native
 from fastload import rng as random
+from tests.kernels.helpers import stored
 
 DTYPES = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}  # bfloat16: its bits
 SIZES = [(1, 1), (1, 257), (13, 7), (33, 65)]  # height, width; px; no multiples of a block of threads
@@ -85,7 +86,7 @@ class Case:
         return self.lists["noise"][2] if "noise" in self.lists else None
 
     def made(self) -> native.DeviceStore:
-        return native.DeviceStore(self.count, *self.size, self.name, self.last, **self.lists)
+        return native.DeviceStore(self.count, *self.size, self.name, stored(None, self.last, **self.lists))
 
     def blank(self) -> Any:
         """Room for the output."""
@@ -98,8 +99,8 @@ class Case:
             image[...] = self._gathered(n)
         out = self.blank()
         if self.mixed:
-            lists = {name: self.lists[name] for name in ("boxes", "fills") if name in self.lists}
-            native.store_mixed(images, self.table, out, self.last, "scalar", self.lists["partners"], **lists)
+            lists = {name: self.lists[name] for name in ("boxes", "fills", "partners") if name in self.lists}
+            native.store_mixed(images, stored(self.table, self.last, **lists), out, "scalar")
             return out
         values = self.table[np.arange(3), images]
         for n in range(self.count if self.erased else 0):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fastload import _native as native
 
-from .helpers import encoded, jpeg, scene
+from .helpers import encoded, jpeg, picture, scene
 from .jpeg_writer import Writer
 
 CROPS = [(0, 0, 1, 1), (0.3, 0.4, 0.5, 0.45), (0, 0, 0.1, 0.1), (0.9, 0.9, 0.1, 0.1)]  # top, left, height, width; shares
@@ -30,14 +30,14 @@ def files_of(tmp_path, payloads):
 def decode(source, crop, collect=None, seek=None, status=native.OK):
     """Pixels [N, 24, 20, 3] of the crop, as shares of each image."""
     count, pool = len(source), native.Pool(2)
-    job = pool.fetch(source, np.arange(count), np.zeros(count, int), np.full(count, -1), None, seek, collect)
+    job = pool.fetch(source, np.arange(count), np.zeros(count, int), np.full(count, -1), None, seek=seek, collect=collect)
     job.wait_fetched()
     crops = np.zeros((count, 9), np.int32)
     crops[:, :4] = np.tile(job.sizes, 2) * np.array(crop)
     crops[:, 2:4] = np.maximum(crops[:, 2:4], 1)
     crops[:, 4:6] = 24, 20
     out = np.zeros((count, 24, 20, 3), np.uint8)
-    job.run(crops, "bilinear", None, out, 24, 20, True)
+    job.run([picture(crops, "bilinear", None, out, 24, 20, True)])
     job.wait_done()
     assert set(job.status.tolist()) == {status}
     return out, pool.ways()
@@ -313,7 +313,7 @@ def test_arguments_are_checked(tmp_path):
     rows, zeros, pool = np.arange(3), np.zeros(3, int), native.Pool(0)
 
     def fetch(*collect):
-        pool.fetch(source, rows, zeros, np.full(3, -1), None, None, collect)
+        pool.fetch(source, rows, zeros, np.full(3, -1), None, collect=collect)
 
     with pytest.raises(ValueError, match=r"^Pool\.fetch: collect: row\[2\]: no such row \(got 3, want -1\.\.2\)$"):
         fetch(collector, np.array([0, 1, 3]), zeros)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fastload import _native as native
 
-from .device_helpers import TURNS, crops_of, decoded, job_of, on_cpu, packed
+from .device_helpers import TURNS, crops_of, decode_work, decoded, job_of, on_cpu, packed
 from .helpers import FILTERS, jpeg, noise, scene
 from .jpeg_writer import Writer
 from .test_jpeg_engine import ADOBE_RGB, FACTORS, some_boxes
@@ -106,7 +106,7 @@ def test_images_of_many_groups_of_segments(tmp_path):
 
 def test_who_comes_first_does_not_show(tmp_path):
     payloads = [jpeg(scene(70 + n, 90 - 9 * n), ("4:4:4", "4:2:0")[n % 2]) for n in range(4)]
-    work = native.DeviceDecode(
+    work = decode_work(
         job_of(tmp_path, payloads, [native.jpeg_index(data, 2) for data in payloads]),
         crops_of([(5, 7, 60, 50)] * 4, 30, 40),
         "bilinear",
@@ -124,7 +124,7 @@ def test_only_the_places_that_were_chosen_are_written(tmp_path):
     payloads = [jpeg(scene(40, 50, n)) for n in range(5)]
     crops = crops_of([(3, 4, 30, 40)] * 5, 20, 24)
     want = on_cpu(job_of(tmp_path, payloads, [b""] * 5), crops, "bilinear", 20, 24, "pillow13")
-    work = native.DeviceDecode(job_of(tmp_path, payloads, [native.jpeg_index(data, 4) for data in payloads]), crops, "bilinear", 20, 24)
+    work = decode_work(job_of(tmp_path, payloads, [native.jpeg_index(data, 4) for data in payloads]), crops, "bilinear", 20, 24)
     work.wait()
     for chosen in ([1, 3], [4], [0, 1, 2, 3, 4], []):
         out, flags = block.decode(packed(work, np.array(chosen, np.int64)), TURNS[2], 5)
@@ -139,7 +139,7 @@ def test_bytes_are_those_under_the_crop(tmp_path):
     index = native.jpeg_index(data, 4)
 
     def sent(box):
-        work = native.DeviceDecode(job_of(tmp_path, [data], [index]), crops_of([box], 16, 16), "box", 16, 16)
+        work = decode_work(job_of(tmp_path, [data], [index]), crops_of([box], 16, 16), "box", 16, 16)
         work.wait()
         work.choose(np.zeros(1, np.int64))
         return work.nbytes

@@ -5,7 +5,7 @@ import pytest
 
 from fastload import _native as native
 
-from .device_helpers import aligned, crops_of, decoded, job_of, on_cpu, packed
+from .device_helpers import aligned, crops_of, decode_work, decoded, job_of, on_cpu, packed
 from .helpers import encoded, jpeg, scene
 from .jpeg_writer import Writer
 from .test_hostile import mutated
@@ -149,7 +149,7 @@ def test_what_is_not_for_the_device_says_why(tmp_path):
     crops[8, 9] = 2
     crops[9, 6] = 16
     job.set_pixels(10, scene(40, 50))
-    work = native.DeviceDecode(job, crops, "bilinear", 16, 16)
+    work = decode_work(job, crops, "bilinear", 16, 16)
     work.wait()
     assert work.reasons == [case[2] for case in cases]
 
@@ -158,14 +158,14 @@ def test_what_does_not_fit_into_the_memory_is_left_to_the_cpu(tmp_path):
     payloads = [jpeg(scene(40, 50, n), "4:4:4") for n in range(4)]
     job = job_of(tmp_path, payloads, [native.jpeg_index(data, 4) for data in payloads])
     crops = crops_of([(0, 0, 40, 50), (0, 0, 8, 8), (0, 0, 40, 50), (0, 0, 8, 8)], 16, 16)
-    work = native.DeviceDecode(job, crops, "bilinear", 16, 16)
+    work = decode_work(job, crops, "bilinear", 16, 16)
     work.wait()
     work.choose(np.arange(4))
     whole = work.scratch
-    tight = native.DeviceDecode(job, crops, "bilinear", 16, 16, most=whole - 1)
+    tight = decode_work(job, crops, "bilinear", 16, 16, most=whole - 1)
     tight.wait()
     assert tight.reasons == ["", "", "", "no memory left"]
-    none = native.DeviceDecode(job, crops, "bilinear", 16, 16, most=0)
+    none = decode_work(job, crops, "bilinear", 16, 16, most=0)
     none.wait()
     assert none.reasons == ["no memory left"] * 4
 
@@ -188,12 +188,12 @@ def test_a_job_passes_over_what_is_put_aside(tmp_path):
 def made(tmp_path):
     payloads = [jpeg(scene(40, 50, n)) for n in range(3)]
     job = job_of(tmp_path, payloads, [native.jpeg_index(payloads[0], 4), b"", native.jpeg_index(payloads[2], 4)])
-    return native.DeviceDecode(job, crops_of([(3, 4, 30, 40)] * 3, 12, 10), "bilinear", 12, 10)
+    return decode_work(job, crops_of([(3, 4, 30, 40)] * 3, 12, 10), "bilinear", 12, 10)
 
 
 def test_without_threads_the_caller_does_it(tmp_path):
     job = job_of(tmp_path, [jpeg(scene(40, 50))], [native.jpeg_index(jpeg(scene(40, 50)), 4)], pool := native.Pool(0))
-    work = native.DeviceDecode(job, crops_of([(3, 4, 30, 40)], 12, 10), "bilinear", 12, 10)
+    work = decode_work(job, crops_of([(3, 4, 30, 40)], 12, 10), "bilinear", 12, 10)
     work.wait()
     assert block.decode(packed(work, np.zeros(1, np.int64)), np.arange(5, dtype=np.int32), 1)[1].tolist() == [0]
     assert pool.threads == 0
@@ -213,7 +213,7 @@ def test_arguments_that_cannot_work_are_refused(tmp_path):
         ((crops[:0], "box", 12, 10), "DeviceDecode: crops: shape (got [0, 10], want [1, 10])"),
     ]:  # fmt: skip
         with pytest.raises(ValueError) as caught:
-            native.DeviceDecode(job, *arguments)
+            decode_work(job, *arguments)
         assert str(caught.value) == text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fastload import _native as native
 
-from .helpers import fetch, files, jpeg, noise, scene, whole
+from .helpers import fetch, files, jpeg, noise, picture, scene, whole
 
 SIZE = 20, 27
 
@@ -19,7 +19,7 @@ def outcome(tmp_path, payloads, threads=2):
     job = fetch(pool, files(tmp_path, payloads))
     job.wait_fetched()
     out = np.zeros((len(payloads), *SIZE, 3), np.uint8)
-    job.run(whole(np.maximum(job.sizes, 1), *SIZE), "bilinear", None, out, *SIZE, True)
+    job.run([picture(whole(np.maximum(job.sizes, 1), *SIZE), "bilinear", None, out, *SIZE, True)])
     job.wait_done()
     assert set(job.status.tolist()) <= {native.OK, native.FOREIGN}
     assert all(job.message(int(n)) for n in np.flatnonzero(job.status))

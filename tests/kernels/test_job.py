@@ -19,6 +19,7 @@ from .helpers import (
     jpeg,
     noise,
     one_batch,
+    picture,
     pillow,
     run,
     scene,
@@ -57,7 +58,7 @@ def test_each_sample_may_have_its_own_filter(batch):
     job.wait_fetched()
     give_foreign(job)
     out = np.zeros((12, HEIGHT, WIDTH, 3), np.uint8)
-    job.run(whole(job.sizes, HEIGHT, WIDTH), numbers, None, out, HEIGHT, WIDTH, True)
+    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), numbers, None, out, HEIGHT, WIDTH, True)])
     job.wait_done()
     for n in np.flatnonzero(job.status == native.OK):
         image = noise(33, 44, int(n)) if n == 3 else pillow(job.payload(int(n)))
@@ -65,7 +66,7 @@ def test_each_sample_may_have_its_own_filter(batch):
         np.testing.assert_array_equal(out[n], np.asarray(want))
     for wrong, text in ((np.full(12, 6, np.int32), r"Job\.run: filter\[0\]: number .*6.*0 to 5"), (numbers[:3], r"Job\.run: filter: .*3")):
         with pytest.raises(ValueError, match=text):
-            job.run(whole(job.sizes, HEIGHT, WIDTH), np.ascontiguousarray(wrong), None, out, HEIGHT, WIDTH, True)
+            job.run([picture(whole(job.sizes, HEIGHT, WIDTH), np.ascontiguousarray(wrong), None, out, HEIGHT, WIDTH, True)])
 
 
 def test_foreign_samples_wait_for_pixels_and_the_rest_is_not_done_again(batch):
@@ -136,7 +137,7 @@ def test_every_output(tmp_path, dtype, channels_last):
         out = np.zeros(shape, dtype)
         job = fetch(pool, files(tmp_path, [jpeg(image), jpeg(image)]))
         job.wait_fetched()
-        job.run(whole(job.sizes, HEIGHT, WIDTH), "bicubic", chosen, out, HEIGHT, WIDTH, channels_last)
+        job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "bicubic", chosen, out, HEIGHT, WIDTH, channels_last)])
         job.wait_done()
         want = pillow(jpeg(image)) if chosen is None else values[np.arange(3), pillow(jpeg(image))]
         np.testing.assert_array_equal(out[1] if channels_last else out[1].transpose(1, 2, 0), want)
@@ -172,7 +173,7 @@ def test_arrays_stay_alive_while_tasks_use_them_and_not_longer(tmp_path):
     pixels, out = noise(50, 60).view(Memory), np.zeros((1, 3, HEIGHT, WIDTH), np.float32).view(Memory)
     alive = weakref.ref(pixels), weakref.ref(out)
     job.set_pixels(0, pixels)
-    job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
+    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
     del pixels, out
     assert all(ref() is not None for ref in alive)
     job.wait_done()
@@ -200,11 +201,15 @@ def test_bad_arguments_are_refused(tmp_path):
     out, one = np.zeros((1, 3, HEIGHT, WIDTH), np.float32), np.zeros(1, int)
     outside = good.copy()
     outside[0, 0] = 1
+
+    def start(crops, values, height):
+        return job.run([picture(crops, "box", values, out, height, WIDTH, False)])
+
     cases = [
-        (lambda: job.run(good[:, :8].copy(), "box", table(), out, HEIGHT, WIDTH, False), "Job.run: crops: shape (got [1, 8], want [1, 9])"),
-        (lambda: job.run(good, "box", table(), out, 9, WIDTH, False), "Job.run: out: shape (got [1, 3, 24, 31], want [1, 3, 9, 31])"),
-        (lambda: job.run(good, "box", None, out, HEIGHT, WIDTH, False), "Job.run: out: dtype without a table (got float32, want uint8)"),
-        (lambda: job.run(good, "box", table(), out, 0, WIDTH, False), f"Job.run: size (got 0x{WIDTH}, want 1 px or more)"),
+        (lambda: start(good[:, :8].copy(), table(), HEIGHT), "Job.run: crops: shape (got [1, 8], want [1, 9])"),
+        (lambda: start(good, table(), 9), "Job.run: out: shape (got [1, 3, 24, 31], want [1, 3, 9, 31])"),
+        (lambda: start(good, None, HEIGHT), "Job.run: out: dtype without a table (got float32, want uint8)"),
+        (lambda: start(good, table(), 0), f"Job.run: size (got 0x{WIDTH}, want 1 px or more)"),
         (lambda: run(job, out, crops=outside), f"Job.run: crops[0]: {LEAVES} (got top 1, left 0, size 30x40, want a box inside 30x40)"),
         (lambda: job.set_pixels(0, noise(4, 4)[..., :2].copy()), "Job.set_pixels: pixels: shape (got [4, 4, 2], want [any, any, 3])"),
         (lambda: pool.fetch(source, one + 1, one, one, None), "Pool.fetch: file[0]: no such file (got 1, want 0..0)"),

@@ -9,7 +9,7 @@ from fastload import _native as native
 from fastload import rng
 
 from .augment_helpers import augmented, instruction
-from .helpers import files, jpeg, scene, whole
+from .helpers import files, jpeg, picture, scene, whole
 
 HEIGHT, WIDTH = 24, 31  # of the crops
 PROGRAM = [instruction("Equalize"), instruction("Affine", 1, 0.2, 0, 0.1, 1, 0, sampling="bilinear"), instruction("Solarize", 100)]
@@ -31,7 +31,7 @@ def started(source):
 
 def run(source, table, out, channels_last, **options):
     _, job = started(source)
-    job.run(whole(job.sizes, HEIGHT, WIDTH), "bilinear", table, out, HEIGHT, WIDTH, channels_last, **options)
+    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "bilinear", table, out, HEIGHT, WIDTH, channels_last, **options)])
     job.wait_done()
     assert job.status.tolist() == [native.OK] * 3
     return out
@@ -112,7 +112,7 @@ def test_noise_is_by_levels_and_tables_in_the_order_of_boxes(source, dtype, chan
 def test_augmenting_is_counted(source):
     pool, job = started(source)
     out = np.zeros((3, 3, HEIGHT, WIDTH), np.uint8)
-    job.run(whole(job.sizes, HEIGHT, WIDTH), "bilinear", None, out, HEIGHT, WIDTH, False, programs=LAST_IS_A_LOOKUP)
+    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "bilinear", None, out, HEIGHT, WIDTH, False, programs=LAST_IS_A_LOOKUP)])
     job.wait_done()
     assert {stage: found[0] for stage, found in pool.stats().items()} == dict.fromkeys(("read", "decode", "resize", "augment", "store"), 3)
 
@@ -154,7 +154,6 @@ BAD = [
     ({"boxes": moved(0, 2**31 - 2), "fills": FILLS},
      "boxes[0][0]: top, left, height, width (got 2147483647, 2, 23, 29, want a box inside 24x31)"),
     *(({"boxes": BOXES, "fills": FILLS, "noise": noise}, text) for noise, text in [
-        ((KEYS, FILLINGS), "noise: length (got 2, want 3)"),
         ((KEYS[:2], FILLINGS, TABLES), "noise: keys: shape (got [2, 2], want [3, 2])"),
         ((KEYS.view(np.int32), FILLINGS, TABLES), "noise: keys: dtype (got int32, want uint32)"),
         ((KEYS, FILLINGS[:1], TABLES), "noise: fillings: shape (got [1, 2], want [2, 2])"),
@@ -176,5 +175,5 @@ def test_what_no_job_may_run(source, options, text):
     _, job = started(source)
     out = np.zeros((3, 3, HEIGHT, WIDTH), np.uint8)
     with pytest.raises(ValueError) as error:
-        job.run(whole(job.sizes, HEIGHT, WIDTH), "bilinear", None, out, HEIGHT, WIDTH, False, **options)
+        job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "bilinear", None, out, HEIGHT, WIDTH, False, **options)])
     assert str(error.value) == f"Job.run: {text}"

@@ -5,7 +5,7 @@ import pytest
 
 from fastload import _native as native
 
-from .helpers import encoded, fetch, files, jpeg, noise, scene, table
+from .helpers import encoded, fetch, files, jpeg, noise, picture, scene, table
 
 SHAPES = ((61, 93), (200, 75), (48, 160), (33, 33))
 COUNT = 8
@@ -34,14 +34,13 @@ PICTURES = [
 
 
 def run(job, pictures):
-    outs = []
-    for place, (make, shares, (height, width), looked_up, last, window) in enumerate(pictures):
+    outs, works = [], []
+    for make, shares, (height, width), looked_up, last, window in pictures:
         shape = (len(job), height, width, 3) if last else (len(job), 3, height, width)
         outs.append(np.zeros(shape, np.float32 if looked_up else np.uint8))
-        job.run(
-            make(job.sizes, shares, (height, width), window), "bilinear", table() if looked_up else None, outs[-1], height, width, last,
-            hold=place + 1 < len(pictures),
-        )  # fmt: skip
+        crops, values = make(job.sizes, shares, (height, width), window), table() if looked_up else None
+        works.append(picture(crops, "bilinear", values, outs[-1], height, width, last))
+    job.run(works)
     job.wait_done()
     return outs
 
@@ -58,7 +57,7 @@ def begin(tmp_path, payloads, *, index):
 
 def made(tmp_path, payloads, pictures, *, index):
     pool, source, seek = begin(tmp_path, payloads, index=index)
-    job = pool.fetch(source, np.arange(COUNT), np.zeros(COUNT, int), np.full(COUNT, -1), None, seek)
+    job = pool.fetch(source, np.arange(COUNT), np.zeros(COUNT, int), np.full(COUNT, -1), None, seek=seek)
     job.wait_fetched()
     outs = run(job, pictures)
     assert job.status.tolist() == [native.OK] * COUNT
@@ -112,48 +111,32 @@ def test_a_scan_that_breaks_leaves_the_sample_to_be_done_again(tmp_path, pool):
     pixels = noise(61, 93)
     job.set_pixels(0, pixels)
     found = run(job, PICTURES[:3])
-    for picture, out in zip(PICTURES[:3], found, strict=True):
+    for which, out in zip(PICTURES[:3], found, strict=True):
         again = fetch(pool, files(tmp_path, [encoded(pixels, "PNG")]))
         again.wait_fetched()
         again.set_pixels(0, pixels)
-        np.testing.assert_array_equal(out, run(again, [picture])[0])
+        np.testing.assert_array_equal(out, run(again, [which])[0])
 
 
-def test_a_refused_picture_takes_those_before_it_along(tmp_path, payloads, pool):
+def test_pictures_of_two_scales_are_refused_together(tmp_path, payloads, pool):
     job = fetch(pool, files(tmp_path, payloads))
     job.wait_fetched()
     crops = crops_of(job.sizes, ALL, (4, 5))
     out = np.zeros((COUNT, 4, 5, 3), np.uint8)
-    job.run(crops, "box", None, out, 4, 5, True, hold=True)
     scaled = np.concatenate([crops, np.full((COUNT, 1), 2, np.int32)], axis=1)
     with pytest.raises(ValueError) as caught:
-        job.run(scaled, "box", None, out, 4, 5, True)
+        job.run([picture(rows, "box", None, out, 4, 5, True) for rows in (crops, scaled)])
     assert str(caught.value) == "Job.run: crops[0]: scale (got 2, want 1, that of the sample's other pictures)"
     assert not out.any()
-    job.run(scaled, "box", None, out, 4, 5, True)  # alone: nothing is left of what was held
+    job.run([picture(scaled, "box", None, out, 4, 5, True)])  # alone: nothing is left of what was refused
     job.wait_done()
     assert job.status.tolist() == [native.OK] * COUNT
     assert out.any(axis=(1, 2, 3)).all()
 
 
-def test_nothing_changes_under_held_pictures(tmp_path, pool):
-    job = fetch(pool, files(tmp_path, [encoded(noise(33, 44), "PNG")]))
-    job.wait_fetched()
-    job.set_pixels(0, noise(33, 44))
-    crops = crops_of(job.sizes, ALL, (4, 5))
-    job.run(crops, "box", None, np.zeros((1, 4, 5, 3), np.uint8), 4, 5, True, hold=True)
-    with pytest.raises(RuntimeError, match=r"^Job\.set_pixels: Job\.run holds pictures; run them first$"):
-        job.set_pixels(0, noise(3, 4))
-    job.wait_done()  # nothing runs, and the held picture's memory stays
-    out = np.zeros((1, 4, 5, 3), np.uint8)
-    job.run(crops, "box", None, out, 4, 5, True)
-    job.wait_done()
-    assert out.any()
-
-
-def test_dropping_a_job_with_held_pictures_is_harmless(tmp_path, payloads, pool):
+def test_a_run_wants_pictures(tmp_path, payloads, pool):
     job = fetch(pool, files(tmp_path, payloads))
     job.wait_fetched()
-    job.run(crops_of(job.sizes, ALL, (4, 5)), "box", None, np.zeros((COUNT, 4, 5, 3), np.uint8), 4, 5, True, hold=True)
-    assert job.status.tolist() == [native.OK] * COUNT  # nothing runs
-    del job
+    with pytest.raises(ValueError) as caught:
+        job.run([])
+    assert str(caught.value) == "Job.run: pictures (got none, want 1 or more of each sample)"

@@ -8,7 +8,7 @@ from PIL import Image
 
 from fastload import _native as native
 
-from .helpers import SAMPLINGS, fetch, files, jpeg, pillow, scene
+from .helpers import SAMPLINGS, fetch, files, jpeg, picture, pillow, scene
 
 SHAPES = [(1, 1), (3, 17), (8, 8), (16, 33), (61, 47), (47, 130), (150, 101)]
 
@@ -90,7 +90,7 @@ def regions(tmp_path, data, boxes, size):
     crops[:, :4] = boxes
     crops[:, 4:6] = crops[:, 2:4]
     out = np.full((count, *size, 3), 99, np.uint8)
-    job.run(crops, "bilinear", None, out, *size, True)
+    job.run([picture(crops, "bilinear", None, out, *size, True)])
     job.wait_done()
     assert [job.message(n) for n in range(count)] == [""] * count
     return out
@@ -146,7 +146,7 @@ def test_errors_and_warnings_are_foreign_with_the_librarys_text(tmp_path):
     job.wait_fetched()
     assert job.status.tolist() == [native.OK, native.OK]
     crops = np.tile(np.array([0, 0, 61, 93, 61, 93, 0, 0, 0], np.int32), (2, 1))
-    job.run(crops, "box", None, np.zeros((2, 61, 93, 3), np.uint8), 61, 93, True)
+    job.run([picture(crops, "box", None, np.zeros((2, 61, 93, 3), np.uint8), 61, 93, True)])
     job.wait_done()
     assert job.status.tolist() == [native.FOREIGN, native.FOREIGN]
     assert job.message(0) == "jpeg: Corrupt JPEG data: premature end of data segment"

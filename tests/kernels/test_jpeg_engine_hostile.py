@@ -10,7 +10,7 @@ from PIL import Image, ImageFile
 
 from fastload import _native as native
 
-from .helpers import fetch, files, jpeg, noise, scene
+from .helpers import fetch, files, jpeg, noise, picture, scene
 from .jpeg_writer import Writer, dht, dqt, segment
 from .test_hostile import mutated, small
 from .test_jpeg_engine import FACTORS
@@ -30,7 +30,7 @@ def by_library(tmp_path, payloads, boxes):
     fits = (job.sizes[:, 0] >= crops[:, 0] + crops[:, 2]) & (job.sizes[:, 1] >= crops[:, 1] + crops[:, 3])
     crops[~fits, :6] = [0, 0, 1, 1, 1, 1]
     out = np.zeros((len(payloads), *SIZE, 3), np.uint8)
-    job.run(crops, "box", None, out, *SIZE, True)
+    job.run([picture(crops, "box", None, out, *SIZE, True)])
     job.wait_done()
     good = fits & (job.status == native.OK)
     return [out[n, : box[2], : box[3]] if good[n] else None for n, box in enumerate(boxes)]

@@ -5,7 +5,7 @@ import pytest
 
 from fastload import _native as native
 
-from .helpers import fetch, files, jpeg, scene
+from .helpers import fetch, files, jpeg, picture, scene
 from .jpeg_writer import Writer
 from .test_hostile import mutated, small
 from .test_jpeg_engine import FACTORS, some_boxes
@@ -99,7 +99,7 @@ def test_other_scales_are_refused(scale, tmp_path):
         "decode": lambda: native.decode(data, scale),
         "jpeg_region": lambda: native.jpeg_region(data, (0, 0, 1, 1), None, "best", scale),
         "crop_resize": lambda: native.crop_resize(image, crops[0], out[0], "box", "best"),
-        "Job.run: crops[0]": lambda: job.run(crops, "box", None, out, 3, 3, True),
+        "Job.run: crops[0]": lambda: job.run([picture(crops, "box", None, out, 3, 3, True)]),
     }
     for where, call in calls.items():
         with pytest.raises(ValueError) as error:
@@ -116,7 +116,7 @@ def test_a_job_counts_scaled_images_and_their_ways(tmp_path, progressive):
     crops = np.repeat(np.array([[3, 5, 40, 60, 7, 9, 0, 0, 0, 1]], np.int32), 3, axis=0)
     crops[:, 9] = 1, 2, 4
     out = np.zeros((3, 7, 9, 3), np.uint8)
-    found.run(crops, "bilinear", None, out, 7, 9, True)
+    found.run([picture(crops, "bilinear", None, out, 7, 9, True)])
     found.wait_done()
     way = "library" if progressive else "whole"
     assert pool.ways() == {"indexed": 0, "whole": 0, "library": 0, "refused": 0, way: 3, "scaled": 2}

@@ -8,6 +8,8 @@ import pytest
 
 from fastload import _native
 
+from .helpers import picture
+
 MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)(_native.CALLS["make_sample"])
 GIVE_PIXELS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(_native.CALLS["give_pixels"])
 HEIGHT, WIDTH = 12, 17  # of the crops, px
@@ -45,7 +47,7 @@ def run(job, sizes, out):
     """The whole image to HEIGHT x WIDTH px."""
     crops = np.zeros((len(sizes), 10), np.int32)
     crops[:, 2:4], crops[:, 4:6], crops[:, 9] = sizes, (HEIGHT, WIDTH), 1
-    job.run(crops, "bilinear", None, out, HEIGHT, WIDTH, channels_last=True)
+    job.run([picture(crops, "bilinear", None, out, HEIGHT, WIDTH, channels_last=True)])
 
 
 def resized(pixels):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from fastload import _native as native
 
-from .helpers import HEIGHT, WIDTH, fetch, files, jpeg, noise, scene, table, whole
+from .helpers import HEIGHT, WIDTH, fetch, files, jpeg, noise, picture, scene, table, whole
+from .helpers import stored as records
 
 DTYPES = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 SIZES = [(1, 1), (3, 5), (7, 33), (40, 19), (33, 70)]
@@ -48,7 +49,7 @@ def erased(count, height, width, rng, dtype):
 def stored(name, images, rows, target, channels_last, boxes=None, fills=None):
     count, height, width, _ = images.shape
     out = np.zeros((count, height, width, 3) if channels_last else (count, 3, height, width), DTYPES[name])
-    native.store_mixed(images, tables(name), out, channels_last, target, rows, boxes, fills)
+    native.store_mixed(images, records(tables(name), channels_last, partners=rows, boxes=boxes, fills=fills), out, target)
     return out
 
 
@@ -133,7 +134,7 @@ def test_halves_are_rounded_as_numpy_rounds_them(values):
             want = (halves[0].astype(np.float32) * weights[0] + halves[0].astype(np.float32) * weights[1]).astype(np.float16)
         for target in ("scalar", "best"):
             out = np.zeros((1, 1, len(values), 3), np.float16)
-            native.store_mixed(images, halves, out, True, target, rows)
+            native.store_mixed(images, records(halves, channels_last=True, partners=rows), out, target)
             np.testing.assert_array_equal(out[0, 0, :, 1], want[: len(values)])
 
 
@@ -148,10 +149,10 @@ def test_bad_partners_are_refused():
     ]
     for row, text in cases:
         with pytest.raises(ValueError) as error:
-            native.store_mixed(images, None, out, True, "best", np.array([row], np.int32))
+            native.store_mixed(images, records(None, channels_last=True, partners=np.array([row], np.int32)), out, "best")
         assert str(error.value) == text
     with pytest.raises(ValueError) as error:
-        native.store_mixed(images, None, out, True, "best", np.zeros((1, 6), np.int32))
+        native.store_mixed(images, records(None, channels_last=True, partners=np.zeros((1, 6), np.int32)), out, "best")
     assert str(error.value) == "store_mixed: partners: shape (got [1, 6], want [1, 7])"
 
 
@@ -159,7 +160,7 @@ def mixed_job(pool, source, rows, out):
     job = fetch(pool, source)
     job.wait_fetched()
     arguments = (whole(job.sizes, HEIGHT, WIDTH), "bilinear", table(), out, HEIGHT, WIDTH, False)
-    job.run(*arguments, partners=rows)
+    job.run([picture(*arguments, partners=rows)])
     return job, arguments
 
 
@@ -176,18 +177,18 @@ def test_a_batch_is_mixed_once_all_its_images_are_there(tmp_path, threads):
     assert np.isnan(out).all()  # nothing is mixed yet
     pixels = scene(34, 40, 4)
     job.set_pixels(4, pixels)
-    job.run(*arguments, partners=rows)
+    job.run([picture(*arguments, partners=rows)])
     job.wait_done()
     plain = np.zeros((9, HEIGHT, WIDTH, 3), np.uint8)
     one = fetch(pool, source)
     one.wait_fetched()
     for _ in range(2):
-        one.run(whole(one.sizes, HEIGHT, WIDTH), "bilinear", None, plain, HEIGHT, WIDTH, True)
+        one.run([picture(whole(one.sizes, HEIGHT, WIDTH), "bilinear", None, plain, HEIGHT, WIDTH, True)])
         one.wait_done()
         if one.status[4] == native.FOREIGN:
             one.set_pixels(4, pixels)
     want = np.zeros_like(out)
-    native.store_mixed(plain, table(), want, False, "scalar", rows)
+    native.store_mixed(plain, records(table(), partners=rows), want, "scalar")
     np.testing.assert_array_equal(out, want)
     assert pool.stats()["store"][0] == 18  # each image counts once
 

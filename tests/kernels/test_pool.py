@@ -11,7 +11,7 @@ import pytest
 
 from fastload import _native as native
 
-from .helpers import HEIGHT, WIDTH, fetch, files, jpeg, one_batch, scene, table, whole
+from .helpers import HEIGHT, WIDTH, fetch, files, jpeg, one_batch, picture, scene, table, whole
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3])
@@ -22,7 +22,7 @@ def test_a_dropped_job_does_not_write_any_more(tmp_path, threads):
         job = fetch(pool, source)
         job.wait_fetched()
         out = np.zeros((40, 3, HEIGHT, WIDTH), np.float32)
-        job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
+        job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
         del job
         before = out.copy()
         time.sleep(0.01)
@@ -97,7 +97,7 @@ def test_ctrl_c_interrupts_a_wait(tmp_path):
     job = fetch(pool, native.Files([str(tmp_path / "large.jpg")] * 1500, False))  # many seconds of decoding
     job.wait_fetched()
     out = np.zeros((1500, 3, HEIGHT, WIDTH), np.float32)
-    job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
+    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
     waits = threading.Event()
 
     def interrupt():
@@ -143,7 +143,7 @@ def test_a_pool_says_what_its_threads_do(tmp_path):
     job = fetch(pool, files(tmp_path, [jpeg(scene(1500, 2000))] * 20))
     job.wait_fetched()
     out = np.zeros((20, 3, HEIGHT, WIDTH), np.float32)
-    job.run(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)
+    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
     deadline = time.monotonic() + 20
     while not (running := pool.running()) and time.monotonic() < deadline:
         time.sleep(0.001)

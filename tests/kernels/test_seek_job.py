@@ -5,7 +5,7 @@ import pytest
 
 from fastload import _native as native
 
-from .helpers import jpeg, scene
+from .helpers import jpeg, picture, scene
 
 SHAPES = ((61, 93), (200, 75), (48, 160), (33, 33))
 COUNT = 12
@@ -27,7 +27,7 @@ def decode(samples, seek, crop):
     """Pixels [N, 24, 20, 3] of a box that `crop` (top, left, height, width as shares) cuts, and the ways taken."""
     files, payloads = samples
     pool = native.Pool(2)
-    job = pool.fetch(files, *places(payloads), None, seek)
+    job = pool.fetch(files, *places(payloads), None, seek=seek)
     job.wait_fetched()
     crops = np.zeros((COUNT, 9), np.int32)
     shares = np.tile(job.sizes, 2) * np.array(crop)
@@ -35,7 +35,7 @@ def decode(samples, seek, crop):
     crops[:, 2:4] = np.maximum(crops[:, 2:4], 1)
     crops[:, 4:6] = 24, 20
     out = np.zeros((COUNT, 24, 20, 3), np.uint8)
-    job.run(crops, "bilinear", None, out, 24, 20, True)
+    job.run([picture(crops, "bilinear", None, out, 24, 20, True)])
     job.wait_done()
     assert job.status.tolist() == [native.OK] * COUNT
     return out, pool.ways()
@@ -93,6 +93,6 @@ def test_seek_arguments_are_checked(samples, tmp_path):
     files, payloads = samples
     seek = sidecar(tmp_path, [b"x"] * 3)
     with pytest.raises(ValueError, match=r"^Pool\.fetch: seek: samples \(got 3, want 12\)$"):
-        native.Pool(0).fetch(files, *places(payloads), None, seek)
+        native.Pool(0).fetch(files, *places(payloads), None, seek=seek)
     with pytest.raises(ValueError, match=r"^Pool\.fetch: seek: length \(got 2, want 4\)$"):
-        native.Pool(0).fetch(files, *places(payloads), None, seek[:2])
+        native.Pool(0).fetch(files, *places(payloads), None, seek=seek[:2])

@@ -5,7 +5,7 @@ import pytest
 
 from fastload import _native as native
 
-from .helpers import noise
+from .helpers import noise, stored
 
 DTYPES = [np.uint8, np.uint16, np.float16, np.float32]
 SIZES = [(1, 1), (3, 5), (7, 9), (33, 31), (64, 48)]
@@ -29,7 +29,7 @@ def test_store_is_a_table_lookup(dtype, channels_last, target, height, width):
     image, values = noise(height, width), None if dtype is None else table(dtype)
     want = expected(image, values, channels_last)
     out = np.zeros(want.shape, dtype or np.uint8)
-    native.store(image, values, out, channels_last, target)
+    native.store(image, stored(values, channels_last), out, target)
     np.testing.assert_array_equal(out, want)
 
 
@@ -43,7 +43,7 @@ def test_store_keeps_the_rows_and_columns_it_is_told(dtype, channels_last, targe
     image, values = noise(height, width), None if dtype is None else table(dtype)
     want = expected(image[rows[0]][:, columns[0]], values, channels_last)
     out = np.zeros(want.shape, dtype or np.uint8)
-    native.store(image, values, out, channels_last, target, rows, columns)
+    native.store(image, stored(values, channels_last, rows=rows, columns=columns), out, target)
     np.testing.assert_array_equal(out, want)
 
 
@@ -59,5 +59,5 @@ def test_store_keeps_the_rows_and_columns_it_is_told(dtype, channels_last, targe
 )
 def test_bad_arguments_are_refused(values, out, text):
     with pytest.raises(ValueError) as error:
-        native.store(noise(2, 4), values, out, False, "best")
+        native.store(noise(2, 4), stored(values), out, "best")
     assert str(error.value) == text

@@ -125,7 +125,7 @@ class Apply(Operation):  # type: ignore[misc]
         self.step += 1
         sizes = np.tile(np.array([[picture.height, picture.width]], np.int32), (count, 1))
         job = self.pool.lend(sizes)
-        picture.start(job, picture.draw(work, sizes), _at(out, picture.host_shape(count), picture.host_dtype), hold=False)
+        job.run([picture.draw(work, sizes).work(_at(out, picture.host_shape(count), picture.host_dtype))])
         self.jobs[threading.get_ident()] = job  # until the same thread's next batch
         return job.address
 
