@@ -57,6 +57,8 @@ class SourceError(FastloadError, ValueError):
 class SampleError(FastloadError, RuntimeError):
     """One sample cannot be read or decoded. Those that `sample_error` makes are also what Python or Pillow raised."""
 
+    tried: Any = None  # where no other sample could stand in for it: `bad_samples.Tried`
+
     def __init__(self, where: str, index: int = -1, reason: str = "") -> None:
         """where: its path; or, alone, the whole text, as PyTorch raises again what a worker process has raised."""
         self.where, self.index, self.reason = where, index, reason
@@ -67,7 +69,7 @@ class SampleError(FastloadError, RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = {name: getattr(self, name) for name in (*OS_FIELDS, "msg") if hasattr(self, name)}
-        return type(self), (self.where, self.index, self.reason), kept
+        return type(self), (self.where, self.index, self.reason), {**vars(self), **kept}
 
 
 def sample_error(where: str, index: int, reason: str, cause: BaseException | None) -> SampleError:

@@ -15,7 +15,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataL
 
 from fastload import distributed, orders, samplers
 from fastload.dataset import place_all
-from fastload.errors import BadSamplesError, FastloadError, SampleError
+from fastload.errors import BadSamplesError, FastloadError
 from fastload.meter import batch_size
 from fastload.processes import Workers
 from fastload.seeding import Order, Seeded
@@ -43,31 +43,32 @@ class Native(_BaseDataLoaderIter):
         self._meter, self._progress, self._last = loader._meter, loader._progress, time.perf_counter()
         self._split = distributed.split(loader)[0] > 1
         self._batches = loader._batches(self._sampler_iter, self._base_seed)
+        self._bad = loader._bad
 
     def _next_data(self) -> Any:
         asked, ready = time.perf_counter(), self._batches.ready
+        while not len((batch := self._batch())[1]):  # nothing is left of it
+            if self._split:
+                raise BadSamplesError("on_error='skip': nothing is left of a batch, and other ranks have theirs; use 'substitute'")
+        now = time.perf_counter()
+        self._meter.count(len(batch[1]), ready, asked, self._last, now)
+        self._last = now
+        return batch
+
+    def _batch(self) -> Any:
         try:
             batch = next(self._batches)
         except StopIteration:
             self._progress.done = True
             raise
         except (FastloadError, IndexError, TypeError) as error:  # the last two: indices that are none
-            self._meter.bad_samples += isinstance(error, SampleError)
             self._progress.step += 1
-            raise
+            found = self._bad.failed(self._meter, self._progress, error)
+            if found is error:
+                raise
+            raise found from error.__cause__
         self._progress.step += 1
-        if not len(batch[1]):
-            return self._without()
-        now = time.perf_counter()
-        self._meter.count(len(batch[1]), ready, asked, self._last, now)
-        self._last = now
         return batch
-
-    def _without(self) -> Any:
-        """The next batch, where nothing is left of this one."""
-        if self._split:
-            raise BadSamplesError("on_error='skip': nothing is left of a batch, and other ranks have theirs; use 'substitute'")
-        return self._next_data()
 
     def _shutdown_workers(self) -> None:
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""

@@ -54,7 +54,7 @@ def _substituted(batch: Batch, plan: Plan, work: Work, place: int, error: Sample
         if data and _native.probe(data)[0] == _native.OK:
             encoded[place] = data
         return standing_in(work, place, sample, trouble.first, plan.views)
-    raise error
+    raise trouble.alone(place, error, len(plan.source))
 
 
 def without_lost(parts: list[Any], trouble: Trouble, count: int) -> list[Any]:
