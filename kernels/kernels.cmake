@@ -25,6 +25,8 @@ set(fastload_kernels
   kernels/cpu/targets.cpp
   kernels/cpu/tuned.cpp
   kernels/cpu/weights.cpp
+  kernels/jpeg/applications.cpp
+  kernels/jpeg/certain.cpp
   kernels/jpeg/coding.cpp
   kernels/jpeg/device_batch.cpp
   kernels/jpeg/device_plan.cpp
@@ -37,6 +39,7 @@ set(fastload_kernels
   kernels/jpeg/huffman.cpp
   kernels/jpeg/huffman_pairs.cpp
   kernels/jpeg/indexed_rows.cpp
+  kernels/jpeg/markers.cpp
   kernels/jpeg/pixels_idct.cpp
   kernels/jpeg/pixels_reduced.cpp
   kernels/jpeg/pixels_scalar.cpp

@@ -16,7 +16,6 @@ from fastload.sources import raw_pixels
 from fastload.spec import Ints, Pixels, Stage, Work
 from fastload.transforms import CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
 
-END = b"\xff\xd9"  # of a JPEG; without it, Pillow has the last word
 TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32", 1), "filter": ("int32", 0),
          "start": ("int32", 1), "window": ("int32", 1), "flip": ("int32", 0)}  # fmt: skip
 
@@ -114,9 +113,14 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
             continue
         data = b"" if is_raw[place] else job.payload(place)
         samples.encoded[place] = np.frombuffer(data, np.uint8)
-        if is_raw[place] or status[place] != _native.OK or not data.endswith(END):
+        if is_raw[place] or not certain(int(status[place]), data):
             bad += _through_pillow(samples, plan, work, place)
     return _mended(samples, plan, found, work, bad, Trouble(plan.on_error, work))
+
+
+def certain(status: int, data: bytes) -> bool:
+    """Whether Pillow takes a sample for certain. DALI cannot say: it reads no further than it needs."""
+    return status == _native.OK and _native.jpeg_coding(data) != "other"
 
 
 def through_pillow(plan: Plan, found: tuple[Picture, ...], made: Made) -> Made:

@@ -3,6 +3,7 @@
 
 #include "core/image.h"
 #include "core/reader.h"
+#include "jpeg/certain.h"
 
 namespace fl {
 namespace {
@@ -64,14 +65,6 @@ Header frame(Reader& in, size_t at, uint32_t marker) {
   return header;
 }
 
-// Entropy-coded data never holds FF D9 (FF is followed by 00 or a restart marker), so without one behind the frame
-// header the file was cut off. Found at once at the end of a whole file, whatever trails it.
-bool has_end(Bytes bytes, size_t from) {
-  for (size_t at = bytes.size(); at-- > from + 1;)
-    if (bytes[at] == 0xD9 && bytes[at - 1] == 0xFF) return true;
-  return false;
-}
-
 }  // namespace
 
 Header probe_jpeg(Bytes bytes) {
@@ -82,10 +75,11 @@ Header probe_jpeg(Bytes bytes) {
     const uint32_t marker = in.u8(at++);
     if (is_frame(marker)) {
       Header header = frame(in, at, marker);
-      if (header.status != kOk || has_end(bytes, at)) return header;
-      // Decoding the rows that are left would make the error depend on the crop: Pillow gives the verdict.
+      if (header.status != kOk) return header;
+      const std::string why = jpeg::why_uncertain(bytes);  // of the whole file: no verdict depends on a crop
+      if (why.empty()) return header;
       header.status = kForeign;
-      header.why = "jpeg: ends without an end marker";
+      header.why = "jpeg: " + why;
       return header;
     }
     const bool ends = marker == 0xD9 || marker == 0xDA || !has_length(marker);

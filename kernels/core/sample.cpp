@@ -85,8 +85,17 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   return all.part({0, region.left, region.height, region.width});
 }
 
+// Whether a sample of which nothing is seen is bad must not depend on that. What the own decoder covers is not: `probe`
+// has seen its markers.
+Region seen(const Sample& sample, const Region& region, Worker& worker) {
+  const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
+  if (!region.empty() || !encoded || jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
+  return {0, 0, 1, 1};
+}
+
 // Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any more.
-bool source(Sample& sample, const Region& region, int scale, Worker& worker, Image& image) {
+bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Image& image) {
+  const Region region = seen(sample, wanted, worker);
   if (region.empty()) return true;
   if (sample.pixels.data != nullptr) {
     image = sample.pixels.part(region);

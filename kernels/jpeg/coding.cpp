@@ -1,9 +1,8 @@
 #include "jpeg/coding.h"
 
-#include <cstring>
-
 #include "core/image.h"
 #include "core/reader.h"
+#include "jpeg/markers.h"
 
 namespace fl::jpeg {
 namespace {
@@ -42,18 +41,16 @@ Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) 
   return why == kSeveralScans ? Coding::kScans : Coding::kOther;
 }
 
-// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none. A 0xFF among coded bytes
-// is followed by 0, and restart markers belong to them (T.81 B.1.1.5).
+// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none. Restart markers belong to
+// the coded bytes (T.81 B.1.1.5).
 size_t end_of_scan(Bytes bytes, size_t at) {
-  while (at + 1 < bytes.size()) {
-    const void* found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at - 1);
-    if (found == nullptr) break;
-    at = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes.data());
-    const uint32_t next = bytes[at + 1];
-    if (next != 0 && next != 0xFF && (next < kRst0 || next > kRst7)) return at;
-    at += next == 0xFF ? 1 : 2;
+  const uint8_t *found = bytes.data() + at, *const end = bytes.data() + bytes.size();
+  while ((found = next_marker(found, end)) != end) {
+    const bool fill = found[1] == 0xFF;
+    if (!fill && (found[1] < kRst0 || found[1] > kRst7)) break;
+    found += fill ? 1 : 2;
   }
-  return bytes.size();
+  return static_cast<size_t>(found - bytes.data());
 }
 
 }  // namespace

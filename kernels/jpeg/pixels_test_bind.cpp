@@ -1,5 +1,5 @@
-// The extension module _test_pixels: the steps of jpeg/pixels.h and jpeg/unstuff.h one by one, on any instruction set
-// of this machine. For tests only; built with FASTLOAD_TEST_MODULES.
+// The extension module _test_pixels: the steps of jpeg/pixels.h, unstuff.h and markers.h one by one, on any
+// instruction set of this machine. For tests only; built with FASTLOAD_TEST_MODULES.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,6 +13,7 @@
 #include "cpu/targets.h"
 #include "cpu/vectors.h"
 #include "hwy/highway.h"
+#include "jpeg/markers.h"
 #include "jpeg/pixels.h"
 #include "jpeg/unstuff.h"
 
@@ -98,6 +99,16 @@ Columns check_columns(int begin, const Input& in, const Output& out) {
   return columns;
 }
 
+// The place of the next marker from `begin` on; the file's size if there is none.
+int64_t find_marker(const Input& file, int64_t begin, const std::string& target) {
+  const uint8_t* bytes = checked<uint8_t>("next_marker: file", file, {kAny});
+  const auto size = static_cast<int64_t>(file.shape(0));
+  if (begin < 0 || begin > size) throw std::invalid_argument("next_marker: begin");
+  const Ops ops(target);
+  const cpu::Target on = ops.scalar() ? cpu::Target::kScalar : cpu::Target::kBest;
+  return next_marker(bytes + begin, bytes + size, on) - bytes;
+}
+
 // Whole rows of samples in; pixels begin .. begin + len(out) - 1 out.
 void upsample_h2v1(const Input& in, int begin, const Output& out, const std::string& target) {
   const uint8_t* samples = checked<uint8_t>("upsample: in", in, {kAny});
@@ -159,6 +170,7 @@ NB_MODULE(_test_pixels, m) {
   m.def("targets", &fl::cpu::targets);
   m.def("idct", &idct, "blocks"_a.noconvert(), "quant"_a.noconvert(), "out"_a.noconvert(), "across"_a, "target"_a);
   m.def("unstuff", &take_unstuffed, "file"_a.noconvert(), "begin"_a, "stop"_a, "out"_a.noconvert(), "target"_a);
+  m.def("next_marker", &find_marker, "file"_a.noconvert(), "begin"_a, "target"_a);
   m.def("upsample_h2v1", &upsample_h2v1, "in_"_a.noconvert(), "begin"_a, "out"_a.noconvert(), "target"_a);
   m.def("upsample_h2v2", &upsample_h2v2, "near"_a.noconvert(), "far"_a.noconvert(), "begin"_a, "out"_a.noconvert(),
         "target"_a);

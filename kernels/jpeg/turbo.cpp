@@ -79,6 +79,14 @@ void set_margins(Session& s) {
   s.rows = {top, left, s.region.top + s.region.height - top, right - left};
 }
 
+// What the scans have left open, libjpeg smooths over, and each version in its own way: Pillow's own library decides.
+void check_complete(Session& s) {
+  if (s.info.coef_bits == nullptr) return;  // not progressive
+  for (int c = 0; c < s.info.num_components; ++c)
+    for (int n = 0; n < DCTSIZE2; ++n)
+      if (s.info.coef_bits[c][n] != 0) reject(s, "a progressive file without all its scans");
+}
+
 void start(Session& s) {
   jpeg_mem_src(&s.info, s.bytes.data(), s.bytes.size());
   jpeg_read_header(&s.info, TRUE);
@@ -90,7 +98,8 @@ void start(Session& s) {
   s.info.do_fancy_upsampling = TRUE;
   s.info.scale_num = static_cast<unsigned>(DCTSIZE / s.scale);
   s.info.scale_denom = DCTSIZE;
-  jpeg_start_decompress(&s.info);
+  jpeg_start_decompress(&s.info);  // of several scans, this reads all
+  check_complete(s);
   set_margins(s);
   if (s.rows.width == static_cast<int>(s.info.output_width)) return;
   JDIMENSION left = s.rows.left, width = s.rows.width;

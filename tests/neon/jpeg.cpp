@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "check.h"
+#include "jpeg/markers.h"
 #include "jpeg/region.h"
 #include "jpeg/unstuff.h"
 #include "stream.h"
@@ -68,6 +69,8 @@ struct Coded {
     const auto want = jpeg::scalar::unstuff(scan, end, end, plain.data(), plain.size());
     check.equal("coded bytes: how many", want.out - plain.data(), got.out - bytes.data());
     check.equal("coded bytes", plain.data(), bytes.data(), static_cast<size_t>(want.out - plain.data()));
+    const uint8_t* marker = jpeg::scalar::next_marker(scan, end);
+    check.equal("next marker", marker - scan, jpeg::tuned::next_marker(scan, end) - scan);
     bits = 8 * static_cast<uint64_t>(got.out - bytes.data());
     std::fill(got.out, bytes.data() + bytes.size(), uint8_t{0});
   }
