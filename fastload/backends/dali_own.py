@@ -50,7 +50,7 @@ def _policy_problems(step: Step) -> list[str]:
     if not isinstance(op, (AutoAugment, RandAugment, TrivialAugmentWide)):
         return [f"{step.label} is none of DALI's own policies; use backend='dali'"]
     reasons = dali.warp_problems(step.label, op.interpolation, op.colour())
-    if op.definition is not None:
+    if op.definition not in (None, "v2"):
         reasons.append(f"{step.label} has another library's definition; DALI has its own only; use backend='dali'")
     if isinstance(op, AutoAugment) and op.policy != "imagenet":
         reasons.append(f"{step.label} has policy {op.policy!r}; DALI by itself has 'imagenet' as fastload means it; use backend='dali'")

@@ -94,7 +94,7 @@ def _random_resized_crop(transform: Any) -> Op:
     if len(names) > 1 and names != timm.RANDOM:
         raise ValueError(f"filters {', '.join(names)}")
     chosen = "random" if len(names) > 1 else names[0]
-    return transforms.RandomResizedCrop(transform.size, transform.scale, transform.ratio, chosen)
+    return transforms.RandomResizedCrop(transform.size, transform.scale, transform.ratio, chosen, definition="timm")
 
 
 def _unscaled(transform: Any) -> tuple[Op, ...]:

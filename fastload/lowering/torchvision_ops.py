@@ -52,6 +52,7 @@ AT_TIMES = (  # ops of CROP with a probability of their own
     transforms.RandomAffine, transforms.RandomHorizontalFlip, transforms.RandomPerspective, transforms.RandomRotation,
     transforms.RandomVerticalFlip,
 )  # fmt: skip
+POLICIES = ("AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide")  # whose thresholds of Solarize differ
 GROUPS = ("RandomApply", "RandomChoice", "RandomOrder")
 
 
@@ -67,6 +68,10 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
         return _group(name, transform, lower)
     kind: Callable[..., Op] = getattr(transforms, name)
     arguments: Arguments = {field: _frozen(getattr(transform, field)) for field in FIELDS[name]}
+    if name == "RandomAffine" and not _second_api(transform):
+        arguments["definition"] = "v1"
+    if name in POLICIES and _second_api(transform):
+        arguments["definition"] = "v2"
     if name == "ConvertImageDtype" and _second_api(transform):
         kind, arguments = transforms.ToDtype, {**arguments, "scale": True}
     if name == "RandomErasing" and arguments["value"] is None:  # the second API's word for "random"

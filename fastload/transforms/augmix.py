@@ -9,7 +9,7 @@ from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import Params, filter_name, is_number
 from fastload.transforms.definitions import composer, timm, timm_config, torchvision
 from fastload.transforms.definitions.torchvision import POLICY_BINS
-from fastload.transforms.policies import Policy
+from fastload.transforms.policies import Policy, Second
 from fastload.transforms.programs import CODE, MAX_DEPTH, MAX_ROWS, Levels, pick, rows, where
 from fastload.transforms.sampling import beta, dirichlet
 
@@ -32,7 +32,7 @@ class AugMix(Policy):
     all_ops: bool = True  # also brightness, contrast, color and sharpness
     interpolation: str = "bilinear"
     fill: Any = None  # None: black
-    definition: Levels | None = None  # None: torchvision's
+    definition: Levels | Second | None = None  # None: torchvision's
     mixing: Literal["torchvision", "composer", "timm"] = "torchvision"
 
     def __post_init__(self) -> None:
@@ -54,8 +54,10 @@ class AugMix(Policy):
 
     @property
     def _levels(self) -> Levels:
+        if isinstance(self.definition, Levels):
+            return self.definition
         space = torchvision.MIX_ALL if self.all_ops else torchvision.MIX_SAFE
-        return self.definition if isinstance(self.definition, Levels) else torchvision.Bins(space, POLICY_BINS, drawn=True)
+        return torchvision.Bins(torchvision.of_api(space, self.definition), POLICY_BINS, drawn=True)
 
     def problems(self, spec: Spec) -> list[str]:
         found = [] if self.mixing in MIXINGS else [f"mixing is {self.mixing!r}, want one of {', '.join(MIXINGS)}"]

@@ -9,7 +9,7 @@ import numpy as np
 from fastload.spec import Floats, Ints, Spec, Stage
 from fastload.transforms.base import Params, is_number, pair, probability_problems
 from fastload.transforms.programs import CODE, Program, rows, where
-from fastload.transforms.sampling import order
+from fastload.transforms.sampling import order, single
 
 LARGEST_KERNEL = 255  # px
 JITTERED = ("Brightness", "Contrast", "Color", "Hue")
@@ -66,7 +66,7 @@ class ColorJitter(Program):
         places, u = order(u[:, : len(used)]), u[:, len(used) :]
         low, high = np.array([found for _, found in used]).T
         codes = np.array([CODE[name] for name, _ in used])
-        return Params(rows(codes[places], np.take_along_axis(low + u * (high - low), places, axis=1)), sizes)
+        return Params(rows(codes[places], np.take_along_axis(single(u, low, high), places, axis=1)), sizes)
 
 
 @dataclass(frozen=True)
@@ -231,5 +231,4 @@ class GaussianBlur(Program):
         return 1
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        low, high = self.sigma
-        return Params(rows(CODE["GaussianBlur"], low + u * (high - low)), sizes)
+        return Params(rows(CODE["GaussianBlur"], single(u, *self.sigma)), sizes)

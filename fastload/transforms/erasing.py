@@ -1,12 +1,13 @@
 """STORE: RandomErasing fills random boxes of a tensor. Source: Zhong et al. 2017, arXiv:1708.04896."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
 from fastload.spec import Floats, Ints, Spec, Stage
 from fastload.transforms.base import Op, Params, is_number, probability_problems
+from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26 and timm 1.0.31
 KINDS = ("random", "random_colour")  # N(0, 1) per value, or per channel of a box
@@ -27,6 +28,7 @@ class RandomErasing(Op):
     inplace: bool = False  # torchvision's argument; batches are always written in place
     min_count: int = 1  # boxes of an image, timm's; their areas share `scale`
     max_count: int = 1
+    definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)  # who draws: in float32, in float64
 
     stage = Stage.STORE
 
@@ -43,7 +45,10 @@ class RandomErasing(Op):
         """timm 1.0.31's arguments and defaults (data/random_erasing.py); mode: const, rand or pixel."""
         value = {"const": 0, "rand": "random_colour", "pixel": "random"}.get(mode, mode)
         ratio = (min_aspect, max_aspect or 1 / min_aspect)
-        return cls(probability, (min_area, max_area), ratio, value, min_count=min_count, max_count=max_count or min_count)
+        most = max_count or min_count
+        return cls(
+            probability, (min_area, max_area), ratio, value, min_count=min_count, max_count=most, definition="timm"
+        )  # fmt: skip
 
     def problems(self, spec: Spec) -> list[str]:
         found = probability_problems("p", self.p)
@@ -70,7 +75,7 @@ class RandomErasing(Op):
         """records: int32 [N, max_count, 5] top, left, height, width of each box (height 0: none), px, and the noise's key."""
         count = self.min_count + np.floor(u[:, 1] * (self.max_count - self.min_count + 1)).astype(np.int64)
         parts = u[:, 2:].reshape(len(sizes), self.max_count, 4 * TRIES + 1)
-        boxes = erased_boxes(parts[..., 1:], sizes, self.scale, self.ratio, count)
+        boxes = erased_boxes(parts[..., 1:], sizes, self.scale, self.ratio, count, self.definition == "torchvision")
         wanted = (u[:, :1] < self.p) & (np.arange(self.max_count) < count[:, None])
         keys = (parts[..., :1] * 2.0**32).astype(np.uint32).view(np.int32)
         records = np.concatenate([np.where(wanted[..., None], boxes, 0), keys], axis=-1)
@@ -81,16 +86,18 @@ def _rising(values: Any, low: float, high: float) -> bool:
     return len(values) == 2 and all(is_number(v) for v in values) and low <= values[0] <= values[1] <= high
 
 
-def erased_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float], count: Any) -> Ints:
+def erased_boxes(
+    u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float], count: Any, in_single: bool = True
+) -> Ints:
     """Boxes int32 [N, K, 4]: top, left, height, width, px; all 0 where no try is smaller than the image.
 
-    u: float64 [N, K, 4 * TRIES]; sizes: int32 [N, 2]; count: int [N], what the area is shared by; ratio: height / width.
+    u: float64 [N, K, 4 * TRIES]; sizes: int32 [N, 2]; count: int [N], what the area is shared by; ratio: height / width; in_single:
+    area and ratio are drawn in float32.
     """
     u = u.reshape(*u.shape[:2], TRIES, 4)
     full_h, full_w = (sizes[:, None, None, i].astype(np.float64) for i in (0, 1))
-    area = full_h * full_w * (scale[0] + u[..., 0] * (scale[1] - scale[0])) / np.asarray(count)[:, None, None]
-    low, high = np.log(ratio[0]), np.log(ratio[1])
-    aspect = np.exp(low + u[..., 1] * (high - low))
+    area = full_h * full_w * uniform(u[..., 0], scale, in_single) / np.asarray(count)[:, None, None]
+    aspect = log_uniform(u[..., 1], ratio, in_single)
     height, width = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     fits = (height < full_h) & (width < full_w)
     top, left = np.floor(u[..., 2] * (full_h - height + 1)), np.floor(u[..., 3] * (full_w - width + 1))

@@ -1,7 +1,7 @@
 """CROP: the ops that choose a box, a size and a side. Names, defaults and arithmetic are torchvision v2's."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from fastload.transforms.base import (
     probability_problems,
     size_problems,
 )
+from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
 RANDOM = ("bilinear", "bicubic")  # timm 1.0.31: one of them per image, half the time each, where the interpolation is "random"
@@ -31,6 +32,7 @@ class RandomResizedCrop(Op):
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
     interpolation: str = "bilinear"  # timm's "random" draws bilinear or bicubic for each image
     antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
+    definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)  # who draws: in float32, in float64
 
     stage = Stage.CROP
 
@@ -55,32 +57,31 @@ class RandomResizedCrop(Op):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left, height, width of the box, px; [N, 5] with PIL's number of the filter where that is drawn."""
-        boxes = crop_boxes(u[:, : 4 * TRIES], sizes, self.scale, self.ratio)
+        boxes = crop_boxes(u[:, : 4 * TRIES], sizes, self.scale, self.ratio, self.definition == "torchvision")
         if self.interpolation == "random":
             drawn = np.array([FILTERS[name] for name in RANDOM], np.int32)[(u[:, -1:] * len(RANDOM)).astype(np.int64)]
             boxes = np.concatenate([boxes, drawn], axis=1)
         return Params(boxes, everywhere(self.size, sizes))
 
 
-def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float]) -> Ints:
+def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float], in_single: bool = True) -> Ints:
     """Random-resized-crop boxes, one per image.
 
     u:      float64 [N, 4 * TRIES], uniform in [0, 1)
     sizes:  int32 [N, 2], image height and width, px
-    scale:  share of the image to keep; ratio: width / height, log-uniform
+    scale:  share of the image to keep; ratio: width / height, log-uniform; in_single: both are drawn in float32
 
     Returns int32 [N, 4]: top, left, height, width, px; always inside the image.
     The first try that fits is used; if none fits, the largest centred box with a legal ratio.
     """
     u = u.reshape(-1, TRIES, 4)
     full_h, full_w = sizes[:, :1].astype(np.float64), sizes[:, 1:].astype(np.float64)
-    area = full_h * full_w * (scale[0] + u[..., 0] * (scale[1] - scale[0]))
-    low, high = np.log(ratio[0]), np.log(ratio[1])
-    aspect = np.exp(low + u[..., 1] * (high - low))
+    area = full_h * full_w * uniform(u[..., 0], scale, in_single)
+    aspect = log_uniform(u[..., 1], ratio, in_single)
     width, height = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     top = np.floor(u[..., 2] * (full_h - height + 1))
     left = np.floor(u[..., 3] * (full_w - width + 1))
-    fits = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
+    fits: Any = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
     tries = np.stack([top, left, height, width], axis=-1)
     first = tries[np.arange(len(u)), fits.argmax(axis=1)]
     some = fits.any(axis=1)

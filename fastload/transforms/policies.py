@@ -5,7 +5,7 @@ whose magnitudes are its own: none is ever taken for another's.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from fastload.transforms.programs import CODE, CODES, ENHANCE, MAX_DEPTH, Levels
 
 __all__ = ["CODE", "CODES", "ENHANCE", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
 
+Second = Literal["v2"]  # as a definition: torchvision's with its second API's thresholds of Solarize
+
 
 @dataclass(frozen=True)
 class Policy(Program):
@@ -25,7 +27,7 @@ class Policy(Program):
     def _common_problems(self, spec: Spec, interpolation: str, fill: Any, definition: Any = None) -> list[str]:
         drawn = isinstance(definition, timm.Levels)
         found = timm.interpolation_problems(interpolation) if drawn else filter_problems(interpolation)
-        if not (definition is None or isinstance(definition, Levels)):
+        if not (definition in (None, "v2") or isinstance(definition, Levels)):
             found.append(f"definition is {definition!r}, want None; {self.name}.timm and the like set it")
         return found + fill_problems(fill, spec.channels)
 
@@ -51,7 +53,7 @@ class RandAugment(Policy):
     num_magnitude_bins: int = BINS
     interpolation: str = "nearest"
     fill: Any = None  # None: black
-    definition: Levels | None = None  # None: torchvision's
+    definition: Levels | Second | None = None  # None: torchvision's
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
@@ -73,7 +75,9 @@ class RandAugment(Policy):
 
     @property
     def _levels(self) -> Levels:
-        return self.definition if isinstance(self.definition, Levels) else torchvision.Bins(torchvision.RAND, self.num_magnitude_bins)
+        if isinstance(self.definition, Levels):
+            return self.definition
+        return torchvision.Bins(torchvision.of_api(torchvision.RAND, self.definition), self.num_magnitude_bins)
 
     def problems(self, spec: Spec) -> list[str]:
         found = _number_problems("num_ops", self.num_ops, 0, MAX_DEPTH)
@@ -97,7 +101,7 @@ class TrivialAugmentWide(Policy):
     num_magnitude_bins: int = BINS
     interpolation: str = "nearest"
     fill: Any = None  # None: black
-    definition: Levels | None = None  # None: torchvision's
+    definition: Levels | Second | None = None  # None: torchvision's
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
@@ -109,8 +113,9 @@ class TrivialAugmentWide(Policy):
 
     @property
     def _levels(self) -> Levels:
-        own = torchvision.Bins(torchvision.TRIVIAL, self.num_magnitude_bins, drawn=True)
-        return self.definition if isinstance(self.definition, Levels) else own
+        if isinstance(self.definition, Levels):
+            return self.definition
+        return torchvision.Bins(torchvision.of_api(torchvision.TRIVIAL, self.definition), self.num_magnitude_bins, drawn=True)
 
     def problems(self, spec: Spec) -> list[str]:
         found = self._common_problems(spec, self.interpolation, self.fill, self.definition)
@@ -133,7 +138,7 @@ class AutoAugment(Policy):
     policy: str = "imagenet"
     interpolation: str = "nearest"
     fill: Any = None  # None: black
-    definition: timm.Levels | None = None  # None: torchvision's; timm's: the noise of the magnitudes
+    definition: timm.Levels | Second | None = None  # None: torchvision's; timm's: the noise of the magnitudes
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "policy", str(getattr(self.policy, "value", self.policy)))
@@ -160,17 +165,19 @@ class AutoAugment(Policy):
         return 1 + 2 * timm.DRAWS  # sub-policy; apply, magnitude, sign, filter, free of each op
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        table = subpolicies.timm(self.policy) if self.definition else subpolicies.TORCHVISION[self.policy]
+        levels = self.definition if isinstance(self.definition, timm.Levels) else None
+        table = subpolicies.timm(self.policy) if levels else subpolicies.TORCHVISION[self.policy]
         chosen, calls = pick(u[:, 0], len(table)), u[:, 1:].reshape(-1, 2, timm.DRAWS)
         p, magnitude = (_column(table, field)[chosen] for field in ("p", "magnitude"))
         names = tuple(sorted({call.op for pair in table for call in pair}))
         ops = np.array([[names.index(call.op) for call in (*pair, pair[0])[:2]] for pair in table])[chosen]
-        if self.definition:
-            level = timm.noisy(calls[..., 1], magnitude, self.definition.std, self.definition.most)
+        if levels:
+            level = timm.noisy(calls[..., 1], magnitude, levels.std, levels.most)
             program = timm.resolve(names, ops, level, calls, sizes, timm.TRANSLATE, self.interpolation)
         else:
             bins = magnitude.astype(np.int64)
-            values = torchvision.arguments(torchvision.AUTO, POLICY_BINS, bins, sides(calls[..., 2]), sizes)
+            space = torchvision.of_api(torchvision.AUTO, self.definition)
+            values = torchvision.arguments(space, POLICY_BINS, bins, sides(calls[..., 2]), sizes)
             codes = np.array([CODE[name] for name in names])[ops]
             arguments = np.take_along_axis(values, codes[None], axis=0)[0]
             program = rows(codes, arguments, filter_number(self.interpolation))

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 
 import numpy as np
@@ -15,6 +16,41 @@ HALF_STEP = 2.0**-33  # uniforms are multiples of 2^-32; this moves them into th
 MOST_STEPS = 64  # of Newton's method; it takes 5 to 30
 BLOCK = 32  # values; torch has blocks of 16 with AVX-512
 LEVELS = _native.NOISE_LEVELS  # of noise, 4096
+
+
+def single(u: Floats, low: float | Floats, high: float | Floats) -> Floats:
+    """The values of torch's `empty(1).uniform_(low, high)`, in the shape of u: float32 numbers, as float64.
+
+    torchvision draws its parameters so: 0.7 becomes 0.699999988…, and there are 2^24 values at most. torch's product and sum are
+    rounded once.
+    """
+    start, end = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    step = np.floor(u * 2.0**24) * 2.0**-24
+    out: Floats = (step * (end - start).astype(np.float64) + start).astype(np.float32).astype(np.float64)
+    return out
+
+
+def uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
+    """Values between the ends, in the shape of u. in_single: in float32, as torchvision draws them; else in float64, as timm."""
+    return single(u, *ends) if in_single else ends[0] + u * (ends[1] - ends[0])
+
+
+def log_uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
+    """The same, uniform in the logarithm. Two equal ends give the very value that the library's functions make of them."""
+    if in_single:
+        logs = torch.log(torch.tensor(ends, dtype=torch.float32))
+        if logs[0] == logs[1]:
+            return np.full(u.shape, torch.exp(logs[:1]).item())
+        return np.exp(single(u, *logs.tolist())).astype(np.float32).astype(np.float64)
+    low, high = map(math.log, ends)
+    return np.full(u.shape, math.exp(low)) if low == high else np.exp(low + u * (high - low))
+
+
+def by_math(function: Callable[[float], float], values: Floats) -> Floats:
+    """`function` of Python's math for each of `values` [N]. NumPy has sines and tangents of its own, which differ in the last bit, and
+    that decides pixels whose value is a tie.
+    """
+    return np.fromiter(map(function, values.tolist()), np.float64, len(values))
 
 
 def normal(u: Floats) -> Floats:

@@ -5,14 +5,18 @@ records: float64 [N, 10]. First PIL's coefficients a..h: the pixel at (x, y) com
 IDENTITY leaves the image as it is.
 """
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
+import torch
 
 from fastload.spec import Floats, Ints, Spec, Stage
 from fastload.transforms.base import Op, Params, fill_problems, filter_name, filter_problems, is_number, probability_problems
+from fastload.transforms.sampling import by_math, single
 
+Definition = Literal["v1", "v2"]  # torchvision's two APIs; their affine matrices differ in the last bit
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
@@ -82,9 +86,8 @@ class RandomRotation(Warp):
         return spec.resized(None, None) if self.expand else spec
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        low, high = self.degrees
         centre = sizes[:, ::-1] / 2 if self.center is None else np.broadcast_to(np.array(self.center, np.float64), sizes.shape)
-        angle = (low + u[:, 0] * (high - low)) % 360.0
+        angle = single(u[:, 0], *self.degrees) % 360.0
         matrices = rotation(angle, centre)
         right = (angle % 90 == 0) & (self.center is None)
         return _params(*(expand(matrices, sizes, right) if self.expand else (_at_times(self.p, u, matrices), sizes)))
@@ -94,7 +97,7 @@ def rotation(angle: Floats, centre: Floats) -> Floats:
     """PIL's matrix for turning by `angle` (degrees [N]) about `centre` (float64 [N, 2], x and y): float64 [N, 8]."""
     turned = -np.radians(angle)
     # PIL rounds in decimal, which NumPy does not; the last bit decides pixels whose value is a tie.
-    cos, sin = (np.array([round(v, 15) for v in function(turned).tolist()]) for function in (np.cos, np.sin))
+    cos, sin = (np.array([round(v, 15) for v in map(function, turned.tolist())]) for function in (math.cos, math.sin))
     x, y = centre.T
     zero = np.zeros_like(cos)
     columns = (cos, sin, cos * -x + sin * -y + x, -sin, cos, -sin * -x + cos * -y + y, zero, zero)
@@ -131,6 +134,7 @@ class RandomAffine(Warp):
     fill: Any = 0
     center: Any = None  # x and y, px
     p: float = 1.0  # not in torchvision, whose RandomApply does the same
+    definition: Definition = field(default="v2", repr=False)  # whose order of operations
 
     def __post_init__(self) -> None:
         for name in ("degrees", "shear"):
@@ -157,27 +161,38 @@ class RandomAffine(Warp):
     def params(self, u: Floats, sizes: Ints) -> Params:
         size = sizes[:, ::-1].astype(np.float64)
         most = size * np.array(self.translate or (0.0, 0.0))
-        move = np.rint(most * (2 * u[:, 1:3] - 1))
+        move = np.rint(single(u[:, 1:3], -most, most))
         shear = (*(self.shear or (0.0, 0.0)), 0.0, 0.0)[:4]
         centre = size * 0.5 if self.center is None else np.broadcast_to(np.array(self.center, np.float64), size.shape)
-        angle, scale, shear_x, shear_y = (
-            low + u[:, place] * (high - low)
-            for place, (low, high) in ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
-        )
-        return _params(_at_times(self.p, u, affine(angle, move, scale, shear_x, shear_y, centre)), sizes)
+        ranges = ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
+        angle, scale, shear_x, shear_y = (single(u[:, place], *ends) for place, ends in ranges)
+        matrices = affine(angle, move, scale, shear_x, shear_y, centre, self.definition)
+        return _params(_at_times(self.p, u, matrices), sizes)
 
 
-def affine(angle: Floats, move: Floats, scale: Floats, shear_x: Floats, shear_y: Floats, centre: Floats) -> Floats:
+def affine(
+    angle: Floats, move: Floats, scale: Floats, shear_x: Floats, shear_y: Floats, centre: Floats, definition: Definition = "v2"
+) -> Floats:
     """Inverse of: shear, scale and turn about `centre`, then move. Angles in degrees [N]; move and centre [N, 2], x and y.
 
     Turning by r after shearing by (sx, sy) is [[p, q], [s, t]] with determinant 1, so that its inverse is [[t, -q], [-s, p]].
+    Every operation is torchvision's, in its order: a last bit decides pixels whose value is a tie.
     """
     r, sx, sy = np.radians(angle), np.radians(shear_x), np.radians(shear_y)
-    p, s = np.cos(r - sy) / np.cos(sy), np.sin(r - sy) / np.cos(sy)
-    q, t = -(p * np.tan(sx) + np.sin(r)), np.cos(r) - s * np.tan(sx)
+    cos_sy, tan_sx = by_math(math.cos, sy), by_math(math.tan, sx)
+    cos, sin = by_math(math.cos, r - sy), by_math(math.sin, r - sy)
+    p, s = cos / cos_sy, sin / cos_sy
+    if definition == "v1":
+        q = -cos * tan_sx / cos_sy - by_math(math.sin, r)
+        t = -sin * tan_sx / cos_sy + by_math(math.cos, r)
+    else:
+        q, t = -(p * tan_sx + by_math(math.sin, r)), by_math(math.cos, r) - s * tan_sx
     a, b, d, e = t / scale, -q / scale, -s / scale, p / scale
     x, y = (centre + move).T
-    c, f = centre[:, 0] - a * x - b * y, centre[:, 1] - d * x - e * y
+    if definition == "v1":
+        c, f = -(a * x + b * y) + centre[:, 0], -(d * x + e * y) + centre[:, 1]
+    else:
+        c, f = centre[:, 0] - a * x - b * y, centre[:, 1] - d * x - e * y
     zero = np.zeros_like(a)
     return np.stack([a, b, c, d, e, f, zero, zero], axis=1)
 
@@ -207,22 +222,37 @@ class RandomPerspective(Warp):
         drawn = np.floor(u[:, 1:].reshape(-1, 4, 2) * reach[:, None]).astype(np.int64)
         far = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])  # top left, top right, bottom right, bottom left; x and y
         corners = drawn + far * (size - reach)[:, None]
-        matrices = perspective(corners, far * (size - 1)[:, None])
-        return _params(np.where(u[:, :1] < self.p, matrices, np.array(IDENTITY)), sizes)
+        matrices = np.tile(np.array(IDENTITY), (len(sizes), 1))
+        moved = u[:, 0] < self.p
+        matrices[moved] = perspective(corners[moved], (far * (size - 1)[:, None])[moved])
+        return _params(matrices, sizes)
 
 
 def perspective(points: Any, sources: Any) -> Floats:
     """Coefficients that take four `points` to their `sources` (int [N, 4, 2], x and y): float32 values in float64 [N, 8].
 
-    float32 as torchvision's. Corners that no such map joins (images one pixel wide) give the identity.
+    The equations, their order, the solver and the rounding to float32 are torchvision's: bilinear values are cut off, so the last bit
+    of a coefficient decides many of them. Corners that no such map joins (images one pixel wide) give the identity.
     """
-    x, y = points[..., 0].astype(np.float64), points[..., 1].astype(np.float64)
-    to_x, to_y = sources[..., 0].astype(np.float64), sources[..., 1].astype(np.float64)
-    one, zero = np.ones_like(x), np.zeros_like(x)
-    first = np.stack([x, y, one, zero, zero, zero, -to_x * x, -to_x * y], axis=-1)
-    second = np.stack([zero, zero, zero, x, y, one, -to_y * x, -to_y * y], axis=-1)
-    matrix, wanted = np.concatenate([first, second], axis=1), np.concatenate([to_x, to_y], axis=1)
-    solvable = np.abs(np.linalg.det(matrix)) > 1e-6
-    matrix = np.where(solvable[:, None, None], matrix, np.eye(8))
-    found = np.linalg.solve(matrix, wanted[..., None])[..., 0].astype(np.float32).astype(np.float64)
-    return np.where(solvable[:, None], found, np.array(IDENTITY))
+    found = np.tile(np.array(IDENTITY), (len(points), 1))
+    solvable = _general(points) & _general(sources)
+    if not solvable.any():
+        return found
+    points, sources = points[solvable], sources[solvable]
+    equations = np.zeros((len(points), 4, 2, 8))
+    equations[:, :, 0, :2] = equations[:, :, 1, 3:5] = points
+    equations[:, :, 0, 2] = equations[:, :, 1, 5] = 1.0
+    equations[..., 6:] = -sources[..., None] * points[:, :, None]
+    wanted = sources.reshape(-1, 8, 1).astype(np.float64)
+    solved = torch.linalg.lstsq(*map(torch.from_numpy, (equations.reshape(-1, 8, 8), wanted)), driver="gels").solution
+    found[solvable] = solved[..., 0].to(torch.float32).double().numpy()
+    return found
+
+
+def _general(points: Any) -> Any:
+    """Whether no three of four points [N, 4, 2] lie on one line: bool [N]."""
+    out = np.ones(len(points), bool)
+    for a, b, c in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)):
+        (x, y), (to_x, to_y) = ((points[:, end] - points[:, a]).T for end in (b, c))
+        out &= x * to_y != y * to_x
+    return out

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -38,6 +38,7 @@ class Space:
     rotate: float = 30.0  # degrees
     enhance: float = 0.9  # distance from 1
     bits: tuple[int, int] = (8, 4)  # kept at bin 0; lost by the last bin
+    shares: bool = False  # Solarize's thresholds are 255 times a share, as in the second API
 
 
 _GEOMETRIC = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
@@ -47,6 +48,11 @@ AUTO = Space((*_GEOMETRIC, *ENHANCE, *_LOOKUPS, "Invert"), _searched)
 TRIVIAL = Space(RAND.names, _fixed, shear=0.99, rotate=135.0, enhance=0.99, bits=(8, 6))
 MIX_SAFE = Space((*_GEOMETRIC, *_LOOKUPS), _third, bits=(4, 4))
 MIX_ALL = Space((*_GEOMETRIC, *_LOOKUPS, *ENHANCE), _third, bits=(4, 4))
+
+
+def of_api(space: Space, definition: object) -> Space:
+    """The space as the second API has it where `definition` is "v2", else as the first."""
+    return replace(space, shares=True) if definition == "v2" else space
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) 
     for name in ENHANCE:
         values[CODE[name]] = 1.0 + sign * _linspace(space.enhance, count)[bins]
     values[CODE["Posterize"]] = _bits(*space.bits, count)[bins]
-    values[CODE["Solarize"]] = _falling(count)[bins]
+    values[CODE["Solarize"]] = _falling(count, space.shares)[bins]
     return values
 
 
@@ -104,7 +110,9 @@ def _shears(top: float, count: int) -> tuple[Floats, Floats]:
 
 
 @lru_cache(maxsize=16)
-def _falling(count: int) -> Floats:
+def _falling(count: int, shares: bool) -> Floats:
+    if shares:  # the float32 share times 255 in float64: not whole where 255 over the steps is
+        return 255.0 * torch.linspace(1.0, 0.0, count).double().numpy()
     return torch.linspace(255.0, 0.0, count).double().numpy()
 
 
