@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.errors import FastloadError, SourceError
-from fastload.sources import sums
+from fastload.sources import arrow_blocks, sums
 from fastload.sources.sums import line as sum_line
 from fastload.spec import Longs
 
@@ -78,14 +78,15 @@ def import_arrow(where: str, error: type[FastloadError] = SourceError, what: str
 
 def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
     """Read a file and compare its checksum with the one beside it. Raises SourceError; remedy: what makes the file anew."""
-    data = _read(path, remedy)
-    checksum, beside = _native.xxh3(data), path + SUFFIX
+    beside = path + SUFFIX
     try:
-        with open(beside, "rb") as file:
+        with open(beside, "rb", opener=_no_wait) as file:
             said = file.read(sums.MOST)
     except OSError as error:
         raise SourceError(f"{beside}: cannot be read ({error.strerror}); restore it, or {remedy}") from error
     parsed = sums.parse(said)
+    data = _read(path, remedy, len(parsed.blocks) * sums.BLOCK if parsed else 0)
+    checksum = _native.xxh3(data)
     if parsed and checksum in parsed.whole:
         return data, checksum
     shown = sum_line(parsed.whole[0]) if parsed and parsed.blocks else said[:64]
@@ -93,18 +94,23 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
     raise SourceError(f"{path}: is damaged (checksum got {checksum:016x}, {name} says {text!r}); restore both, or {remedy}")
 
 
-def _read(path: str, remedy: str) -> Bytes:
+def _read(path: str, remedy: str, most: int) -> Bytes:
+    """most: bytes that its blocks take, as the file beside it says; 0: it does not say."""
     try:
         with open(path, "rb", buffering=0, opener=_no_wait) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise SourceError(f"{path}: is empty (0 bytes); {remedy}")
+            if problem := limits.unread(file.fileno(), 0, size, min(most or limits.INDEX, limits.INDEX)):
+                raise SourceError(f"{path}: is larger than it can be ({problem}); restore it, or {remedy}")
             data = np.empty(size, np.uint8)  # aligned, as Arrow wants it
             done = 0
             while done < size and (count := file.readinto(data.data[done:])):
                 done += count
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from error
+    except MemoryError as error:
+        raise SourceError(f"{path}: does not fit into memory (needs {size} bytes); free some, or split the data set") from error
     if done < size:
         raise SourceError(f"{path}: was cut off while it was read (got {done} of {size} bytes); {remedy}")
     return data
@@ -118,6 +124,7 @@ def _no_wait(path: str, flags: int) -> int:
 def read_table(pa: Any, path: str, data: Bytes, schema: Any, rows: int, remedy: str) -> Table:
     """The columns of a file that must have this schema. Raises SourceError, and others for what no writer of ours wrote."""
     whole = pa.py_buffer(data)
+    arrow_blocks.check(data, compressed=False)
     reader = pa.ipc.open_file(whole)
     wanted = -(-rows // BATCH)
     if reader.num_record_batches != wanted:  # compared first: a list of 2^60 lengths would not end

@@ -244,7 +244,7 @@ def test_two_sums_belong_to_an_index_being_replaced(data):
 
 def test_compressed_index_is_refused(data):
     put(data, rewritten(data, options=pa.ipc.IpcWriteOptions(compression="zstd")))
-    assert refusal(data) == f"{data}/index.arrow: is not a fastload index (column shard is compressed or not aligned); convert again"
+    assert refusal(data) == f"{data}/index.arrow: is not a fastload index (a record batch is compressed); convert again"
 
 
 def test_all_problems_at_once(data):

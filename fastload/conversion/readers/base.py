@@ -1,7 +1,9 @@
 """What a conversion reads. A reader knows nothing of what is written, nor of the job between them."""
 
 import errno
+import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,11 +11,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.conversion.samples import BadSampleError
 from fastload.spec import Longs
 
-LARGEST = 1 << 30  # bytes of one encoded image; more is a mistake, and would have to be held in memory
+LARGEST = limits.SAMPLE  # bytes of one encoded image
 FATAL = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # not the sample's fault: the machine has run out of something
 PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")  # WebDataset's names for what would have to be run
 SHOWN = 20  # problems in one message
@@ -111,6 +113,32 @@ def told(remedy: str) -> Iterator[None]:
         if error.errno in FATAL:
             raise
         raise BadSampleError(f"cannot be read ({error.strerror or error}); {remedy}") from error
+
+
+class Guarded(io.BufferedReader):
+    """A file for a parser that takes as many bytes as the file says: up to `most` in all, and none of a hole."""
+
+    def __init__(self, raw: io.RawIOBase, most: int) -> None:
+        super().__init__(raw)
+        self.most = self.left = most
+
+    def again(self) -> None:
+        """`most` bytes may be read once more."""
+        self.left = self.most
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Raises ValueError."""
+        at = self.tell()
+        if size is None or size < 0:
+            size = max(0, self.seek(0, os.SEEK_END) - at)
+            self.seek(at)
+        problem = limits.too_many(size, self.left)
+        if not problem and isinstance(self.raw, io.FileIO):
+            problem = limits.unread(self.fileno(), at, size, self.left)
+        if problem:
+            raise ValueError(f"a header is too large: {problem}")
+        self.left -= size
+        return super().read(size)
 
 
 def stamp_of(*parts: object) -> int:

@@ -11,15 +11,15 @@ import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.conversion.keys import readable, unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import is_pickled, listed, stamp_of
+from fastload.conversion.readers.base import Guarded, is_pickled, listed, stamp_of
 from fastload.conversion.readers.spans import CHUNK, Files, Span, SpanReader, Spool
 from fastload.errors import SourceError
 
@@ -28,7 +28,9 @@ IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm
 SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")  # key and extension: at the first dot of the last part
 LABELS = ("cls", "json")
 TWICE = "is there twice; make the archive again with one name for each"
-LARGEST_LABEL = 1 << 20  # bytes
+DAMAGED = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError, RecursionError)
+LARGEST_LABEL, LONGEST_LABEL = 1 << 20, 4096  # bytes of a file with a label; characters of the label
+PAX_GLOBALS = 64  # attributes that hold for a whole archive
 CLASSES = "classes.json"  # beside the shards: a list of the classes' names
 
 
@@ -70,21 +72,24 @@ class _Archives(Files):
                     return [], ["is no regular file; give another"]
                 self.paths[number] = path
                 if path.lower().endswith(".tar"):
-                    return members(file, number, os.fstat(file.fileno()).st_size)
+                    return members(io.FileIO(path), number, os.fstat(file.fileno()).st_size)
                 return self._unpack(number, file)
-        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DAMAGED as error:
             return [], [f"is no tar archive, or damaged ({' '.join(str(error).split())}); restore it"]
         except OSError as error:
             return [], [f"cannot be read ({error.strerror or error}); make it readable"]
 
     def _unpack(self, number: int, file: IO[bytes]) -> tuple[list[Span], list[str]]:
         self.spool = spool = self.spool or Spool(self.where)
-        begin = self.unpacked[number] = spool.end
+        begin, packed = spool.end, os.fstat(file.fileno()).st_size
+        self.unpacked[number] = begin
         with gzip.open(file) as content:
             while part := content.read(CHUNK):
+                if problem := limits.swollen(spool.end - begin + len(part), packed, limits.SPOOL_FREE):
+                    return [], [f"would be unpacked too far ({problem}); remove it"]
                 spool.add(part)
         length = spool.end - begin
-        return members(io.BufferedReader(_Slice(spool, begin, length)), number, length)
+        return members(_Slice(spool, begin, length), number, length)
 
     def read(self, file: int, offset: int, size: int) -> bytes:
         if self.spool is not None and file in self.unpacked:
@@ -118,13 +123,19 @@ class _Slice(io.RawIOBase):
         return len(data)
 
 
-def members(file: IO[bytes] | io.BufferedReader, number: int, length: int) -> tuple[list[Span], list[str]]:
-    """The regular files in an archive, and everything about it that is not allowed. Raises tarfile.TarError, OSError."""
+def members(raw: io.RawIOBase, number: int, length: int) -> tuple[list[Span], list[str]]:
+    """The regular files in an archive, and everything about it that is not allowed. Raises DAMAGED, OSError."""
+    with Guarded(raw, limits.TAR_HEADER) as file:
+        return _members(file, number, length)
+
+
+def _members(file: Guarded, number: int, length: int) -> tuple[list[Span], list[str]]:
     spans, problems, names = list[Span](), list[str](), set[str]()
-    file.seek(0)
     with tarfile.open(fileobj=file, mode="r:", errorlevel=0) as archive:
         while (member := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # a million of them would fill the memory
+            file.again()
+            _check_globals(archive.pax_headers)
             name = readable(member.name)
             if member.isdir():
                 continue
@@ -138,6 +149,14 @@ def members(file: IO[bytes] | io.BufferedReader, number: int, length: int) -> tu
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         problems.append(f"is damaged or cut off at byte {end} of {length}; restore it")
     return spans, problems
+
+
+def _check_globals(said: Mapping[str, str]) -> None:
+    """Attributes for the whole archive are kept while it is read. Raises ValueError."""
+    if len(said) > PAX_GLOBALS:
+        raise ValueError(f"{len(said)} global attributes, want at most {PAX_GLOBALS}")
+    if problem := limits.too_many(sum(map(len, said.values())), limits.TAR_HEADER):
+        raise ValueError(f"global attributes are too large: {problem}")
 
 
 def _refused(member: tarfile.TarInfo, name: str, length: int) -> str:
@@ -210,7 +229,7 @@ def _label(files: _Archives, group: dict[str, Span]) -> str | None:
         if name in group and group[name].size <= LARGEST_LABEL:
             data = files.read(*group[name][1:])
             found = data.decode("utf-8", "replace").strip() if name == "cls" else labelling.of_json(data)
-            if found:
+            if found and len(found) <= LONGEST_LABEL:
                 return found
     return None
 

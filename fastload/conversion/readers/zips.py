@@ -1,8 +1,10 @@
 """A zip archive of a folder of classes."""
 
+import io
+import lzma
 import os
 import stat
-import threading
+import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -10,53 +12,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fastload import _native, limits
 from fastload.conversion.keys import readable, unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import LARGEST, Listing, is_pickled, listed, stamp_of, told
+from fastload.conversion.readers.base import Guarded, Listing, is_pickled, listed, stamp_of, told
+from fastload.conversion.readers.unpacking import unpacked
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
 from fastload.sources.folder import EXTENSIONS
 
-ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 LINK = 0xA000  # of the mode, S_IFLNK
 
 
 @dataclass(frozen=True, eq=False)
 class ZipReader(Listing):
-    """Members of one archive; each thread has it open for itself."""
+    """Members of one archive."""
 
     members: Sequence[zipfile.ZipInfo]
-    local: threading.local
+    files: _native.Files
 
     def read(self, sample: int) -> bytes:
-        member = self.members[sample]
-        if member.file_size > LARGEST:
-            raise BadSampleError(f"is too large (got {member.file_size} bytes, want at most {LARGEST}); remove it")
         try:
-            with told("restore the archive"), self._archive().open(member) as file:
-                data = file.read(member.file_size + 1)
+            with told("restore the archive"):
+                return unpacked(self.files, self.members[sample])
         except ERRORS as error:
             raise BadSampleError(f"cannot be unpacked ({' '.join(str(error).split())}); restore the archive") from error
-        if len(data) != member.file_size:
-            raise BadSampleError(f"unpacks to {len(data)} bytes, want {member.file_size}; restore the archive")
-        return data
-
-    def _archive(self) -> zipfile.ZipFile:
-        if not hasattr(self.local, "archive"):
-            self.local.archive = zipfile.ZipFile(self.where)
-        archive: zipfile.ZipFile = self.local.archive
-        return archive
 
 
 def load(where: str, *, labelled: bool = True) -> ZipReader:
     """The images of an archive, sorted by name. Raises SourceError with every problem."""
     try:
         status = os.stat(where)
-        with zipfile.ZipFile(where) as archive:
+        with Guarded(io.FileIO(where), limits.ZIP_DIRECTORY) as file, zipfile.ZipFile(file) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
     except OSError as error:
         raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error
-    except (*ERRORS, ValueError) as error:
+    except ERRORS as error:
         raise SourceError(f"{where}: is no zip archive, or damaged ({' '.join(str(error).split())}); restore it") from error
     problems, names = list[str](), set[str]()
     for info in infos:
@@ -72,7 +64,7 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
     labels, classes, below = labelling.of_folders(where, paths) if labelled else (*labelling.none(len(paths)), paths)
     sizes = np.array([info.file_size for info in images], np.int64)
     stamp = stamp_of([status.st_size, status.st_mtime_ns])
-    return ZipReader(where, unique_keys(below), sizes, labels, classes, stamp, images, threading.local())
+    return ZipReader(where, unique_keys(below), sizes, labels, classes, stamp, images, _native.Files([where], keep_open=True))
 
 
 def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
