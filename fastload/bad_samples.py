@@ -3,6 +3,7 @@
 What stands in is a pure function of (seed, epoch, sample, occurrence): the same on every rank, backend and machine, and after resume.
 """
 
+import errno
 import fcntl
 import json
 import math
@@ -14,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from fastload import _native, rng
+from fastload import _native, limits, rng
 from fastload.errors import BadSamplesError, SampleError, readable, sample_error
 from fastload.meter import Meter
 from fastload.sources import Source
@@ -208,6 +209,8 @@ class BadSamples:
     def _read_on(self, file: IO[bytes]) -> None:
         """What others have listed since; a last line that a crash has cut short is ended."""
         end = file.seek(0, os.SEEK_END)
+        if problem := limits.too_many(end, limits.BAD_LIST):
+            raise OSError(errno.EFBIG, f"the list is too large: {problem}", self.path)
         at = file.seek(self.read if self.read <= end else 0)  # somebody may have made it empty
         last = b"\n"
         while at < end and (line := file.readline(LONGEST)):

@@ -8,6 +8,9 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 MIB, GIB = 1 << 20, 1 << 30
 
 # One encoded image, or a file beside it. The largest that Pillow opens has 178,956,970 px: this is its pixels as RGB, unpacked.
@@ -21,14 +24,17 @@ ZIP_DIRECTORY = 256 * MIB  # about 3 million members
 PARQUET_FOOTER = 64 * MIB  # about 100,000 row groups
 PARQUET_GROUP = 2 * GIB  # the images of a row group, which is read at once; tables are written with 100 to 1,000 rows each
 INDEX = 16 * GIB  # index.arrow, fastload.seek.arrow: 160 million samples of 100 bytes each
+SHARD = 8 * GIB  # a shard, which verify and repair hold whole; --shard-size goes up to 4 GiB
 SEEK_FREE, SEEK_TIMES = 64 << 10, 4  # a seek index's bytes, to those of its image: 0.016 times is usual, 2 where each MCU has an entry
 TABLES = 16 * GIB  # rows and table of a .beton file: 300 million samples
 PAYLOAD = 2 * GIB  # one value in a .beton file: FFCV's pages are smaller than 4 GiB, and the native engine reads no more
 RECORD = 256 * MIB  # of a conversion's journal: a part of 1 million samples
+COPY = 64 * MIB  # seek indexes that are copied at once
 LIST = GIB  # a CSV or JSONL file: 10 million rows
 LINE = MIB  # of such a file
 NAMES = 64 * MIB  # a file with the names of classes: 1 million
-REPORT = 64 * MIB  # a profile as JSON: some MB
+REPORT = 16 * MIB  # a profile as JSON: some MB; parsed, 3 bytes of JSON may take 64
+METADATA = 64 * MIB  # the JSON in an index: names of 1 million classes, 100,000 shards
 BAD_LIST = 64 * MIB  # a list of bad samples: 300,000
 
 
@@ -77,6 +83,19 @@ def unread(file: int, start: int, size: int, most: int) -> str:
         return hollow(file, start, size)
     finally:
         os.lseek(file, before, os.SEEK_SET)
+
+
+def longest_index(image: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bytes that the seek indexes of images of so many bytes may have; arrays [N]."""
+    return np.minimum(image, SAMPLE) * SEEK_TIMES + SEEK_FREE
+
+
+def small(file: BinaryIO, most: int) -> bytes:
+    """The whole of a file that has up to `most` bytes. Raises ValueError."""
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"got over {most} bytes, want at most {most}")
+    return data
 
 
 def lines(file: BinaryIO, most: int = LIST) -> Iterator[bytes]:

@@ -8,9 +8,9 @@ import json
 import os
 import struct
 import threading
-from typing import Any
+from typing import Any, BinaryIO
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.errors import ConversionError
 
 MAGIC = b"FASTJRNL"
@@ -60,17 +60,30 @@ def read(path: str) -> tuple[list[dict[str, Any]], int]:
     """All whole records, and where they end; nothing if there is no journal."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            if file.read(len(MAGIC)) != MAGIC:
+                return [], 0
+            found, at = [], len(MAGIC)
+            while record := _next(file, os.fstat(file.fileno()).st_size - at):
+                found.append(record[0])
+                at += record[1]
+            return found, at
     except FileNotFoundError:
         return [], 0
-    if not data.startswith(MAGIC):
-        return [], 0
-    found, at = [], len(MAGIC)
-    while at + HEAD.size <= len(data):
-        checksum, size = HEAD.unpack_from(data, at)
-        end = at + HEAD.size + size
-        if end > len(data) or _native.xxh3(data[at + 8 : end]) != checksum:
-            break
-        found.append(json.loads(data[at + HEAD.size : end]))
-        at = end
-    return found, at
+
+
+def _next(file: BinaryIO, left: int) -> tuple[dict[str, Any], int] | None:
+    """The next record and its bytes, of `left` that the file has; None: it is not whole, or no record of ours."""
+    head = file.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    checksum, size = HEAD.unpack(head)
+    if size > min(left - HEAD.size, limits.RECORD):
+        return None
+    text = file.read(size)
+    if len(text) < size or _native.xxh3(head[8:] + text) != checksum:
+        return None
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return (record, HEAD.size + size) if type(record) is dict else None

@@ -1,5 +1,6 @@
 """Read everything again and name what is damaged: file, byte range, sample."""
 
+import errno
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.conversion import samples, tar, workers
 from fastload.conversion.readers import FolderReader, Reader, open_reader
 from fastload.conversion.workers import Advance, Stop
@@ -199,7 +200,7 @@ def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
     found = []
     file = os.open(path, os.O_RDONLY)
     try:
-        data = np.empty(os.fstat(file).st_size, np.uint8).data
+        data = _memory(file)
         for start in range(0, len(data), READ):
             part = data[start : start + READ]
             try:
@@ -211,6 +212,17 @@ def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
     finally:
         os.close(file)
     return data, found
+
+
+def _memory(file: int) -> memoryview:
+    """Room for the bytes of an open file. Raises OSError."""
+    size = os.fstat(file).st_size
+    if problem := limits.unread(file, 0, size, limits.SHARD):
+        raise OSError(errno.EFBIG, f"is larger than it can be: {problem}")
+    try:
+        return np.empty(size, np.uint8).data
+    except MemoryError as error:
+        raise OSError(errno.ENOMEM, f"does not fit into memory: needs {size} bytes") from error
 
 
 def check_shard(index: Index, shard: int, rows: Longs, data: memoryview) -> list[Damage]:

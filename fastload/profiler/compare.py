@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastload import limits
 from fastload.errors import UsageError
 from fastload.measure import RESAMPLES, SEED, Interval
 from fastload.profiler.report import SCHEMA
@@ -65,8 +66,8 @@ class Comparison:
 def read(path: str) -> dict[str, Any]:
     """A report written with --json. Raises UsageError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+        with open(path, "rb") as file:
+            found = json.loads(limits.small(file, limits.REPORT))
     except OSError as error:
         raise UsageError(f"profile: {path}: cannot be read ({error.strerror}); give a report written with --json") from error
     except (ValueError, RecursionError) as error:

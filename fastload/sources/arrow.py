@@ -121,6 +121,13 @@ def _no_wait(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
+def small_json(text: bytes) -> bytes:
+    """JSON in a schema, before it is parsed. Raises ValueError."""
+    if problem := limits.too_many(len(text), limits.METADATA):
+        raise ValueError(f"its metadata are too large: {problem}")
+    return text
+
+
 def read_table(pa: Any, path: str, data: Bytes, schema: Any, rows: int, remedy: str) -> Table:
     """The columns of a file that must have this schema. Raises SourceError, and others for what no writer of ours wrote."""
     whole = pa.py_buffer(data)

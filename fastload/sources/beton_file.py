@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from fastload import limits
 from fastload.errors import SourceError
 from fastload.sources import arrow
 
@@ -31,6 +32,7 @@ KINDS = ("float", "int", "image", "bytes", "array", "json", "tensor")  # by type
 COLUMNS = (np.dtype("<f8"), np.dtype("<i8"), IMAGE, SPAN, POINTER, SPAN, POINTER)  # by type_id
 JPEG, RAW = 0, 1  # an image's mode
 MOST_FIELDS = 256
+MOST_ENTRIES = 2  # of the table for one value: the writer's second try, on a new page, adds one
 REMEDY = "write it again with FFCV, or convert the original data"
 
 Rows = NDArray[Any]
@@ -100,6 +102,8 @@ class BetonFile:
 
     def _read(self, at: int, size: int) -> bytes:
         with open(self.where, "rb") as file:
+            if problem := limits.unread(file.fileno(), at, size, limits.PAYLOAD):
+                raise OSError(f"{self.where}: a value takes more than it can ({problem}); {REMEDY}")
             data = os.pread(file.fileno(), size, at)
         if len(data) != size:
             raise OSError(f"{self.where}: was cut off while in use (got {len(data)} of {size} bytes at {at}); {REMEDY}")
@@ -131,6 +135,7 @@ def _read(where: str, file: BinaryIO, length: int) -> BetonFile:
     start = HEADER.itemsize + len(fields) * DESCRIPTOR.itemsize
     if count > (table - start) // of_row.itemsize:
         raise SourceError(f"{where}: {count} samples do not fit before byte {table}, where its table begins; {REMEDY}")
+    _check_sizes(where, file.fileno(), (start, count * of_row.itemsize), (table, length - table), count * len(fields))
     rows = np.frombuffer(file.read(count * of_row.itemsize), of_row)
     file.seek(table)
     payloads = np.frombuffer(file.read(length - table), PAYLOAD)
@@ -139,6 +144,15 @@ def _read(where: str, file: BinaryIO, length: int) -> BetonFile:
     if problems := list(_problems(found, start + count * of_row.itemsize, table)):
         raise SourceError("\n".join(f"{where}: {problem}; {REMEDY}" for problem in problems))
     return found
+
+
+def _check_sizes(where: str, file: int, rows: tuple[int, int], table: tuple[int, int], values: int) -> None:
+    """Before memory is taken. rows, table: where they begin, and their bytes; values: as many as the file can hold."""
+    if (payloads := table[1] // PAYLOAD.itemsize) > MOST_ENTRIES * values:
+        raise SourceError(f"{where}: its table has {payloads} payloads (want at most {MOST_ENTRIES} for each of {values} values); {REMEDY}")
+    for name, (start, size) in (("rows", rows), ("table", table)):
+        if problem := limits.unread(file, start, size, limits.TABLES):
+            raise SourceError(f"{where}: its {name} take more than they can ({problem}); {REMEDY}")
 
 
 def _check_header(where: str, header: Any, length: int) -> None:

@@ -1,5 +1,6 @@
 """Images with a mask each: two folders whose files have the same stems, or a rule from an image's path to its mask's."""
 
+import errno
 import os
 import stat
 from collections import defaultdict
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fastload import limits
 from fastload.errors import SourceError
 from fastload.sources import folder, seek
 from fastload.sources.base import FileSource
@@ -31,7 +33,10 @@ class Masks:
         with open(self.paths[sample], "rb", opener=_opened) as file:
             if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
                 raise OSError(0, "is a named pipe (want a file)")
-            return file.read()
+            size = os.fstat(file.fileno()).st_size
+            if problem := limits.unread(file.fileno(), 0, size, limits.SAMPLE):
+                raise OSError(errno.EFBIG, f"it is too large: {problem}")
+            return file.read(size)
 
 
 def _opened(path: str, flags: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.errors import SourceError
 from fastload.sources import arrow
 from fastload.sources.base import Seek
@@ -180,7 +180,7 @@ def read(folder: str) -> Stored:
 def _parse(pa: Any, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
     path = os.path.join(folder, INDEX)
     found = pa.ipc.open_file(pa.py_buffer(data)).schema
-    said = json.loads((found.metadata or {})[METADATA])
+    said = json.loads(arrow.small_json((found.metadata or {})[METADATA]))
     if said["version"] != VERSION:
         raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; {REMEDY}")
     rows, total, logs = said["samples"], said["bytes"], said.get("logs", {})
@@ -193,6 +193,8 @@ def _parse(pa: Any, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
     file_size, offset, size = (table.columns[name].all() for name in ("file_size", "offset", "size"))
     if not ((size == 0) | ((offset >= HEADER.size) & arrow.inside(offset, size, np.full(rows, total)))).all():
         raise ValueError("an index lies outside its file")
+    if (size > limits.longest_index(np.maximum(file_size, 0))).any():
+        raise ValueError("an index is longer than its image allows")
     return Stored(folder, checksum, table.batches, str(said["paths"]), file_size, offset, size, total, int(said["xxh3"], 16), logs)
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.sources import arrow, seek, sums
 from fastload.sources.seek import Stored
 from fastload.spec import Longs
@@ -214,8 +214,7 @@ def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
         return at
     moved = moved[np.argsort(rows.offset[moved], kind="stable")]
     with open(path, "rb") as file:
-        for first in range(0, len(moved), GROUP):
-            group = moved[first : first + GROUP]
+        for group in _near(moved, rows):
             offsets, sizes = rows.offset[group], rows.size[group]
             begin = int(offsets[0])
             span = os.pread(file.fileno(), int(offsets[-1] + sizes[-1]) - begin, begin)
@@ -224,6 +223,18 @@ def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
     ends = at + np.cumsum(rows.size[moved])
     rows.offset[moved] = ends - rows.size[moved]
     return int(ends[-1])
+
+
+def _near(moved: Longs, rows: Rows) -> Iterator[Longs]:
+    """Rows in the order of their offsets, up to GROUP that one read of limits.COPY bytes gives; one alone may be longer."""
+    offsets, ends = rows.offset[moved], rows.offset[moved] + rows.size[moved]
+    first = 0
+    while first < len(moved):
+        last = min(first + GROUP, int(np.searchsorted(offsets, offsets[first] + limits.COPY, side="right")))
+        while last > first + 1 and ends[last - 1] - offsets[first] > limits.COPY:
+            last -= 1
+        yield moved[first:last]
+        first = last
 
 
 def _commit(folder: str, rows: Rows, total: int, running: dict[str, int], old: int | None) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.errors import SourceError
 from fastload.sources import arrow, seek
 from fastload.sources.arrow import Column
@@ -145,14 +145,14 @@ class ShardSource:
         rows, columns = arrow.placed(samples, len(self)), self.index.columns
         shard, offset, size, checksum = (columns[name].at(rows) for name in ("shard", "offset", "size", "checksum"))
         file = shard.astype(np.int64)
-        return Location(file, offset, size, checksum, self._seek(rows, file))
+        return Location(file, offset, size, checksum, self._seek(rows, file, limits.longest_index(size)))
 
-    def _seek(self, rows: arrow.Rows, file: Longs) -> Seek | None:
+    def _seek(self, rows: arrow.Rows, file: Longs, most: Longs) -> Seek | None:
         if self._sidecars is None:
             return None
         files, usable = self._sidecars
         offset, size = (self.index.columns[name].at(rows) for name in ("index_offset", "index_size"))
-        return Seek(files, file, offset, np.where(usable[file], size, 0))
+        return Seek(files, file, offset, np.where(usable[file] & (size <= most), size, 0))
 
     def most_pixels(self) -> int:
         """Of the largest image, as the index says."""
@@ -235,7 +235,7 @@ def _metadata(path: str, text: bytes | None) -> _Said:
     """What the schema's metadata say. Raises SourceError; others for odd JSON."""
     if text is None:
         raise SourceError(f"{path}: is an Arrow file of another program (no metadata {METADATA.decode()!r}); give a converted data set")
-    said = json.loads(text)
+    said = json.loads(arrow.small_json(text))
     if said["version"] != VERSION:
         raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; use the fastload that wrote it")
     rows, classes, transcoded = said["samples"], said["classes"], said.get("transcoded")

@@ -21,6 +21,8 @@ constexpr char kMagic[] = "FASTSEEK";  // as every file of indexes, which a log 
 constexpr uint32_t kVersion = 1;
 constexpr int64_t kFixed = 32;     // bytes of a record before its path: XXH3 of what follows it in the record, …
 constexpr size_t kRead = 4 << 20;  // bytes at a time
+// What a record may say that it has: a path has up to 4 KiB; an index of the largest image, with an entry for each MCU, half of that.
+constexpr int64_t kLongestPath = 1 << 16, kLongestIndex = 1 << 28;
 
 void number(std::vector<uint8_t>& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<uint8_t>(value >> (8 * i)));
@@ -88,7 +90,7 @@ int64_t read_record(Window& file, int64_t at, LogRecord& out) {
   Reader in(fixed, false);
   const uint64_t hash = u64(in, 0), row = u64(in, 16), file_size = u64(in, 24);
   const int64_t path_size = in.u32(8), size = in.u32(12), whole = kFixed + path_size + size;
-  if (whole > file.size() - at) return 0;
+  if (path_size > kLongestPath || size > kLongestIndex || whole > file.size() - at) return 0;
   const auto bytes = file.at(at, whole);
   if (bytes.size() < static_cast<size_t>(whole) || XXH3_64bits(bytes.data() + 8, whole - 8) != hash) return 0;
   if (row > INT64_MAX || file_size > INT64_MAX) return 0;

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fastload import _native
+from fastload import _native, limits
 from fastload.conversion.readers.base import FATAL, LARGEST, Extra, stamp_of
 from fastload.conversion.samples import BadSampleError
 from fastload.sources import FileSource, Source
@@ -98,6 +98,8 @@ class ShardsReader(OfSource):
         return tuple(Extra(at.name, self._read(shard, at.offset, at.size, at.checksum)) for at in self.source.index.extras[sample])
 
     def _read(self, file: int, offset: int, size: int, want: int | None) -> bytes:
+        if size > LARGEST:
+            raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
         try:
             data = self.source.files.read(file, offset, size)
         except OSError as error:
@@ -121,7 +123,7 @@ def read_file(path: str, size: int) -> bytes:
     if size > LARGEST:
         raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
     try:
-        data = _bytes_of(path, size + 1)
+        data = _bytes_of(path, size)
     except OSError as error:
         if error.errno in FATAL:
             raise
@@ -131,10 +133,12 @@ def read_file(path: str, size: int) -> bytes:
     return data
 
 
-def _bytes_of(path: str, most: int) -> bytes:
-    """Up to `most` bytes; with fewer system calls than Python's own files take."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _bytes_of(path: str, size: int) -> bytes:
+    """Up to `size` bytes, and one more; with fewer system calls than Python's own files take. Raises BadSampleError, OSError."""
+    file, most = os.open(path, os.O_RDONLY | os.O_CLOEXEC), size + 1
     try:
+        if problem := limits.hollow(file, 0, size):
+            raise BadSampleError(f"is too large ({problem}); remove it")
         data = os.read(file, most)
         while len(data) < most and (more := os.read(file, most - len(data))):
             data += more

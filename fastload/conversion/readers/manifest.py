@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastload import limits
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers.base import Extra, Listing, listed, stamp_of
@@ -95,11 +96,12 @@ def _problems(where: str, rows: Sequence[dict[str, Any]], column: dict[str, str 
 
 def read_rows(where: str) -> Iterator[dict[str, Any]]:
     try:
-        with open(where, encoding="utf-8", newline="") as file:
+        with open(where, "rb") as file:
+            texts = (line.decode() for line in limits.lines(file))
             if where.lower().endswith(".csv"):
-                yield from csv.DictReader(file, strict=True)
+                yield from csv.DictReader(texts, strict=True)
                 return
-            for line, text in enumerate(file, start=1):
+            for line, text in enumerate(texts, start=1):
                 row = json.loads(text) if text.strip() else None
                 if row is not None and type(row) is not dict:
                     raise SourceError(f"{where}, line {line}: is no JSON object; write one per line")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload import rng
+from fastload import limits, rng
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import manifest
 from fastload.conversion.readers.base import Extra, Listing, Reader, stamp_of
@@ -97,8 +97,8 @@ def relabelled(reader: Reader, path: str) -> Selected:
 
 def _lines(path: str) -> Sequence[str]:
     try:
-        with open(path, encoding="utf-8") as file:
-            names = file.read().splitlines()
+        with open(path, "rb") as file:
+            names = limits.small(file, limits.NAMES).decode().splitlines()
     except (OSError, ValueError) as error:
         raise SourceError(f"{path}: cannot be read ({error}); give a text file with a class per line") from error
     if len(set(names)) < len(names) or not all(names):
