@@ -29,6 +29,7 @@ SEEK_FREE, SEEK_TIMES = 64 << 10, 4  # a seek index's bytes, to those of its ima
 TABLES = 16 * GIB  # rows and table of a .beton file: 300 million samples
 PAYLOAD = 2 * GIB  # one value in a .beton file: FFCV's pages are smaller than 4 GiB, and the native engine reads no more
 RECORD = 256 * MIB  # of a conversion's journal: a part of 1 million samples
+AT_ONCE = 256 * MIB  # values of a column, while their sizes are taken
 COPY = 64 * MIB  # seek indexes that are copied at once
 LIST = GIB  # a CSV or JSONL file: 10 million rows
 LINE = MIB  # of such a file

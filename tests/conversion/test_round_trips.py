@@ -355,12 +355,12 @@ def test_many_workers_read_each_row_group_once(tools, tmp_path, monkeypatch):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from fastload.conversion.readers import tables
+    from fastload.conversion.readers.table_files import ParquetFile
 
     images = [tools.encode(9, 15, n) for n in range(24)]
     pq.write_table(pa.table({"image": images, "label": [0] * 24}), tmp_path / "a.parquet", row_group_size=4)
-    reads, real = [], tables._binary_column
-    monkeypatch.setattr(tables, "_binary_column", lambda table, group, columns: (reads.append(group), real(table, group, columns))[1])
+    reads, real = [], ParquetFile.images
+    monkeypatch.setattr(ParquetFile, "images", lambda table, group, column: (reads.append(group), real(table, group, column))[1])
     size = 4 * (len(images[0]) // 512 + 4) * 512
     tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards", workers=6, shard_bytes=size)
     assert len(reads) <= 2 * 6 + 6  # a shard may begin within a group

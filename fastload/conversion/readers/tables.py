@@ -1,7 +1,6 @@
 """Hugging Face's tables: Parquet and Arrow files with a column of encoded images. Nothing of `datasets` is needed."""
 
 import json
-import mmap
 import os
 import threading
 from collections.abc import Sequence
@@ -12,7 +11,9 @@ import numpy as np
 
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
+from fastload.conversion.readers import table_files
 from fastload.conversion.readers.base import FATAL, LARGEST, Extra, Listing, listed, stamp_of
+from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.errors import SourceError
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
@@ -23,7 +24,6 @@ IMAGES = ("image", "img", "jpg", "jpeg", "png", "picture", "bytes")  # what a co
 LABELS = ("label", "labels", "fine_label", "cls", "class", "target")
 KEYS = ("key", "__key__", "id", "file_name")
 METADATA = b"huggingface"
-STEP = 256  # rows read at once while sizes are taken
 
 
 class Part(NamedTuple):
@@ -50,7 +50,7 @@ class Columns(NamedTuple):
 class TableReader(Listing):
     """Images in row groups. Each thread keeps the group that it is in: parts in order, by any number of workers, read each group once."""
 
-    tables: Sequence[Any]  # pyarrow.parquet.ParquetFile, or a list of record batches of a mapped file
+    tables: Sequence[TableFile]
     parts: Sequence[Part]
     columns: Columns
     more: Longs  # bytes of each sample's further images
@@ -59,7 +59,7 @@ class TableReader(Listing):
 
     @property
     def in_order(self) -> bool:
-        return any(not isinstance(table, list) for table in self.tables)
+        return any(table.in_order for table in self.tables)
 
     @property
     def beside(self) -> Longs:
@@ -93,7 +93,7 @@ class TableReader(Listing):
         if column not in self.held.arrays:
             part = self.parts[place]
             with self.lock:
-                self.held.arrays[column] = _binary_column(self.tables[part.file], part.group, column)
+                self.held.arrays[column] = self.tables[part.file].images(part.group, column)
         return self.held.arrays[column]
 
 
@@ -104,22 +104,21 @@ def looks_like_one(name: str) -> bool:
 def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> TableReader:
     """The rows of these files, in their order. Raises SourceError with every problem."""
     import_arrow(where, SourceError, "tables need")
-    tables, counts, problems = list[Any](), list[list[int]](), list[str]()
+    tables, problems = list[TableFile](), list[str]()
     chosen: Columns | None = None
     for path in paths:
         try:
-            table, schema, rows = _open(path)
-            chosen = chosen or _columns(path, schema)
-            _check_columns(path, chosen, schema, paths[0])
+            table = table_files.opened(path)
+            chosen = chosen or _columns(path, table.schema)
+            _check_columns(path, chosen, table.schema, paths[0])
         except PARSE_ERRORS as error:
             own = isinstance(error, SourceError)
             problems.append(str(error) if own else f"{path}: cannot be read ({' '.join(str(error).split())[:200]}); restore it")
             continue
         tables.append(table)
-        counts.append(rows)
     if problems or chosen is None:
         raise SourceError(listed(problems))
-    parts = _parts(counts)
+    parts = _parts([table.rows for table in tables])
     if not parts:
         raise SourceError(f"{where}: holds no rows; give other files")
     if labelled and chosen.label is None:
@@ -151,7 +150,7 @@ def _parts(counts: Sequence[Sequence[int]]) -> list[Part]:
 
 
 def _listing(
-    where: str, paths: Sequence[str], tables: Sequence[Any], parts: Sequence[Part], columns: Columns, *, labelled: bool
+    where: str, paths: Sequence[str], tables: Sequence[TableFile], parts: Sequence[Part], columns: Columns, *, labelled: bool
 ) -> TableReader:
     def whole(name: str) -> Longs:
         return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
@@ -161,41 +160,18 @@ def _listing(
     count = len(sizes)
     labels, classes = labelling.none(count)
     if labelled and columns.label is not None:
-        values = [value for part in parts for value in _values(tables[part.file], part.group, columns.label)]
+        values = [value for part in parts for value in tables[part.file].values(part.group, columns.label)]
         lacking = sum(value is None or value == -1 for value in values)  # -1: what `datasets` writes where a test set has none
         if lacking:
             raise SourceError(f"{where}: {lacking} of {count} rows have no label; remove them, or pass --labels none")
         labels, classes = labelling.numbered(where, [str(value) for value in values], columns.names)
     if columns.key is not None:
-        known = [str(value) for part in parts for value in _values(tables[part.file], part.group, columns.key)]
+        known = [str(value) for part in parts for value in tables[part.file].values(part.group, columns.key)]
         keys = unique_keys(f"{key}.x" if columns.key in KEYS[:2] else key for key in known)
     else:
         keys = [f"{label:04d}/{number:08d}" for number, label in enumerate(labels.tolist())]
     stamp = stamp_of([[os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in paths])
     return TableReader(where, keys, sizes, labels, classes, stamp, tables, parts, columns, more)
-
-
-def _open(path: str) -> tuple[Any, Any, list[int]]:
-    """A file, its schema, and the rows of each group."""
-    if path.lower().endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115 - Arrow takes no names that are not UTF-8
-        table = pq.ParquetFile(file, page_checksum_verification=True)
-        return table, table.schema_arrow, [table.metadata.row_group(group).num_rows for group in range(table.num_row_groups)]
-    import pyarrow as pa
-
-    with open(path, "rb") as plain:
-        whole = pa.py_buffer(mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ))
-    try:
-        opened = pa.ipc.open_file(whole)
-        batches = [opened.get_batch(number) for number in range(opened.num_record_batches)]
-    except pa.ArrowInvalid:  # `datasets` writes streams
-        opened = pa.ipc.open_stream(whole)
-        batches = list(opened)
-    for batch in batches:
-        batch.validate(full=True)
-    return batches, opened.schema, [batch.num_rows for batch in batches]
 
 
 def _columns(path: str, schema: Any) -> Columns:
@@ -242,50 +218,11 @@ def _features(schema: Any) -> dict[str, Any]:
     return features if type(features) is dict else {}
 
 
-def _binary_column(table: Any, group: int, column: str) -> Any:
-    """One binary array of a group's images."""
-    if isinstance(table, list):
-        found = table[group].column(column)
-    else:
-        import pyarrow as pa
-
-        found = table.read_row_group(group, columns=[_leaf(table, column)], use_threads=False).column(column)
-        found = pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0)
-    return _unnested(found)
-
-
-def _leaf(table: Any, column: str) -> str:
-    """What Parquet calls the bytes of a column of images."""
-    return f"{column}.bytes" if table.schema_arrow.field(column).type.num_fields else column
-
-
-def _unnested(array: Any) -> Any:
-    return array.field("bytes") if array.type.num_fields else array
-
-
-def _known_sizes(table: Any, part: Part, column: str) -> Longs:
+def _known_sizes(table: TableFile, part: Part, column: str) -> Longs:
     """Sizes of the images in a part; 0 where it is damaged: reading them will tell."""
     try:
-        return _sizes(table, part.group, column)
+        return table.sizes(part.group, column)
     except PARSE_ERRORS as error:
         if isinstance(error, OSError) and error.errno in FATAL:
             raise
         return np.zeros(part.rows, np.int64)
-
-
-def _sizes(table: Any, group: int, column: str) -> Longs:
-    """Bytes of a group's images; 0 where there are none."""
-    import pyarrow.compute as pc
-
-    if isinstance(table, list):
-        lengths = [pc.binary_length(_binary_column(table, group, column))]
-    else:
-        batches = table.iter_batches(STEP, row_groups=[group], columns=[_leaf(table, column)], use_threads=False)
-        lengths = [pc.binary_length(_unnested(batch.column(0))) for batch in batches]
-    return np.concatenate([length.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for length in lengths])
-
-
-def _values(table: Any, group: int, name: str) -> list[Any]:
-    if isinstance(table, list):
-        return list(table[group].column(name).to_pylist())
-    return list(table.read_row_group(group, columns=[name], use_threads=False).column(name).to_pylist())
