@@ -120,11 +120,11 @@ class Guarded(io.BufferedReader):
 
     def __init__(self, raw: io.RawIOBase, most: int) -> None:
         super().__init__(raw)
-        self.most = self.left = most
+        self.most, self.taken = most, 0
 
     def again(self) -> None:
         """`most` bytes may be read once more."""
-        self.left = self.most
+        self.taken = 0
 
     def read(self, size: int | None = -1) -> bytes:
         """Raises ValueError."""
@@ -132,12 +132,12 @@ class Guarded(io.BufferedReader):
         if size is None or size < 0:
             size = max(0, self.seek(0, os.SEEK_END) - at)
             self.seek(at)
-        problem = limits.too_many(size, self.left)
+        self.taken += size
+        problem = limits.too_many(self.taken, self.most)
         if not problem and isinstance(self.raw, io.FileIO):
-            problem = limits.unread(self.fileno(), at, size, self.left)
+            problem = limits.unread(self.fileno(), at, size, self.most)
         if problem:
-            raise ValueError(f"a header is too large: {problem}")
-        self.left -= size
+            raise ValueError(f"its headers are too large: {problem}")
         return super().read(size)
 
 

@@ -54,24 +54,27 @@ class ParquetFile:
         self.schema = self.file.schema_arrow
         self.rows = [self.file.metadata.row_group(group).num_rows for group in range(self.file.num_row_groups)]
         parquet_pages.check_rows(path, sum(map(abs, self.rows)))
-        self.totals: dict[tuple[int, str], int] = {}  # bytes of a group's images
+        self.fitting = set[tuple[int, str]]()  # columns of groups that were found to fit into memory
 
     def images(self, group: int, column: str) -> Any:
         import pyarrow as pa
 
-        if (group, column) not in self.totals:
+        if (group, column) not in self.fitting:
             self.sizes(group, column)
-        if problem := limits.too_many(self.totals[group, column], limits.PARQUET_GROUP):
-            raise ValueError(f"a row group holds too much: {problem}")
         found = self.file.read_row_group(group, columns=[self._leaf(column)], use_threads=False).column(column)
         return _unnested(pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0))
 
     def sizes(self, group: int, column: str) -> Longs:
         import pyarrow.compute as pc
 
-        found = _numbers([pc.binary_length(_unnested(part)) for part in self._parts(group, self._leaf(column))])
-        self.totals[group, column] = int(found.sum())
-        return found
+        lengths, total = [], 0
+        for part in self._parts(group, self._leaf(column)):
+            lengths.append(pc.binary_length(_unnested(part)))
+            total += pc.sum(lengths[-1]).as_py() or 0
+            if problem := limits.too_many(total, limits.PARQUET_GROUP):
+                raise ValueError(f"a row group holds too much: {problem}")
+        self.fitting.add((group, column))
+        return _numbers(lengths)
 
     def values(self, group: int, column: str) -> list[Any]:
         check_type(self.schema.field(column).type, column)

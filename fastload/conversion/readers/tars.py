@@ -28,7 +28,7 @@ IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm
 SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")  # key and extension: at the first dot of the last part
 LABELS = ("cls", "json")
 TWICE = "is there twice; make the archive again with one name for each"
-DAMAGED = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError, RecursionError)
+DAMAGED = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
 LARGEST_LABEL, LONGEST_LABEL = 1 << 20, 4096  # bytes of a file with a label; characters of the label
 PAX_GLOBALS = 64  # attributes that hold for a whole archive
 CLASSES = "classes.json"  # beside the shards: a list of the classes' names
@@ -74,6 +74,8 @@ class _Archives(Files):
                 if path.lower().endswith(".tar"):
                     return members(io.FileIO(path), number, os.fstat(file.fileno()).st_size)
                 return self._unpack(number, file)
+        except RecursionError:
+            return [], ["is no tar archive, or damaged (one member has thousands of headers); restore it"]
         except DAMAGED as error:
             return [], [f"is no tar archive, or damaged ({' '.join(str(error).split())}); restore it"]
         except OSError as error:

@@ -79,8 +79,8 @@ DECODERS: dict[int, Callable[[zipfile.ZipInfo], Decoder]] = {
 }
 
 
-def unpacked(archive: _native.Files, member: zipfile.ZipInfo) -> bytes:
-    """The member's bytes. Raises BadSampleError, OSError, and what the libraries raise for damaged ones."""
+def unpacked(archive: _native.Files, length: int, member: zipfile.ZipInfo) -> bytes:
+    """The member's bytes. length: of the archive. Raises BadSampleError, OSError, and what the libraries raise for damaged ones."""
     size, packed = member.file_size, member.compress_size
     if problem := limits.too_many(size, limits.SAMPLE):
         raise BadSampleError(f"is too large ({problem}); remove it")
@@ -90,6 +90,8 @@ def unpacked(archive: _native.Files, member: zipfile.ZipInfo) -> bytes:
     if head[0] != LOCAL_MAGIC:
         raise zipfile.BadZipFile("no member begins where the directory says")
     start = member.header_offset + LOCAL.size + head[-2] + head[-1]
+    if start + packed > length:
+        raise BadSampleError(f"is cut off (ends at byte {start + packed} of {length}); restore the archive")
     stored = member.compress_type == zipfile.ZIP_STORED
     data = archive.read(0, start, size) if stored else _inflated(archive, member, start)
     if zlib.crc32(data) != member.CRC:

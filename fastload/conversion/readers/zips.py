@@ -31,11 +31,12 @@ class ZipReader(Listing):
 
     members: Sequence[zipfile.ZipInfo]
     files: _native.Files
+    length: int  # bytes of the archive
 
     def read(self, sample: int) -> bytes:
         try:
             with told("restore the archive"):
-                return unpacked(self.files, self.members[sample])
+                return unpacked(self.files, self.length, self.members[sample])
         except ERRORS as error:
             raise BadSampleError(f"cannot be unpacked ({' '.join(str(error).split())}); restore the archive") from error
 
@@ -63,8 +64,8 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
     paths = [readable(info.filename) for info in images]
     labels, classes, below = labelling.of_folders(where, paths) if labelled else (*labelling.none(len(paths)), paths)
     sizes = np.array([info.file_size for info in images], np.int64)
-    stamp = stamp_of([status.st_size, status.st_mtime_ns])
-    return ZipReader(where, unique_keys(below), sizes, labels, classes, stamp, images, _native.Files([where], keep_open=True))
+    stamp, files = stamp_of([status.st_size, status.st_mtime_ns]), _native.Files([where], keep_open=True)
+    return ZipReader(where, unique_keys(below), sizes, labels, classes, stamp, images, files, status.st_size)
 
 
 def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
