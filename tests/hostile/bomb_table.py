@@ -208,8 +208,8 @@ BOMBS: dict[str, Bomb] = {
     "bad samples: a list of 8 GiB": Bomb(
         lambda folder: make.hole(folder, "x.jsonl", b"{}\n", 8 * GIB),
         bombs.listed,
-        "UserWarning: {path}: bad samples cannot be listed (the list is too large: got over "
-        "67108864 bytes, want at most 67108864); give bad_samples=PATH that can be written",
+        "UserWarning: {path}: bad samples cannot be listed (the list is too large: got "
+        "8589934592 bytes, want at most 67108864); give bad_samples=PATH that can be written",
     ),
     "mask: 8 GiB": Bomb(
         lambda folder: make.hole(folder, "x.png", b"", 8 * GIB),
