@@ -17,6 +17,7 @@ import numpy as np
 
 from fastload import _native, limits, rng
 from fastload.errors import BadSamplesError, SampleError, readable, sample_error
+from fastload.files import cache
 from fastload.meter import Meter
 from fastload.sources import Source
 from fastload.spec import Longs, Work
@@ -193,8 +194,7 @@ class BadSamples:
     def _list(self, errors: tuple[SampleError, ...]) -> None:
         rows = {row["index"]: row for row in map(self._row, errors)}
         try:
-            os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
-            with open(self.path, "a+b") as file:
+            with cache.appending(self.path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX)  # other ranks write there too
                 self._read_on(file)
                 new = [row for row in rows.values() if _key(row["path"], row["index"]) not in self.listed]
@@ -241,5 +241,4 @@ def _known(line: bytes) -> Iterator[int]:
 
 def default_path(source: Source) -> str:
     """Where a data set's bad samples are listed, in the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "fastload", "bad_samples", f"{_native.xxh3(os.fsencode(os.path.realpath(source.where))):016x}.jsonl")
+    return cache.path("bad_samples", f"{_native.xxh3(os.fsencode(os.path.realpath(source.where))):016x}.jsonl")

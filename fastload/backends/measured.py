@@ -9,7 +9,6 @@ import importlib.metadata
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 
 from fastload import _native, machine
+from fastload.files import cache
 from fastload.plan import Plan
 
 SCHEMA = "fastload.backends/1"
@@ -67,25 +67,14 @@ def remember(plan: Plan, device: str, workers: int, rates: Mapping[str, Rate]) -
         return ""
     today = dt.datetime.now(dt.timezone.utc).date().isoformat()
     content = {"schema": SCHEMA, "about": about(plan, device), "here": here(device), "date": today, "workers": workers, "rates": found}
-    path, temporary = place(plan, device), ""
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), encoding="utf-8", delete=False) as file:
-            temporary = file.name
-            json.dump(content, file, indent=1)
-        os.replace(temporary, path)
-    except OSError:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        return ""
-    return path
+    path = place(plan, device)
+    return path if cache.keep(path, json.dumps(content, indent=1).encode()) else ""
 
 
 def recall(plan: Plan, device: str) -> Measured | None:
     """What is known of this plan here; None: nothing."""
     try:
-        with open(place(plan, device), "rb") as file:
-            content = json.loads(file.read(LARGEST))
+        content = json.loads(cache.recall(place(plan, device), LARGEST))
         if content["schema"] != SCHEMA or content["about"] != about(plan, device) or content["here"] != here(device):
             return None
         rates = {str(name): Rate(*(float(rate[part]) for part in ("median", "low", "high"))) for name, rate in content["rates"].items()}
@@ -98,9 +87,8 @@ def recall(plan: Plan, device: str) -> Measured | None:
 
 def place(plan: Plan, device: str) -> str:
     """The file of a plan."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     text = json.dumps(about(plan, device))
-    return os.path.join(base, "fastload", "backends", f"{_native.xxh3(text.encode()):016x}.json")
+    return cache.path("backends", f"{_native.xxh3(text.encode()):016x}.json")
 
 
 def about(plan: Plan, device: str) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """`fastload profile -- COMMAND`, and how every profile is printed. No verb of its own."""
 
-import contextlib
 import json
 import os
-import secrets
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from rich.text import Text
 
 from fastload.cli import output
 from fastload.errors import UsageError
+from fastload.files.below import replace_file
 
 if TYPE_CHECKING:
     from fastload.attach.control import Limits
@@ -87,14 +86,9 @@ def emit(report: Any, to: Outputs, *more: str) -> None:
 
 def save(where: str, text: str, option: str) -> None:
     """Write a file whole or not at all. Raises UsageError."""
-    temporary = os.path.join(os.path.dirname(where), f".fastload-{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, where)
+        replace_file(where, text.encode())
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
         raise UsageError(f"profile: {where}: cannot be written ({error.strerror}); give another file to --{option}") from error
 
 

@@ -4,16 +4,17 @@ import os
 from collections.abc import Callable
 
 from fastload import _native
+from fastload.files.below import Place
 
 HELD = 4 << 20  # bytes that are written at once
 PIECES = 1000  # of one call; Linux takes 1024
 
 
 class Appender:
-    """The file at `path`. go: asked before each write; once it says no, nothing is written any more and the file is gone."""
+    """A new file at `place`. go: asked before each write; once it says no, nothing is written any more and the file is gone."""
 
-    def __init__(self, path: str, go: Callable[[], bool] = lambda: True) -> None:
-        self.path, self.go = path, go
+    def __init__(self, place: Place, go: Callable[[], bool] = lambda: True) -> None:
+        self.place, self.go = place, go
         self.end = 0  # bytes that were added
         self.file: int | None = None
         self.sum = _native.Xxh3()
@@ -42,7 +43,7 @@ class Appender:
         self._dropped = True
         self._pieces.clear()
         if self.file is not None:
-            os.unlink(self.path)
+            self.place.folder.remove(self.place.name)
         self.close()
 
     def close(self) -> None:
@@ -59,7 +60,7 @@ class Appender:
         if self._dropped or not pieces:
             return
         if self.file is None:
-            self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            self.file = self.place.folder.create(self.place.name)
         for piece in pieces:
             self.sum.update(piece)
         _write_all(self.file, pieces, size)

@@ -29,6 +29,7 @@ from fastload.conversion.readers.spans import spooled
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError
+from fastload.files.below import PLAIN
 from fastload.machine import usable_cores
 from fastload.sources import beton_file as format
 from fastload.spec import Longs
@@ -130,7 +131,7 @@ def _identity(reader: Reader, options: Options) -> dict[str, Any]:
 def _write(reader: Reader, stage: staging.Stage, options: Options, journal: Journal, advance: Advance) -> Summary:
     order = np.arange(len(reader))
     order = order if options.shuffle is None else rng.permute(order, len(order), options.shuffle, 0)
-    file = os.open(stage.data, os.O_RDWR | os.O_CREAT, 0o644)
+    file = stage.at.open(staging.DATA, os.O_RDWR) if stage.at.has(staging.DATA) else stage.at.create(staging.DATA, PLAIN, os.O_RDWR)
     try:
         pages = Pages(file, len(order), transcode=options.transcode)
         start = sum(pages.restore(record) for record in _whole(journal.records, file))

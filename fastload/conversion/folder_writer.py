@@ -1,5 +1,6 @@
 """A folder of classes, as torchvision's ImageFolder reads it; with files beside the images, a folder for each kind."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -7,17 +8,20 @@ from contextlib import AbstractContextManager
 
 from fastload import _native
 from fastload.conversion import seek_writer, staging, target
+from fastload.conversion.journal import CHECKSUM
 from fastload.conversion.keys import readable, tidy_key
 from fastload.conversion.parts import Item, Row, Written, bad_lines, written
 from fastload.conversion.shards_writer import all_bad, same
 from fastload.conversion.writers import Catalog, Committed, Made, Wanted
 from fastload.errors import ConversionError
+from fastload.files.below import PLAIN
+from fastload.files.names import CONTROL, LONGEST_PART, Inner
 from fastload.sources.shards import BAD
 
 OTHERS = "image_files"  # of files that are called image, which are not the images
 IMAGES = "images"  # the folder of the images, where there are other files
-NAME_BYTES = 255  # of a file name, as Linux allows
-REFUSED = re.compile(r"[\x00/]")
+ROOM = 16  # bytes for an extension, as a rule
+REFUSED = re.compile(CONTROL.pattern + "|/")
 
 
 class FolderWriter:
@@ -38,52 +42,69 @@ class FolderWriter:
         written_to: set[str] = set()
         for item in made:
             for name, data in self._files(item):
-                path = os.path.join(self.stage.data, name)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                target.write(path, data)
-                written_to.add(os.path.dirname(path))
+                parent = os.path.dirname(name)
+                if parent not in written_to:
+                    self.stage.into.folder(Inner(parent), make=True).close()
+                    written_to.add(parent)
+                self._write(name, data)
                 paths.append(name)
                 checksums.append(_native.xxh3(data))
                 size += len(data)
             rows.append(item.row)
         if rows and wanted(made):
-            for folder in sorted(written_to):
-                target.sync_folder(folder)
+            for parent in sorted(written_to):
+                with self.stage.into.folder(Inner(parent)) as folder:
+                    folder.sync()
         return written(
             self.stage.data, (size, 0), rows, [0] * len(rows), bad=tuple(made.bad), transcoding=made.tally,
-            sidecar=seek_writer.Builder(None).finish("", write=False),
+            sidecar=seek_writer.Builder(None).finish(None, write=False),
             names=tuple(f"{checksum:016x} {name}" for checksum, name in zip(checksums, paths, strict=True)),
         )  # fmt: skip
 
+    def _write(self, name: Inner, data: bytes) -> None:
+        try:
+            self.stage.into.write(name, data, PLAIN)  # nobody else can enter the stage
+        except FileExistsError as error:
+            text = f"{name!r} is the name of two files (this file system may take upper case for lower case)"
+            raise ConversionError(f"{self.where}: {text}; rename one, pass --extras drop, or choose another format") from error
+
     def intact(self, part: Written) -> bool:
-        for line in part.names:
-            path = os.path.join(self.stage.data, line[17:])
-            if not os.path.exists(path) or not same(path, os.path.getsize(path), int(line[:16], 16)):
-                return False
-        return True
+        into, files = self.stage.into, [(Inner(line[CHECKSUM:]), int(line[: CHECKSUM - 1], 16)) for line in part.names]
+        if all(into.is_plain(name) and same(into.at(name), into.size(name), checksum) for name, checksum in files):
+            return True
+        for name, _ in files:  # they are made again
+            with contextlib.suppress(OSError):
+                into.remove(name)
+        return False
 
     def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Callable[[Sequence[tuple[str, str]]], None]) -> Committed:
         announce([])
-        known = {line[17:] for part in parts for line in part.names}
-        for parent, _, files in os.walk(self.stage.data):
-            for name in files:  # of a part that was cut off, under other options of an earlier run
-                if os.path.relpath(os.path.join(parent, name), self.stage.data) not in known:
-                    os.unlink(os.path.join(parent, name))
-            target.sync_folder(parent)
+        known = {line[CHECKSUM:] for part in parts for line in part.names}
+        for folder, path, names in self.stage.into.files():
+            for name in names:  # nobody knows whose it is
+                if f"{path}{name}" not in known:
+                    folder.remove(name)
+            folder.sync()
         if bad := bad_lines(all_bad(parts)):
-            target.write(os.path.join(self.stage.data, BAD), bad)
+            self.stage.into.write(Inner(BAD), bad, PLAIN)
         self.stage.commit()
         return Committed(len(known), sum(part.bytes for part in parts), notes(self.folders, parts, catalog))
 
-    def _files(self, item: Item) -> list[tuple[str, bytes]]:
+    def _files(self, item: Item) -> list[tuple[Inner, bytes]]:
         name = self.names[item.row.sample]
         images = f"{IMAGES}/{name}" if self.paired else name
-        found = [(f"{images}.{item.extension}", item.data)]
+        found = [(_with(images, item.extension), item.data)]
         for extra in item.extras:
             kind, _, last = extra.name.partition(".")
             folder = OTHERS if f"{kind}s" == IMAGES else f"{kind}s"
-            found.append((f"{folder}/{name}.{last or kind}", extra.data))
+            found.append((_with(f"{folder}/{name}", last or kind), extra.data))
         return found
+
+
+def _with(path: str, extension: str) -> Inner:
+    """The path with an extension, its last part so short that both fit."""
+    parent, _, last = path.rpartition("/")
+    return Inner(f"{parent}/{shorter(last, len(os.fsencode(extension)) + 1)}.{extension}")
 
 
 def names(classes: Sequence[str], catalog: Catalog) -> list[str]:
@@ -102,19 +123,19 @@ def names(classes: Sequence[str], catalog: Catalog) -> list[str]:
     return found
 
 
-def shorter(part: str) -> str:
-    """A part of a path that any Linux file system takes, with room for an extension."""
+def shorter(part: str, room: int = ROOM) -> str:
+    """A part of a path that any Linux file system takes, with room for so many bytes of an extension."""
     data = part.encode()
-    if len(data) <= NAME_BYTES - 16:
+    if len(data) <= LONGEST_PART - room:
         return part
-    return f"{data[: NAME_BYTES - 40].decode('utf-8', 'ignore')}_{_native.xxh3(data):016x}"
+    return f"{data[: LONGEST_PART - 24 - room].decode('utf-8', 'ignore')}_{_native.xxh3(data):016x}"
 
 
 def folders(where: str, classes: Sequence[str]) -> list[str]:
     """A folder name for each class; numbers get zeros in front, so that they sort as numbers. Raises ConversionError."""
     width = max(map(len, classes), default=0) if all(name.isdigit() for name in classes) else 0
     made = [REFUSED.sub("_", name).zfill(width) for name in classes]
-    wrong = [name for name in made if name in ("", ".", "..") or len(name.encode()) > NAME_BYTES]
+    wrong = [name for name in made if name in ("", ".", "..") or len(name.encode()) > LONGEST_PART]
     if wrong:
         raise ConversionError(f"{where}: class {wrong[0]!r} cannot be a folder; give other names with --labels")
     if len(set(made)) < len(made):

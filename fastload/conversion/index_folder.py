@@ -3,49 +3,48 @@
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from fastload import _native
-from fastload.conversion import seek_writer, target, workers
+from fastload.conversion import seek_writer, workers
 from fastload.conversion.readers import Reader
 from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
+from fastload.files.below import Folder, Place, temporary
+from fastload.files.names import Inner
 from fastload.sources import seek, seek_merge, sums
 from fastload.sources.seek_merge import Rows
 from fastload.spec import Longs
 
 TASK = 64  # files that one worker indexes at once
+MODE = 0o666  # of the files, less the umask
 ROUND = 256  # tasks between two writes: their indexes are held in memory, to be written in the order of the files
 
 
-def write(reader: Reader, names: Sequence[str], folder: str, step: int, count: int, advance: Advance) -> Totals:
+def write(reader: Reader, names: Sequence[str], folder: Folder, step: int, count: int, advance: Advance) -> Totals:
     """Index all samples, which are known by `names`, into `folder`; on any error the files there stay as they were. Raises OSError."""
+    seek_merge.remove_leftovers(folder)
+    new = {name: temporary(name) for name in seek.PARTS}
     try:
-        size, reasons = _write_data(reader, _temporary(folder, seek.DATA), step, count, advance)
+        size, reasons = _write_data(reader, Place(folder, new[seek.DATA]), step, count, advance)
         total = seek.HEADER.size + int(size.sum())
-        index = _index(reader, names, size, total, _file_hash(_temporary(folder, seek.DATA)))
-        target.write(_temporary(folder, seek.SUM), sums.line(_native.xxh3(index)))
-        target.write(_temporary(folder, seek.INDEX), index)
-        _commit(folder)
+        index = _index(reader, names, size, total, _file_hash(folder.at(new[seek.DATA])))
+        folder.write(new[seek.SUM], sums.line(_native.xxh3(index)))
+        folder.write(new[seek.INDEX], index)
+        _commit(folder, new)
     except BaseException:
-        for name in seek.PARTS:
-            with contextlib.suppress(OSError):
-                os.unlink(_temporary(folder, name))
+        seek_merge.remove(folder, new.values())
         raise
     return Totals(int(np.count_nonzero(size)), total, dict(reasons.most_common()))
 
 
-def _temporary(folder: str, name: str) -> str:
-    return os.path.join(folder, seek_merge.temporary(name))
-
-
-def _write_data(reader: Reader, path: str, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
+def _write_data(reader: Reader, place: Place, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
     """All indexes, one after another: their sizes [N], bytes, and why there is none."""
     sizes: list[int] = []
     reasons: Counter[str] = Counter()
-    with open(path, "wb") as file:
+    with os.fdopen(place.folder.create(place.name), "wb") as file:
         file.write(seek_writer.header(step))
         for builder in _built(reader, step, count, advance):
             file.writelines(builder.indexes)
@@ -84,13 +83,13 @@ def _index(reader: Reader, known: Sequence[str], size: Longs, total: int, checks
     return seek_merge.encode(rows, total, checksum, {})
 
 
-def _commit(folder: str) -> None:
+def _commit(folder: Folder, new: Mapping[str, Inner]) -> None:
     """The old index goes first, for good, so that it never meets new data; the new one comes last."""
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(folder, seek.INDEX))
-        target.sync_folder(folder)
+        folder.remove(Inner(seek.INDEX))
+        folder.sync()
     for name in seek.PARTS:
         if name == seek.INDEX:
-            target.sync_folder(folder)
-        os.rename(_temporary(folder, name), os.path.join(folder, name))
-    target.sync_folder(folder)
+            folder.sync()
+        folder.put(new[name], Inner(name), MODE)
+    folder.sync()

@@ -12,6 +12,7 @@ from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
+from fastload.files import cache
 from fastload.machine import usable_cores
 from fastload.sources import FileSource, beton, open_source, seek
 from fastload.sources.arrow import import_arrow
@@ -67,7 +68,9 @@ def run(
             raise
     folder = seek.cache_folder(root)
     try:
-        os.makedirs(folder, exist_ok=True)
+        if wrong := cache.trouble(folder):
+            raise ConversionError(f"{wrong}, and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can")
+        cache.make(folder).close()
     except OSError as error:
         text = f"{folder}: cannot be made ({error.strerror}), and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can"
         raise ConversionError(text) from error
@@ -81,8 +84,8 @@ def _folder(reader: FolderReader | BetonReader, folder: str, step: int, count: i
     with target.translated(folder, needed):
         if one_file:
             os.makedirs(folder, exist_ok=True)
-        with target.locked(folder, PATIENCE):
-            totals = index_folder.write(reader, names, folder, step, count, advance)
+        with target.locked(folder, PATIENCE) as held:
+            totals = index_folder.write(reader, names, held, step, count, advance)
     return Summary("file" if one_file else "folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
 
 
@@ -97,9 +100,9 @@ def _shards(reader: ShardsReader, step: int, count: int, advance: Advance) -> Su
             stop.check()
             builder.add_sample(reader, sample)
             advance(1, int(reader.sizes[sample]))
-        return builder.finish(seek_writer.beside(shards_writer.temporary(where, shard)))
+        return builder.finish(seek_writer.beside_place(shards_writer.temporary(folder, shard)))
 
-    with target.being_extended(where, seek_writer.expected(reader.sizes, step) + 2 * len(index) * 128):
+    with target.being_extended(where, seek_writer.expected(reader.sizes, step) + 2 * len(index) * 128) as folder:
         sidecars = workers.run(range(len(index.shards)), work, count)
         files = [
             Shard(seek_writer.beside(shard.name), sidecar.bytes, sidecar.checksum)
@@ -110,5 +113,5 @@ def _shards(reader: ShardsReader, step: int, count: int, advance: Advance) -> Su
             offset[shard], size[shard] = sidecar.offset, sidecar.size
         content = index_writer.with_sidecars(where, index, offset, size, files)
         pairs = [(os.path.basename(sidecar.path), file.name) for sidecar, file in zip(sidecars, files, strict=True)]
-        target.replace_index(where, pairs, content, index.checksum)
+        target.replace_index(folder, pairs, content, index.checksum)
     return Summary("shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars))

@@ -23,6 +23,7 @@ from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance, Stop
 from fastload.conversion.writers import Catalog, Made, Writer
 from fastload.errors import ConversionError
+from fastload.files.names import check_keys
 from fastload.machine import usable_cores
 from fastload.sources.arrow import import_arrow
 
@@ -70,6 +71,7 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     import_arrow(where, ConversionError)
     if not len(reader):
         raise ConversionError(f"{where}: the source holds no samples; give some")
+    check_keys(reader.where, reader.keys)
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
     sizes = transcoding.room(reader.sizes) if options.transcode or not options.edits.none else reader.sizes

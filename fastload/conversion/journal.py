@@ -8,38 +8,47 @@ import json
 import os
 import struct
 import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 from fastload import _native, limits
 from fastload.errors import ConversionError
+from fastload.files.below import Place
+from fastload.files.names import Inner, NameRefusedError
+
+Record = dict[str, Any]
 
 MAGIC = b"FASTJRNL"
 HEAD = struct.Struct("<QQ")
 VERSION = 1
+CHECKSUM = 17  # characters before the name in a part's list of files: XXH3-64, a blank
 
 
 class Journal:
     """An open journal; `append` may be called from any thread. records: what an earlier run has left, without the first."""
 
-    def __init__(self, path: str, job: dict[str, Any], *, resume: bool) -> None:
-        """Begin one, or with `resume` go on with what lies at `path`. Raises ConversionError if that is another job's; OSError."""
-        self.path, self.lock = path, threading.Lock()
-        self.records: list[dict[str, Any]] = []
+    def __init__(self, place: Place, job: Record, *, resume: bool) -> None:
+        """Begin one, or with `resume` go on with what lies there. Raises ConversionError if that is another job's; OSError."""
+        self.lock = threading.Lock()
+        self.records: list[Record] = []
         job = {"version": VERSION, **job}
-        said, end = read(path) if resume else ([], 0)
+        said, end = read(place) if resume else ([], 0)
         if said:
             if other := sorted(name for name in {*job, *said[0]} if job.get(name) != said[0].get(name)):
                 what = f"was begun with another {', '.join(other)}"
-                raise ConversionError(f"{os.path.dirname(path)}: {what}; give the same again, or leave --resume out to begin anew")
+                raise ConversionError(f"{place.folder.path}: {what}; give the same again, or leave --resume out to begin anew")
             self.records = said[1:]
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if said else os.O_TRUNC), 0o644)
         if said:
+            self.file = place.folder.open(place.name, os.O_WRONLY | os.O_APPEND)
             os.ftruncate(self.file, end)  # a record that was cut off
             return
+        if place.folder.has(place.name):
+            place.folder.remove(place.name)
+        self.file = place.folder.create(place.name, flags=os.O_WRONLY | os.O_APPEND)
         self._write(MAGIC)
         self.append(job)
 
-    def append(self, record: dict[str, Any]) -> None:
+    def append(self, record: Record) -> None:
         """On disk when this returns. Raises OSError."""
         text = json.dumps(record, separators=(",", ":")).encode()
         body = HEAD.pack(0, len(text))[8:] + text
@@ -56,10 +65,10 @@ class Journal:
             view = view[os.write(self.file, view) :]
 
 
-def read(path: str) -> tuple[list[dict[str, Any]], int]:
-    """All whole records, and where they end; nothing if there is no journal."""
+def read(place: Place) -> tuple[list[Record], int]:
+    """All whole records, and where they end; nothing if there is no journal. Raises OSError for a link or a pipe in its place."""
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(place.folder.open(place.name), "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return [], 0
             found, at = [], len(MAGIC)
@@ -71,7 +80,7 @@ def read(path: str) -> tuple[list[dict[str, Any]], int]:
         return [], 0
 
 
-def _next(file: BinaryIO, left: int) -> tuple[dict[str, Any], int] | None:
+def _next(file: BinaryIO, left: int) -> tuple[Record, int] | None:
     """The next record and its bytes, of `left` that the file has; None: it is not whole, or no record of ours."""
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
@@ -87,3 +96,33 @@ def _next(file: BinaryIO, left: int) -> tuple[dict[str, Any], int] | None:
     except (ValueError, RecursionError):
         return None
     return (record, HEAD.size + size) if type(record) is dict else None
+
+
+def files(records: Sequence[Record]) -> Iterator[Inner]:
+    """The files of all parts, below the folder that parts are written to. What is no such name is passed over."""
+    for record in records:
+        yield from _names([record.get("path"), *_listed(record.get("sidecar"))[:1]])
+        yield from _names([str(line)[CHECKSUM:] for line in _listed(record.get("names"))])
+
+
+def committed(records: Sequence[Record]) -> Iterator[tuple[Inner, Inner]]:
+    """What a commit has renamed or was about to: temporary and final name, directly in the folder. Whoever can write the folder can write
+    a journal: a name that leads out of it is passed over."""
+    for record in records:
+        for pair in _listed(record.get("commit")):
+            names = list(_names(_listed(pair)))
+            if len(names) == 2 and not any("/" in name for name in names):
+                yield names[0], names[1]
+
+
+def _listed(said: object) -> list[Any]:
+    return said if type(said) is list else []
+
+
+def _names(said: Sequence[object]) -> Iterator[Inner]:
+    for each in said:
+        if isinstance(each, str) and each:
+            try:
+                yield Inner(each)
+            except NameRefusedError:
+                continue

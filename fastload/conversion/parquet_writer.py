@@ -1,7 +1,6 @@
 """Parquet files as Hugging Face's `datasets` writes them: a column of images, of labels and of keys, with the features said."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -10,11 +9,11 @@ from fastload import _native
 from fastload.conversion import seek_writer, staging, target
 from fastload.conversion.keys import readable
 from fastload.conversion.parts import Item, Row, Written, written
-from fastload.conversion.shards_writer import commit_staged, is_intact
+from fastload.conversion.shards_writer import commit_staged, is_intact, temporary
 from fastload.conversion.writers import Catalog, Committed, Made, Wanted
 from fastload.errors import ConversionError
 from fastload.sources.arrow import import_arrow
-from fastload.sources.shards import BAD, TEMPORARY
+from fastload.sources.shards import BAD
 
 ROWS, GROUP_BYTES = 100, 64 << 20  # of a row group, at most: what a reader of one image has to read
 TEXTS = ("json", "txt", "text", "caption")  # extras that become text
@@ -41,8 +40,7 @@ class ParquetWriter:
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
         import pyarrow.parquet as pq
 
-        os.makedirs(self.stage.data, exist_ok=True)
-        path = os.path.join(self.stage.data, f"{TEMPORARY}{number:06d}.parquet")
+        place = temporary(self.stage.into, number, ".parquet")
         rows, sink = list[Row](), self.pa.BufferOutputStream()
         with pq.ParquetWriter(sink, self.schema, compression="none", use_dictionary=False, write_page_checksum=True) as table:
             for group in _groups(made):
@@ -50,11 +48,12 @@ class ParquetWriter:
                 rows += [item.row for item in group]
         whole = memoryview(sink.getvalue())
         if rows and wanted(made):
-            target.write(path, whole)
-        nothing = seek_writer.Builder(None).finish("", write=False)
+            place.folder.write(place.name, whole)
+        nothing = seek_writer.Builder(None).finish(None, write=False)
         return written(
-            path, (len(whole), _native.xxh3(whole)), rows, [0] * len(rows), bad=tuple(made.bad), transcoding=made.tally, sidecar=nothing
-        )
+            place.path, (len(whole), _native.xxh3(whole)), rows, [0] * len(rows),
+            bad=tuple(made.bad), transcoding=made.tally, sidecar=nothing,
+        )  # fmt: skip
 
     def intact(self, part: Written) -> bool:
         return is_intact(part)

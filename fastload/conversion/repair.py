@@ -17,6 +17,8 @@ from fastload.conversion.readers.base import Extra, Reader, listed
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance
 from fastload.errors import ConversionError
+from fastload.files.below import Folder, Place
+from fastload.files.names import Inner
 from fastload.sources import seek
 from fastload.sources.shards import Index
 from fastload.spec import Longs
@@ -55,19 +57,19 @@ def run(
     shards = [number for number, shard in enumerate(index.shards) if shard.name in names]
     sidecars = [number for number, sidecar in enumerate(index.sidecars) if sidecar.name in names]
     needed = sum(index.shards[number].bytes for number in shards) + sum(index.sidecars[number].bytes for number in sidecars)
-    with target.being_extended(where, needed):
+    with target.being_extended(where, needed) as folder:
         for number in shards:
             try:
-                fetched += _shard(index, number, rows[number], source)
+                fetched += _shard(folder, index, number, rows[number], source)
                 mended.append(index.shards[number].name)
             except _MissingError as error:
                 problems.append(str(error))
         for number in sidecars:
-            if _sidecar(index, number, rows[number]):
+            if _sidecar(folder, index, number, rows[number]):
                 mended.append(index.sidecars[number].name)
             else:
                 problems.append(f"{os.path.join(where, index.sidecars[number].name)}: cannot be made as it was; run fastload index {where}")
-        target.discard(where)
+        target.discard(folder)
     if problems:
         raise ConversionError(f"{where}: {len(mended)} files mended, {len(problems)} not\n{listed(problems)}")
     return Summary(tuple(mended), fetched, len(report.damages))
@@ -105,7 +107,7 @@ class _Source:
         return self.place[key]
 
 
-def _shard(index: Index, number: int, rows: Longs, source: _Source) -> int:
+def _shard(folder: Folder, index: Index, number: int, rows: Longs, source: _Source) -> int:
     """Write a shard anew, with what is good of it; how many files came from the source. Raises _MissingError."""
     shard = index.shards[number]
     path = os.path.join(index.where, shard.name)
@@ -113,7 +115,7 @@ def _shard(index: Index, number: int, rows: Longs, source: _Source) -> int:
         data, _ = verify.read_shard(path)
     except OSError:
         data = memoryview(b"")
-    temporary, fetched = shards_writer.temporary(index.where, number), 0
+    temporary, fetched = shards_writer.temporary(folder, number), 0
     with closing(Appender(temporary)) as file:
         archive = tar.Archive(file)
         try:
@@ -125,7 +127,7 @@ def _shard(index: Index, number: int, rows: Longs, source: _Source) -> int:
         if archive.finish() != (shard.bytes, shard.checksum):
             file.drop()
             raise _MissingError(f"{path}: holds more than the index names (it was filtered); take the shard from where it came")
-    _rename(index.where, temporary, shard.name)
+    _put(temporary, shard.name)
     return fetched
 
 
@@ -148,7 +150,7 @@ def _good(data: memoryview, offset: int, size: int, want: int) -> bytes | None:
     return part if len(part) == size and _native.xxh3(part) == want else None
 
 
-def _sidecar(index: Index, number: int, rows: Longs) -> bool:
+def _sidecar(folder: Folder, index: Index, number: int, rows: Longs) -> bool:
     """Make a sidecar from its shard; whether it is as it was."""
     sidecar = index.sidecars[number]
     try:
@@ -159,11 +161,11 @@ def _sidecar(index: Index, number: int, rows: Longs) -> bool:
         builder = seek_writer.Builder(step)
         for offset, size in zip(*(index.columns[name][rows].tolist() for name in ("offset", "size")), strict=True):
             builder.add(bytes(data[offset : offset + size]))
-        path = seek_writer.beside(shards_writer.temporary(index.where, number))
-        made = builder.finish(path, write=False)
+        made = builder.finish(None, write=False)
         if (made.bytes, made.checksum) == (sidecar.bytes, sidecar.checksum):
-            target.write(path, b"".join(builder.parts))
-            _rename(index.where, path, sidecar.name)
+            place = seek_writer.beside_place(shards_writer.temporary(folder, number))
+            folder.write(place.name, b"".join(builder.parts))
+            _put(place, sidecar.name)
             return True
     return False
 
@@ -182,6 +184,6 @@ def _steps(index: Index) -> list[int]:
     return [*found, *({seek_writer.STEP} - set(found))]
 
 
-def _rename(where: str, temporary: str, name: str) -> None:
-    os.rename(temporary, os.path.join(where, name))
-    target.sync_folder(where)
+def _put(place: Place, name: str) -> None:
+    place.folder.put(place.name, Inner(name))
+    place.folder.sync()

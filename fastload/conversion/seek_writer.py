@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.conversion import target
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import UsageError
+from fastload.files.below import Place
+from fastload.files.names import Inner
 from fastload.sources import seek
 from fastload.spec import Longs
 
@@ -79,11 +80,12 @@ class Builder:
     def indexes(self) -> list[bytes]:
         return self.parts[1:]
 
-    def finish(self, path: str, *, write: bool = True) -> Sidecar:
+    def finish(self, place: Place | None, *, write: bool = True) -> Sidecar:
         """With `write` the file is on disk when this returns; without a step there is none."""
         whole = b"".join(self.parts)
-        if write and self.step is not None:
-            target.write(path, whole)
+        if write and self.step is not None and place is not None:
+            place.folder.write(place.name, whole)
+        path = place.path if place else ""
         offset, size = np.array(self.offset, np.int64), np.array(self.size, np.int64)
         return Sidecar(path, len(whole), _native.xxh3(whole), offset, size, self.reasons)
 
@@ -106,6 +108,11 @@ def build(data: bytes, step: int) -> tuple[bytes, str]:
 def beside(path: str) -> str:
     """The sidecar's name of a shard's."""
     return os.path.splitext(path)[0] + ".seek"
+
+
+def beside_place(place: Place) -> Place:
+    """Where a shard's sidecar goes."""
+    return Place(place.folder, Inner(beside(place.name)))
 
 
 def expected(sizes: Longs, step: int | None) -> int:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import secrets
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 
@@ -12,6 +14,8 @@ from fastload.conversion.index_writer import Extras
 from fastload.conversion.keys import readable
 from fastload.conversion.parts import Bad, Row, Written, bad_lines, written
 from fastload.conversion.writers import Catalog, Committed, Made, Wanted
+from fastload.files.below import Folder, Place
+from fastload.files.names import Inner
 from fastload.sources.extras import Placed
 from fastload.sources.shards import BAD, SHARD_NAME, TEMPORARY, Shard
 
@@ -19,15 +23,16 @@ CLASSES = "classes.json"  # beside plain shards, whose labels are numbers
 Announce = Callable[[Sequence[tuple[str, str]]], None]
 
 
-def temporary(where: str, shard: int) -> str:
-    return os.path.join(where, f"{TEMPORARY}{shard:06d}.tar")
+def temporary(folder: Folder, shard: int, extension: str = ".tar") -> Place:
+    """Where a part goes until it is committed: nobody can guess it, and the journal says it."""
+    return Place(folder, Inner(f"{TEMPORARY}{shard:06d}-{secrets.token_hex(8)}{extension}"))
 
 
-def write_shard(path: str, made: Made, wanted: Wanted, seek_step: int | None) -> Written:
-    """The samples in one tar at `path`, their seek indexes beside it. Raises OSError, workers.StoppedError."""
+def write_shard(place: Place, made: Made, wanted: Wanted, seek_step: int | None) -> Written:
+    """The samples in one tar at `place`, their seek indexes beside it. Raises OSError, workers.StoppedError."""
     seek = seek_writer.Builder(seek_step)
     rows, offsets, extras = list[Row](), list[int](), list[tuple[Placed, ...]]()
-    with closing(Appender(path, lambda: bool(rows) and wanted(made))) as file:
+    with closing(Appender(place, lambda: bool(rows) and wanted(made))) as file:
         archive = tar.Archive(file)
         for item in made:
             rows.append(item.row)
@@ -41,8 +46,9 @@ def write_shard(path: str, made: Made, wanted: Wanted, seek_step: int | None) ->
             seek.put(item.index, item.reason)
         whole = archive.finish()
     return written(
-        path, whole, rows, offsets, bad=tuple(made.bad), transcoding=made.tally,
-        sidecar=seek.finish(seek_writer.beside(path), write=bool(rows) and wanted(made)), extras=tuple(extras) if any(extras) else (),
+        place.path, whole, rows, offsets, bad=tuple(made.bad), transcoding=made.tally,
+        sidecar=seek.finish(seek_writer.beside_place(place), write=bool(rows) and wanted(made)),
+        extras=tuple(extras) if any(extras) else (),
     )  # fmt: skip
 
 
@@ -55,9 +61,10 @@ def is_intact(part: Written) -> bool:
 
 
 def same(path: str, size: int, checksum: int) -> bool:
-    """Whether a file has this size and XXH3-64."""
+    """Whether a file, and no link, has this size and XXH3-64."""
     try:
-        return os.stat(path).st_size == size and _native.Files([path], keep_open=False).xxh3(0, size) == checksum
+        facts = os.lstat(path)
+        return stat.S_ISREG(facts.st_mode) and facts.st_size == size and _native.Files([path], keep_open=False).xxh3(0, size) == checksum
     except OSError:
         return False
 
@@ -67,12 +74,13 @@ class ShardsWriter:
 
     def __init__(self, where: str, seek_step: int | None, *, transcode: bool) -> None:
         self.where, self.seek_step, self.transcode = where, seek_step, transcode
+        self.hold = target.Hold(where)
 
     def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
-        return target.being_written(self.where, needed, overwrite=overwrite, resume=resume)
+        return target.being_written(self.hold, needed, overwrite=overwrite, resume=resume)
 
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
-        return write_shard(temporary(self.where, number), made, wanted, self.seek_step)
+        return write_shard(temporary(self.hold.into, number), made, wanted, self.seek_step)
 
     def intact(self, part: Written) -> bool:
         return is_intact(part)
@@ -89,7 +97,7 @@ class ShardsWriter:
         count = sum(rewritten.images.values()) if rewritten.on else None
         index = index_writer.index_bytes(self.where, catalog, full, names, Extras(sidecars, count))
         announce(pairs)
-        target.commit(self.where, pairs, index, bad_lines(all_bad(parts)))
+        target.commit(self.hold.into, pairs, index, bad_lines(all_bad(parts)))
         return Committed(len(full), sum(part.bytes for part in full))
 
 
@@ -105,8 +113,7 @@ class WebDatasetWriter:
         return staging.being_staged(self.stage, needed, check, resume=resume)
 
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
-        os.makedirs(self.stage.data, exist_ok=True)
-        return write_shard(temporary(self.stage.data, number), made, wanted, None)
+        return write_shard(temporary(self.stage.into, number), made, wanted, None)
 
     def intact(self, part: Written) -> bool:
         return is_intact(part)
@@ -127,18 +134,18 @@ def commit_staged(
     if bad := bad_lines(all_bad(parts)):
         more = {**more, BAD: bad}
     for name, content in more.items():
-        target.write(os.path.join(stage.data, name), content)
+        stage.into.replace(Inner(name), content)
     stage.rename(pairs)
-    remove_others(stage.data, {*names, *more})
+    remove_others(stage.into, {*names, *more})
     stage.commit()
     return Committed(len(full), sum(part.bytes for part in full))
 
 
-def remove_others(folder: str, names: set[str]) -> None:
+def remove_others(folder: Folder, names: set[str]) -> None:
     """Whatever an earlier run has left and this one does not need."""
-    for name in os.listdir(folder):
+    for name in folder.names():
         if name not in names:
-            os.unlink(os.path.join(folder, name))
+            folder.remove_tree(name)
 
 
 def all_bad(parts: Sequence[Written]) -> list[Bad]:

@@ -1,18 +1,25 @@
 """A target that appears all at once: written in a hidden folder beside it, renamed when it is whole.
 
-PARENT/.fastload-NAME/ holds the journal, a lock and `data`, a folder or a file. Renaming `data` to PARENT/NAME is the commit.
+PARENT/.fastload-NAME/ holds the journal, a lock and `data`, a folder or a file. Renaming `data` to PARENT/NAME is the commit. The hidden
+folder is the user's alone: nobody else can put anything there.
 """
 
 import contextlib
+import errno
 import os
-import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from fastload.conversion import journal, target
+from fastload.conversion.parents import make_folders, remove_folders
 from fastload.errors import ConversionError
+from fastload.files.below import Folder, opened, own
+from fastload.files.names import Inner
 from fastload.sources.shards import TEMPORARY
 
-DATA, OLD = "data", "old"
+DATA, OLD = Inner("data"), Inner("old")
+MODE = 0o700
+NO_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
 class Stage(target.Hold):
@@ -20,27 +27,46 @@ class Stage(target.Hold):
 
     def __init__(self, where: str) -> None:
         self.where, self.final = where, os.path.abspath(where)
-        parent, name = os.path.split(self.final)
-        super().__init__(os.path.join(parent, TEMPORARY + name))
-        self.data, self.old = os.path.join(self.folder, DATA), os.path.join(self.folder, OLD)
+        parent, self.name = os.path.split(self.final)
+        super().__init__(os.path.join(parent, TEMPORARY + self.name))
+        self.data = os.path.join(self.folder, DATA)
+        self._lock = threading.Lock()
+        self._into: Folder | None = None
+
+    @property
+    def into(self) -> Folder:
+        """The folder `data`, made when it is first asked for."""
+        with self._lock:
+            if self._into is None:
+                self._into = self.at.folder(DATA, make=True)
+            return self._into
 
     def rename(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Final names of files in the data folder, where they differ."""
+        """Final names of files in the data folder, where they differ, and their final modes."""
         for temporary, final in pairs:
             if temporary != final:
-                os.rename(os.path.join(self.data, temporary), os.path.join(self.data, final))
+                self.into.put(Inner(temporary), Inner(final))
 
     def commit(self) -> None:
         """Put the data in the target's place."""
-        if os.path.isdir(self.data):
-            target.sync_folder(self.data)
-        target.sync_folder(self.folder)
-        if os.path.isdir(self.final) and not os.listdir(self.final):
-            os.rmdir(self.final)
-        if os.path.lexists(self.final) and os.path.isdir(self.data):
-            os.rename(self.final, self.old)  # a folder cannot be renamed over one that is not empty
-        os.rename(self.data, self.final)
-        target.sync_folder(os.path.dirname(self.final))
+        name = own(self.name)
+        with opened(os.path.dirname(self.final)) as parent:
+            is_folder = self.at.is_folder(DATA)
+            if is_folder:
+                self.into.sync()
+            self.at.sync()
+            if os.path.isdir(self.final) and not os.listdir(self.final):
+                os.rmdir(name, dir_fd=parent.descriptor)
+            if parent.has(name) and is_folder:
+                parent.rename(name, OLD, self.at)  # a folder cannot be renamed over one that is not empty
+            self.at.rename(DATA, name, parent)
+            parent.sync()
+
+    def close(self) -> None:
+        """The stage is not written any more."""
+        if self._into is not None:
+            self._into.close()
+            self._into = None
 
 
 @contextlib.contextmanager
@@ -54,18 +80,43 @@ def being_staged(stage: Stage, needed: int, check: Callable[[str], None], *, res
     try:
         with target.translated(where, needed, stage):
             check(where)
-            target.make_folders(os.path.dirname(stage.final), made)
-            target.make_folders(stage.folder, [])
-            with target.locked(stage.folder):
+            make_folders(os.path.dirname(stage.final), made)
+            with private(stage.folder) as folder, target.lock(folder), stage.holding(folder), contextlib.closing(stage):
                 with _prepared(stage, where, needed, check, resume=resume):
                     yield stage
-                shutil.rmtree(stage.folder, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    folder.clear()
+                    os.rmdir(stage.folder)
     except BaseException:
         if not stage.keep:
             with contextlib.suppress(OSError):
                 os.rmdir(stage.folder)
-            target.remove_folders(made)
+            remove_folders(made)
         raise
+
+
+def private(where: str) -> Folder:
+    """The hidden folder, which nobody else can enter. Raises ConversionError for what another user, or a link, has put in its place."""
+    parent, name = os.path.split(where)
+    with opened(parent) as above:
+        try:
+            found = above.folder(own(name), make=True, mode=MODE)
+        except OSError as error:
+            if error.errno not in NO_FOLDER:
+                raise
+            raise ConversionError(f"{where}: is a link or a file, want a folder of an earlier run; remove it") from error
+        try:
+            above.sync()
+            facts, mine = os.fstat(found.descriptor), os.geteuid()
+            if facts.st_uid != mine:
+                raise ConversionError(f"{where}: belongs to user {facts.st_uid} (want {mine}); remove it, or give another target")
+            if facts.st_mode & 0o077:
+                with contextlib.suppress(PermissionError):  # a file system without modes
+                    os.fchmod(found.descriptor, MODE)
+        except BaseException:
+            found.close()
+            raise
+    return found
 
 
 @contextlib.contextmanager
@@ -73,57 +124,47 @@ def _prepared(stage: Stage, where: str, needed: int, check: Callable[[str], None
     restore(stage)
     check(where)
     if not resume:
-        clear(stage)
+        stage.at.clear()
     else:
         take_back(stage)
-    target.check_room(stage.folder, needed - taken(stage.folder))
+    target.check_room(stage.folder, needed - taken(stage.at))
     try:
         yield
     except BaseException as error:
         if not stage.stays(error):
             with contextlib.suppress(OSError):
-                clear(stage)
+                stage.at.clear()
         raise
 
 
 def restore(stage: Stage) -> None:
     """Put back what a commit had moved away when it was killed."""
-    if not os.path.lexists(stage.old):
+    if not stage.at.has(OLD):
         return
-    if os.path.lexists(stage.final):
-        shutil.rmtree(stage.old)
-        return
-    os.rename(stage.old, stage.final)
-    target.sync_folder(os.path.dirname(stage.final))
+    with opened(os.path.dirname(stage.final)) as parent:
+        if parent.has(own(stage.name)) or not stage.at.is_folder(OLD):
+            stage.at.remove_tree(OLD)
+            return
+        stage.at.rename(OLD, own(stage.name), parent)
+        parent.sync()
 
 
 def take_back(stage: Stage) -> None:
-    """Temporary names again for files that a killed commit had renamed, by what the journal says."""
-    for record in journal.read(stage.journal)[0]:
-        for temporary, final in record.get("commit", ()):
-            first, second = os.path.join(stage.data, temporary), os.path.join(stage.data, final)
-            if not os.path.lexists(first) and os.path.lexists(second):
-                os.rename(second, first)
-
-
-def clear(stage: Stage) -> None:
-    """Remove everything but the folder itself."""
-    for name in os.listdir(stage.folder):
-        path = os.path.join(stage.folder, name)
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)
-
-
-def taken(folder: str) -> int:
-    """Bytes of the files in a folder and below."""
-    total = 0
-    for parent, _, names in os.walk(folder):
+    """Temporary names again for files that a killed commit had renamed, by what the journal says; parts that were cut off are removed."""
+    records = journal.read(stage.journal)[0]
+    if not stage.at.is_folder(DATA):
+        return
+    target.undo(stage.into, records)
+    known = set(journal.files(records))
+    for folder, path, names in stage.into.files():
         for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(parent, name)).st_size
-    return total
+            if f"{path}{name}" not in known:
+                folder.remove(name)
+
+
+def taken(whole: Folder) -> int:
+    """Bytes of the files in a folder and below."""
+    return sum(folder.size(name) for folder, _, names in whole.files() for name in names)
 
 
 def replaceable(belongs: Callable[[str], bool], *, overwrite: bool) -> Callable[[str], None]:

@@ -16,8 +16,11 @@ from fastload import rng
 from fastload.conversion import index_writer, target
 from fastload.conversion.index_writer import Extras
 from fastload.errors import ConversionError, SourceError, UsageError
+from fastload.files import below
+from fastload.files.below import Folder
+from fastload.files.names import Inner, check_keys
 from fastload.sources import open_source
-from fastload.sources.arrow import import_arrow
+from fastload.sources.arrow import import_arrow, no_wait
 from fastload.sources.extras import COLUMN, extras_field
 from fastload.sources.shards import NUMBERS, TEMPORARY, Index, Shard, ShardSource
 from fastload.spec import Longs
@@ -49,6 +52,7 @@ def open_index(where: str) -> Index:
     source = open_source(where)
     if not isinstance(source, ShardSource):
         raise SourceError(f"{where}: is no converted data set (got {type(source).__name__}); run fastload convert first")
+    check_keys(where, [key for batch in source.index.batches for key in batch.column("key").to_pylist()])
     return source.index
 
 
@@ -95,15 +99,15 @@ def write(where: str, parts: Sequence[Part], *, overwrite: bool = False) -> Summ
     arrays = _arrays(pa, where, parts, plans)
     needed = sum(len(part.rows) for part in parts) * INDEX_ROW
     copied = 0
-    with target.being_written(where, needed, overwrite=overwrite):
+    with target.being_written(target.Hold(where), needed, overwrite=overwrite) as hold:
         pairs = []
         for source, name in plans.files:
-            temporary = TEMPORARY + name.removeprefix("shard-")
-            copied += _link(source, os.path.join(where, temporary))
+            temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
+            copied += _link(source, hold.into, temporary)
             pairs.append((temporary, name))
         text = index_writer.metadata(len(arrays["size"]), classes, plans.shards, Extras(plans.sidecars, _transcoded(parts)))
         index = index_writer.encode(pa, arrays, text)
-        target.commit(where, pairs, index, b"")
+        target.commit(hold.into, pairs, index, b"", linked=True)
     return Summary(where, len(arrays["size"]), len(classes), len(plans.shards), copied)
 
 
@@ -167,16 +171,19 @@ def _transcoded(parts: Sequence[Part]) -> int | None:
     return None if len(counts) < len(parts) or None in counts else sum(count or 0 for count in counts)
 
 
-def _link(source: str, path: str) -> int:
+def _link(source: str, folder: Folder, name: Inner) -> int:
     """Give a file a second name, or copy it where that cannot be; the bytes that were copied. Raises OSError."""
     try:
-        os.link(source, path)
+        os.link(source, name, dst_dir_fd=folder.descriptor)  # of what a link in the source's place leads to
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        target.check_room(os.path.dirname(path) or ".", os.stat(source).st_size)
-        shutil.copyfile(source, path)
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
-        return os.stat(path).st_size
+        target.check_room(folder.path, os.stat(source).st_size)
+        with open(source, "rb", opener=no_wait) as whole, os.fdopen(folder.create(name), "wb") as copy:
+            shutil.copyfileobj(whole, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+            size = copy.tell()
+        folder.allow(name)
+        return size
     return 0

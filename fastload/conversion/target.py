@@ -6,22 +6,28 @@ Renaming that file to `index.arrow` is the commit; everything else is on disk by
 
 import contextlib
 import errno
+import fcntl
 import os
+import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from fastload import _native
 from fastload.conversion import journal
+from fastload.conversion.parents import make_folders, remove_folders
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
+from fastload.files.below import PLAIN, PRIVATE, Folder, Place, opened
+from fastload.files.names import Inner
 from fastload.sources import sums
 from fastload.sources.seek_merge import try_lock
 from fastload.sources.shards import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM, TEMPORARY
 
-UNFINISHED = TEMPORARY + INDEX
-JOURNAL = TEMPORARY + "journal"  # what is done so far; docs/formats.md
-CHUNK = 1 << 24  # bytes per write
+UNFINISHED = Inner(TEMPORARY + INDEX)
+JOURNAL = Inner(TEMPORARY + "journal")  # what is done so far; docs/formats.md
+LEFT = re.compile(re.escape(TEMPORARY) + r".*\.[0-9a-f]{16}\.new")  # of files that are replaced
+FINAL, FINAL_SUM = Inner(INDEX), Inner(SUM)
 
 
 class Hold:
@@ -29,10 +35,32 @@ class Hold:
 
     def __init__(self, folder: str) -> None:
         self.folder, self.keep, self.strange = folder, False, False
+        self._open: Folder | None = None
 
     @property
-    def journal(self) -> str:
-        return os.path.join(self.folder, JOURNAL)
+    def at(self) -> Folder:
+        """The folder, open while it is held."""
+        if self._open is None:
+            raise ValueError(f"{self.folder}: is not held")
+        return self._open
+
+    @contextlib.contextmanager
+    def holding(self, folder: Folder) -> Iterator[None]:
+        """`folder` is the open one inside the block."""
+        self._open = folder
+        try:
+            yield
+        finally:
+            self._open = None
+
+    @property
+    def into(self) -> Folder:
+        """Where parts are written."""
+        return self.at
+
+    @property
+    def journal(self) -> Place:
+        return Place(self.at, JOURNAL)
 
     def stays(self, error: BaseException) -> bool:
         """Whether to leave the parts where they are. A refusal (bad samples, say) leaves nothing; what broke off may go on."""
@@ -41,19 +69,19 @@ class Hold:
 
 
 @contextlib.contextmanager
-def being_written(where: str, needed: int, *, overwrite: bool, resume: bool = False) -> Iterator[Hold]:
-    """Hold the folder `where` for a conversion of `needed` bytes; on an error nothing is left in it but what `resume` needs.
+def being_written(hold: Hold, needed: int, *, overwrite: bool, resume: bool = False) -> Iterator[Hold]:
+    """Hold its folder for a conversion of `needed` bytes; on an error nothing is left in it but what `resume` needs.
 
     Raises ConversionError if it may not be written, is in use or has too little room, and for every OSError inside.
     """
     made: list[str] = []
-    hold = Hold(where)
+    where = hold.folder
     try:
         with translated(where, needed, hold):
             make_folders(where, made)
-            with locked(where):
+            with locked(where) as folder, hold.holding(folder):
                 check_empty(where, overwrite=overwrite)
-                with marked(where, needed, hold, resume=resume):
+                with marked(hold, needed, resume=resume):
                     yield hold
     except BaseException:
         remove_folders([] if hold.keep else made)
@@ -61,111 +89,134 @@ def being_written(where: str, needed: int, *, overwrite: bool, resume: bool = Fa
 
 
 @contextlib.contextmanager
-def being_extended(where: str, needed: int) -> Iterator[None]:
+def being_extended(where: str, needed: int) -> Iterator[Folder]:
     """Hold a committed data set to add `needed` bytes; on any error it stays as it was. Raises ConversionError as above."""
-    with translated(where, needed), locked(where), marked(where, needed, Hold(where)):
-        yield
+    hold = Hold(where)
+    with translated(where, needed), locked(where) as folder, hold.holding(folder), marked(hold, needed):
+        yield folder
 
 
 @contextlib.contextmanager
-def marked(where: str, needed: int, hold: Hold, *, resume: bool = False) -> Iterator[None]:
+def marked(hold: Hold, needed: int, *, resume: bool = False) -> Iterator[None]:
     """UNFINISHED stands in the folder meanwhile, so that what a kill leaves is known and removed, or used, by the next run."""
-    if not (resume and take_back(where)):
-        discard(where)
-    check_room(where, needed - sum(_size(where, name) for name in os.listdir(where) if name.startswith(TEMPORARY)))
+    folder = hold.at
+    if not (resume and take_back(folder)):
+        discard(folder)
+    check_room(hold.folder, needed - sum(folder.size(name) for name in folder.names() if name.startswith(TEMPORARY)))
     try:
-        write(os.path.join(where, UNFINISHED), b"")
-        sync_folder(where)
+        _mark(folder)
         yield
     except BaseException as error:
         if not hold.stays(error):
             with contextlib.suppress(OSError):  # the first error is the one to tell
-                discard(where)
+                discard(folder)
         raise
 
 
-def take_back(where: str) -> bool:
+def _mark(folder: Folder) -> None:
+    """Made in place: nothing else of ours may lie there before the mark does."""
+    if not folder.is_plain(UNFINISHED):
+        if folder.has(UNFINISHED):
+            folder.remove(UNFINISHED)
+        folder.write(UNFINISHED, b"")
+    folder.sync()
+
+
+def take_back(folder: Folder) -> bool:
     """Undo a commit that was interrupted, by what the journal says; whether there is a conversion to go on with."""
-    names = set(os.listdir(where))
+    names = set(folder.names())
     if not {UNFINISHED, JOURNAL} <= names:
         return False
+    records = journal.read(Place(folder, JOURNAL))[0]
     if INDEX not in names:
-        for record in journal.read(os.path.join(where, JOURNAL))[0]:
-            for temporary, final in record.get("commit", ()):
-                if temporary not in names and final in names:
-                    os.rename(os.path.join(where, final), os.path.join(where, temporary))
-        sync_folder(where)
+        undo(folder, records)
+        folder.sync()
+    known = {*journal.files(records), UNFINISHED, JOURNAL}
+    remove_temporary(folder, known)  # of a part that was cut off
     return True
 
 
-def _size(where: str, name: str) -> int:
-    with contextlib.suppress(OSError):
-        return os.stat(os.path.join(where, name)).st_size
-    return 0
+def remove_temporary(folder: Folder, known: Container[str]) -> None:
+    """Files under temporary names, but those that are `known`; a folder is another conversion's."""
+    for name in folder.names():
+        if name.startswith(TEMPORARY) and name not in known and not folder.is_folder(name):
+            folder.remove(name)
 
 
-def replace_index(where: str, sidecars: Sequence[tuple[str, str]], index: memoryview, old: int) -> None:
+def undo(folder: Folder, records: Sequence[journal.Record]) -> None:
+    """Temporary names again for files that a killed commit had renamed."""
+    for temporary, final in journal.committed(records):
+        if not folder.has(temporary) and folder.is_plain(final):
+            folder.rename(final, temporary)
+
+
+def replace_index(folder: Folder, sidecars: Sequence[tuple[str, str]], index: memoryview, old: int) -> None:
     """Put sidecars (temporary name, final name) beside the shards and the new index in the old one's place.
 
     old: the old index's checksum. SUM names both while the index is renamed, so the data set opens all the time.
     """
     new, both = sums.text(index), sums.line(old) + sums.line(_native.xxh3(index))
     for temporary, final in sidecars:
-        os.rename(os.path.join(where, temporary), os.path.join(where, final))
-    write(os.path.join(where, UNFINISHED), index)
+        folder.put(Inner(temporary), Inner(final))
+    folder.replace(UNFINISHED, index, PRIVATE, prefix=TEMPORARY)
     for content in (both, new):
-        write(os.path.join(where, TEMPORARY + SUM), content)
-        os.rename(os.path.join(where, TEMPORARY + SUM), os.path.join(where, SUM))
-        sync_folder(where)
+        folder.replace(FINAL_SUM, content, PLAIN, prefix=TEMPORARY)
+        folder.sync()
         if content != new:
-            os.rename(os.path.join(where, UNFINISHED), os.path.join(where, INDEX))
-            sync_folder(where)
+            folder.put(UNFINISHED, FINAL)
+            folder.sync()
 
 
-def commit(where: str, parts: Sequence[tuple[str, str]], index: memoryview, bad: bytes) -> None:
-    """Make the data set visible. parts: (temporary name, final name); bad: the content of BAD, if any."""
-    names = list(parts)
-    for final, content in ((SUM, sums.text(index)), (BAD, bad)):
-        if content:
-            write(os.path.join(where, TEMPORARY + final), content)
-            names.append((TEMPORARY + final, final))
-    write(os.path.join(where, UNFINISHED), index)
-    remove_old(where)
-    for temporary, final in names:
-        os.rename(os.path.join(where, temporary), os.path.join(where, final))
-    sync_folder(where)
-    os.rename(os.path.join(where, UNFINISHED), os.path.join(where, INDEX))
+def commit(folder: Folder, parts: Sequence[tuple[str, str]], index: memoryview, bad: bytes, *, linked: bool = False) -> None:
+    """Make the data set visible. parts: (temporary name, final name); bad: the content of BAD, if any.
+
+    linked: the parts are second names of others' files, whose modes stay.
+    """
+    written = [(Inner(TEMPORARY + name), Inner(name), content) for name, content in ((SUM, sums.text(index)), (BAD, bad)) if content]
+    for temporary, _, content in written:
+        folder.replace(temporary, content, PRIVATE, prefix=TEMPORARY)
+    folder.replace(UNFINISHED, index, PRIVATE, prefix=TEMPORARY)
+    remove_old(folder)
+    put = folder.rename if linked else folder.put
+    for first, final in parts:
+        put(Inner(first), Inner(final))
+    for temporary, name, _ in written:
+        folder.put(temporary, name)
+    remove_temporary(folder, (UNFINISHED, JOURNAL))  # of parts that were found damaged, and made again under other names
+    folder.sync()
+    folder.put(UNFINISHED, FINAL)
     try:
-        sync_folder(where)
+        folder.sync()
     except OSError:  # not known to be on disk: take it back
-        os.rename(os.path.join(where, INDEX), os.path.join(where, UNFINISHED))
+        folder.rename(FINAL, UNFINISHED)
         raise
     with contextlib.suppress(OSError):  # the data set is whole; the next conversion removes it
-        os.unlink(os.path.join(where, JOURNAL))
+        folder.remove(JOURNAL)
 
 
-def remove_old(where: str) -> None:
+def remove_old(folder: Folder) -> None:
     """The data set that is being replaced: the index first, for good, so that no old index meets a new shard."""
-    if os.path.exists(os.path.join(where, INDEX)):
-        os.unlink(os.path.join(where, INDEX))
-        sync_folder(where)
-    for name in os.listdir(where):
+    if folder.has(FINAL):
+        folder.remove(FINAL)
+        folder.sync()
+    for name in folder.names():
         if is_part(name):
-            os.unlink(os.path.join(where, name))
+            folder.remove(name)
 
 
-def discard(where: str) -> None:
+def discard(folder: Folder) -> None:
     """Remove what an unfinished conversion left; a committed data set is not touched."""
-    names = os.listdir(where)
+    names = folder.names()
     if UNFINISHED not in names:
-        if JOURNAL in names:  # killed right behind its commit
-            os.unlink(os.path.join(where, JOURNAL))
+        for name in names:  # killed right behind its commit
+            if name == JOURNAL or (LEFT.fullmatch(name) and not folder.is_folder(name)):
+                folder.remove(name)
         return
     mine = [name for name in names if name.startswith(TEMPORARY) and name != UNFINISHED]
     if INDEX not in names:
         mine += [name for name in names if is_part(name)]
     for name in (*mine, UNFINISHED):  # the mark goes last: a kill in between leaves it to the next run
-        os.unlink(os.path.join(where, name))
+        folder.remove(name)
 
 
 def is_part(name: str) -> bool:
@@ -193,45 +244,31 @@ def check_room(where: str, needed: int) -> None:
         )
 
 
-def make_folders(where: str, made: list[str]) -> None:
-    """Create the folder and its parents; appends to `made` those that were not there, outermost first."""
-    if os.path.isdir(where):
-        return
-    if os.path.lexists(where):
-        raise ConversionError(f"{where}: is a file, want a folder; give another path")
-    parent = os.path.dirname(where)
-    if parent:
-        make_folders(parent, made)
-    os.mkdir(where)
-    made.append(where)
-    sync_folder(parent or ".")
-
-
-def remove_folders(made: Sequence[str]) -> None:
-    """Those of make_folders, as far as they are empty."""
-    for folder in reversed(made):
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)
+@contextlib.contextmanager
+def locked(where: str, patience: float = 0) -> Iterator[Folder]:
+    """The folder, open and locked. patience: s to wait for another."""
+    with opened(where) as folder, lock(folder, patience):
+        yield folder
 
 
 @contextlib.contextmanager
-def locked(where: str, patience: float = 0) -> Iterator[None]:
-    """One conversion at a time; the lock goes with the process, so a killed one leaves none. patience: s to wait for another."""
-    folder, until = os.open(where, os.O_RDONLY | os.O_DIRECTORY), time.monotonic() + patience
+def lock(folder: Folder, patience: float = 0) -> Iterator[None]:
+    """One conversion at a time; the lock goes with the process, so a killed one leaves none."""
+    until = time.monotonic() + patience
     try:
-        while not try_lock(folder):
+        while not try_lock(folder.descriptor):
             if time.monotonic() >= until:
                 raise BlockingIOError
             time.sleep(0.01)
     except BlockingIOError:
-        os.close(folder)
-        raise ConversionError(f"{where}: another conversion is writing there; wait for it or give another folder") from None
+        raise ConversionError(f"{folder.path}: another conversion is writing there; wait for it or give another folder") from None
     except OSError:  # a file system without locks
         pass
     try:
         yield
     finally:
-        os.close(folder)
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder.descriptor, fcntl.LOCK_UN)
 
 
 @contextlib.contextmanager
@@ -247,24 +284,3 @@ def translated(where: str, needed: int, hold: Hold | None = None) -> Iterator[No
         else:
             text = f"{what}); check the folder's permissions and its disk; {left}"
         raise ConversionError(text) from error
-
-
-def write(path: str, content: bytes | memoryview) -> None:
-    """A file with this content, on disk when this returns."""
-    view = memoryview(content)
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    try:
-        while view:
-            view = view[os.write(file, view[:CHUNK]) :]
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
-def sync_folder(where: str) -> None:
-    """Names in the folder are on disk when this returns."""
-    folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

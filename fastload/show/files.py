@@ -1,11 +1,10 @@
 """Writing a sheet: whole or not at all."""
 
-import contextlib
 import io
 import os
-import secrets
 
 from fastload.errors import UsageError
+from fastload.files.below import replace_file
 from fastload.show import page, sheet
 from fastload.show.layout import Sheet
 
@@ -34,20 +33,6 @@ def save(made: Sheet, where: str) -> None:
     else:
         content = page.write(made).encode()
     try:
-        _replace(where, content)
+        replace_file(where, content)
     except OSError as error:
         raise UsageError(f"{where}: cannot be written ({error.strerror}); give another file to --output") from error
-
-
-def _replace(where: str, content: bytes) -> None:
-    temporary = os.path.join(os.path.dirname(where), f".fastload-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, where)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

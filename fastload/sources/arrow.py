@@ -97,7 +97,7 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
 def _read(path: str, remedy: str, most: int) -> Bytes:
     """most: bytes that its blocks take, as the file beside it says; 0: it does not say."""
     try:
-        with open(path, "rb", buffering=0, opener=_no_wait) as file:
+        with open(path, "rb", buffering=0, opener=no_wait) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise SourceError(f"{path}: is empty (0 bytes); {remedy}")
@@ -116,7 +116,7 @@ def _read(path: str, remedy: str, most: int) -> Bytes:
     return data
 
 
-def _no_wait(path: str, flags: int) -> int:
+def no_wait(path: str, flags: int) -> int:
     """A named pipe in a file's place is not waited for."""
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
+from fastload.files import cache
+from fastload.files.below import Folder
 from fastload.sources import arrow, seek, seek_merge, sums
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
@@ -147,7 +149,7 @@ class Collection:
         if not names and not self.cached.changed():
             return
         with seek_merge.locked(self.folder, WAIT) as held:
-            if not held:
+            if held is None:
                 return
             self.cached.read(self.collector.names, whole=bool(names))
             mine = {os.path.basename(path): number for number, path in enumerate(self.collector.logs()) if path}
@@ -155,27 +157,27 @@ class Collection:
             count = self.collector.count
             if self._worth(logs, count - self._merged):
                 self.collector.seal()
-                self._merge_logs([*logs, *seek_merge.read_logs(self.folder, mine, self.cached.stored)], mine)
+                self._merge_logs(held, [*logs, *seek_merge.read_logs(self.folder, mine, self.cached.stored)], mine)
                 self._merged = count
             else:
-                seek_merge.remove(os.path.join(self.folder, log.name) for log in logs if log.ended)
+                seek_merge.remove(held, [log.name for log in logs if log.ended])
 
     def _worth(self, logs: list[seek_merge.Log], own: int = 0) -> bool:
         """Whether to write INDEX again: an ended log is to go, or there is much to be added."""
         new = own + sum(len(log.records) for log in logs)
         return any(log.ended and len(log.records) for log in logs) or new * WORTH >= len(self.source)
 
-    def _merge_logs(self, logs: list[seek_merge.Log], mine: dict[str, int]) -> None:
+    def _merge_logs(self, folder: Folder, logs: list[seek_merge.Log], mine: dict[str, int]) -> None:
         """Needs the lock. Another process may have merged most of ours."""
         some = any(len(log.records) for log in logs)
         if self.problem or self.collector.problem or (some and not self._worth(logs)):
             return
         if some:
             names = seek.names(self.source.paths, self.root)
-            seek_merge.merge(self.folder, self.root, names, self.cached.stored, logs, mine)
+            seek_merge.merge(folder, self.root, names, self.cached.stored, logs, mine)
             self.cached.read(self.collector.names)
         else:
-            seek_merge.remove(os.path.join(self.folder, name) for name in mine)
+            seek_merge.remove(folder, mine)
         for number in mine.values():
             self.collector.forget(number)
 
@@ -256,7 +258,7 @@ def unusable(folder: str) -> str:
     """Why the cache cannot be there; empty: it may."""
     if not os.path.isabs(folder):
         return "no cache folder (HOME and XDG_CACHE_HOME are not set)"
-    return "" if folder.isprintable() else f"{os.fsencode(folder)!r}: is no text that can be shown"
+    return cache.trouble(folder) if folder.isprintable() else f"{os.fsencode(folder)!r}: is no text that can be shown"
 
 
 def has_arrow() -> bool:

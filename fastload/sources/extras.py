@@ -6,19 +6,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fastload.files.names import Suffix, shown, suffix_problem
 from fastload.sources import arrow
 from fastload.spec import Longs
 
 COLUMN = "extras"
 
 
-class Placed(NamedTuple):
-    """One of a sample's files."""
-
-    name: str  # extension: "mask.png", "json"
+class _Placed(NamedTuple):
+    name: str  # extension: "mask.png", "json"; a Suffix
     offset: int  # first byte in the shard
     size: int  # bytes; may be 0
     checksum: int  # XXH3-64
+
+
+class Placed(_Placed):
+    """One of a sample's files. Raises NameRefusedError for a name that may not follow a key."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, offset: int, size: int, checksum: int) -> "Placed":  # noqa: PYI034 - Self needs Python 3.11
+        return super().__new__(cls, Suffix(name), offset, size, checksum)
 
 
 def extras_field(pa: Any) -> Any:
@@ -37,6 +45,15 @@ class Extras:
     def __getitem__(self, row: int) -> tuple[Placed, ...]:
         found = self.batches[row // arrow.BATCH].column(COLUMN)[row % arrow.BATCH].as_py()
         return tuple(Placed(**each) for each in found)
+
+    def wrong_name(self) -> str:
+        """A name that may not follow a key, and why; nothing where there is none."""
+        pa = arrow.import_arrow(COLUMN)
+        import pyarrow.compute as pc
+
+        names = pa.chunked_array([batch.column(COLUMN).flatten().field("name") for batch in self.batches])
+        found = ((name, suffix_problem(name)) for name in pc.unique(names).to_pylist())
+        return next((f"{shown(name)} {wrong}" for name, wrong in found if wrong), "")
 
     def sizes(self) -> Longs:
         """int64 [N]: bytes of each sample's files."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from fastload import _native, limits
 from fastload.errors import SourceError
+from fastload.files import cache
 from fastload.sources import arrow
 from fastload.sources.base import Seek
 from fastload.spec import Longs
@@ -88,6 +89,9 @@ def find(relative: Sequence[str], folders: Sequence[str]) -> Found:
         path = os.path.join(folder, INDEX)
         if not os.path.lexists(path):
             continue
+        if wrong := cache.trouble(folder):
+            problems.append(Problem(path, f"is not used ({wrong})"))
+            continue
         try:
             stored = read(folder)
             fitting = stored.fit(relative)
@@ -107,8 +111,7 @@ def _problem(folder: str, text: str) -> Problem:
 
 def cache_folder(root: str) -> str:
     """Where the index of a folder goes that cannot be written, and what is collected while it is loaded."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "fastload", "seek", f"{_native.xxh3(os.fsencode(os.path.realpath(root))):016x}")
+    return cache.path("seek", f"{_native.xxh3(os.fsencode(os.path.realpath(root))):016x}")
 
 
 def names(paths: Sequence[str], root: str) -> list[str]:

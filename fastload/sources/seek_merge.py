@@ -16,11 +16,16 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from fastload import _native, limits
+from fastload.files.below import PRIVATE, Folder, Place, opened, temporary
+from fastload.files.names import Inner
 from fastload.sources import arrow, seek, sums
 from fastload.sources.seek import Stored
 from fastload.spec import Longs
 
 LOG = re.compile(r"fastload\.seek\.[0-9]+-[0-9]+-[0-9]+\.log")
+# Temporary names, of this version and of earlier ones. Not as in a conversion: those would make the folder look like unfinished shards.
+LEFT = re.compile(r"\.fastload\.seek(?:\.arrow(?:\.xxh3)?)?\.(?:[0-9a-f]{16}\.)?new")
+DATA_FILE = Inner(seek.DATA)
 DATA, NOWHERE = -1, -2  # in place of the number of a log
 STEP = 8  # MCUs per entry of what is collected
 GROUP = 256  # indexes that are copied at once
@@ -49,17 +54,15 @@ class Rows:
 
 
 @contextlib.contextmanager
-def locked(folder: str, seconds: float) -> Iterator[bool]:
-    """Hold the folder against other processes, `fastload index` too; False if that takes longer. Raises OSError."""
-    opened, until = os.open(folder, os.O_RDONLY | os.O_DIRECTORY), time.monotonic() + seconds
-    try:
-        held = try_lock(opened)
+def locked(folder: str, seconds: float) -> Iterator[Folder | None]:
+    """Hold the folder against other processes, `fastload index` too; None if that takes longer. Raises OSError."""
+    with opened(folder) as found:
+        until = time.monotonic() + seconds
+        held = try_lock(found.descriptor)
         while not held and time.monotonic() < until:
             time.sleep(0.01)
-            held = try_lock(opened)
-        yield held
-    finally:
-        os.close(opened)
+            held = try_lock(found.descriptor)
+        yield found if held else None
 
 
 def try_lock(opened: int) -> bool:
@@ -100,7 +103,7 @@ def _ended(path: str) -> bool:
         os.close(opened)
 
 
-def merge(folder: str, root: str, names: Sequence[str], stored: Stored | None, logs: Sequence[Log], done: Collection[str] = ()) -> None:
+def merge(folder: Folder, root: str, names: Sequence[str], stored: Stored | None, logs: Sequence[Log], done: Collection[str] = ()) -> None:
     """Put the logs' records into the folder's files, those of `names` below `root` first. Needs the lock. Raises OSError.
 
     Logs of ended processes, and those in `done`, are removed: nobody has use for them.
@@ -108,18 +111,30 @@ def merge(folder: str, root: str, names: Sequence[str], stored: Stored | None, l
     known = seek.names_hash(names)
     rows = _rows(root, names, known, stored)
     for number, log in enumerate(logs):
-        rows = _add(rows, log, number, root, known, os.path.join(folder, log.name))
+        rows = _add(rows, log, number, root, known, folder.at(log.name))
     fresh = stored is None or _garbage(rows, stored) > max(GARBAGE, int(rows.size.sum()))
-    total = _write_data(folder, rows, stored, logs, done, fresh=fresh)
-    running = {log.name: log.end for log in logs if not log.ended and log.name not in done}
-    _commit(folder, rows, total, running, None if fresh or stored is None else stored.sum)
-    remove(os.path.join(folder, log.name) for log in logs if log.name not in running)
+    remove_leftovers(folder)
+    new = {name: temporary(name) for name in seek.PARTS}
+    try:
+        total = _write_data(Place(folder, new[seek.DATA] if fresh else DATA_FILE), rows, stored, logs, done, fresh=fresh)
+        running = {log.name: log.end for log in logs if not log.ended and log.name not in done}
+        _commit(folder, new, rows, total, running, None if fresh or stored is None else stored.sum)
+    except OSError:
+        remove(folder, new.values())
+        raise
+    remove(folder, [log.name for log in logs if log.name not in running])
 
 
-def remove(paths: Iterable[str]) -> None:
-    for path in paths:
+def remove(folder: Folder, names: Iterable[str]) -> None:
+    """Files directly in the folder, as far as that goes."""
+    for name in names:
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            folder.remove(Inner(name))
+
+
+def remove_leftovers(folder: Folder) -> None:
+    """What a process that was killed has left under temporary names. Needs the lock."""
+    remove(folder, [name for name in folder.names() if LEFT.fullmatch(name)])
 
 
 def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) -> Rows:
@@ -175,36 +190,37 @@ def _garbage(rows: Rows, stored: Stored) -> int:
     return stored.total - seek.HEADER.size - int(rows.size[rows.log == DATA].sum())
 
 
-def _write_data(folder: str, rows: Rows, stored: Stored | None, logs: Sequence[Log], done: Collection[str], *, fresh: bool) -> int:
+def _write_data(place: Place, rows: Rows, stored: Stored | None, logs: Sequence[Log], done: Collection[str], *, fresh: bool) -> int:
     """The indexes that are not in DATA go to its end or, `fresh`, all to a new file. Returns its length; the rows know their places."""
-    path = os.path.join(folder, temporary(seek.DATA) if fresh else seek.DATA)
+    folder = place.folder
     there, start = DATA, 0 if stored is None or fresh else stored.total
     try:
         if fresh:
-            there, start = _begin_data(folder, path, rows, logs, done)
-        with open(path, "r+b") as out:
+            there, start = _begin_data(place, rows, logs, done)
+        # DATA may be a log's second name.
+        with os.fdopen(folder.open(place.name, os.O_RDWR, alone=False), "r+b") as out:
             out.truncate(start)
             at = out.seek(start)
             for number, name in enumerate([seek.DATA, *(log.name for log in logs)], DATA):
                 moved = np.flatnonzero((rows.log == number) & (rows.size > 0) & (number != there))
-                at = _copy(os.path.join(folder, name), rows, moved, out, at)
+                at = _copy(folder.at(name), rows, moved, out, at)
     except OSError:
         with contextlib.suppress(OSError):
-            os.unlink(path) if fresh else os.truncate(path, start)
+            folder.remove(place.name) if fresh else os.truncate(place.path, start)
         raise
     return at
 
 
-def _begin_data(folder: str, path: str, rows: Rows, logs: Sequence[Log], done: Collection[str]) -> tuple[int, int]:
+def _begin_data(place: Place, rows: Rows, logs: Sequence[Log], done: Collection[str]) -> tuple[int, int]:
     """A new DATA: a second name of the log that gives most, so that a large first one is not copied. Returns its number and its end."""
-    remove([path])
     ours = [number for number, log in enumerate(logs) if log.ended or log.name in done]
     most = max(ours, key=lambda number: int(rows.size[rows.log == number].sum()), default=NOWHERE)
     if most != NOWHERE and 2 * int(rows.size[rows.log == most].sum()) > logs[most].end:
         with contextlib.suppress(OSError):  # not every file system has links
-            os.link(os.path.join(folder, logs[most].name), path)
+            folder = place.folder.descriptor
+            os.link(logs[most].name, place.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
             return most, logs[most].end
-    _write(path, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP))
+    place.folder.write(place.name, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP), sync=False)
     return NOWHERE, seek.HEADER.size
 
 
@@ -237,31 +253,18 @@ def _near(moved: Longs, rows: Rows) -> Iterator[Longs]:
         first = last
 
 
-def _commit(folder: str, rows: Rows, total: int, running: dict[str, int], old: int | None) -> None:
+def _commit(folder: Folder, new: dict[str, Inner], rows: Rows, total: int, running: dict[str, int], old: int | None) -> None:
     """INDEX of the rows takes the place of the `old` one; None: there is none that DATA may be read with, and DATA is new too."""
-    where = {name: os.path.join(folder, name) for name in seek.PARTS}
-    new = {name: os.path.join(folder, temporary(name)) for name in seek.PARTS}
-    index = encode(rows, total, _file_hash(new[seek.DATA] if old is None else where[seek.DATA], total), running)
-    _write(new[seek.INDEX], index)
+    index = encode(rows, total, _file_hash(folder.at(new[seek.DATA] if old is None else seek.DATA), total), running)
+    folder.write(new[seek.INDEX], index, sync=False)
     if old is None:
-        remove([where[seek.INDEX], where[seek.DATA]])  # both: a rename onto the same file's other name does nothing
-        os.rename(new[seek.DATA], where[seek.DATA])
+        remove(folder, [seek.INDEX, seek.DATA])  # both: a rename onto the same file's other name does nothing
+        folder.rename(new[seek.DATA], DATA_FILE)
     line = sums.line(_native.xxh3(index))
     for content in (line,) if old is None else (sums.line(old) + line, line):
-        _write(new[seek.SUM], content)
-        os.rename(new[seek.SUM], where[seek.SUM])
-        if os.path.exists(new[seek.INDEX]):
-            os.rename(new[seek.INDEX], where[seek.INDEX])
-
-
-def _write(path: str, content: bytes | memoryview) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-
-
-def temporary(name: str) -> str:
-    # Not as in a conversion, whose names would make the folder look like unfinished shards.
-    return f".{name}.new"
+        folder.replace(Inner(seek.SUM), content, PRIVATE, sync=False)
+        if folder.has(new[seek.INDEX]):
+            folder.rename(new[seek.INDEX], Inner(seek.INDEX))
 
 
 def _file_hash(path: str, total: int) -> int:

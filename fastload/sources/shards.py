@@ -98,10 +98,14 @@ class Index:
         checks = [(inside, "bytes outside the shard"), (indexed, "seek index outside the sidecar"), (classed, labels)]
         if self.extras:
             checks.append((self.extras.inside(_bytes(self.shards)[number]), "files beside the image outside the shard"))
+        wrong = self.extras.wrong_name() if self.extras else ""
         return [
-            f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row {np.argmin(good)}); {REMEDY}"
-            for good, what in checks
-            if not good.all()
+            *(f"{path}: name of a file beside an image {each}; {REMEDY}" for each in [wrong] if each),
+            *(
+                f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row {np.argmin(good)}); {REMEDY}"
+                for good, what in checks
+                if not good.all()
+            ),
         ]
 
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +31,19 @@ bool write_all(int fd, std::span<const uint8_t> bytes, int64_t at) {
     done += got;
   }
   return true;
+}
+
+// The folder and those above it that are missing, for this user alone; false with errno.
+bool make_private(const std::filesystem::path& folder) {
+  std::filesystem::path above;
+  for (const auto& part : folder) {
+    above /= part;
+    if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR && errno != EROFS && errno != EACCES) return false;
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return true;
+  errno = error ? error.value() : ENOTDIR;
+  return false;
 }
 
 }  // namespace
@@ -131,18 +145,13 @@ bool Collector::open_log() {
 
 // A file of a new name, locked before it has it: as long as it is locked, its writer lives. -1 with errno.
 int Collector::create(std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) {
-    errno = error.value();
-    return -1;
-  }
+  if (!make_private(folder_)) return -1;
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   path = folder_ + "/fastload.seek." + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) + "-" +
          std::to_string(now.tv_nsec) + ".log";
   const std::string before = path + ".new";
-  const int fd = ::open(before.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int fd = ::open(before.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return -1;
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::rename(before.c_str(), path.c_str()) == 0) return fd;
   const int code = errno;

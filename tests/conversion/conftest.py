@@ -17,6 +17,8 @@ from PIL import Image
 
 from fastload.conversion import beton_writer, job
 from fastload.conversion.readers import ANYTHING, Choice, open_reader, records
+from fastload.files.below import Place, opened
+from fastload.files.names import Inner
 
 
 def encode(height: int, width: int, seed: int = 0, mode: str = "RGB", format: str = "JPEG", **how: object) -> bytes:
@@ -98,15 +100,20 @@ def kill_at(patch: pytest.MonkeyPatch, k: int) -> None:
     counter = itertools.count(1)
 
     def wrap(real: Callable[..., object]) -> Callable[..., object]:
-        def call(*arguments: object) -> object:
+        def call(*arguments: object, **named: object) -> object:
             if next(counter) == k:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments)
+            return real(*arguments, **named)
 
         return call
 
     for name in ("write", "writev", "fsync", "rename", "unlink"):
         patch.setattr(os, name, wrap(getattr(os, name)))
+
+
+def place(path: Path | str) -> Place:
+    """Where a file of this path goes."""
+    return Place(opened(str(Path(path).parent)), Inner(Path(path).name))
 
 
 class Tools:
@@ -119,6 +126,7 @@ class Tools:
     convert_to = staticmethod(convert_to)
     samples = staticmethod(samples)
     in_child = staticmethod(in_child)
+    place = staticmethod(place)
     kill_at = staticmethod(kill_at)
 
 

@@ -17,10 +17,10 @@ def pieces(count, seed=0):
 
 
 @pytest.mark.parametrize("held", [1, 100, 5000, 1 << 20])
-def test_the_file_and_its_checksum(tmp_path, monkeypatch, held):
+def test_the_file_and_its_checksum(tools, tmp_path, monkeypatch, held):
     monkeypatch.setattr(appending, "HELD", held)
     given, path = pieces(500), tmp_path / "file"
-    with closing(Appender(str(path))) as file:
+    with closing(Appender(tools.place(path))) as file:
         for number in range(0, 500, 2):
             file.add(*given[number : number + 2])
             assert file.end == sum(map(len, given[: number + 2]))
@@ -30,18 +30,18 @@ def test_the_file_and_its_checksum(tmp_path, monkeypatch, held):
     assert said == (len(whole), _native.xxh3(whole))
 
 
-def test_never_more_pieces_than_linux_takes(tmp_path):
-    with closing(Appender(str(tmp_path / "file"))) as file:
+def test_never_more_pieces_than_linux_takes(tools, tmp_path):
+    with closing(Appender(tools.place(tmp_path / "file"))) as file:
         for _ in range(1500):
             file.add(b"a", b"b", b"c")
         file.finish()
     assert (tmp_path / "file").read_bytes() == b"abc" * 1500
 
 
-def test_once_told_not_to_it_writes_nothing_more(tmp_path, monkeypatch):
+def test_once_told_not_to_it_writes_nothing_more(tools, tmp_path, monkeypatch):
     monkeypatch.setattr(appending, "HELD", 10)
     said = [True, False, True]
-    with closing(Appender(str(tmp_path / "file"), lambda: said.pop(0))) as file:
+    with closing(Appender(tools.place(tmp_path / "file"), lambda: said.pop(0))) as file:
         file.add(b"0123456789")
         assert os.listdir(tmp_path) == ["file"]
         file.add(b"0123456789")

@@ -172,7 +172,7 @@ def tiny_disk(tmp_path):
 
 
 def test_too_little_room_is_said_before_anything_is_written(tools, small, tiny_disk, monkeypatch):
-    monkeypatch.setattr(target, "write", None)
+    monkeypatch.setattr(target.Folder, "create", None)
     with pytest.raises(ConversionError) as refused:
         tools.convert(small, tiny_disk / "out")
     room = f"needs up to {needed(small, tiny_disk / 'out')}, 64 KiB free"

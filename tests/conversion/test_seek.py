@@ -12,6 +12,7 @@ import pytest
 from fastload import _native
 from fastload.conversion import indexing, inspect, job, seek_writer, verify
 from fastload.errors import ConversionError, UsageError
+from fastload.files import below
 from fastload.sources import open_source
 
 
@@ -188,7 +189,7 @@ def test_a_failing_index_leaves_the_data_set_as_it_was(tools, small, tmp_path, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(seek_writer.target, "write", full)
+        patch.setattr(below.Folder, "write", full)
         with pytest.raises(ConversionError) as refused:
             index(out)
     assert str(refused.value).startswith(f"{out}: cannot be written (No space left on device; needs up to ")

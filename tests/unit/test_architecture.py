@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"), ("spec",), ("rng",),
+    ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"), ("files",), ("spec",), ("rng",),
     ("transforms", "sources", "samplers", "seeding"),
     ("pipeline", "progressive", "distributed", "placement"), ("plan",), ("measure", "bad_samples", "devices", "preflight"), ("backends",),
     ("slots", "streams", "sending", "waits"), ("uploading",), ("flight",), ("feeding",), ("engine",), ("engine_torch", "ffcv_engine"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from fastload import _native, limits
 from fastload.conversion.samples import BadSampleError
+from fastload.files.names import Suffix
 from fastload.spec import Longs
 
 LARGEST = limits.SAMPLE  # bytes of one encoded image
@@ -21,11 +22,18 @@ PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")  # WebDatase
 SHOWN = 20  # problems in one message
 
 
-class Extra(NamedTuple):
-    """A file that belongs to a sample beside its image: a mask, a text."""
-
-    name: str  # extension: "mask.png", "json"
+class _Extra(NamedTuple):
+    name: str  # extension: "mask.png", "json"; a Suffix
     data: bytes
+
+
+class Extra(_Extra):
+    """A file that belongs to a sample beside its image: a mask, a text. Raises NameRefusedError for a name that may not follow a key."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, data: bytes) -> "Extra":  # noqa: PYI034 - Self needs Python 3.11
+        return super().__new__(cls, Suffix(name), data)
 
 
 class Record(NamedTuple):

@@ -16,6 +16,7 @@ from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers.base import Extra, Listing, listed, stamp_of
 from fastload.conversion.readers.folder import file_sizes, file_times, read_file
 from fastload.errors import SourceError
+from fastload.files.names import outside
 from fastload.sources import masks as pairing
 from fastload.spec import Longs
 
@@ -123,7 +124,7 @@ def _wrong(name: object) -> str:
         return "is no path; correct it"
     if os.path.isabs(name):
         return "is absolute; give it relative to --root"
-    return "leads out of the folder; give it without '..'" if ".." in name.split("/") else ""
+    return "leads out of the folder; give it without '..'" if outside(name) else ""
 
 
 def pairs(where: str, images: str, masks: str) -> FilesReader:

@@ -16,6 +16,7 @@ from fastload.conversion.readers.base import FATAL, LARGEST, Extra, Listing, lis
 from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.errors import SourceError
+from fastload.files.names import unique_suffixes
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.spec import Longs
 
@@ -40,7 +41,7 @@ class Columns(NamedTuple):
 
     image: str
     nested: bool  # a struct with bytes and a path
-    beside: tuple[str, ...]  # further images, such structs: masks
+    beside: dict[str, str]  # further images, such structs: masks; the column of each name that files may have
     label: str | None
     key: str | None
     names: list[str] | None
@@ -69,7 +70,7 @@ class TableReader(Listing):
         return self._bytes(sample, self.columns.image)
 
     def extras(self, sample: int) -> tuple[Extra, ...]:
-        found = ((name, self._bytes(sample, name)) for name in self.columns.beside)
+        found = ((name, self._bytes(sample, column)) for name, column in self.columns.beside.items())
         return tuple(Extra(f"{name}.{extension(headers(data).format)}", data) for name, data in found if data)
 
     def _bytes(self, sample: int, column: str) -> bytes:
@@ -156,7 +157,7 @@ def _listing(
         return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
 
     sizes = whole(columns.image)
-    more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside)], axis=0)
+    more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside.values())], axis=0)
     count = len(sizes)
     labels, classes = labelling.none(count)
     if labelled and columns.label is not None:
@@ -206,7 +207,7 @@ def _columns(path: str, schema: Any) -> Columns:
         names = None
     key = next((name for name in KEYS if name in schema.names), None)
     nested = [name for name in (images[0], *of_type("Image")) if pa.types.is_struct(schema.field(name).type) and holds(name)]
-    return Columns(images[0], images[0] in nested, tuple(name for name in nested if name != images[0]), label, key, names)
+    return Columns(images[0], images[0] in nested, unique_suffixes([name for name in nested if name != images[0]]), label, key, names)
 
 
 def _features(schema: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers.base import Guarded, is_pickled, listed, stamp_of
 from fastload.conversion.readers.spans import CHUNK, Files, Span, SpanReader, Spool
 from fastload.errors import SourceError
+from fastload.files import names as outer
 
 NAMES = (".tar", ".tar.gz", ".tgz")
 IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm", "bin")
@@ -163,10 +164,8 @@ def _check_globals(said: Mapping[str, str]) -> None:
 
 def _refused(member: tarfile.TarInfo, name: str, length: int) -> str:
     """Why this member is not taken, or nothing."""
-    if name.startswith("/"):
-        return "has an absolute path; make the archive again with relative ones"
-    if ".." in name.split("/"):
-        return "has a path with '..'; make the archive again without"
+    if wrong := outer.outside(name):
+        return f"{wrong}; make the archive again {'with relative ones' if name.startswith('/') else 'without'}"
     if member.issym() or member.islnk():
         return f"is a link to {readable(member.linkname)!r}; make the archive again with files (tar --dereference --hard-dereference)"
     if not member.isreg() or member.issparse():
@@ -212,6 +211,8 @@ def _webdataset(where: str, files: _Archives, paths: Sequence[str], spans: Seque
             problems.append(f"{at} {said}, want one; correct the archive")
         elif (text := _label(files, group)) is None and labelled:
             problems.append(f'{at} has no label (want KEY.cls, or "label" in KEY.json); add it, or pass --labels none')
+        elif wrong := next((name for name in group if outer.suffix_problem(name)), ""):
+            problems.append(f"{at} has a file whose extension {outer.shown(wrong)} {outer.suffix_problem(wrong)}; rename it")
         else:
             more[len(keys)] = tuple(span._replace(name=name) for name, span in group.items() if name not in (found[0], "cls"))
             keys.append(key)

@@ -19,6 +19,7 @@ from fastload.conversion.readers.base import Guarded, Listing, is_pickled, liste
 from fastload.conversion.readers.unpacking import unpacked
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
+from fastload.files.names import outside
 from fastload.sources.folder import EXTENSIONS
 
 ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError)
@@ -71,10 +72,8 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
 def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
     """Why this member is not taken, or nothing."""
     name = info.filename
-    if name.startswith("/"):
-        return "has an absolute path; make the archive again with relative ones"
-    if ".." in name.split("/"):
-        return "has a path with '..'; make the archive again without"
+    if wrong := outside(name):
+        return f"{wrong}; make the archive again {'with relative ones' if name.startswith('/') else 'without'}"
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) == LINK:
         return "is a link; make the archive again with files"

@@ -1,0 +1,139 @@
+"""The user's cache: `$XDG_CACHE_HOME/fastload`, else `~/.cache/fastload`. Nobody else reads it or writes to it.
+
+What another user put there is never used: a seek index, a measurement or a list that somebody else wrote decides nothing here.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from typing import IO
+
+from fastload.files.below import PRIVATE, Folder, opened
+from fastload.files.names import Inner
+
+OURS = "fastload"
+MODE = 0o700
+
+
+def base() -> str:
+    return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+
+
+def path(*parts: str) -> str:
+    """Where something of ours lies."""
+    return os.path.join(base(), OURS, *parts)
+
+
+def trouble(folder: str) -> str:
+    """Why the folder of the cache is not to be used, or nothing. It need not be there yet; what others may enter is closed to them."""
+    top = os.path.join(base(), OURS)
+    if not inside(os.path.join(folder, "x")):
+        return ""
+    inner = os.path.relpath(folder, top)
+    at = top
+    for part in ("", *(() if inner == "." else inner.split(os.sep))):
+        at = os.path.join(at, part) if part else at
+        try:
+            if wrong := _wrong(at):
+                return f"{at}: {wrong}"
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"{at}: cannot be read ({error.strerror})"
+    return _foreign(folder)
+
+
+def make(folder: str) -> Folder:
+    """The folder of the cache, open. Raises OSError."""
+    os.makedirs(base(), exist_ok=True)
+    with opened(base()) as above:
+        return above.folder(Inner(os.path.relpath(folder, base())), make=True, mode=MODE)
+
+
+@contextlib.contextmanager
+def appending(file: str) -> Iterator[IO[bytes]]:
+    """A list, to be read and added to: the user's own path, or one in the cache. Raises OSError."""
+    folder, name = os.path.split(file)
+    if not inside(file):
+        os.makedirs(folder or ".", exist_ok=True)
+        with open(file, "a+b", opener=_no_wait) as plain:
+            yield plain
+        return
+    if wrong := trouble(folder):
+        raise OSError(errno.EPERM, wrong)
+    with make(folder) as held:
+        flags = os.O_RDWR | os.O_APPEND
+        with contextlib.suppress(FileExistsError):
+            os.close(held.create(Inner(name)))
+        with os.fdopen(held.open(Inner(name), flags), "a+b") as own:
+            yield own
+
+
+def keep(file: str, content: bytes) -> bool:
+    """Put a small file into the cache, whole or not at all; whether that went well."""
+    folder, name = os.path.split(file)
+    if said(trouble(folder)):
+        return False
+    try:
+        with make(folder) as held:
+            held.replace(Inner(name), content, PRIVATE, sync=False)
+    except OSError:
+        return False
+    return True
+
+
+def recall(file: str, most: int) -> bytes:
+    """Up to `most` bytes of a file in the cache. Raises OSError, also where it is not to be trusted."""
+    folder, name = os.path.split(file)
+    with opened(folder) as held:
+        if wrong := said(trouble(folder)):
+            raise OSError(errno.EPERM, wrong)
+        with os.fdopen(held.open(Inner(name)), "rb") as whole:
+            return whole.read(most)
+
+
+def said(wrong: str) -> str:
+    """The same text, after a warning."""
+    if wrong:
+        warnings.warn(f"{wrong}; nothing is kept there or taken from there; set XDG_CACHE_HOME to a folder of your own", stacklevel=4)
+    return wrong
+
+
+def inside(file: str) -> bool:
+    """Whether a path lies in the cache."""
+    return os.path.abspath(file).startswith(os.path.join(os.path.abspath(base()), OURS, ""))
+
+
+def _no_wait(file: str, flags: int) -> int:
+    """A named pipe in a file's place is not waited for."""
+    opened_file = os.open(file, flags | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(opened_file).st_mode):
+        os.close(opened_file)
+        raise OSError(errno.EINVAL, "Not a regular file", file)
+    return opened_file
+
+
+def _wrong(at: str) -> str:
+    """Why a folder of ours is none, or nothing. A link of the user's own to a folder of their own is theirs to make."""
+    mine, link = os.geteuid(), os.lstat(at)
+    facts = os.stat(at)
+    for owner in (link.st_uid, facts.st_uid):
+        if owner != mine:
+            return f"belongs to user {owner} (want {mine})"
+    if not stat.S_ISDIR(facts.st_mode):
+        return "is no folder"
+    if stat.S_IMODE(facts.st_mode) & 0o077:
+        with contextlib.suppress(OSError):
+            os.chmod(at, MODE)
+    return ""
+
+
+def _foreign(folder: str) -> str:
+    """What another user put into a folder that was open to them once, or nothing."""
+    mine = os.geteuid()
+    with os.scandir(folder) as entries:
+        other = next((entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != mine), None)
+    return "" if other is None else f"{os.path.join(folder, other)}: belongs to another user"
