@@ -80,7 +80,7 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
     """Read a file and compare its checksum with the one beside it. Raises SourceError; remedy: what makes the file anew."""
     beside = path + SUFFIX
     try:
-        with open(beside, "rb", opener=_no_wait) as file:
+        with open(beside, "rb", opener=no_wait) as file:
             said = file.read(sums.MOST)
     except OSError as error:
         raise SourceError(f"{beside}: cannot be read ({error.strerror}); restore it, or {remedy}") from error
