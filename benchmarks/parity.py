@@ -9,7 +9,8 @@ import torch
 
 from benchmarks import backend_cases as cases
 from benchmarks import backends as asking
-from fastload.backends.dali import DISTRIBUTIONS, installed
+from fastload.backend_facts import DALI
+from fastload.backends.dali import installed
 from fastload.dataset import Dataset
 from fastload.parity import Cell, Column, measure
 from fastload.parity.distribution import UNLIKELY
@@ -67,7 +68,7 @@ def page(scratch: Path, on_done: Callable[[], None] = lambda: None) -> str:
 
 def head() -> str:
     """What stands above the tables."""
-    dali, ffcv = installed(*DISTRIBUTIONS), installed("ffcv")
+    dali, ffcv = installed(*DALI), installed("ffcv")
     versions = {"torch": torch.__version__.split("+")[0], "FFCV": ffcv, "DALI": dali}
     said = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     return HEAD.format(pillow=PIL.__version__, near=NEAR, unlikely=UNLIKELY, images=IMAGES, versions=said)

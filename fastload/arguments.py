@@ -12,6 +12,7 @@ from torch.utils.data import BatchSampler
 from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
 
 from fastload import devices, machine
+from fastload.backend_facts import BACKENDS
 from fastload.errors import UsageError
 from fastload.placement import PLACES
 from fastload.sources import collect
@@ -40,10 +41,15 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _kernels(backend: str) -> bool:
+    """Whether fastload's own kernels make the batches of device="cuda"."""
+    return backend not in BACKENDS or BACKENDS[backend].places
+
+
 def _check(options: dict[str, Any]) -> None:
     """Raise UsageError or DeviceError for values of OWN that make no sense here; backend and size_schedule are checked at their use."""
     seed = options["seed"]
-    devices.check(options["device"], kernels=not options["backend"].startswith("dali"))
+    devices.check(options["device"], kernels=_kernels(options["backend"]))
     if seed is not None and not 0 <= seed < 1 << 64:
         raise UsageError(f"DataLoader: seed is {seed}, want 0 to 2**64 - 1")
     if options["decode_scale"] not in DECODE_SCALES:

@@ -10,8 +10,9 @@ import torch.utils.data
 from fastload import _native, devices
 from fastload.backends import gpu_decode, masks, native
 from fastload.bad_samples import Report, Trouble
+from fastload.engine_base import Batch, Engine, Order
 from fastload.errors import BackendError, DeviceMemoryError
-from fastload.feeding import Batch, Inline, Order, Orders, Results, Threaded, feeder
+from fastload.feeding import Inline, Orders, Results, Threaded, feeder
 from fastload.flight import Going, Ready, Started, images_of, kept_of
 from fastload.pace import Pace
 from fastload.placement import HOST, Chooser, Placement
@@ -26,10 +27,10 @@ from fastload.uploading import Decoded, Gpu, Uploader
 READERS = 8  # threads, where there are any, that only read: they wait for the disk or the network, and need no core
 
 
-class NativeEngine:
+class NativeEngine(Engine):
     """Threads, slots and counters of one loader; lives as long as it, over all epochs."""
 
-    makes_again = True  # a batch, where its place has too little memory for it
+    retries_on_host = True  # a batch is made again by the CPU after the GPU had no memory for it
 
     def __init__(self, runner: native.Runner, threads: int, depth: int, seek: Indexes, *, pinned: bool, gpu: Gpu | None = None) -> None:
         self.runner, self.depth, self.seek, self.gpu = runner, depth, seek, gpu
@@ -45,6 +46,18 @@ class NativeEngine:
     def forked(self) -> bool:
         """Whether this process is a child of the one that has the threads."""
         return self.pool.forked
+
+    def indexes(self) -> Indexes:
+        return self.seek
+
+    def placements(self) -> Chooser:
+        return self.chooser
+
+    def stats(self) -> dict[str, tuple[int, int, int]]:
+        return {} if self.forked else self.pool.stats()
+
+    def ways(self) -> dict[str, int]:
+        return {} if self.forked else self.pool.ways()
 
     def running(self) -> list[tuple[str, str, float]]:
         """What each busy thread does, as `_native.Pool.running`."""
@@ -134,7 +147,7 @@ class NativeEngine:
 
     def _made_again(self, started: Started, error: DeviceMemoryError) -> Ready:
         """By the host, where its place takes more memory than there is, and may be changed. Else raises the error."""
-        if started.place == HOST or not self.makes_again or not self.chooser.drop(started.place, str(error)):
+        if started.place == HOST or not self.retries_on_host or not self.chooser.drop(started.place, str(error)):
             raise error
         asked = started.asked
         job = self.runner.begin(self.pool, asked, self.runner.plan.source.locate(asked.samples), self.view)

@@ -10,19 +10,20 @@ from torch.utils.data import DataLoader as Torchs  # programs may put fastload's
 
 from fastload.backends import torch as reference
 from fastload.bad_samples import Report
+from fastload.engine_base import Batch, Engine, Order
 from fastload.errors import BackendError
-from fastload.feeding import Batch, Order, attempt
+from fastload.feeding import attempt
 from fastload.processes import Workers
 
 
-class TorchEngine:
+class TorchEngine(Engine):
     """The torch backend on PyTorch's own engine: each of its workers makes whole batches, as it does for any data set."""
 
     def __init__(self, runner: reference.Runner, workers: int, depth: int, *, pinned: bool, context: Any = None) -> None:
         self.runner, self.workers, self.pinned, self.context = runner, workers, pinned, context
         self.per_worker = max(1, depth // max(1, workers))
         _ = runner.plan.source.files  # made before workers are forked, which share it; each would make its own and touch every path
-        self.on_bad: Callable[[Report], object] = bool  # as above
+        self.on_bad: Callable[[Report], object] = bool
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
         """Batches of `works`, in order."""

@@ -3,10 +3,10 @@
 from typing import Any
 
 from fastload import arguments, backends, engines, orders
+from fastload.backend_facts import facts
+from fastload.engine_base import Engine
 from fastload.plan import Plan
 from fastload.sources import collect
-
-OWN_DECODER = ("native", "ffcv")  # backends that use seek indexes
 
 
 def lines(loader: Any) -> list[str]:
@@ -16,15 +16,15 @@ def lines(loader: Any) -> list[str]:
         out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
         return out + ["  seed_samples: every sample is fetched after seeding Python, NumPy and torch"] * loader.seed_samples
-    unit = "worker processes" if route.backend == "torch" else "threads"
-    workers = f"{loader.num_workers} {unit}" if loader.num_workers else "the caller's thread"
+    known = facts(route.backend)
+    workers = f"{loader.num_workers} {known.workers}" if loader.num_workers else "the caller's thread"
     out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
         out += _plan(loader, route.plan)
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
-    if route.plan and route.backend in OWN_DECODER:
-        made = getattr(loader._engine, "seek", None)
-        out.append(f"  {collect.describe(loader.seek_index, route.plan.source, made)}")
+    if route.plan and known.seeks:
+        made: Engine | None = loader._engine
+        out.append(f"  {collect.describe(loader.seek_index, route.plan.source, made.indexes() if made else None)}")
     return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from fastload import _native, waits
+from fastload.engine_base import Batch, Order
 from fastload.flight import Going, Ready, Started
 from fastload.pace import Pace
 from fastload.sending import Sender
@@ -25,8 +26,6 @@ from fastload.spec import Work
 if TYPE_CHECKING:  # which makes these
     from fastload.engine import NativeEngine as Engine
 
-Batch = list[Any]  # [images, labels], as torch's default_collate returns pairs; of several views, images is a list
-Order = Work | Exception  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 JOIN = 5.0  # s that the end of an epoch or of the program waits for its feeder, which may be in a user's function
 LOOK = 0.1  # s between two looks of the feeder, while it waits for a read, at whether its epoch is over

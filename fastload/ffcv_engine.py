@@ -9,7 +9,8 @@ from typing import Any
 from fastload import _native
 from fastload.backends import ffcv
 from fastload.engine import NativeEngine
-from fastload.feeding import Order, Orders, Results, Threaded, attempt
+from fastload.engine_base import Order
+from fastload.feeding import Orders, Results, Threaded, attempt
 from fastload.flight import Started
 from fastload.pace import Pace
 from fastload.sources.base import Location
@@ -22,7 +23,7 @@ from fastload.uploading import Gpu
 class FfcvEngine(NativeEngine):
     """Compiles FFCV's loop at the first epoch, and keeps it."""
 
-    makes_again = False  # FFCV's loop has gone on, and nobody makes the samples
+    retries_on_host = False  # FFCV's loop has gone on, and nobody makes the samples
 
     def __init__(self, runner: ffcv.Runner, workers: int, depth: int, seek: Indexes, *, pinned: bool, gpu: Gpu | None = None) -> None:
         super().__init__(runner, 0, depth, seek, pinned=pinned, gpu=gpu)

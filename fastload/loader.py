@@ -12,9 +12,8 @@ import torch.utils.data
 from fastload import arguments, backends, devices, engines, epochs, explaining, iterators, lowering, orders, progressive, rng, state
 from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
-from fastload.engine import NativeEngine
+from fastload.engine_base import Engine, Order
 from fastload.errors import BackendError, FastloadError, PipelineError
-from fastload.feeding import Order
 from fastload.lowering import loaders
 from fastload.meter import Meter
 from fastload.pipeline import Pipeline
@@ -130,7 +129,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         self._meter = Meter()
         self._sizes: set[int] = set()  # found possible
         self._steps = orders.count_steps(self)
-        self._engine: Any = None
+        self._engine: Engine | None = None
         self._route = self._find_route()
         self.check_worker_number_rationality()
 
@@ -150,7 +149,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def _batches(self, sampler: Iterator[Any], base_seed: int) -> Any:
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
         devices.check_process(self.device)
-        if self._engine is None or getattr(self._engine, "forked", False):
+        if self._engine is None or self._engine.forked:
             self._engine = self._make_engine(self._route)
             source = self._route.plan.source  # type: ignore[union-attr]  # who has a backend has a plan
             self._bad = BadSamples(source, self.bad_samples, self.max_bad)
@@ -186,7 +185,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """Counted since the loader was made, over all epochs: images and batches handed out, images_per_s (the consumer's own time
         included), elapsed_s, wait_s (inside next()), queue_depth (batches that were done when one was asked for, mean), bad_samples
         (errors raised), fallbacks (why not natively) and stages, of native threads: samples, wall_s and cpu_s of each."""
-        pool = self._engine.pool.stats() if self._has_threads() else {}
+        pool = self._engine.stats() if self._engine else {}
         stages = {stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9} for stage, (samples, wall, cpu) in pool.items()}
         return {**self._meter.as_dict(), "fallbacks": self._route.reasons, "stages": stages}
 
@@ -194,10 +193,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the crop), "whole" (from the
         first tile on), "library" (libjpeg-turbo). Besides: "refused" counts seek indexes that did not fit their file, "scaled" images that
         decode_scale="fast" decoded at less than their size."""
-        return self._engine.pool.ways() if self._has_threads() else {}
-
-    def _has_threads(self) -> bool:
-        return isinstance(self._engine, NativeEngine) and not self._engine.forked
+        return self._engine.ways() if self._engine else {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_engine": None, "_iterator": None, "_meter": Meter()}  # threads stay here; a copy starts its own
@@ -278,7 +274,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             reasons.append(f"timeout is {self.timeout} s, and there are no workers")
         return reasons
 
-    def _make_engine(self, route: _Route) -> Any:
+    def _make_engine(self, route: _Route) -> Engine:
         return engines.make(self, route.backend or "", route.plan)  # type: ignore[arg-type]  # who has a backend has a plan
 
     def _works(

@@ -12,12 +12,11 @@ from fastload import distributed, progressive, samplers
 from fastload.batches import PixelBatchSampler
 from fastload.dataset import place_all
 from fastload.distributed import DistributedSampler
+from fastload.engine_base import Order
 from fastload.errors import UsageError
 from fastload.plan import Plan
 from fastload.spec import Longs, Work
 from fastload.state import Progress
-
-Order = Work | Exception  # an error takes the place of its batch
 
 
 def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:

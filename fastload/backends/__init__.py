@@ -1,31 +1,21 @@
-"""Backends: a table of names and modules, imported on use.
-
-Each module has
-    unsupported(plan, device) -> list[str]  every reason why it cannot run the plan, none if it can
-    compile(plan, device) -> Runner         how it runs it
-"""
+"""Backends: which one runs a plan. `fastload.backend_facts` has the table of them; their modules are imported on use."""
 
 import importlib
 import itertools
 from types import ModuleType
 from typing import NamedTuple
 
+from fastload.backend_facts import BACKENDS, facts
 from fastload.backends import crop, masks, measured
 from fastload.errors import BackendError
 from fastload.plan import Plan
 
-BACKENDS = {
-    "native": "fastload.backends.native", "torch": "fastload.backends.torch", "ffcv": "fastload.backends.ffcv",
-    "dali": "fastload.backends.dali", "dali-own": "fastload.backends.dali_own",
-}  # fmt: skip
-AUTO = ("native", "torch")  # what "auto" takes where nothing was measured, best first
-EXACT = (*AUTO, "ffcv")  # those that give the same pixels: "auto" takes another one of them where it was measured to be faster
+AUTO = tuple(one.name for one in BACKENDS.values() if one.automatic)  # where nothing was measured, best first
+EXACT = tuple(one.name for one in BACKENDS.values() if one.exact)  # "auto" takes another one of them where it was faster
 
 
 def module(name: str) -> ModuleType:
-    if name not in BACKENDS:
-        raise BackendError(f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of them")
-    return importlib.import_module(BACKENDS[name])
+    return importlib.import_module(facts(name).module)
 
 
 def unsupported(name: str, plan: Plan, device: str) -> list[str]:
@@ -36,16 +26,6 @@ def unsupported(name: str, plan: Plan, device: str) -> list[str]:
         return [f"is not installed ({error})"]
     reasons: list[str] = found.unsupported(plan, device)
     return reasons
-
-
-def exact(name: str) -> bool:
-    """Whether the backend's pixels are the reference's."""
-    return bool(getattr(module(name), "exact", True))
-
-
-def draws_itself(name: str) -> bool:
-    """Whether the backend draws numbers of its own, so that only distributions can be compared, not pixels one by one."""
-    return bool(getattr(module(name), "own_draws", False))
 
 
 def explain_steps(plan: Plan) -> list[str]:

@@ -8,6 +8,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
+from fastload.backend_facts import DALI, INSTALL_DALI
 from fastload.backends import augment, crop, dali_rows, store
 from fastload.machine import BROKEN_CODEC, CODECS
 from fastload.plan import Plan, Step
@@ -27,11 +28,7 @@ from fastload.transforms import (
 from fastload.transforms.base import fill_colour
 from fastload.transforms.erasing import KINDS
 
-exact = False  # DALI decodes as libjpeg-turbo does; what follows is near, see docs/dali.md
-
-DISTRIBUTIONS = ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
 OLDEST = (2, 2)
-INSTALL = 'pip install "fastload-torch[dali]"'
 CROPS = (CenterCrop, Pad, RandomAffine, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomRotation, RandomVerticalFlip, Resize)
 RESIZES = ("nearest", "bilinear", "bicubic", "lanczos", "random")
 WARPS = ("nearest", "bilinear")
@@ -67,10 +64,10 @@ class Runner:
 def missing() -> list[str]:
     """Why DALI cannot be imported as it is, with the line that mends it."""
     if importlib.util.find_spec("nvidia") is None or importlib.util.find_spec("nvidia.dali") is None:
-        return [f"NVIDIA DALI is not installed; {INSTALL}"]
-    version = installed(*DISTRIBUTIONS)
+        return [f"NVIDIA DALI is not installed; {INSTALL_DALI}"]
+    version = installed(*DALI)
     if version is not None and _numbers(version) < OLDEST:
-        return [f"NVIDIA DALI is {version}, want {'.'.join(map(str, OLDEST))} or newer; {INSTALL}"]
+        return [f"NVIDIA DALI is {version}, want {'.'.join(map(str, OLDEST))} or newer; {INSTALL_DALI}"]
     return []
 
 

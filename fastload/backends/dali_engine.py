@@ -13,6 +13,7 @@ from fastload import _native
 from fastload.backends import dali_graph, dali_inputs, dali_own_graph, dali_tail, mending
 from fastload.backends.dali_inputs import Made
 from fastload.bad_samples import Report
+from fastload.engine_base import Batch, Engine, Order
 from fastload.errors import BackendError, SampleError
 from fastload.plan import Plan, mixed, targets
 from fastload.spec import Work
@@ -21,7 +22,7 @@ from fastload.transforms.reference.mix import mix
 FETCH_AHEAD = 2  # batches whose files are read while those before are decoded
 
 
-class DaliEngine:
+class DaliEngine(Engine):
     """What a loader keeps from epoch to epoch. With fastload's records, the pipeline too, if the last epoch came to its end: one with a
     policy takes 0.6 s to make. DALI's own numbers begin anew with a new pipeline only, as each epoch must."""
 
@@ -34,7 +35,7 @@ class DaliEngine:
         self.kept: Line | None = None  # of an epoch that is over
         self.on_bad: Callable[[Report], object] = bool  # told of a batch's bad samples that did not raise
 
-    def epoch(self, works: Iterator[Work | Exception], timeout: float = 0) -> "Epoch":
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "Epoch":
         """Batches of `works`, in order; an error takes its batch's place. timeout: DALI has none."""
         return Epoch(self, works)
 
@@ -155,7 +156,7 @@ class Epoch:
     def __iter__(self) -> "Epoch":
         return self
 
-    def __next__(self) -> list[Any]:
+    def __next__(self) -> Batch:
         while self.line is not None:
             pipeline = self.line.pipeline
             try:

@@ -10,9 +10,6 @@ from fastload.plan import Plan, Step
 from fastload.spec import Stage
 from fastload.transforms import AutoAugment, RandAugment, RandomHorizontalFlip, RandomResizedCrop, TrivialAugmentWide
 
-exact = False
-own_draws = True
-
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why DALI by itself is not this plan."""

@@ -16,13 +16,15 @@ from typing import Any
 import torch
 
 from fastload import _native, machine
+from fastload.backend_facts import BACKENDS
 from fastload.files import cache
 from fastload.plan import Plan
 
 SCHEMA = "fastload.backends/1"
 LARGEST = 1 << 16  # bytes of a file
 CLEAR = 1.05  # times as fast, at the low end of the interval: below it nothing is changed
-LIBRARIES = ("fastload-torch", "torch", "pillow", "numpy", "ffcv", "numba", "nvidia-dali-cuda130", "nvidia-dali-cuda120")
+USED = dict.fromkeys(name for one in BACKENDS.values() for name in (*one.distributions, *one.beside))
+LIBRARIES = ("fastload-torch", "torch", "pillow", "numpy", *USED)
 
 
 @dataclass(frozen=True)

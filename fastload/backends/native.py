@@ -23,7 +23,6 @@ from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.mixing import Mixed
 
-exact = True
 Array: TypeAlias = NDArray[Any]
 
 

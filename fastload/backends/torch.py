@@ -20,7 +20,6 @@ from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.reference.mix import mix
 
-exact = True
 Pictures = list[list[torch.Tensor]]  # of each sample, of each view
 
 

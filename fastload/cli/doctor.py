@@ -12,13 +12,13 @@ from typing import Any
 import typer
 from rich.text import Text
 
+from fastload.backend_facts import DALI, OWN
 from fastload.cli import gpus
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
 from fastload.machine import (
     BROKEN_CODEC,
     CODECS,
-    INSTALL_FFCV,
     WHOLE_CODEC,
     cpu_model,
     cpu_quota,
@@ -39,8 +39,7 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
     "pyarrow": ("reading Parquet and Arrow", ("pyarrow",), 'pip install "fastload-torch[convert]"'),
     "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
     "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
-    "dali": ("backend dali", ("nvidia-dali-cuda130", "nvidia-dali-cuda120"), 'pip install "fastload-torch[dali]"'),
-    "ffcv": ("backend ffcv", ("ffcv",), INSTALL_FFCV),
+    **{one.name: (f"backend {one.name}", one.distributions, one.install) for one in OWN if one.install and not one.own_draws},
 }
 
 
@@ -125,7 +124,7 @@ def backend_problems() -> dict[str, str]:
     found = {}
     if version_of("ffcv"):
         found["ffcv"] = ffcv.problem() or ffcv.unloadable()
-    if version_of(*dali.DISTRIBUTIONS):
+    if version_of(*DALI):
         found["dali"] = "; ".join(dali.missing())
     return {name: problem for name, problem in found.items() if problem}
 

@@ -12,11 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from fastload import backend_facts
 from fastload.errors import UsageError
 
 JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON to FILE, or to stdout with '-'.")]
 
-BACKENDS = ("auto", "native", "torch", "ffcv", "dali", "dali-own")  # of --backend; here, since importing them takes seconds
+BACKENDS = ("auto", *backend_facts.BACKENDS)  # of --backend
 
 results = Console(highlight=False, soft_wrap=True)  # stdout
 log = Console(stderr=True, highlight=False, soft_wrap=True)

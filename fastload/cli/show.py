@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from fastload import backend_facts
 from fastload.cli import output
 from fastload.errors import UsageError
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from fastload.show.batch import Epoch, Shown
     from fastload.show.layout import Sheet
 
-BACKENDS = tuple(name for name in output.BACKENDS if name != "dali-own")  # whose draws nobody can tell
+BACKENDS = ("auto", *(name for name, one in backend_facts.BACKENDS.items() if not one.own_draws))  # those draws nobody can tell
 MOST_IMAGES = 256  # of a sheet
 BATCH_SIZE = 16
 LARGEST = 256  # px, longer side of an image on the sheet

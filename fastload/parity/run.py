@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from fastload import backends, lowering
+from fastload.backend_facts import BACKENDS, facts
 from fastload.dataset import Dataset
 from fastload.errors import BackendError, FastloadError, UsageError
 from fastload.loader import DataLoader
@@ -61,7 +62,7 @@ def measure(
 
 def columns(names: Sequence[str] = ()) -> tuple[Column, ...]:
     """The backends to compare with the reference, on each device that is there. Raises UsageError for names that are none."""
-    known = [name for name in backends.BACKENDS if name != REFERENCE]
+    known = [name for name in BACKENDS if name != REFERENCE]
     if wrong := [name for name in names if name not in known]:
         note = f"{REFERENCE} is what they are compared with"
         raise UsageError(f"parity: backend {wrong[0]!r} is unknown (want {', '.join(known)}; {note}); choose one of them")
@@ -79,7 +80,7 @@ def _cells(row: Row, compared: Sequence[Column], order: list[int], setting: Sett
             done[column] = Cell(CANNOT, why=tuple(why))
             continue
         feeds[column] = batches(column, row, order, setting)
-        running[column] = Comparison(row.plan, order, own=backends.draws_itself(column.backend))
+        running[column] = Comparison(row.plan, order, own=facts(column.backend).own_draws)
     for images, target in batches(Column(REFERENCE, "cpu"), row, order, setting):
         for column in [column for column in running if column not in done]:
             if failure := _advance(feeds[column], running[column], images, target):

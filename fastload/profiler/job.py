@@ -9,6 +9,7 @@ import torch
 
 from fastload import backends, lowering
 from fastload.attach.stages import unseen
+from fastload.backend_facts import facts
 from fastload.backends import measured
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
@@ -30,8 +31,6 @@ CACHE, WORKERS = "cold page cache (--cold)", "other numbers of workers (--sweep)
 COLD = 0.2  # share of the budget for reading cold and warm
 REPLAY = 0.06  # share of the budget for replaying stages
 GPU_BATCH = 256  # per GPU, as the recipes train
-# With an emulated step a batch costs the same per image whatever its size; small ones let short runs hold many.
-SMALL_BATCH = {"native": 64, "torch": 16}  # at most; the torch backend is the slower one
 SIZE_STEP_S = 0.5  # of a real step at another size
 STEP_S = 0.05  # s, about the longest emulated step
 
@@ -90,7 +89,7 @@ def _batch(job: Job, backend: str) -> int:
         return job.batch_size
     if job.rate is None:
         return GPU_BATCH
-    wanted = int(max(4.0, min(SMALL_BATCH.get(backend, 64), job.rate * STEP_S)))
+    wanted = int(max(4.0, min(facts(backend).profiled_batch, job.rate * STEP_S)))
     return 1 << (wanted.bit_length() - 1)
 
 

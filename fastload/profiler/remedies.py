@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastload import backends
+from fastload.backend_facts import BACKENDS, facts
 from fastload.backends.measured import Rate
 from fastload.errors import FastloadError
 from fastload.measure import Interval, Sample, interleaved, ratio
@@ -65,9 +66,9 @@ def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool =
 
     asked: the user wants every backend measured.
     """
-    for other in backends.BACKENDS if asked else backends.AUTO:
+    for other in BACKENDS if asked else backends.AUTO:
         if other != backend and _can(pipeline, other, device):
-            cost = "none: the same ops" if backends.exact(other) else "other pixels: see fastload parity"
+            cost = "none: the same ops" if facts(other).exact else "other pixels: see fastload parity"
             yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
     shrinking = tuple(op for op in pipeline.ops if isinstance(op, ColOut))
@@ -92,7 +93,7 @@ def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]
 def cannot(pipeline: Pipeline, device: str) -> list[str]:
     """Every reason why some backend is not among the alternatives, as `backends.choose` says it."""
     made = plan(pipeline)
-    return [f"backend {name} cannot run this plan: {why}" for name in backends.BACKENDS for why in backends.unsupported(name, made, device)]
+    return [f"backend {name} cannot run this plan: {why}" for name in BACKENDS for why in backends.unsupported(name, made, device)]
 
 
 def fastest(priced: tuple[Priced, ...], backend: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import torch
 import fastload
 from fastload import backends, recipes
 from fastload import transforms as T
+from fastload.backend_facts import BackendFacts, facts
 from fastload.errors import BackendError, SampleError, UsageError
 from fastload.parity import measure, report, run
 from fastload.parity.report import Column
@@ -66,7 +67,7 @@ def test_installed_backends_give_the_references_pixels(name, kind, both):
     found = measure(fastload.open(both[kind], PIPELINES[name]), SHORT, whole=True)
     assert {column.backend for column in found.columns} == set(OTHERS)
     for column, cell in zip(found.columns, found.whole, strict=True):
-        allowed = ("bit-equal", "cannot") if backends.exact(column.backend) else (*report.FINE, "differs", "cannot")
+        allowed = ("bit-equal", "cannot") if facts(column.backend).exact else (*report.FINE, "differs", "cannot")
         assert cell.verdict in allowed, (str(column), str(cell), cell.why)
 
 
@@ -84,8 +85,8 @@ def test_rows_are_the_beginnings_of_the_pipeline(folder):
 
 
 def test_only_dali_by_itself_draws_its_own_numbers():
-    assert [name for name in backends.BACKENDS if backends.draws_itself(name)] == ["dali-own"]
-    assert [name for name in backends.BACKENDS if not backends.exact(name)] == ["dali", "dali-own"]
+    assert [name for name in backends.BACKENDS if facts(name).own_draws] == ["dali-own"]
+    assert [name for name in backends.BACKENDS if not facts(name).exact] == ["dali", "dali-own"]
 
 
 def test_mixed_batches_are_the_last_row(folder):
@@ -104,9 +105,9 @@ def fake(monkeypatch):
 
     def make(change, *, own_draws=False, unsupported=lambda _plan, _device: []):
         module = types.ModuleType("fastload_fake_backend")
-        module.own_draws, module.unsupported = own_draws, unsupported
+        module.unsupported = unsupported
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(backends.BACKENDS, "fake", module.__name__)
+        monkeypatch.setitem(backends.BACKENDS, "fake", BackendFacts("fake", module.__name__, "native", own_draws=own_draws))
 
         def batches(column, *rest):
             made = real(Column("native", "cpu") if column.backend == "fake" else column, *rest)
@@ -209,7 +210,7 @@ def test_what_a_backend_cannot_is_named_in_every_row_that_has_it(folder, fake):
 
 
 def test_a_library_that_is_not_installed_is_a_reason(folder, monkeypatch):
-    monkeypatch.setitem(backends.BACKENDS, "fake", "fastload.backends.no_such_module")
+    monkeypatch.setitem(backends.BACKENDS, "fake", BackendFacts("fake", "fastload.backends.no_such_module", "own"))
     (column, cell) = (last(folder).verdict, last(folder).why)
     assert (column, cell) == ("cannot", ("is not installed (No module named 'fastload.backends.no_such_module')",))
 

@@ -6,6 +6,7 @@ import pytest
 
 from fastload import backends
 from fastload import transforms as T
+from fastload.backend_facts import BackendFacts, facts
 from fastload.parity import Column
 from fastload.pipeline import Pipeline
 from fastload.plan import plan
@@ -52,7 +53,7 @@ def test_reasons_stand_in_place_of_their_numbers():
 
 
 def test_a_backend_that_can_do_nothing_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setitem(backends.BACKENDS, "none", "fastload.backends.no_such_module")
+    monkeypatch.setitem(backends.BACKENDS, "none", BackendFacts("none", "fastload.backends.no_such_module", "own"))
     asked = asking.ask(asking.sources(tmp_path))
     assert asked.missing[Column("none", "cpu")] == ["is not installed (No module named 'fastload.backends.no_such_module')"]
     assert Column("native", "cpu") in asked.columns
@@ -83,7 +84,7 @@ def test_the_page_of_pixels_is_true_for_the_backends_that_are_installed(tree, tm
             assert (cells[row, str(column)] == "no") == cannot, (row, str(column))
         if row not in RUN:
             continue
-        run = {column: source for column, source in given.items() if not backends.draws_itself(column.backend)}
+        run = {column: source for column, source in given.items() if not facts(column.backend).own_draws}
         for column, found in zip(run, parity.compared(case, run, images=3), strict=True):  # which tell nothing of a distribution
             said = cells[row, str(column)]
             assert found == said or furthest(found) <= 1.06 * furthest(said), (row, str(column))  # 2 or 3 digits stand there

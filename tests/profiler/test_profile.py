@@ -8,6 +8,7 @@ import torch
 
 import fastload
 from fastload import DataLoader, backends, lowering, transforms
+from fastload.backend_facts import BackendFacts
 from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.measure import Sample
@@ -99,8 +100,8 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
         return real(given, pipeline, backend, schedule)
 
     monkeypatch.setattr(job, "_loader", loader)
-    monkeypatch.setitem(backends.BACKENDS, "absent", "fastload.backends.no_such_module")
-    monkeypatch.setitem(backends.BACKENDS, "broken", "fastload.backends.native")
+    monkeypatch.setitem(backends.BACKENDS, "absent", BackendFacts("absent", "fastload.backends.no_such_module", "own"))
+    monkeypatch.setitem(backends.BACKENDS, "broken", BackendFacts("broken", "fastload.backends.native", "native"))
     done = run(
         "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2, "--workers", 0, "--batch-size", 2,
         "--backend", "all", "--json", "-",

@@ -7,11 +7,12 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"), ("files",), ("spec",), ("rng",),
-    ("transforms", "sources", "samplers", "seeding"),
-    ("pipeline", "progressive", "distributed", "placement"), ("plan",), ("measure", "bad_samples", "devices", "preflight"), ("backends",),
-    ("slots", "streams", "sending", "waits"), ("uploading",), ("flight",), ("feeding",), ("engine",), ("engine_torch", "ffcv_engine"),
-    ("engines", "dataset", "batches"), ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("explaining",),
+    ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"),
+    ("backend_facts", "files"), ("spec",), ("rng",),
+    ("transforms", "sources", "samplers", "seeding"), ("pipeline", "progressive", "distributed", "placement"), ("plan",),
+    ("measure", "bad_samples", "devices", "preflight"), ("engine_base",), ("backends",), ("slots", "streams", "sending", "waits"),
+    ("uploading",), ("flight",), ("feeding",), ("engine",), ("engine_torch", "ffcv_engine"), ("engines", "dataset", "batches"),
+    ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("explaining",),
     ("loader",), ("recipes",), ("profiler", "conversion", "demo_images", "show"), ("parity",), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -25,7 +25,6 @@ from fastload.sources.beton import BetonSource
 from fastload.sources.seek_views import View
 from fastload.spec import Longs, Work
 
-exact = True
 NEEDS = ("ffcv", "numba")
 ELSEWHERE = 'use backend="native"'
 
