@@ -6,7 +6,9 @@
 namespace fl {
 namespace {
 
-bool passes(Bytes bytes, jpeg::Coding coding, Check check) {
+// What Pillow is not certain to take, it is asked for: the check finds the files bad that a loader will.
+bool passes(Bytes bytes, const Header& header, jpeg::Coding coding, Check check) {
+  if (header.status != kOk) return false;
   if (check == Check::kMarkers) return coding != jpeg::Coding::kOther && jpeg::reaches_end(bytes);
   return check == Check::kDecode && coding == jpeg::Coding::kBaseline && jpeg::check_scan(bytes).empty();
 }
@@ -27,10 +29,10 @@ Examined examine(Bytes bytes, int step, Check check) {
     jpeg::Built built = jpeg::build_index(bytes, step, &out.hash);
     out.index = std::move(built.index);
     out.why = std::move(built.why);
-    out.sound = out.why.empty();
+    out.sound = out.why.empty() && out.header.status == kOk;
     if (out.sound || (check == Check::kDecode && out.coding == jpeg::Coding::kBaseline)) return out;
   }
-  out.sound = passes(bytes, out.coding, check);
+  out.sound = passes(bytes, out.header, out.coding, check);
   return out;
 }
 

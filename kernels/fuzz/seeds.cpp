@@ -26,6 +26,7 @@ void write_files(const fs::path& folder) {
   for (const auto& pictures : {fl::fuzz::pictures(), fl::fuzz::broken_pictures()}) {
     for (const fl::fuzz::Picture& picture : pictures) {
       write(folder / "parse", picture.name, {}, picture.bytes);
+      write(folder / "verdict", picture.name, {}, picture.bytes);
       write(folder / "transcode", picture.name, {}, picture.bytes);
       write(folder / "region", picture.name, {number, 0, number, 1, number, number, number, 3, 16, 9, 200, 1},
             picture.bytes);
@@ -77,7 +78,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   const fs::path folder = arguments[1];
-  for (const char* target : {"parse", "transcode", "region", "index", "device", "augment"})
+  for (const char* target : {"parse", "verdict", "transcode", "region", "index", "device", "augment"})
     fs::create_directories(folder / target);
   write_files(folder);
   write_indexes(folder / "index");

@@ -1,12 +1,13 @@
 """Seek indexes that were made to lie and sealed again: refused where each place is reached from the one before, safe everywhere."""
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fastload import _native as native
-from tests.kernels.helpers import jpeg, scene
+from tests.kernels.helpers import files, jpeg, scene
 
 HEIGHT, WIDTH = 53, 70  # px
 HEADER, SEAL = 45, 8  # bytes; docs/formats.md, kernels/jpeg/seek.h
@@ -98,3 +99,16 @@ def test_every_number_replaced_by_noise(image: bytes) -> None:
         if pixels is not None:
             np.testing.assert_array_equal(pixels, want[: len(pixels)])
         both(image, (number % HEIGHT, number % WIDTH, 1, 1), sealed(index))
+
+
+def test_an_index_has_no_say_in_the_verdict(image: bytes, tmp_path: Path) -> None:
+    """Of a file that Pillow has to be asked for, an index that fits it, places and checksums and all, changes nothing."""
+    stray = image[:-2] + b"\xff\xd8" + image[-2:]
+    assert native.jpeg_region(stray, (9, 0, 20, 30), native.jpeg_index(stray, 1), "best")[0] is not None
+    assert native.probe(stray)[0] == native.FOREIGN
+    pool = native.Pool(0)
+    index = native.jpeg_index(stray, 1)
+    both, zero = files(tmp_path, [stray, index]), np.zeros(1, int)
+    job = pool.fetch(both, zero, zero, np.full(1, -1), None, seek=(both, zero + 1, zero, zero + len(index)))
+    job.wait_fetched()
+    assert (job.status[0], job.message(0)) == (native.FOREIGN, "jpeg: a marker in its scan that does not belong there")

@@ -158,6 +158,46 @@ def test_errors_and_warnings_are_foreign_with_the_librarys_text(tmp_path):
     assert str(error.value) == "decode: Corrupt JPEG data: premature end of data segment"
 
 
+def test_what_scans_leave_open_is_pillows_to_smooth(tmp_path):
+    """Cut behind any of its scans and closed: whole, in part and scaled; and the file itself, which leaves nothing open."""
+    data = jpeg(scene(61, 93), progressive=True)
+    scans = [at for at in range(len(data) - 1) if data[at] == 0xFF and data[at + 1] in (0xC4, 0xDA)]
+    first = data.index(b"\xff\xda")
+    cuts = [data[:at] + END for at in scans if at > first and data[at - 2 : at] != b"\xff\xc4"]
+    assert len(cuts) > 8
+    open_ended = "a progressive file without all its scans"
+    for cut in cuts:
+        for scale in (1, 2, 8):
+            with pytest.raises(ValueError, match=f"^decode: {open_ended}$"):
+                native.decode(cut, scale)
+    pool = native.Pool(0)
+    job = fetch(pool, files(tmp_path, [*cuts, data]))
+    job.wait_fetched()
+    assert set(job.status.tolist()) == {native.OK}
+    crops = np.tile(np.array([9, 7, 20, 30, 20, 30, 0, 0, 0], np.int32), (len(cuts) + 1, 1))
+    job.run([picture(crops, "box", None, np.zeros((len(cuts) + 1, 20, 30, 3), np.uint8), 20, 30, True)])
+    job.wait_done()
+    assert job.status.tolist() == [native.FOREIGN] * len(cuts) + [native.OK]
+    assert {job.message(n) for n in range(len(cuts))} == {f"jpeg: {open_ended}"}
+
+
+def test_a_verdict_does_not_depend_on_whether_anything_is_seen(tmp_path):
+    """Windows beside the image: what the own decoder covers is certain by its markers, all else is looked at."""
+    good, padded = jpeg(scene(61, 93)), jpeg(scene(61, 93), progressive=True)
+    tables = padded.rindex(b"\xff\xc4")  # of the last scan
+    padded = padded[:tables] + b"\x12\x34" * 20 + padded[tables:]
+    spoilt = good.replace(b"\xff\xda\0\x0c\x03\x01\0", b"\xff\xda\0\x0c\x03\x01\x33")  # a Huffman table that is not there
+    assert spoilt != good
+    pool = native.Pool(0)
+    job = fetch(pool, files(tmp_path, [good, padded, spoilt]))
+    job.wait_fetched()
+    assert job.status.tolist() == [native.OK] * 3
+    crops = np.tile(np.array([0, 0, 61, 93, 61, 93, -500, -500, 0], np.int32), (3, 1))
+    job.run([picture(crops, "box", None, np.zeros((3, 20, 30, 3), np.uint8), 20, 30, True)])
+    job.wait_done()
+    assert job.status.tolist() == [native.OK, native.FOREIGN, native.FOREIGN]
+
+
 def test_damage_below_the_region_does_not_matter(tmp_path):
     data = jpeg(scene(200, 93))
     out = regions(tmp_path, data[: len(data) * 2 // 3] + END, [(0, 0, 50, 93)], (50, 93))
