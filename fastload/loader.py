@@ -10,6 +10,7 @@ import torch
 import torch.utils.data
 
 from fastload import arguments, backends, devices, engines, epochs, explaining, iterators, lowering, orders, progressive, rng, state
+from fastload.attach.looking import shown
 from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
 from fastload.engine_base import Engine, Order
@@ -257,7 +258,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return "decode='gpu'" if self.decode == "gpu" else "augment='gpu'" if self.augment == "gpu" else f"device={self.device!r}"
         if self.on_error != "raise":
             return f"on_error={self.on_error!r}"
-        if getattr(getattr(self.batch_sampler, "sampler", None), "eval_exact", False):
+        if epochs.is_exact(self):
             return "eval_exact"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
 
@@ -267,9 +268,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if not self._auto_collation:
             reasons.append("batch_size=None: there are no batches to make")
         elif not loaders.stacks(self.collate_fn, pipeline):
-            reasons.append(f"collate_fn is {self.collate_fn!r}")
+            reasons.append(f"collate_fn is {shown(self.collate_fn)}")
         if self.worker_init_fn is not None and not arguments.only_seeds(self.worker_init_fn):
-            reasons.append(f"worker_init_fn is {self.worker_init_fn!r}, and there are no worker processes")
+            reasons.append(f"worker_init_fn is {shown(self.worker_init_fn)}, and there are no worker processes")
         if self.timeout and not self.num_workers:
             reasons.append(f"timeout is {self.timeout} s, and there are no workers")
         return reasons

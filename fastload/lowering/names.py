@@ -1,9 +1,11 @@
 """Whose class an object is: by identity, never by name or inheritance, so that an overridden method is never ignored."""
 
 import sys
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 Reasons = list[str]
+NAMED = (type, FunctionType, BuiltinFunctionType, MethodType)  # they have a name of their own
 LIBRARIES = ("torch", "torchvision", "timm")
 METHODS = ("__call__", "__getitem__", "forward", "get_params", "make_params", "transform")  # of data sets and transforms
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")  # torch.nn.Module's
@@ -21,7 +23,7 @@ def is_a(value: Any, module: str, *names: str) -> bool:
 
 
 def type_name(value: Any) -> str:
-    kind = value if hasattr(value, "__qualname__") else type(value)
+    kind = value if issubclass(type(value), NAMED) else type(value)
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
