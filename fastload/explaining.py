@@ -5,12 +5,26 @@ from typing import Any
 from fastload import arguments, backends, engines, orders
 from fastload.backend_facts import facts
 from fastload.engine_base import Engine
+from fastload.lowering import reach
 from fastload.plan import Plan
 from fastload.sources import collect
 
 
 def lines(loader: Any) -> list[str]:
     """Who runs the loader, and why what is not native is not: one line each."""
+    return [*_now(loader), *_later(loader)]
+
+
+def _later(loader: Any) -> list[str]:
+    """What is not known of the next epoch."""
+    marks = loader._route.marks
+    changed = marks.checks and not marks.fit(loader._watched())  # a copy has none
+    found = ["  changed since: looked at again at the next iter()"] * bool(changed)
+    unread = reach.unread() if loader._route.backend == "native" else []
+    return found + [f"  taken as it is: the code of {', '.join(unread)}, whose files cannot be read"] * bool(unread)
+
+
+def _now(loader: Any) -> list[str]:
     route = loader._route
     if route.backend is None:
         out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]

@@ -10,14 +10,12 @@ import torch
 import torch.utils.data
 
 from fastload import arguments, backends, devices, engines, epochs, explaining, iterators, lowering, orders, progressive, rng, state
-from fastload.attach.looking import shown
 from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
 from fastload.engine_base import Engine, Order
 from fastload.errors import BackendError, FastloadError, PipelineError
 from fastload.lowering import loaders
 from fastload.meter import Meter
-from fastload.pipeline import Pipeline
 from fastload.plan import Plan, plan
 from fastload.samplers import ShuffleSampler
 from fastload.transforms import Mix
@@ -202,6 +200,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     def _watched(self) -> Iterator[Any]:
         """What the route and the engine depend on, and programs change after the loader was made."""
         yield from lowering.watched(self.dataset)
+        yield lowering.Equal(loaders.patched(self.collate_fn))
         yield from (self.collate_fn, self.worker_init_fn, self.timeout, self.num_workers, self.prefetch_factor, self.pin_memory)
 
     def _look_again(self) -> None:
@@ -217,7 +216,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         marks = lowering.Marks(self._watched())
         pipeline, reasons = lowering.lower(self.dataset)
         ours = type(self.dataset) is Dataset
-        reasons = [*reasons, *self._loader_reasons(pipeline)]
+        reasons = [*reasons, *arguments.unlike(self, pipeline, ours=ours)]
         if pipeline is None or reasons:
             return self._own_engine(reasons, marks)
         try:
@@ -258,22 +257,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return "decode='gpu'" if self.decode == "gpu" else "augment='gpu'" if self.augment == "gpu" else f"device={self.device!r}"
         if self.on_error != "raise":
             return f"on_error={self.on_error!r}"
-        if epochs.is_exact(self):
+        if getattr(getattr(self.batch_sampler, "sampler", None), "eval_exact", False):
             return "eval_exact"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
-
-    def _loader_reasons(self, pipeline: Pipeline | None) -> list[str]:
-        """Arguments that only PyTorch's own engine honours."""
-        reasons = []
-        if not self._auto_collation:
-            reasons.append("batch_size=None: there are no batches to make")
-        elif not loaders.stacks(self.collate_fn, pipeline):
-            reasons.append(f"collate_fn is {shown(self.collate_fn)}")
-        if self.worker_init_fn is not None and not arguments.only_seeds(self.worker_init_fn):
-            reasons.append(f"worker_init_fn is {shown(self.worker_init_fn)}, and there are no worker processes")
-        if self.timeout and not self.num_workers:
-            reasons.append(f"timeout is {self.timeout} s, and there are no workers")
-        return reasons
 
     def _make_engine(self, route: _Route) -> Engine:
         return engines.make(self, route.backend or "", route.plan)  # type: ignore[arg-type]  # who has a backend has a plan

@@ -8,12 +8,12 @@ from fastload.errors import PipelineError
 from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
-from fastload.lowering.marks import Marks, watched
+from fastload.lowering.marks import Equal, Marks, watched
 from fastload.pipeline import Pipeline
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
 
-__all__ = ["Marks", "from_huggingface", "lower", "lower_transform", "open", "watched"]
+__all__ = ["Equal", "Marks", "from_huggingface", "lower", "lower_transform", "open", "watched"]
 
 
 def open(

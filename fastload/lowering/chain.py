@@ -7,8 +7,8 @@ from typing import Any
 from torch.nn import Identity, ModuleList, Sequential
 
 from fastload.errors import PipelineError
-from fastload.lowering import forwarding, timm_ops, torchvision_ops
-from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, type_name
+from fastload.lowering import forwarding, reach, timm_ops, torchvision_ops
+from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, is_a, type_name
 from fastload.transforms import Grayscale, Mix, Op, Views
 
 Ops = tuple[Op, ...]
@@ -18,6 +18,12 @@ VIEWS = "if it makes several views of an image, fastload.transforms.Views does s
 
 def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
     """Ops of an op, of a transform of torchvision or timm, or of a list, Compose or Sequential of them; and what has none."""
+    reach.refresh()
+    return lower_parts(transform)
+
+
+def lower_parts(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
+    """The same, after `reach.refresh`."""
     ops, reasons = list[Op](), Reasons()
     try:
         leaves = list(_leaves(transform))
@@ -39,11 +45,11 @@ def lower_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
     if len(inner) == 1:
         return lower_pictures(inner[0])
     if type(transform) is not Views:
-        ops, reasons = lower_transform(transform)
+        ops, reasons = lower_parts(transform)
         return ops, (), reasons
     views, unknown = list[Ops](), Reasons()
     for pipeline, count in transform.pipelines:
-        ops, reasons = lower_transform(pipeline)
+        ops, reasons = lower_parts(pipeline)
         unknown += [f"view {len(views) + 1}: {reason}" for reason in reasons]
         views += [ops] * count
     return (), tuple(views), unknown
@@ -51,6 +57,7 @@ def lower_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
 
 def known_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...]]:
     """The ops of the one picture, and those of each view. Raises PipelineError for what has no op."""
+    reach.refresh()
     ops, views, reasons = lower_pictures(transform)
     if reasons:
         raise PipelineError(f"transform: {reason}" for reason in reasons)
@@ -94,8 +101,10 @@ def _known(transform: Any) -> tuple[tuple[Op, ...], Reasons] | None:
     """None for a class that is neither torchvision's nor timm's, or that has no op."""
     if type(transform) is Identity or type(transform) in [*classes("Identity"), *classes("ToPureTensor"), *classes("RGB")]:
         return (), []
+    if is_a(transform, "timm.data.transforms", "MaybeToTensor") and (why := torchvision_ops.default_dtype(transform)):
+        return (), why
     ops = timm_ops.ops(transform)
-    return torchvision_ops.ops(transform, lower_transform) if ops is None else (ops, [])
+    return torchvision_ops.ops(transform, lower_parts) if ops is None else (ops, [])
 
 
 def _to_rgb(ops: list[Op]) -> Reasons:

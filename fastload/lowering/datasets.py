@@ -1,6 +1,5 @@
 """From a data set of torchvision, timm or torch to a pipeline; or the reasons why not."""
 
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -12,9 +11,9 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks
-from fastload.lowering.chain import Ops, lower_pictures, lower_transform
-from fastload.lowering.names import Reasons, altered, is_a, type_name
+from fastload.lowering import arrays, masks, reach
+from fastload.lowering.chain import Ops, lower_parts, lower_pictures
+from fastload.lowering.names import Reasons, altered, image_backend, is_a, type_name
 from fastload.lowering.rows import plain_paths, sequence, split, whole
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, Source, seek
@@ -91,12 +90,14 @@ FILES: dict[str, dict[str, Kind]] = {
     },
     "timm.data.dataset": {"ImageDataset": Kind(_timm, ())},
 }
+FOLDER = "torchvision.datasets.folder"
 INDICES = (list, tuple, range, np.ndarray, torch.Tensor)  # of a Subset
 JOINT = ("OxfordIIITPet", "Places365")  # transform image and target by `transforms`
 
 
 def lower(dataset: Any) -> Lowered:
     """The pipeline that `dataset` describes, or every reason why it is not known to be one. Raises nothing."""
+    reach.refresh()
     try:
         return _lower(dataset)
     except Exception as error:  # noqa: BLE001  a program may have put anything into its objects
@@ -107,7 +108,7 @@ def lower(dataset: Any) -> Lowered:
 def _lower(dataset: Any) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
-    if found := masks.lower(dataset, lower_transform):
+    if found := masks.lower(dataset, lower_parts):
         return found
     if type(dataset) is Subset:
         return _subset(dataset)
@@ -213,9 +214,11 @@ def _with_masks(pipeline: Pipeline | None, kind: str) -> Reasons:
 
 def _source(dataset: Any, find: Callable[[Any], Files]) -> FileSource:
     loader = getattr(dataset, "loader", None)  # none: the class opens its files with PIL itself
-    if loader is not None and loader is not sys.modules["torchvision.datasets.folder"].default_loader:
+    if loader is not None and not reach.is_function(loader, FOLDER, "default_loader"):
         raise ValueError(f"has its own loader ({type_name(loader)})")
-    if loader is not None and sys.modules["torchvision"].get_image_backend() != "PIL":
+    if loader is not None and (patched := reach.changed(loader)):
+        raise ValueError(f"has a loader that was patched: {'; '.join(patched)}")
+    if loader is not None and image_backend() != "PIL":
         raise ValueError("reads by torchvision's image backend, which is not PIL")
     found = find(dataset)
     paths, classes = plain_paths(found.paths), tuple(map(str, found.classes))

@@ -2,21 +2,26 @@
 
 import copy
 import sys
+from types import FunctionType
 from typing import Any
 
-import torch.utils.data
+import torch
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
 from fastload.errors import PipelineError
-from fastload.lowering.names import is_a
+from fastload.lowering import reach
+from fastload.lowering.codes import library
+from fastload.lowering.names import Reasons, is_a
 from fastload.pipeline import Pipeline
 from fastload.plan import place
 
+COLLATE = "torch.utils.data._utils.collate"
 TIMM, ACCELERATE = "timm.data.loader", "accelerate.data_loader"
 
 
 def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
     """Whether the function makes of the pipeline's images and labels what the native engine makes of them."""
-    if collate_fn is torch.utils.data.default_collate:
+    if reach.is_function(collate_fn, COLLATE, "default_collate"):
         return True
     if pipeline is None or collate_fn is not getattr(sys.modules.get(TIMM), "fast_collate", None):
         return False
@@ -24,6 +29,17 @@ def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
         return place(pipeline.ops)[1].dtype == "uint8"  # what it casts to
     except PipelineError:
         return False
+
+
+def patched(collate_fn: Any) -> Reasons:
+    """What of PyTorch's making of batches was patched or set, which native batches would not follow."""
+    found = list(reach.changed(_MapDatasetFetcher))
+    if isinstance(collate_fn, FunctionType) and library(collate_fn.__globals__.get("__name__")):
+        found += reach.changed(collate_fn)
+    device = torch.get_default_device()
+    if device.type != "cpu":
+        found.append(f"labels are made on {device} (torch.set_default_device), natively on the CPU")
+    return found
 
 
 def inside(loader: Any) -> Any:

@@ -6,6 +6,7 @@ is never another object's. Lists are copied (8 bytes per item) and compared item
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import _native
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks
-from fastload.lowering.chain import lower_pictures, lower_transform
+from fastload.lowering import arrays, masks, reach
+from fastload.lowering.chain import lower_parts, lower_pictures
 from fastload.lowering.datasets import kind_of, transforms_of
-from fastload.lowering.names import altered
+from fastload.lowering.names import altered, image_backend
 
 ATOMS = (str, bytes, int, float, bool, type(None), range)
 Check = Callable[[Any], bool]
@@ -54,6 +55,7 @@ class Live:
 
 def watched(dataset: Any) -> Iterator[Any]:
     """Every value that `lower` reads of it, but what cannot change. Raises nothing."""
+    reach.refresh()
     try:
         yield from _watched(dataset)
     except Exception as error:  # noqa: BLE001  a program may have put anything into its objects
@@ -76,8 +78,9 @@ def _watched(dataset: Any, around: tuple[int, ...] = ()) -> Iterator[Any]:
         for part in dataset.datasets:
             yield from _watched(part, inside)
     elif (inner := masks.wrapped(dataset)) is not None:
-        yield from (type(inner), Equal(altered(dataset)), Equal(altered(inner)), *masks.reads(inner))
-        yield Equal(masks.joint(dataset.transforms, lower_transform))
+        yield from (type(inner), Equal(altered(dataset)), Equal(altered(inner)), Equal(image_backend()))
+        yield from (Equal(reach.is_whole(vars(dataset).get("_wrapper"))), *masks.reads(inner))
+        yield Equal(masks.joint(dataset.transforms, lower_parts))
     else:
         yield from _of_files_or_arrays(dataset)
 
@@ -86,7 +89,9 @@ def _of_files_or_arrays(dataset: Any) -> Iterator[Any]:
     kind, held = kind_of(dataset), getattr(dataset, "__dict__", {})
     if kind is None and not arrays.knows(dataset):
         return
-    yield Equal(altered(dataset))
+    loader = held.get("loader")
+    yield from (Equal(altered(dataset)), Equal(image_backend()))
+    yield Equal(reach.changed(loader) if isinstance(loader, FunctionType) else [])
     yield from _transforms(dataset)
     yield from (held.get(name) for name in ("root", "classes", "loader"))
     if kind is None:
@@ -111,14 +116,14 @@ def _transforms(dataset: Any) -> Iterator[Any]:
 
 def _check(value: Any) -> Check:
     """How a value of the same place is compared with this one."""
-    if type(value) is Equal:
+    if isinstance(value, Equal):
         return partial(_equal, value.value)
-    if type(value) is Live:
+    if isinstance(value, Live):
         return partial(_same_place, value.value, _place(value.value))
     if type(value) is list:
         rows = list in set(map(type, value))
         return partial(_same_list, [list(row) if type(row) is list else row for row in value] if rows else list(value))
-    if issubclass(type(value), (np.ndarray, torch.Tensor)):
+    if isinstance(value, (np.ndarray, torch.Tensor)):
         return partial(_same_array, _content(value))
     if type(value) in ATOMS:
         return partial(_same_atom, value)
@@ -139,13 +144,13 @@ def _same_list(kept: list[Any], now: Any) -> bool:
 
 def _equal(kept: Any, now: Any) -> bool:
     try:
-        return type(now) is Equal and bool(kept == now.value)
+        return isinstance(now, Equal) and bool(kept == now.value)
     except (TypeError, ValueError, RuntimeError):  # arrays inside: found again, which is right and slower
         return False
 
 
 def _same_place(kept: Any, place: Any, now: Any) -> bool:
-    return type(now) is Live and now.value is kept and _place(kept) == place
+    return isinstance(now, Live) and now.value is kept and _place(kept) == place
 
 
 def _place(value: Any) -> Any:
@@ -156,7 +161,7 @@ def _place(value: Any) -> Any:
 
 
 def _same_array(kept: Any, now: Any) -> bool:
-    return kept is not None and issubclass(type(now), (np.ndarray, torch.Tensor)) and _content(now) == kept
+    return kept is not None and isinstance(now, (np.ndarray, torch.Tensor)) and _content(now) == kept
 
 
 def _content(value: Any) -> Any:

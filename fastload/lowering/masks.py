@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fastload.lowering.names import Reasons, altered, classes, type_name
+from fastload.lowering import reach
+from fastload.lowering.names import Reasons, altered, classes, image_backend, type_name
 from fastload.lowering.rows import plain_paths, sequence
 from fastload.pipeline import Pipeline
 from fastload.sources import FileSource, seek
@@ -33,10 +34,12 @@ def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
     reasons = [
         f"{name} has {key.strip('_')} {getattr(inner, key)}, want {value}" for key, value in wanted.items() if getattr(inner, key) != value
     ]
-    if getattr(sys.modules.get("torchvision"), "get_image_backend", lambda: "PIL")() != "PIL":
+    if image_backend() != "PIL":
         reasons.append("torchvision's image backend is not PIL")
     if any(vars(inner).get(key) is not None for key in INNER):
         reasons.append(f"{name} has transforms of its own inside the wrapper")
+    if not reach.is_whole(vars(dataset).get("_wrapper")):
+        reasons.append(f"{name} has a wrapper of its own")
     ops, dtype, why = joint(dataset.transforms, one)
     reasons += [*altered(dataset), *altered(inner), *why]
     if reasons:
@@ -68,7 +71,7 @@ def joint(transforms: Any, one: Lower) -> tuple[tuple[Op, ...], str, Reasons]:
 def reads(inner: Any) -> list[Any]:
     """What `lower` reads of the data set inside the wrapper."""
     images, masks, wanted = KINDS[type(inner).__name__]
-    return [vars(inner).get(key) for key in (images, masks, "root", *wanted, *INNER)]
+    return [getattr(inner, key, None) for key in (images, masks, "root", *wanted, *INNER)]
 
 
 def wrapped(dataset: Any) -> Any:

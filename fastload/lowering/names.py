@@ -1,14 +1,18 @@
 """Whose class an object is: by identity, never by name or inheritance, so that an overridden method is never ignored."""
 
 import sys
-from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+import torch
+from torch.nn.modules import module as modules
+
+from fastload.lowering import reach
+from fastload.lowering.codes import library
+
 Reasons = list[str]
-NAMED = (type, FunctionType, BuiltinFunctionType, MethodType)  # they have a name of their own
 LIBRARIES = ("torch", "torchvision", "timm")
-METHODS = ("__call__", "__getitem__", "forward", "get_params", "make_params", "transform")  # of data sets and transforms
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")  # torch.nn.Module's
+GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks")  # its module's
 
 
 def classes(name: str) -> list[type]:
@@ -22,20 +26,22 @@ def is_a(value: Any, module: str, *names: str) -> bool:
     return any(type(value) is getattr(sys.modules.get(module), name, ()) for name in names)
 
 
+def image_backend() -> str:
+    """torchvision's, by which its default loader reads."""
+    return str(getattr(sys.modules.get("torchvision"), "get_image_backend", lambda: "PIL")())
+
+
 def type_name(value: Any) -> str:
-    kind = value if issubclass(type(value), NAMED) else type(value)
+    kind = value if hasattr(value, "__qualname__") else type(value)
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def altered(value: Any) -> Reasons:
-    """What of an object of a known class is not the library's: methods set on it or on its class, and hooks."""
+    """What of an object of a known class is not the library's: methods set on it, hooks, and patched code that it runs."""
     kind, held = type(value), getattr(value, "__dict__", {})
-    found = [name for name in held if callable(getattr(kind, name, None))]
-    found += [name for name in METHODS if not _theirs(getattr(kind, name, None))]
-    found += [name for name in HOOKS if held.get(name)]
-    return [f"{type_name(value)} has its own {name}" for name in dict.fromkeys(found)]
-
-
-def _theirs(method: Any) -> bool:
-    module = getattr(method, "__module__", None)
-    return not isinstance(module, str) or module.split(".")[0] in LIBRARIES
+    found = [f"has its own {name}" for name in held if callable(getattr(kind, name, None))]
+    found += [f"has its own {name}" for name in HOOKS if held.get(name)]
+    if issubclass(kind, torch.nn.Module) and any(vars(modules).get(name) for name in GLOBAL_HOOKS):
+        found.append("is called with hooks of all modules (torch.nn.modules.module.register_module_forward_hook)")
+    patched = reach.changed(kind) if library(kind.__module__) else []
+    return [*dict.fromkeys([*(f"{type_name(value)} {what}" for what in found), *patched])]

@@ -4,10 +4,12 @@ import math
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 from fastload import transforms
-from fastload.lowering.names import type_name
+from fastload.lowering import reach
+from fastload.lowering.names import altered, type_name
 from fastload.transforms import Op
 from fastload.transforms.base import filter_name
 from fastload.transforms.definitions import subpolicies, timm
@@ -37,6 +39,7 @@ def _levels(calls: list[Any]) -> tuple[timm.Levels, Arguments]:
     """What timm's AugmentOps share, but for their probabilities: the levels, and the op's filter and fill."""
     if _same((type(op) for op in calls), "class") is not getattr(sys.modules["timm.data.auto_augment"], "AugmentOp", None):
         raise ValueError(f"ops of class {type_name(calls[0])}")
+    _check_functions(calls)
     names = tuple(op.name for op in calls)
     if unknown := sorted(set(names) - timm.NAMES):
         raise ValueError(f"no op for {', '.join(unknown)}")
@@ -45,6 +48,17 @@ def _levels(calls: list[Any]) -> tuple[timm.Levels, Arguments]:
     interpolation = _same((_filter(op.kwargs["resample"]) for op in calls), "filter")
     std, most, translate = noise
     return timm.Levels(names, None, 1.0, std, most or timm.FULL, translate), {"interpolation": interpolation, "fill": fill}
+
+
+def _check_functions(calls: list[Any]) -> None:
+    """Raises ValueError for an AugmentOp that was changed, or calls another function than its name says."""
+    theirs = vars(sys.modules["timm.data.auto_augment"])
+    for op in {id(op): op for op in calls}.values():
+        if op.aug_fn is not theirs["NAME_TO_OP"].get(op.name) or op.level_fn is not theirs["LEVEL_TO_ARG"].get(op.name):
+            raise ValueError(f"{op.name} calls a function of its own")
+        functions = [f for f in (op.aug_fn, op.level_fn) if isinstance(f, FunctionType)]
+        if patched := [*altered(op), *(why for function in functions for why in reach.changed(function))]:
+            raise ValueError("; ".join(dict.fromkeys(patched)))
 
 
 def _filter(resample: Any) -> str:

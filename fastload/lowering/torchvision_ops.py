@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from fastload import transforms
 from fastload.lowering.names import Reasons, classes, type_name
 from fastload.transforms import Op
@@ -66,10 +68,10 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
         return None
     if name in GROUPS:
         return _group(name, transform, lower)
+    if name == "ToTensor" and (why := default_dtype(transform)):
+        return (), why
     kind: Callable[..., Op] = getattr(transforms, name)
     arguments: Arguments = {field: _frozen(getattr(transform, field)) for field in FIELDS[name]}
-    if isinstance(arguments.get("interpolation"), str):
-        raise TypeError(f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses")
     if name == "RandomAffine" and not _second_api(transform):
         arguments["definition"] = "v1"
     if name in POLICIES and _second_api(transform):
@@ -81,6 +83,13 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
     if name == "RandomCrop" and arguments["padding"] is not None:
         _fit_padding(transform, arguments)
     return (kind(**arguments),), []
+
+
+def default_dtype(transform: Any) -> Reasons:
+    """Why a ToTensor does not make float32."""
+    made = torch.get_default_dtype()
+    text = f"{type_name(transform)} makes {made} (torch.get_default_dtype()), and the native engine torch.float32"
+    return [] if made == torch.float32 else [text]
 
 
 def _frozen(value: Any) -> Any:

@@ -89,12 +89,12 @@ def features(images):
 @pytest.mark.parametrize("name", DRAWN)
 def test_draws_are_distributed_as_the_librarys(name, folder, monkeypatch):
     data, posterize = small(name, folder), ImageOps.posterize
+    pipeline, _ = lower(data)
     # timm keeps 0 bits at times, which Pillow 13 refuses and older ones make black.
     monkeypatch.setattr(ImageOps, "posterize", lambda image, bits: posterize(image, bits) if bits else Image.new("RGB", image.size))
     for seed in (torch.manual_seed, random.seed, np.random.seed):
         seed(3)
     theirs = features(torch.stack([torch.as_tensor(data[0][0]) for _ in range(DRAWS)]))
-    pipeline, _ = lower(data)
     work = Work(np.zeros(DRAWS, np.int64), np.arange(DRAWS), seed=1, epoch=0, step=0)
     ours = features(reference.compile(plan(pipeline), "cpu")(work)[0])
     error = np.sqrt((ours.var(axis=0, ddof=1) + theirs.var(axis=0, ddof=1)) / DRAWS) + 1e-6

@@ -1,0 +1,98 @@
+"""What the file of an installed library defines: the code of its functions, read as an import reads it, and not run."""
+
+import functools
+import sys
+from types import CodeType, FunctionType
+from typing import Any
+
+# Libraries whose code fastload's stands in for.
+LIBRARIES = ("torchvision", "timm", "PIL")
+TORCHS = ("torch.utils.data", "torch.nn.modules.module", "torch.nn.modules.container")
+OPTIMIZED = 1  # a flag that functions have, and bodies of classes and modules have not
+Codes = dict[str, list[CodeType]]
+
+
+@functools.cache
+def library(module: Any) -> bool:
+    """Whether a module of this name is looked into."""
+    if not isinstance(module, str):
+        return False
+    inside = any(module == name or module.startswith(f"{name}.") for name in TORCHS)
+    return inside or module.partition(".")[0] in LIBRARIES
+
+
+def codes(module: str) -> Codes | None:
+    """By qualified name, of functions and of bodies of classes; "" is the module's own.
+
+    A name that is defined again has several. None for a module without a file or with one that
+    cannot be read, as in some frozen programs.
+    """
+    there = sys.modules.get(module)
+    known, found = _read.get(module, (None, None))
+    if known is None or known is not there:
+        found = _codes(module, there)
+        _read[module] = there, found
+    return found
+
+
+_read: dict[str, tuple[Any, Codes | None]] = {}  # and the module that it was read for
+
+
+def _codes(module: str, there: Any) -> Codes | None:
+    loader = getattr(getattr(there, "__spec__", None), "loader", None)
+    try:
+        code = loader.get_code(module)  # type: ignore[union-attr]  # what has none raises
+    except (AttributeError, ImportError, OSError, SyntaxError, ValueError, EOFError):
+        return None
+    found: Codes = {}
+    if not isinstance(code, CodeType):
+        return None
+    _collect(code, "", found)
+    return found
+
+
+def _collect(code: CodeType, name: str, found: Codes) -> None:
+    found.setdefault(name, []).append(code)
+    inside = f"{name}.<locals>." if code.co_flags & OPTIMIZED else f"{name}." if name else ""
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            _collect(part, f"{inside}{part.co_name}", found)
+
+
+@functools.cache
+def names(code: CodeType) -> frozenset[str]:
+    """Every global and attribute that the code mentions, in its inner functions too."""
+    inner = [names(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return frozenset(code.co_names).union(*inner)
+
+
+def is_defined(function: FunctionType, module: str, name: str) -> bool:
+    """Whether it is what the module's file defines by this qualified name; a file that defines none may
+    take any library's function by it."""
+    defined = codes(module)
+    if defined is None:
+        return True
+    if wanted := defined.get(name):
+        if any(function.__code__ == code for code in wanted):
+            return True
+        inner = getattr(function, "__wrapped__", None)  # what a decorator of PyTorch's made
+        theirs = str(function.__globals__.get("__name__")).partition(".")[0] == "torch"
+        return theirs and isinstance(inner, FunctionType) and is_defined(inner, module, name)
+    return _assigns(defined, name) and is_library(function)
+
+
+def _assigns(defined: Codes, name: str) -> bool:
+    """Whether the body of the class or module gives something this name, as an import or `a = b` does."""
+    holder, _, last = name.rpartition(".")
+    bodies = defined.get(holder)
+    return bodies is None or any(last in body.co_names for body in bodies)
+
+
+def is_library(function: FunctionType) -> bool:
+    """Whether some file of the libraries defines it, or of Python and torch, which are not looked into."""
+    home = function.__globals__.get("__name__")
+    if not library(home):
+        root = str(home).partition(".")[0]
+        return root in ("torch", "numpy") or root in sys.stdlib_module_names - {"__main__"}
+    defined = codes(str(home))
+    return defined is None or any(function.__code__ == code for found in defined.values() for code in found)

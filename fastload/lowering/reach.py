@@ -1,0 +1,245 @@
+"""Whether library code that native code stands in for is what the library's files define, and nobody's patch.
+
+Looked at is what a call can reach: by the names that its code mentions, in its class, in its globals, in the modules
+and registries among these, and in Pillow's image. A call's code is followed through torchvision, timm, Pillow and
+PyTorch's loader; what it calls in torch, NumPy and Python is taken as it is.
+"""
+
+import builtins
+import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from PIL import Image, JpegImagePlugin
+
+from fastload.lowering.codes import codes, is_defined, is_library, library, names
+from fastload.lowering.lookup import (
+    MISSING,
+    cells,
+    concerns_libraries,
+    facts,
+    found,
+    inner_function,
+    is_class,
+    is_method,
+    same,
+    shown,
+    spaces,
+)  # fmt: skip
+
+Reasons = list[str]
+Key = tuple[int, Any]
+# What runs of an object: by Python, by PyTorch's loader.
+ENTRIES = (
+    "__call__", "__getitem__", "__getitems__", "__getattr__", "__getattribute__", "__iter__", "__len__", "fetch",
+    "forward", "transform",
+)  # fmt: skip
+JPEGS = frozenset(("__init__", "_open", "draft", "load", "load_prepare", "load_read", "load_end"))
+BUILT = ("__init__", "__call__")  # of classes that the code makes objects of
+MODULES = ("__call__", "_wrapped_call_impl", "_call_impl", "__getattr__")  # all that counts of torch.nn.Module
+HOME = "torch.nn.modules.module"
+
+
+class Reach:
+    """What a call of an object of a class, or of a function, reaches now."""
+
+    def __init__(self, of: type | FunctionType) -> None:
+        self.of = of
+        self.reasons: dict[str, None] = {}  # in order
+        self.spaces: dict[Key, tuple[dict[Any, Any], Any, Any]] = {}  # where it was found, by what name, what
+        self.methods: dict[Key, tuple[type, str, Any]] = {}
+        self.functions: dict[FunctionType, tuple[Any, ...]] = {}
+        self.registries: dict[int, tuple[str, dict[Any, Any], int]] = {}
+        self._todo: list[tuple[FunctionType, type | None]] = []
+        if isinstance(of, type):
+            self._in_class(of, ENTRIES)
+        else:
+            self._reached(of, str(of.__globals__.get("__name__")), of.__qualname__, None)
+        self._follow()
+
+    def _follow(self) -> None:
+        kernels: set[tuple[int, FunctionType]] = set()
+        while self._todo:
+            function, kind = self._todo.pop()
+            self._names(function, kind)
+            if self._todo:
+                continue
+            for number, (name, registry, _) in list(self.registries.items()):
+                for key in [key for key in self.functions if key in registry and (number, key) not in kernels]:
+                    kernels.add((number, key))
+                    self._registry(f"{name}[{key.__qualname__}]", registry[key])
+
+    def _names(self, function: FunctionType, kind: type | None) -> None:
+        """Everything that the code of a function mentions."""
+        mentioned = names(function.__code__)
+        if kind is not None:
+            self._in_class(kind, mentioned)
+        for module, space in spaces(function, mentioned):
+            for name in mentioned & space.keys():
+                self._global(module, space, name, mentioned)
+        for name in mentioned - function.__globals__.keys():
+            if name in vars(builtins):
+                self._builtin(function.__globals__, name)
+        if function.__globals__ is vars(Image):
+            mentioned = JPEGS if function.__name__ == "open" else frozenset()
+            self._jpegs()
+        self._in_class(JpegImagePlugin.JpegImageFile, mentioned)
+
+    def _jpegs(self) -> None:
+        """What Pillow opens and decodes JPEGs with."""
+        opener, decoder = Image.OPEN.get("JPEG", (None,))[0], Image.DECODERS.get("jpeg", MISSING)
+        self.spaces[id(Image.OPEN), "JPEG"] = (Image.OPEN, "JPEG", Image.OPEN.get("JPEG"))
+        self.spaces[id(Image.DECODERS), "jpeg"] = (Image.DECODERS, "jpeg", decoder)
+        self._reached(opener, JpegImagePlugin.__name__, "jpeg_factory", None)
+        if decoder is not MISSING:
+            self._differs("PIL.Image.DECODERS[jpeg]", decoder)
+
+    def _global(self, module: str, space: dict[str, Any], name: str, mentioned: frozenset[str]) -> None:
+        value = space[name]
+        if (id(space), name) not in self.spaces:
+            self.spaces[id(space), name] = (space, name, value)
+            if isinstance(value, dict):
+                self._registry(f"{module}.{name}", value)
+            elif not isinstance(value, (type, ModuleType)):
+                self._reached(value, module, name, None)
+            elif isinstance(value, type) and not is_class(value, module, name):
+                self._differs(f"{module}.{name}", value)
+        if isinstance(value, type) and library(value.__module__):
+            self._in_class(value, mentioned.union(BUILT))
+
+    def _builtin(self, space: dict[str, Any], name: str) -> None:
+        value = vars(builtins)[name]
+        self.spaces[id(space), name] = (space, name, MISSING)
+        self.spaces[id(vars(builtins)), name] = (vars(builtins), name, value)
+        if not isinstance(value, (BuiltinFunctionType, type)):
+            self._differs(f"builtins.{name}", value)
+
+    def _registry(self, name: str, registry: dict[Any, Any]) -> None:
+        """A dict by which functions are chosen: by name, by type, or by a function that such a dict is for."""
+        self.registries[id(registry)] = (name, registry, len(registry))
+        for key, value in list(registry.items()):
+            if isinstance(value, FunctionType) and concerns_libraries(key):
+                self.spaces[id(registry), key] = (registry, key, value)
+                which = key.__name__ if isinstance(key, type) else key
+                if is_library(value):
+                    self._see(value, None)
+                else:
+                    self._differs(f"{name}[{which}]", value)
+
+    def _in_class(self, kind: type, mentioned: Any) -> None:
+        for name in mentioned:
+            if (id(kind), name) in self.methods:
+                continue
+            value, home = found(kind, name)
+            if home is not None and home.__module__ == HOME and name not in MODULES:
+                continue
+            if home is None and name not in ENTRIES:
+                continue
+            self.methods[id(kind), name] = (kind, name, value)
+            if home not in (None, object):
+                self._method(kind, home, name, value)
+
+    def _method(self, kind: type, home: Any, name: str, value: Any) -> None:
+        function = inner_function(value)
+        where = f"{home.__qualname__}.{name}"
+        if isinstance(function, FunctionType):
+            if is_method(function, kind, home, name):
+                self._see(function, kind)
+            elif kind is self.of:
+                self._because(f"{shown(kind)} has its own {name}")
+            else:
+                self._differs(f"{home.__module__}.{where}", function)
+        elif where in (codes(home.__module__) or {} if library(home.__module__) else {}):
+            self._differs(f"{home.__module__}.{where}", value)
+
+    def _reached(self, value: Any, module: str, name: str, kind: type | None) -> None:
+        """Something that is not a class, as the file of `module` must define it by this name."""
+        function = inner_function(value)
+        if isinstance(function, FunctionType):
+            if is_defined(function, module, name):
+                self._see(function, kind)
+            else:
+                self._differs(f"{module}.{name}", function)
+        elif name in (codes(module) or {}):
+            self._differs(f"{module}.{name}", value)
+
+    def _see(self, function: FunctionType, kind: type | None) -> None:
+        if function in self.functions:
+            return
+        self.functions[function] = facts(function)
+        if not library(function.__globals__.get("__name__")):
+            return
+        self._todo.append((function, kind))
+        for inner in (getattr(function, "__wrapped__", None), *cells(function)):
+            if isinstance(inner, FunctionType):
+                home = str(inner.__globals__.get("__name__"))
+                self._reached(inner, home, inner.__qualname__, kind)
+
+    def _differs(self, name: str, value: Any) -> None:
+        self._because(f"{shown(self.of)} calls {name}, which is {shown(value)}")
+
+    def _because(self, reason: str) -> None:
+        self.reasons[reason] = None
+
+
+class Known:
+    """Everything that has been looked at in this process, each place once."""
+
+    def __init__(self) -> None:
+        self.reasons: dict[Any, Reasons] = {}  # by class or function
+        self.spaces: dict[Key, tuple[dict[Any, Any], Any, Any]] = {}
+        self.methods: dict[Key, tuple[type, str, Any]] = {}
+        self.functions: dict[FunctionType, tuple[Any, ...]] = {}
+        self.registries: dict[int, tuple[str, dict[Any, Any], int]] = {}
+
+    def add(self, reach: Reach) -> None:
+        self.reasons[reach.of] = list(reach.reasons)
+        self.spaces |= reach.spaces
+        self.methods |= reach.methods
+        self.functions |= reach.functions
+        self.registries |= reach.registries
+
+    def still(self) -> bool:
+        """Whether everything is in its place, as it was; below 1 ms."""
+        return (
+            all(space.get(name, MISSING) is value for space, name, value in list(self.spaces.values()))
+            and all(found(kind, name)[0] is value for kind, name, value in list(self.methods.values()))
+            and all(len(registry) == count for _, registry, count in list(self.registries.values()))
+            and all(same(held, facts(function)) for function, held in list(self.functions.items()))
+        )
+
+
+_process = [Known()]  # one, which threads read and replace
+
+
+def refresh() -> None:
+    """Forget what has been found, if anything of it was patched since. To be called before `changed` is asked."""
+    if not _process[0].still():
+        _process[0] = Known()
+
+
+def changed(of: type | FunctionType) -> Reasons:
+    """Why a call of it is not what its library's files say."""
+    known = _process[0]
+    if of not in known.reasons:
+        known.add(Reach(of))
+    return known.reasons[of]
+
+
+def unread() -> list[str]:
+    """Modules that were to be compared, and whose files cannot be read."""
+    homes = {str(function.__globals__.get("__name__")) for function in list(_process[0].functions)}
+    return sorted(name for name in homes if library(name) and codes(name) is None)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a function of a library's, inner ones too, that calls what the library's files say."""
+    return isinstance(value, FunctionType) and is_library(value) and not changed(value)
+
+
+def is_function(value: Any, module: str, name: str) -> bool:
+    """Whether it is the function that the module's file defines; where that cannot be read, the one that has its name."""
+    space = vars(sys.modules[module])
+    if codes(module) is None:
+        return value is space.get(name)
+    return isinstance(value, FunctionType) and value.__globals__ is space and is_defined(value, module, name)

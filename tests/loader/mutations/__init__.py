@@ -1,0 +1,1 @@
+"""What programs change under a loader, and when: data sets, transforms, modules, settings, library code."""
