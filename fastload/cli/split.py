@@ -33,7 +33,7 @@ def split(
     index = subsets.open_index(source)
     chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
     done = [
-        subsets.write(os.path.join(target, name), [subsets.Part(index, rows)], overwrite=overwrite)
+        subsets.write(os.path.join(target, name), [subsets.Part(index, rows)], overwrite=overwrite, inside=True)
         for name, rows in zip(shares, chosen, strict=True)
     ]
     say("split", done, json_to)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastload.conversion import index_folder, index_writer, seek_writer, shards_writer, target, workers
+from fastload.conversion.parents import inner
 from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
 from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.files import cache
+from fastload.files.below import opened
 from fastload.machine import usable_cores
 from fastload.sources import FileSource, beton, open_source, seek
 from fastload.sources.arrow import import_arrow
@@ -81,11 +83,8 @@ def _folder(reader: FolderReader | BetonReader, folder: str, step: int, count: i
     one_file, source = isinstance(reader, BetonReader), reader.source
     names = beton.sample_names(len(source)) if isinstance(source, BetonSource) else seek.names(source.paths, source.where)
     needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(name) for name in names)
-    with target.translated(folder, needed):
-        if one_file:
-            os.makedirs(folder, exist_ok=True)
-        with target.locked(folder, PATIENCE) as held:
-            totals = index_folder.write(reader, names, held, step, count, advance)
+    with target.translated(folder, needed), inner(folder) if one_file else opened(folder) as held, target.lock(held, PATIENCE):
+        totals = index_folder.write(reader, names, held, step, count, advance)
     return Summary("file" if one_file else "folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
 
 

@@ -13,6 +13,7 @@ from fastload.conversion import samples
 from fastload.conversion.histograms import Histogram, histogram
 from fastload.conversion.readers import FolderReader, Reader, ShardsReader, file_sizes, open_reader
 from fastload.conversion.transcoding import SLOW
+from fastload.files.below import no_wait
 from fastload.sources import FileSource, Source, seek
 from fastload.sources.shards import BAD, ShardSource
 from fastload.spec import Longs
@@ -187,7 +188,7 @@ def _header(path: str, size: int) -> tuple[samples.Facts | None, str]:
     if size <= 0:
         return None, ""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=no_wait) as file:
             data = file.read(START)
             facts = samples.headers(data)
             if not facts.height and size > START:
@@ -206,7 +207,7 @@ def _classes(source: Source | Reader) -> tuple[dict[str, float], str, str]:
 
 def _left_out(where: str) -> int:
     try:
-        with open(os.path.join(where, BAD), "rb") as file:
+        with open(os.path.join(where, BAD), "rb", opener=no_wait) as file:
             return sum(1 for _ in file)
     except OSError:
         return 0

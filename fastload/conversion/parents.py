@@ -1,11 +1,14 @@
-"""The folder of a target and those above it: the user's own path, in which links are followed."""
+"""The folder of a target and those above it: the user's own path, in which links are followed, and what is made in it."""
 
 import contextlib
+import errno
 import os
 from collections.abc import Sequence
 
 from fastload.errors import ConversionError
-from fastload.files.below import opened
+from fastload.files.below import Folder, opened, own
+
+NO_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
 def make_folders(where: str, made: list[str]) -> None:
@@ -21,6 +24,25 @@ def make_folders(where: str, made: list[str]) -> None:
     made.append(where)
     with opened(parent) as above:
         above.sync()
+
+
+def inner(where: str, mode: int = 0o777) -> Folder:
+    """The folder, made where there is none: one whose name is ours and not the user's, so that whoever made what lies beside it may have
+    put a link there. Raises ConversionError for that; OSError."""
+    parent, name = os.path.split(where)
+    with opened(parent) as above:
+        try:
+            found = above.folder(own(name), make=True, mode=mode)
+        except OSError as error:
+            if error.errno not in NO_FOLDER:
+                raise
+            raise ConversionError(f"{where}: is a link or a file, want a folder; remove it") from error
+        try:
+            above.sync()
+        except BaseException:
+            found.close()
+            raise
+        return found
 
 
 def remove_folders(made: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from fastload.conversion.readers.base import Extra, Reader, listed
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance
 from fastload.errors import ConversionError
-from fastload.files.below import Folder, Place
+from fastload.files.below import Folder, Place, no_wait
 from fastload.files.names import Inner
 from fastload.sources import seek
 from fastload.sources.shards import Index
@@ -175,7 +175,7 @@ def _steps(index: Index) -> list[int]:
     found = []
     for sidecar in index.sidecars:
         try:
-            with open(os.path.join(index.where, sidecar.name), "rb") as file:
+            with open(os.path.join(index.where, sidecar.name), "rb", opener=no_wait) as file:
                 magic, version, step = seek.HEADER.unpack(file.read(seek.HEADER.size).ljust(seek.HEADER.size, b"\0"))
         except OSError:
             continue

@@ -5,13 +5,12 @@ folder is the user's alone: nobody else can put anything there.
 """
 
 import contextlib
-import errno
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from fastload.conversion import journal, target
-from fastload.conversion.parents import make_folders, remove_folders
+from fastload.conversion.parents import inner, make_folders, remove_folders
 from fastload.errors import ConversionError
 from fastload.files.below import Folder, opened, own
 from fastload.files.names import Inner
@@ -19,7 +18,6 @@ from fastload.sources.shards import TEMPORARY
 
 DATA, OLD = Inner("data"), Inner("old")
 MODE = 0o700
-NO_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
 class Stage(target.Hold):
@@ -97,25 +95,17 @@ def being_staged(stage: Stage, needed: int, check: Callable[[str], None], *, res
 
 def private(where: str) -> Folder:
     """The hidden folder, which nobody else can enter. Raises ConversionError for what another user, or a link, has put in its place."""
-    parent, name = os.path.split(where)
-    with opened(parent) as above:
-        try:
-            found = above.folder(own(name), make=True, mode=MODE)
-        except OSError as error:
-            if error.errno not in NO_FOLDER:
-                raise
-            raise ConversionError(f"{where}: is a link or a file, want a folder of an earlier run; remove it") from error
-        try:
-            above.sync()
-            facts, mine = os.fstat(found.descriptor), os.geteuid()
-            if facts.st_uid != mine:
-                raise ConversionError(f"{where}: belongs to user {facts.st_uid} (want {mine}); remove it, or give another target")
-            if facts.st_mode & 0o077:
-                with contextlib.suppress(PermissionError):  # a file system without modes
-                    os.fchmod(found.descriptor, MODE)
-        except BaseException:
-            found.close()
-            raise
+    found = inner(where, MODE)
+    try:
+        facts, mine = os.fstat(found.descriptor), os.geteuid()
+        if facts.st_uid != mine:
+            raise ConversionError(f"{where}: belongs to user {facts.st_uid} (want {mine}); remove it, or give another target")
+        if facts.st_mode & 0o077:
+            with contextlib.suppress(PermissionError):  # a file system without modes
+                os.fchmod(found.descriptor, MODE)
+    except BaseException:
+        found.close()
+        raise
     return found
 
 

@@ -17,10 +17,10 @@ from fastload.conversion import index_writer, target
 from fastload.conversion.index_writer import Extras
 from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.files import below
-from fastload.files.below import Folder
+from fastload.files.below import Folder, no_wait
 from fastload.files.names import Inner, check_keys
 from fastload.sources import open_source
-from fastload.sources.arrow import import_arrow, no_wait
+from fastload.sources.arrow import import_arrow
 from fastload.sources.extras import COLUMN, extras_field
 from fastload.sources.shards import NUMBERS, TEMPORARY, Index, Shard, ShardSource
 from fastload.spec import Longs
@@ -85,8 +85,11 @@ def drawn(index: Index, shares: Sequence[float], seed: int, *, by_class: bool = 
     return [np.sort(np.concatenate(part)) for part in parts]
 
 
-def write(where: str, parts: Sequence[Part], *, overwrite: bool = False) -> Summary:
-    """A data set at `where` with these rows, in this order of data sets and their shards. Raises ConversionError."""
+def write(where: str, parts: Sequence[Part], *, overwrite: bool = False, inside: bool = False) -> Summary:
+    """A data set at `where` with these rows, in this order of data sets and their shards. inside: no link is followed in its place.
+
+    Raises ConversionError.
+    """
     classes = merged_classes([part.index for part in parts])
     parts = [part for part in parts if len(part.rows)]
     if not parts:
@@ -99,7 +102,7 @@ def write(where: str, parts: Sequence[Part], *, overwrite: bool = False) -> Summ
     arrays = _arrays(pa, where, parts, plans)
     needed = sum(len(part.rows) for part in parts) * INDEX_ROW
     copied = 0
-    with target.being_written(target.Hold(where), needed, overwrite=overwrite) as hold:
+    with target.being_written(target.Hold(where, inside=inside), needed, overwrite=overwrite) as hold:
         pairs = []
         for source, name in plans.files:
             temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from fastload import _native
 from fastload.conversion import journal
-from fastload.conversion.parents import make_folders, remove_folders
+from fastload.conversion.parents import inner, make_folders, remove_folders
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
 from fastload.files.below import PLAIN, PRIVATE, Folder, Place, opened
@@ -33,8 +33,9 @@ FINAL, FINAL_SUM = Inner(INDEX), Inner(SUM)
 class Hold:
     """A place that a conversion holds. keep: what is done stays on an error, for --resume; strange: it is another job's, and stays."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder, self.keep, self.strange = folder, False, False
+    def __init__(self, folder: str, *, inside: bool = False) -> None:
+        """inside: its name is not the user's own path's last part, so that no link is followed there."""
+        self.folder, self.inside, self.keep, self.strange = folder, inside, False, False
         self._open: Folder | None = None
 
     @property
@@ -79,7 +80,7 @@ def being_written(hold: Hold, needed: int, *, overwrite: bool, resume: bool = Fa
     try:
         with translated(where, needed, hold):
             make_folders(where, made)
-            with locked(where) as folder, hold.holding(folder):
+            with inner(where) if hold.inside else opened(where) as folder, lock(folder), hold.holding(folder):
                 check_empty(where, overwrite=overwrite)
                 with marked(hold, needed, resume=resume):
                     yield hold

@@ -13,6 +13,7 @@ from fastload.conversion import samples, tar, workers
 from fastload.conversion.readers import FolderReader, Reader, open_reader
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import SourceError
+from fastload.files.below import no_wait
 from fastload.machine import usable_cores
 from fastload.sources import arrow, seek, sums
 from fastload.sources.arrow import import_arrow
@@ -76,7 +77,7 @@ def prepare(where: str) -> Index | Reader | Damaged:
 def damaged_blocks(path: str) -> tuple[Damage, ...]:
     """Where an index is not as it was; nothing if that is not known."""
     try:
-        with open(path + arrow.SUFFIX, "rb") as file:
+        with open(path + arrow.SUFFIX, "rb", opener=no_wait) as file:
             said = sums.parse(file.read(sums.MOST))
         data, unread = read_shard(path)
     except OSError:
@@ -198,7 +199,7 @@ def read_and_check(index: Index, shard: int, rows: Longs, advance: Advance, stop
 def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
     """A file's bytes; where the disk cannot read, zeros and a Damage. Raises OSError if it cannot be opened at all."""
     found = []
-    file = os.open(path, os.O_RDONLY)
+    file = no_wait(path, os.O_RDONLY)
     try:
         data = _memory(file)
         for start in range(0, len(data), READ):

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import IO
 
-from fastload.files.below import PRIVATE, Folder, opened
+from fastload.files.below import PRIVATE, Folder, no_wait, opened
 from fastload.files.names import Inner
 
 OURS = "fastload"
@@ -48,9 +48,12 @@ def trouble(folder: str) -> str:
 
 def make(folder: str) -> Folder:
     """The folder of the cache, open. Raises OSError."""
+    top = path()
     os.makedirs(base(), exist_ok=True)
-    with opened(base()) as above:
-        return above.folder(Inner(os.path.relpath(folder, base())), make=True, mode=MODE)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(top, MODE)
+    with opened(top) as held:
+        return held.folder(Inner(os.path.relpath(folder, top)), make=True, mode=MODE)
 
 
 @contextlib.contextmanager
@@ -59,7 +62,7 @@ def appending(file: str) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(file)
     if not inside(file):
         os.makedirs(folder or ".", exist_ok=True)
-        with open(file, "a+b", opener=_no_wait) as plain:
+        with open(file, "a+b", opener=no_wait) as plain:
             yield plain
         return
     if wrong := trouble(folder):
@@ -107,18 +110,11 @@ def inside(file: str) -> bool:
     return os.path.abspath(file).startswith(os.path.join(os.path.abspath(base()), OURS, ""))
 
 
-def _no_wait(file: str, flags: int) -> int:
-    """A named pipe in a file's place is not waited for."""
-    opened_file = os.open(file, flags | os.O_NONBLOCK, 0o666)
-    if not stat.S_ISREG(os.fstat(opened_file).st_mode):
-        os.close(opened_file)
-        raise OSError(errno.EINVAL, "Not a regular file", file)
-    return opened_file
-
-
 def _wrong(at: str) -> str:
-    """Why a folder of ours is none, or nothing. A link of the user's own to a folder of their own is theirs to make."""
+    """Why a folder of ours is none, or nothing. Only the whole cache may be a link, of the user's own, to a folder of the user's own."""
     mine, link = os.geteuid(), os.lstat(at)
+    if stat.S_ISLNK(link.st_mode) and at != path():
+        return "is a link (want a folder)"
     facts = os.stat(at)
     for owner in (link.st_uid, facts.st_uid):
         if owner != mine:

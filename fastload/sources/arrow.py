@@ -80,7 +80,7 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
     """Read a file and compare its checksum with the one beside it. Raises SourceError; remedy: what makes the file anew."""
     beside = path + SUFFIX
     try:
-        with open(beside, "rb", opener=no_wait) as file:
+        with open(beside, "rb", opener=_no_wait) as file:
             said = file.read(sums.MOST)
     except OSError as error:
         raise SourceError(f"{beside}: cannot be read ({error.strerror}); restore it, or {remedy}") from error
@@ -97,7 +97,7 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
 def _read(path: str, remedy: str, most: int) -> Bytes:
     """most: bytes that its blocks take, as the file beside it says; 0: it does not say."""
     try:
-        with open(path, "rb", buffering=0, opener=no_wait) as file:
+        with open(path, "rb", buffering=0, opener=_no_wait) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise SourceError(f"{path}: is empty (0 bytes); {remedy}")
@@ -116,7 +116,7 @@ def _read(path: str, remedy: str, most: int) -> Bytes:
     return data
 
 
-def no_wait(path: str, flags: int) -> int:
+def _no_wait(path: str, flags: int) -> int:
     """A named pipe in a file's place is not waited for."""
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fastload import limits
 from fastload.errors import SourceError
+from fastload.files.below import no_wait
 from fastload.sources import arrow
 
 VERSION = 2
@@ -101,7 +102,7 @@ class BetonFile:
         return tuple(field.name for field in self.fields)
 
     def _read(self, at: int, size: int) -> bytes:
-        with open(self.where, "rb") as file:
+        with open(self.where, "rb", opener=no_wait) as file:
             if problem := limits.unread(file.fileno(), at, size, limits.PAYLOAD):
                 raise OSError(f"{self.where}: a value takes more than it can ({problem}); {REMEDY}")
             data = os.pread(file.fileno(), size, at)
@@ -113,7 +114,7 @@ class BetonFile:
 def read(where: str) -> BetonFile:
     """Read and check header, rows and table; no payload is read. Raises SourceError with every problem of the rows."""
     try:
-        with open(where, "rb") as file:
+        with open(where, "rb", opener=no_wait) as file:
             return _read(where, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.files import cache
-from fastload.files.below import Folder
+from fastload.files.below import Folder, no_wait
 from fastload.sources import arrow, seek, seek_merge, sums
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
@@ -92,7 +92,7 @@ class Layer:
 
     def _now(self) -> bytes:
         try:
-            with open(os.path.join(self.folder, seek.SUM), "rb") as file:
+            with open(os.path.join(self.folder, seek.SUM), "rb", opener=no_wait) as file:
                 return file.read(64)
         except OSError:
             return b""

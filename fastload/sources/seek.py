@@ -16,6 +16,7 @@ import numpy as np
 from fastload import _native, limits
 from fastload.errors import SourceError
 from fastload.files import cache
+from fastload.files.below import no_wait
 from fastload.sources import arrow
 from fastload.sources.base import Seek
 from fastload.spec import Longs
@@ -209,7 +210,7 @@ def _places(known: list[bytes], wanted: Sequence[str]) -> Longs:
 
 def _check_data(path: str, total: int) -> None:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=no_wait) as file:
             size, head = os.fstat(file.fileno()).st_size, file.read(HEADER.size)
     except OSError as error:
         raise SourceError(f"{path}: cannot be opened ({error.strerror}); restore it, or {REMEDY}") from error

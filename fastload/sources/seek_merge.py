@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from fastload import _native, limits
-from fastload.files.below import PRIVATE, Folder, Place, opened, temporary
+from fastload.files.below import PRIVATE, Folder, Place, no_wait, opened, temporary
 from fastload.files.names import Inner
 from fastload.sources import arrow, seek, sums
 from fastload.sources.seek import Stored
@@ -174,7 +174,7 @@ def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
     place = dict(zip(rows.names, range(len(rows.names)), strict=True))  # of a name that is listed twice: the last
     new: list[bytes] = []
     out = np.full(len(log.records), -1, np.int64)
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=no_wait) as file:
         for number, (at, size) in enumerate(log.records[:, 2:4].tolist()):
             name = os.pread(file.fileno(), size, at)
             if name not in place and _exists(root, name):
@@ -229,7 +229,7 @@ def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
     if not len(moved):
         return at
     moved = moved[np.argsort(rows.offset[moved], kind="stable")]
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=no_wait) as file:
         for group in _near(moved, rows):
             offsets, sizes = rows.offset[group], rows.size[group]
             begin = int(offsets[0])

@@ -159,6 +159,8 @@ def test_zip_archives(tools, tmp_path):
         f"{path}: member 'c/link.jpg' is a link; make the archive again with files",
         f"{path}: member 'c/a.pt' is pickled, and fastload never unpickles; write it as JSON, text or an image",
     ]
+    path = zip_of(tmp_path / "d.zip", ("c/ok.jpg", b"x"), (zipfile.ZipInfo(""), b"x"))
+    assert refused(path) == f"{path}: member '' has no name; make the archive again"
     (tmp_path / "b.zip").write_bytes(b"no zip")
     assert refused(tmp_path / "b.zip") == f"{tmp_path}/b.zip: is no zip archive, or damaged (File is not a zip file); restore it"
     path = zip_of(tmp_path / "c.zip", ("c/a.jpg", tools.encode(30, 40)))

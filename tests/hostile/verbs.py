@@ -54,7 +54,7 @@ def link(source: str, out: Path, verb: str) -> None:
     held = subsets.open_index(source)
     parts = {"filter": [np.arange(len(held) - 1)], "split": subsets.drawn(held, (0.5, 0.5), 1), "merge": [np.arange(len(held))]}[verb]
     for number, rows in enumerate(parts):
-        subsets.write(str(out / str(number)) if verb == "split" else str(out), [subsets.Part(held, rows)])
+        subsets.write(str(out / str(number)) if verb == "split" else str(out), [subsets.Part(held, rows)], inside=verb == "split")
 
 
 def load(source: str) -> None:

@@ -135,7 +135,7 @@ def read_file(path: str, size: int) -> bytes:
 
 def _bytes_of(path: str, size: int) -> bytes:
     """Up to `size` bytes, and one more; with fewer system calls than Python's own files take. Raises BadSampleError, OSError."""
-    file, most = os.open(path, os.O_RDONLY | os.O_CLOEXEC), size + 1
+    file, most = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), size + 1
     try:
         if problem := limits.hollow(file, 0, size):
             raise BadSampleError(f"is too large ({problem}); remove it")

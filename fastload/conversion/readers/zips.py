@@ -47,7 +47,7 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
     try:
         status = os.stat(where)
         with Guarded(io.FileIO(where), limits.ZIP_DIRECTORY) as file, zipfile.ZipFile(file) as archive:
-            infos = [info for info in archive.infolist() if not info.is_dir()]
+            infos = [info for info in archive.infolist() if not info.filename.endswith("/")]  # is_dir fails for a member without a name
     except OSError as error:
         raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error
     except ERRORS as error:
@@ -72,6 +72,8 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
 def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
     """Why this member is not taken, or nothing."""
     name = info.filename
+    if not name:
+        return "has no name; make the archive again"
     if wrong := outside(name):
         return f"{wrong}; make the archive again {'with relative ones' if name.startswith('/') else 'without'}"
     mode = info.external_attr >> 16
