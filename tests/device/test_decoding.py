@@ -7,6 +7,8 @@ import fastload
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends import gpu_decode
+from tests.hostile import verdict_release
+from tests.hostile.damage import KINDS
 
 pytest.importorskip("fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES")
 
@@ -64,3 +66,22 @@ def test_files_that_nobody_decodes_are_the_cpus(bad_folder, emulated, encode, ma
         results.append(out)
     assert len(results[0]) == len(results[1]) > 8
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")  # of EXIF, by both
+def test_a_damaged_files_verdict_is_the_cpus(bad_folder, emulated):
+    """With an index of each file as it is; bad ones are left out."""
+    from fastload.conversion import indexing
+
+    _, damaged = verdict_release.drawn(verdict_release.images(None), range(3 * len(KINDS)), seed=2)
+    where, results = bad_folder({f"{number:03}.jpg": data for number, data in enumerate(damaged)}), []
+    indexing.run(indexing.prepare(where), 2, 1)
+    for device in (None, "cuda"):
+        data = fastload.open(where, [T.RandomResizedCrop((31, 45)), T.ToImage()])
+        how = {"device": device, "seed": 1, "on_error": "skip", "max_bad": len(damaged), "seek_index": "use"}
+        loader = fastload.DataLoader(data, 4, **how, **({"decode": "gpu"} if device else {}))
+        results.append(list(loader))
+    assert loader._engine.uploader.decoder.decoded >= 10
+    assert 20 < len(torch.cat([labels for _, labels in results[0]])) < len(damaged)
+    for (pixels, _), (want, _) in zip(*results, strict=True):
+        assert torch.equal(pixels, want)
