@@ -77,7 +77,7 @@ def _replaced(data: bytes, places: range, rng: random.Random) -> bytes:
 
 
 def cut(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.choice((rng.randrange(len(data)), len(data) - rng.randrange(1, 40)))]
+    return data[: rng.choice((rng.randrange(1, len(data)), len(data) - rng.randrange(1, 40)))]
 
 
 def cut_and_closed(data: bytes, rng: random.Random) -> bytes:
