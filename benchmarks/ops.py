@@ -10,19 +10,22 @@ import PIL
 import torch
 import torchvision
 from PIL import Image
+from torchvision.transforms import functional as first_api
 from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
 from fastload import transforms as T
 from fastload.spec import Spec
 from fastload.transforms import pil
+from fastload.transforms.base import WARPING
 from fastload.transforms.programs import CODE, CODES, rows
+from fastload.transforms.warp import perspective as coefficients
 
 SHEAR = 17.0  # degrees
 FILTER = v2.InterpolationMode.BILINEAR
 NUMBER = 2  # PIL's, of the same filter
-WHERE = [[0.0, 0.0], [0.0, 0.0], 1.0]
 DRAWS = 8  # samples per op and image
+WARPS = 30  # of each kind: a third with each filter
 
 
 class Case(NamedTuple):
@@ -31,6 +34,7 @@ class Case(NamedTuple):
     name: str
     ours: Callable[[Image.Image], Any]
     theirs: Callable[[Any], Any]
+    of_tensors: bool = True  # whether theirs takes tensors too
 
 
 class Differences(NamedTuple):
@@ -96,13 +100,6 @@ def rows_of_programs() -> Iterator[Case]:
 
 def other_cases() -> Iterator[Case]:
     """Ops that have no program, at fixed arguments."""
-    nearest = v2.InterpolationMode.NEAREST
-    corners = [[[0, 0], [20, 0], [20, 30], [0, 30]], [[2, 3], [19, 1], [16, 28], [1, 27]]]
-    coefficients = v2.functional._geometry._get_perspective_coeffs(*corners)
-
-    def perspective(image: Image.Image) -> Any:
-        return pil.apply(T.RandomPerspective(), image, np.array([*coefficients, image.height, image.width]))
-
     yield Case("RandomResizedCrop, Resize", T.Resize((20, 31)), lambda i: F.resize(i, [20, 31], antialias=True))
     yield Case("RandomResizedCrop, Resize", T.Resize((90, 80)), lambda i: F.resize(i, [90, 80], antialias=True))
     yield Case("CenterCrop", T.CenterCrop((20, 60)), lambda i: F.center_crop(i, [20, 60]))
@@ -110,23 +107,49 @@ def other_cases() -> Iterator[Case]:
     yield Case("RandomCrop, Pad", T.Pad(3, padding_mode="reflect"), lambda i: F.pad(i, [3], padding_mode="reflect"))
     yield Case("RandomHorizontalFlip", T.RandomHorizontalFlip(1.0), F.horizontal_flip)
     yield Case("RandomVerticalFlip", T.RandomVerticalFlip(1.0), F.vertical_flip)
-    yield Case("RandomRotation", T.RandomRotation((33, 33), "bilinear"), lambda i: F.rotate(i, 33.0, FILTER))
-    yield Case("RandomRotation", T.RandomRotation((33, 33), expand=True), lambda i: F.rotate(i, 33.0, nearest, expand=True))
-    still = T.RandomAffine((20, 20), scale=(1.3, 1.3), shear=(9, 9), interpolation="bilinear")
-    yield Case("RandomAffine", still, lambda i: F.affine(i, 20.0, [0, 0], 1.3, [9.0, 0.0], FILTER))
-    yield Case("RandomPerspective", perspective, lambda i: F.perspective(i, None, None, FILTER, 0, coefficients))
+    for number in range(WARPS):
+        yield from warps(np.random.default_rng(number), v2.InterpolationMode(WARPING[number % len(WARPING)]))
     yield Case("Grayscale, RandomGrayscale", T.Grayscale(3), lambda i: F.rgb_to_grayscale(i, 3))
+
+
+def warps(rng: np.random.Generator, mode: v2.InterpolationMode) -> Iterator[Case]:
+    """One of each, by random parameters, which are float32 numbers as torchvision's classes draw them."""
+    angle, scale, x, y = rng.uniform((-180, 0.4, -40, -40), (180, 2.5, 40, 40)).astype(np.float32).tolist()
+    centre = [None, rng.integers(0, 40, 2).tolist(), rng.uniform(0, 40, 2).tolist()][rng.integers(3)]
+    fill, expand, tensors = int(rng.integers(256)), bool(rng.integers(2)), mode is FILTER
+    turn = T.RandomRotation((angle, angle), mode, expand, centre, fill)
+    yield Case("RandomRotation", turn, lambda i: F.rotate(i, angle, mode, expand, centre, fill), tensors)
+    for definition, functional in (("v1", first_api), ("v2", F)):
+        sheared: Any = T.RandomAffine((angle, angle), None, (scale, scale), (x, x, y, y), mode, fill, centre, definition=definition)
+
+        def theirs(image: Any, functional: Any = functional) -> Any:
+            of_tensor = isinstance(image, torch.Tensor) and functional is first_api
+            return functional.affine(image, angle, [0, 0], scale, [x, y], mode, [fill] if of_tensor else fill, centre)
+
+        yield Case("RandomAffine", sheared, theirs, tensors)
+    start = np.array([[0, 0], [40, 0], [40, 30], [0, 30]])
+    end = start + rng.integers(0, 12, (4, 2)) * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+
+    def perspective(image: Image.Image) -> Any:
+        record = np.array([*coefficients(end[None], start[None])[0], image.height, image.width])
+        return pil.apply(T.RandomPerspective(interpolation=mode), image, record)
+
+    def their_perspective(image: Any) -> Any:
+        return F.perspective(image, start.tolist(), end.tolist(), mode, 0)
+
+    yield Case("RandomPerspective", perspective, their_perspective, tensors)
 
 
 def measured() -> list[Differences]:
     """The largest differences of every operation, over all images and arguments."""
     found: dict[str, Differences] = {}
-    for name, ours, theirs in [*other_cases(), *rows_of_programs(), *mixed()]:
+    for name, ours, theirs, of_tensors in [*other_cases(), *rows_of_programs(), *mixed()]:
         for image in images():
             got = as_tensor(ours(image))
             before = found.get(name, Differences(name, 0, 0))
-            largest = [most(got, as_tensor(theirs(given))) for given in (image, as_tensor(image))]
-            found[name] = Differences(name, max(before.pil, largest[0]), max(before.tensor, largest[1]))
+            of_tensor = most(got, as_tensor(theirs(as_tensor(image)))) if of_tensors else 0
+            largest = most(got, as_tensor(theirs(image)))
+            found[name] = Differences(name, max(before.pil, largest), max(before.tensor, of_tensor))
     return list(found.values())
 
 
@@ -204,9 +227,10 @@ PIXELS = """
 ## How far its pixels are from torchvision's
 
 Largest differences of a value (0..255) over textured, saturated, constant and grey images, none square, given the same
-parameters; bilinear where an op has a filter. *PIL*: torchvision's result for the same PIL image, which is what ImageFolder
-gives and what fastload reproduces. *tensor*: torchvision's result for the same image as a uint8 tensor: its own second
-implementation, shown for those who come from it. Measured with {versions}.
+parameters. *PIL*: torchvision's result for the same PIL image, which is what ImageFolder gives and what fastload
+reproduces. *tensor*: torchvision's result for the same image as a uint8 tensor: its own second implementation, shown for
+those who come from it. Warps: {warps} random ones of each kind, of both APIs, with all filters (tensors: bilinear only).
+Measured with {versions}.
 
 | operation | PIL | tensor |
 |---|---|---|
@@ -217,8 +241,15 @@ NOTES = """
 - GaussianBlur: torchvision has one implementation, on tensors. Both sum in float32, in different orders, so that a value next to
   a half may round to the other side.
 - AugMix: torchvision runs the chains on tensors even for PIL images; fastload's chains are PIL's, and mixed as torchvision mixes.
+- Parameters: torchvision draws them in float32, so that a scale of 0.7 is 0.699999988; so does fastload. timm's and Composer's
+  are float64, there and here.
+- Affine matrices: torchvision's two APIs order the same operations in two ways, which moves last bits, and so a few values by 1.
+  A transform of either API gets its own order; fastload's own RandomAffine has the second's.
 - Solarize bins: torchvision's two APIs disagree on whether a value equal to the threshold is inverted, at some bins of RandAugment,
-  AutoAugment and TrivialAugmentWide, because the second multiplies a float32 share by 255. fastload has the first's thresholds.
+  AutoAugment and TrivialAugmentWide, because the second multiplies a float32 share by 255. A transform of either API gets its own
+  thresholds; fastload's own ops have the first's.
+- Posterize: Pillow 13 refuses 0 bits, and RandomPosterize with it. timm's policies reach 0 bits at some magnitudes, where timm then
+  fails; fastload gives black, as timm with an older Pillow.
 - {own}: timm's own, with Pillow; equal to timm's results (tested).
 - MixUp, CutMix: bit by bit torchvision's, and MixUp.timm timm's, on float32 batches, given the same draws (tested).
 - ToTensor, ToDtype, ConvertImageDtype, Normalize, RandomErasing: equal to torchvision's, bit by bit (tested). Noise of RandomErasing
@@ -229,7 +260,7 @@ NOTES = """
 
 def page() -> str:
     """docs/ops.md."""
-    return HEAD + "".join(listing()) + PIXELS.format(versions=versions()) + "".join(
+    return HEAD + "".join(listing()) + PIXELS.format(versions=versions(), warps=WARPS) + "".join(
         f"| {found.name} | {found.pil} | {found.tensor} |\n" for found in measured()
     ) + NOTES.format(own=" and ".join(OWN))  # fmt: skip
 

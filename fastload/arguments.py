@@ -12,6 +12,7 @@ from torch.utils.data import BatchSampler
 from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
 
 from fastload import devices, machine
+from fastload.attach.looking import shown
 from fastload.backend_facts import BACKENDS
 from fastload.errors import UsageError
 from fastload.lowering import loaders, reach
@@ -85,7 +86,7 @@ def torchs(given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             f"DataLoader: in_order is False, but torch {torch.__version__} has no such argument (want 2.6 or newer); leave it out"
         )
-    workers = auto_workers() if given["num_workers"] == "auto" else given["num_workers"]
+    workers = auto_workers() if type(given["num_workers"]) is str and given["num_workers"] == "auto" else given["num_workers"]
     return {name: value for name, value in given.items() if name in TORCHS} | {"num_workers": workers}
 
 
@@ -119,11 +120,11 @@ def unlike(loader: Any, pipeline: Pipeline | None, *, ours: bool) -> list[str]:
     if not loader._auto_collation:
         reasons.append("batch_size=None: there are no batches to make")
     elif not loaders.stacks(loader.collate_fn, pipeline):
-        reasons.append(f"collate_fn is {loader.collate_fn!r}")
+        reasons.append(f"collate_fn is {shown(loader.collate_fn)}")
     if not ours:  # which are made into batches by nobody else
         reasons += loaders.patched(loader.collate_fn)
     if loader.worker_init_fn is not None and not only_seeds(loader.worker_init_fn):
-        reasons.append(f"worker_init_fn is {loader.worker_init_fn!r}, and there are no worker processes")
+        reasons.append(f"worker_init_fn is {shown(loader.worker_init_fn)}, and there are no worker processes")
     if loader.timeout and not loader.num_workers:
         reasons.append(f"timeout is {loader.timeout} s, and there are no workers")
     return reasons
@@ -145,14 +146,14 @@ def void(loader: Any) -> list[str]:
 
 def of(loader: Any) -> dict[str, Any]:
     """The arguments that make another loader like `loader`. Raises UsageError for a subclass that loads in its own way."""
-    if not isinstance(loader, Torchs):
+    if not issubclass(type(loader), Torchs):  # a mock may say that it is one
         raise UsageError(f"accelerate: got {type(loader).__name__}, want a torch.utils.data.DataLoader")
     own = [name for name in ("__iter__", "_get_iterator", "__len__") if _overridden(type(loader), name)]
     if own:
         raise UsageError(f"accelerate: {_name(type(loader))} has its own {' and '.join(own)}, which would be lost; use it as it is")
     names = ["collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers", "pin_memory_device", "in_order"]
     arguments = {name: getattr(loader, name) for name in names if name in TORCHS}
-    arguments |= {name: getattr(loader, name) for name in OWN if hasattr(loader, name)}
+    arguments |= {name: getattr(loader, name) for name in OWN if name in vars(loader)}
     arguments |= {"dataset": loader.dataset, "num_workers": loader.num_workers}
     if loader.num_workers:
         arguments |= {"prefetch_factor": loader.prefetch_factor, "multiprocessing_context": loader.multiprocessing_context}

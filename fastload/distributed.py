@@ -10,6 +10,7 @@ import torch.utils.data
 from numpy.typing import NDArray
 
 from fastload import rng
+from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.samplers import CHUNK, occurrences
 from fastload.spec import Floats, Longs, Work
@@ -25,9 +26,9 @@ def joined() -> bool:
 
 def split(loader: Any) -> tuple[int, int]:
     """How many ranks share the loader's epoch, and which this one is, as its sampler says; (1, rank) where each has an epoch of its own."""
-    for sampler in (loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None), loader.sampler):
-        world, rank = getattr(sampler, "num_replicas", None), getattr(sampler, "rank", None)
-        if isinstance(world, int) and isinstance(rank, int):
+    for sampler in (loader.batch_sampler, asked(loader.batch_sampler, "sampler"), loader.sampler):
+        world, rank = asked(sampler, "num_replicas", int), asked(sampler, "rank", int)
+        if world is not None and rank is not None and 0 <= rank < world:
             return world, rank
     return 1, torch.distributed.get_rank() if joined() else 0
 

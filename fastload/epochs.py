@@ -9,6 +9,7 @@ from torch.utils.data import BatchSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler as TorchsSampler
 
 from fastload import _native, distributed
+from fastload.attach.looking import asked
 from fastload.batches import PixelBatchSampler
 from fastload.distributed import DistributedSampler
 from fastload.samplers import ShuffleSampler
@@ -21,17 +22,18 @@ PURE = (SequentialSampler, TorchsSampler, *KEYED, list, tuple, range)  # orders 
 
 def own_generator(loader: Any) -> torch.Generator | None:
     """The user's generator that the order depends on, if there is one."""
-    for part in (loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None), loader):
-        if isinstance(found := getattr(part, "generator", None), torch.Generator):
+    for part in (loader.sampler, loader.batch_sampler, asked(loader.batch_sampler, "sampler"), loader):
+        found: torch.Generator | None = asked(part, "generator", torch.Generator)
+        if found is not None:
             return found
     return None
 
 
 def set_epoch(loader: Any, epoch: int) -> None:
     """Tell the samplers and the data set."""
-    parts = (loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None), loader.dataset)
+    parts = (loader.sampler, loader.batch_sampler, asked(loader.batch_sampler, "sampler"), loader.dataset)
     for part in {id(p): p for p in parts}.values():
-        if callable(tell := getattr(part, "set_epoch", None)):
+        if callable(tell := asked(part, "set_epoch")):
             tell(epoch)
 
 
@@ -39,15 +41,22 @@ def sampler_of(loader: Any) -> Any:
     """The sampler that says the order of the samples."""
     if loader.batch_sampler is None:
         return loader.sampler
-    return getattr(loader.batch_sampler, "sampler", loader.batch_sampler)
+    inner = asked(loader.batch_sampler, "sampler")
+    return loader.batch_sampler if inner is None else inner
+
+
+def is_exact(loader: Any) -> bool:
+    """Whether the order is that of an exact evaluation, which only fastload's engines can mark."""
+    sampler = asked(loader.batch_sampler, "sampler", DistributedSampler)
+    return sampler is not None and sampler.eval_exact is True
 
 
 def order_epoch(loader: Any) -> int | None:
     """The epoch that the sampler gives next, where it counts by itself."""
     sampler = sampler_of(loader)
-    if isinstance(sampler, KEYED):
+    if issubclass(type(sampler), KEYED):
         return int(sampler.epoch) + 1
-    return int(sampler.epoch) if isinstance(sampler, TorchsSampler) else None
+    return int(sampler.epoch) if issubclass(type(sampler), TorchsSampler) else None
 
 
 def global_batch(loader: Any, epoch: int) -> int | None:
@@ -63,8 +72,8 @@ def global_batch(loader: Any, epoch: int) -> int | None:
 def described(loader: Any) -> str:
     """What the order depends on besides the epoch: the sampler's class and settings."""
     sampler = sampler_of(loader)
-    settings = {name: getattr(sampler, name, None) for name in ("seed", "shuffle", "replacement", "repeats")}
-    shown = [f"{name}={value}" for name, value in settings.items() if isinstance(value, int)]
+    settings = {name: asked(sampler, name, int) for name in ("seed", "shuffle", "replacement", "repeats")}
+    shown = [f"{name}={value}" for name, value in settings.items() if value is not None]
     return f"{type(sampler).__name__}({', '.join(shown)})"[:128]
 
 

@@ -257,7 +257,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             return "decode='gpu'" if self.decode == "gpu" else "augment='gpu'" if self.augment == "gpu" else f"device={self.device!r}"
         if self.on_error != "raise":
             return f"on_error={self.on_error!r}"
-        if getattr(getattr(self.batch_sampler, "sampler", None), "eval_exact", False):
+        if epochs.is_exact(self):
             return "eval_exact"
         return "size_schedule" if self.size_schedule else "mix" if self.mix else ""
 

@@ -1,6 +1,5 @@
 """What a loader counts while it runs: a few clock reads and additions per batch, so that counting can stay on."""
 
-from collections.abc import Mapping
 from typing import Any
 
 
@@ -29,13 +28,3 @@ class Meter:
             "queue_depth": self.ready / self.batches if self.batches else 0.0,
             "bad_samples": self.bad_samples,
         }
-
-
-def batch_size(batch: Any) -> int:
-    """Samples in what a loader of any data set hands out: the length of its first tensor or array; 0 where there is none."""
-    while not hasattr(batch, "shape"):
-        parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (list, tuple)) else ()
-        batch = next(iter(parts), None)
-        if batch is None:
-            return 0
-    return int(batch.shape[0]) if len(batch.shape) else 0

@@ -24,7 +24,7 @@ def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterat
     length, batches = len(loader.dataset), loader.batch_sampler
     world, rank = distributed.split(loader)
     start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), key, progress.epoch, 0, rank)
-    inner: Any = getattr(batches, "sampler", None)
+    inner: Any = batches.sampler if type(batches) in (BatchSampler, PixelBatchSampler) else None
     if type(batches) is BatchSampler and type(inner) is DistributedSampler:
         parts = inner.batches(batches.batch_size, batches.drop_last, progress.first)
         for step, part in enumerate(parts, progress.first):

@@ -78,7 +78,7 @@ def opened(loader: Any, pending: Progress | None) -> Progress:
         return pending
     source = epochs.own_generator(loader)
     state = None
-    if source is not None or not isinstance(epochs.sampler_of(loader), epochs.PURE):
+    if source is not None or not issubclass(type(epochs.sampler_of(loader)), epochs.PURE):
         state = torch.get_rng_state() if source is None else source.get_state()
     return Progress(epoch, order_epoch=order_epoch, generator=state, own=source is not None)
 
@@ -148,7 +148,7 @@ def _tell(loader: Any, epoch: int, order_epoch: int | None) -> None:
     loader._epoch = epoch
     epochs.set_epoch(loader, epoch)
     sampler = epochs.sampler_of(loader)
-    if order_epoch is not None and isinstance(sampler, (*epochs.KEYED, TorchsSampler)):
+    if order_epoch is not None and issubclass(type(sampler), (*epochs.KEYED, TorchsSampler)):
         sampler.set_epoch(order_epoch)
 
 

@@ -3,7 +3,9 @@
 import functools
 import os
 import sys
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -25,7 +27,7 @@ def recorder() -> Recorder | None:
     if _recorder is None and _make is not None:
         try:
             _recorder = _make()
-        except OSError as error:  # the disk is full, or the folder has gone: the program must go on
+        except Exception as error:  # noqa: BLE001  the disk is full, or the folder has gone: the program must go on
             _make = None
             print(f"fastload: profile: process {os.getpid()} is not measured ({error})", file=sys.stderr)
     return _recorder
@@ -86,18 +88,23 @@ def _forget() -> None:
 
 
 def _replace(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    original = getattr(owner, name, None)
+    original = None if owner is None else getattr(owner, name, None)
     if original is None:  # another version of the library: that part is not measured
         return
     setattr(owner, name, functools.wraps(original)(wrap(original)))
     _undo.append(lambda: setattr(owner, name, original))
 
 
+def _nothing() -> None:
+    """A reference to no loader."""
+
+
 def _loaders(module: ModuleType) -> None:
     def init(original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(self: Any, loader: Any) -> None:  # noqa: N807
-            self._fastload_loader = loader
             original(self, loader)
+            with suppress(Exception):  # a subclass may allow no such thing
+                self._fastload_loader = weakref.ref(loader)
 
         return __init__
 
@@ -111,7 +118,8 @@ def _timed_next(original: Callable[..., Any]) -> Callable[..., Any]:
         found = recorder()
         if found is None:
             return original(self)
-        return found.next(getattr(self, "_fastload_loader", self), lambda: original(self))
+        loader = self.__dict__.get("_fastload_loader", _nothing)()
+        return found.next(self if loader is None else loader, lambda: original(self))
 
     return __next__
 
@@ -127,7 +135,8 @@ def _fetchers(module: ModuleType) -> None:
     def init(original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             original(self, *args, **kwargs)
-            time_collate(self)
+            with suppress(Exception):
+                time_collate(self)
 
         return __init__
 
@@ -150,7 +159,7 @@ def _engine(module: ModuleType) -> None:
     """fastload's own iterators."""
 
     def epoch(original: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, *args: _Epoch(original(self, *args), getattr(self, "_fastload_loader", self))
+        return lambda self, *args: _Epoch(original(self, *args), self.__dict__.get("_fastload_loader", lambda: self))
 
     for name in ("NativeEngine", "TorchEngine"):
         _replace(getattr(module, name, None), "epoch", epoch)
@@ -160,7 +169,7 @@ def _drop_in(module: ModuleType) -> None:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def _make_engine(self: Any, *args: Any) -> Any:
             engine = original(self, *args)
-            engine._fastload_loader = self
+            engine._fastload_loader = weakref.ref(self)  # the program drops the loader when it likes
             return engine
 
         return _make_engine
@@ -171,15 +180,15 @@ def _drop_in(module: ModuleType) -> None:
 class _Epoch:
     """An iterator, timed."""
 
-    def __init__(self, inner: Iterator[Any], loader: Any) -> None:
+    def __init__(self, inner: Iterator[Any], loader: Callable[[], Any]) -> None:
         self._inner, self._loader = inner, loader
 
     def __iter__(self) -> "_Epoch":
         return self
 
     def __next__(self) -> Any:
-        found = recorder()
-        return next(self._inner) if found is None else found.next(self._loader, self._inner.__next__)
+        found, loader = recorder(), self._loader()
+        return next(self._inner) if found is None or loader is None else found.next(loader, self._inner.__next__)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

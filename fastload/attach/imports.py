@@ -50,6 +50,9 @@ def _add(loader: importlib.abc.Loader, action: Action) -> None:
 
     def exec_module(module: ModuleType) -> None:
         run(module)
-        action(module)
+        try:
+            action(module)
+        except Exception as error:  # noqa: BLE001  another version of the library: the program's import must not fail
+            print(f"fastload: profile: {module.__name__} is not measured ({error!r})", file=sys.stderr)
 
     loader.exec_module = exec_module  # type: ignore[method-assign]

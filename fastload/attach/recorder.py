@@ -3,11 +3,14 @@
 import os
 import sys
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from fastload.attach import log, stages
+from fastload.attach.looking import held, samples_in
 from fastload.attach.stages import STAGES, Timed
 
 IN_FLIGHT = 64  # waits whose GPU events may be unresolved; older ones are written without
@@ -22,8 +25,9 @@ class Recorder:
         self.steps = 0  # of optimisers, since the last batch
         self.steps_total = 0
         self.inner = False  # inside a `next` already
+        self.broken = False  # something of ours has failed; the program goes on unmeasured
         self._loaders: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no other loader gets the id of a dead one
+        self._refs: dict[int, Callable[[], Any]] = {}  # by number: gives the loader, which is the program's to drop
         self._facts: list[dict[str, Any]] = []
         self._said: dict[str, Any] = {}
         self._events: deque[tuple[Any, Any, dict[str, Any]]] = deque()
@@ -34,8 +38,8 @@ class Recorder:
         if self.only is not None and loader is not self.only:
             return None
         if id(loader) not in self._loaders:
-            self._loaders[id(loader)] = len(self._facts)
-            self._kept.append(loader)
+            number = self._loaders[id(loader)] = len(self._facts)
+            self._refs[number] = _reference(loader, partial(self._loaders.pop, id(loader), None))
             self._facts.append(facts(loader))
             self.tell()
         return self._loaders[id(loader)]
@@ -48,13 +52,21 @@ class Recorder:
 
     def finish(self, **more: Any) -> None:
         """Write what is in flight, and what the loaders count themselves."""
+        if not self.broken:
+            self._try(self._finish, more)
+
+    def _finish(self, more: dict[str, Any]) -> None:
         self.resolve()
-        for place, loader in enumerate(self._kept):
-            stats = getattr(loader, "stats", None)
-            if callable(stats) and self._facts[place]["backend"] == "native":
-                self._facts[place]["stages"] = stats()["stages"]
+        for number in self._refs:
+            self._count_stages(number)
         if self._facts or more:
             self.tell(**more)
+
+    def _count_stages(self, number: int) -> None:
+        """Of fastload's own loaders."""
+        loader = self._refs[number]()
+        if loader is not None and self._facts[number]["backend"] == "native":
+            self._facts[number]["stages"] = loader.stats()["stages"]
 
     def step(self, *_: object) -> None:
         """An optimiser has made a step."""
@@ -62,15 +74,33 @@ class Recorder:
         self.steps_total += 1
 
     def next(self, loader: Any, fetch: Callable[[], Any]) -> Any:
-        """fetch(), timed; what the training loop gets in its place is `turn`'s to say. Raises what fetch raises."""
-        number = None if self.inner else self.number(loader)
+        """fetch(), timed; what the training loop gets in its place is `turn`'s to say. Raises what fetch raises, and nothing else."""
+        number = None if self.inner or self.broken else self._try(self.number, loader)
         if number is None:
             return fetch()
         self.inner = True
+        fetched = _Fetched(fetch)
         try:
-            return self.turn(self, number, loader, fetch)
+            return self.turn(self, number, loader, fetched)
+        except Exception as error:
+            if fetched.raised(error):
+                raise
+            self._fail(error)
         finally:
             self.inner = False
+        return fetched.batches.pop() if fetched.batches else fetch()
+
+    def _try(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """What is ours to do around the program's own work: it may fail, but not the program."""
+        try:
+            return call(*arguments)
+        except Exception as error:  # noqa: BLE001
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if not self.broken:
+            self.broken = True
+            print(f"fastload: profile: process {os.getpid()} is not measured any more ({error!r})", file=sys.stderr)
 
     def wait(self, number: int, fetch: Callable[[], Any]) -> Any:
         """fetch(), timed and written down."""
@@ -81,6 +111,7 @@ class Recorder:
             batch = fetch()
         except StopIteration:
             self.log.write(log.END, number, start, time.perf_counter() - start, 0.0, steps=steps)
+            self._count_stages(number)
             raise
         record: dict[str, Any] = {
             "kind": log.WAIT, "loader": number, "t": start, "wall": time.perf_counter() - start,
@@ -105,60 +136,105 @@ class Recorder:
 
     def made(self, fetcher: Any, fetch: Callable[[], Any]) -> Any:
         """A batch made by a worker, or by num_workers=0: timed, and now and then split into stages."""
+        begun = None if self.broken else self._try(self._begin, fetcher)
+        if begun is None:
+            return fetch()
+        try:
+            batch = fetch()
+        finally:
+            found = self._try(self._end, begun)
+        if found is not None:
+            self._try(self._write_made, begun, found, images_in(batch))
+        return batch
+
+    def _begin(self, fetcher: Any) -> "_Making":
         self._made += 1
         deep = self._made % stages.DEEP_EVERY == 2
         # A worker's copy of the data set stays split; the user's own is put back after each batch.
         undo = stages.split_transforms(fetcher.dataset) if deep or self._made == 1 else []
-        late, start, cpu = stages.starved(), time.perf_counter(), time.thread_time()
+        begun = _Making(deep, undo, stages.starved(), time.perf_counter(), time.thread_time())
         if deep:
             STAGES.start()
-        try:
-            batch = fetch()
-        finally:
-            found: Mapping[str, list[float]] = STAGES.stop() if deep else {}
-            if undo and not _in_worker():
-                stages.join_transforms(undo)
-        wall, cpu = time.perf_counter() - start, time.thread_time() - cpu
-        images = images_in(batch)
+        return begun
+
+    def _end(self, begun: "_Making") -> "tuple[float, float, Mapping[str, list[float]]]":
+        """Wall and CPU seconds, and those of each stage."""
+        wall, cpu = time.perf_counter() - begun.start, time.thread_time() - begun.cpu
+        found: Mapping[str, list[float]] = STAGES.stop() if begun.deep else {}
+        if begun.undo and not _in_worker():
+            stages.join_transforms(begun.undo)
+        return wall, cpu, found
+
+    def _write_made(self, begun: "_Making", ended: "tuple[float, float, Mapping[str, list[float]]]", images: int) -> None:
+        wall, cpu, found = ended
+        start, late = begun.start, begun.late
         self.log.write(log.FETCH, 0, start, wall, cpu, starved=stages.starved() - late, images=images)
         for name, (stage_wall, stage_cpu) in found.items():
             self.log.write(log.STAGE, 0, start, stage_wall, stage_cpu, images=images, name=name)
+
+
+class _Making(NamedTuple):
+    """A batch that is being made."""
+
+    deep: bool  # it is split into stages
+    undo: list[stages.Split]
+    late: float  # s that the thread had waited for a core
+    start: float
+    cpu: float
+
+
+class _Fetched:
+    """The loop's own `next`, which remembers what it gave and raised."""
+
+    def __init__(self, fetch: Callable[[], Any]) -> None:
+        self.fetch = fetch
+        self.batches: list[Any] = []  # the last one
+        self.error: int | None = None  # the id: the exception itself would hold this frame
+
+    def __call__(self) -> Any:
+        self.batches.clear()
+        try:
+            batch = self.fetch()
+        except BaseException as error:
+            self.error = id(error)
+            raise
+        self.batches.append(batch)
         return batch
+
+    def raised(self, error: Exception) -> bool:
+        return self.error == id(error)
+
+
+def _reference(loader: Any, gone: Callable[[], object]) -> Callable[[], Any]:
+    """Gives the loader while it lives; `gone` is called once it does not, and its id may be another one's."""
+    try:
+        return weakref.ref(loader, lambda _: gone())
+    except TypeError:  # of a class that allows none; then it is kept
+        return lambda: loader
 
 
 def time_collate(fetcher: Any) -> None:
     """Make the collate function of a new fetcher a stage."""
-    if not isinstance(fetcher.collate_fn, Timed):
+    if type(fetcher.collate_fn) is not Timed:
         fetcher.collate_fn = Timed(fetcher.collate_fn, "collate")
 
 
 def facts(loader: Any) -> dict[str, Any]:
     """What a reader wants to know of a loader."""
-    found = {name: getattr(loader, name, None) for name in ("num_workers", "batch_size", "prefetch_factor", "pin_memory")}
-    plain = {name: value for name, value in found.items() if isinstance(value, int)}
-    return {**plain, "type": type(loader).__name__, "dataset": type(getattr(loader, "dataset", None)).__name__, "backend": _backend(loader)}
+    found = {name: held(loader, name) for name in ("num_workers", "batch_size", "prefetch_factor", "pin_memory")}
+    plain = {name: value for name, value in found.items() if type(value) in (int, bool)}
+    return {**plain, "type": type(loader).__name__, "dataset": type(held(loader, "dataset")).__name__, "backend": _backend(loader)}
 
 
-def images_in(batch: Any, depth: int = 4) -> int:
+def images_in(batch: Any) -> int:
     """Images in a batch: the length of its first tensor, or of the batch; 1 where nothing has a length."""
-    found = _tensor(batch, depth)
-    try:
-        return len(batch if found is None else found)
-    except TypeError:
-        return 1
-
-
-def _tensor(batch: Any, depth: int) -> Any:
-    if hasattr(batch, "ndim") and hasattr(batch, "shape"):
-        return batch if batch.ndim else None
-    if not depth:
-        return None
-    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (list, tuple)) else ()
-    return next((found for part in parts if (found := _tensor(part, depth - 1)) is not None), None)
+    return samples_in(batch) or (len(batch) if type(batch) in (list, tuple, dict, str, bytes) else 1)
 
 
 def _backend(loader: Any) -> str | None:
-    return getattr(getattr(loader, "_route", None), "backend", None)
+    """Of fastload's own loaders."""
+    route = held(loader, "_route")
+    return route.backend if type(route).__module__ == "fastload.loader" else None
 
 
 def _in_worker() -> bool:

@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from fastload.attach.looking import held
+
+COMPOSES = ("torchvision.transforms.transforms.Compose", "torchvision.transforms.v2._container.Compose")
 DEEP_EVERY = 10  # batches: only every tenth is split into stages, since each clock costs about a microsecond
 SCHEDSTAT = "/proc/thread-self/schedstat"  # CPU time, time in the run queue, both ns, and slices
 
 
-class Stages:
-    """Time of one thread by stage; what runs inside another stage counts as the inner one's."""
+class Stages(threading.local):
+    """Time of each thread by stage; what runs inside another stage counts as the inner one's."""
 
     def __init__(self) -> None:
         self.sums: dict[str, list[float]] = {}
@@ -52,7 +55,7 @@ class Stages:
 
 _files: dict[tuple[int, int], int] = {}  # open SCHEDSTAT by process and thread: opening costs more than reading
 
-STAGES = Stages()  # of this process: torch's workers, and num_workers=0, make batches in one thread
+STAGES = Stages()
 
 
 class Timed:
@@ -80,16 +83,19 @@ Split = tuple[list[Any], list[Any]]  # members of a Compose, and what they were
 
 
 def split_transforms(dataset: Any, depth: int = 4) -> list[Split]:
-    """Time each member of the data set's Compose, which is changed in place; for join_transforms: what was changed."""
+    """Time each member of the data set's Compose, which is changed in place; for join_transforms: what was changed.
+
+    Only torchvision's Compose, which asks its members for nothing: other classes may look at what they hold.
+    """
     done: list[Split] = []
     for _ in range(depth):
         for attribute in ("transform", "transforms"):
-            chain = getattr(dataset, attribute, None)
-            members = getattr(chain, "transforms", None)
-            if type(members) is list and not any(isinstance(member, Timed) for member in members):
+            chain = held(dataset, attribute)
+            members = held(chain, "transforms") if f"{type(chain).__module__}.{type(chain).__qualname__}" in COMPOSES else None
+            if type(members) is list and Timed not in map(type, members):
                 done.append((members, list(members)))
                 members[:] = [Timed(member, type(member).__name__) for member in members]
-        inner = getattr(dataset, "dataset", None)  # of a Subset
+        inner = held(dataset, "dataset")  # of a Subset
         if inner is None:
             break
         dataset = inner

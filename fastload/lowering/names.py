@@ -1,6 +1,7 @@
 """Whose class an object is: by identity, never by name or inheritance, so that an overridden method is never ignored."""
 
 import sys
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from fastload.lowering import reach
 from fastload.lowering.codes import library
 
 Reasons = list[str]
+NAMED = (type, FunctionType, BuiltinFunctionType, MethodType)  # they have a name of their own
 LIBRARIES = ("torch", "torchvision", "timm")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")  # torch.nn.Module's
 GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks")  # its module's
@@ -32,7 +34,7 @@ def image_backend() -> str:
 
 
 def type_name(value: Any) -> str:
-    kind = value if hasattr(value, "__qualname__") else type(value)
+    kind = value if issubclass(type(value), NAMED) else type(value)
     return f"{kind.__module__}.{kind.__qualname__}"
 
 

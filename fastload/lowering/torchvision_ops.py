@@ -72,6 +72,8 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
         return (), why
     kind: Callable[..., Op] = getattr(transforms, name)
     arguments: Arguments = {field: _frozen(getattr(transform, field)) for field in FIELDS[name]}
+    if isinstance(arguments.get("interpolation"), str):
+        raise TypeError(f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses")
     if name == "RandomAffine" and not _second_api(transform):
         arguments["definition"] = "v1"
     if name in POLICIES and _second_api(transform):

@@ -2,9 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from PIL import Image, ImageOps
 
 from fastload.spec import Floats, Ints, Spec, Stage
 from fastload.transforms.base import Params, is_number, pair, probability_problems
@@ -13,6 +15,16 @@ from fastload.transforms.sampling import order, single
 
 LARGEST_KERNEL = 255  # px
 JITTERED = ("Brightness", "Contrast", "Color", "Hue")
+
+
+@lru_cache(maxsize=1)
+def fewest_bits() -> int:
+    """How few bits of a value the installed Pillow keeps: Pillow 13 refuses 0."""
+    try:
+        ImageOps.posterize(Image.new("L", (1, 1)), 0)
+    except ValueError:
+        return 1
+    return 0
 
 
 @dataclass(frozen=True)
@@ -143,14 +155,16 @@ class RandomSolarize(_Maybe):
 
 @dataclass(frozen=True)
 class RandomPosterize(_Maybe):
-    """Keep the highest `bits` (0..8) of each value, with probability p; 0 is black."""
+    """Keep the highest `bits` (1..8) of each value, with probability p; before Pillow 13 also 0, which is black."""
 
     bits: int
     p: float = 0.5
 
     def problems(self, spec: Spec) -> list[str]:
-        fits = isinstance(self.bits, int) and 0 <= self.bits <= 8
-        return super().problems(spec) + ([] if fits else [f"bits is {self.bits}, want a whole number from 0 to 8"])
+        low = fewest_bits()
+        fits = isinstance(self.bits, int) and low <= self.bits <= 8
+        wanted = f"bits is {self.bits}, want a whole number from {low} to 8"
+        return super().problems(spec) + ([] if fits else [wanted])
 
     def _row(self) -> tuple[str, float]:
         return "Posterize", float(self.bits)

@@ -29,8 +29,13 @@ def symmetric(value: Any) -> Any:
 
 def _range_problems(name: str, value: Any, lengths: tuple[int, ...]) -> list[str]:
     fits = isinstance(value, tuple) and len(value) in lengths and all(is_number(v) for v in value)
-    wanted = " or ".join(str(length) for length in lengths)
-    return [] if fits else [f"{name} is {value}, want a number from 0 up, or {wanted} numbers"]
+    fits = fits and all(low <= high for low, high in zip(value[::2], value[1::2], strict=True))
+    wanted = "2 rising numbers" if lengths == (2,) else "2 or 4 numbers, each pair rising"
+    return [] if fits else [f"{name} is {value}, want a number from 0 up, or {wanted}"]
+
+
+def _two(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(is_number(v) and low <= v <= high for v in value)
 
 
 def _centre_problems(centre: Any) -> list[str]:
@@ -148,11 +153,11 @@ class RandomAffine(Warp):
         found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center) + probability_problems("p", self.p)
         if self.shear is not None:
             found += _range_problems("shear", self.shear, (2, 4))
-        for name, low, high in (("translate", 0.0, 1.0), ("scale", 1e-6, float("inf"))):
-            value = getattr(self, name)
-            fits = isinstance(value, tuple) and len(value) == 2 and all(is_number(v) and low <= v <= high for v in value)
-            if value is not None and not fits:
-                found.append(f"{name} is {value}, want None or 2 numbers {'from 0 to 1' if name == 'translate' else 'above 0'}")
+        if self.translate is not None and not _two(self.translate, 0.0, 1.0):
+            found.append(f"translate is {self.translate}, want None or 2 numbers from 0 to 1")
+        rising = _two(self.scale, 1e-6, math.inf) and self.scale[0] <= self.scale[1]
+        if self.scale is not None and not rising:
+            found.append(f"scale is {self.scale}, want None or 2 rising numbers above 0")
         return found + self._common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:

@@ -20,7 +20,7 @@ PIPELINES = {
     "SimCLR": [*CROP, T.RandomApply([JITTER], 0.8), T.RandomGrayscale(0.2), T.RandomApply([T.GaussianBlur((5, 9))]), *FLOAT],
     "ColorJitter": [*SMALL, JITTER, T.ColorJitter(hue=0.5), T.ColorJitter(contrast=(0, 1e9), saturation=(2, 1e7)), T.ToImage()],
     "lookups": [
-        *SMALL, T.RandomSolarize(100.5), T.RandomPosterize(3), T.RandomPosterize(0, 0.1), T.RandomEqualize(), T.RandomAutocontrast(),
+        *SMALL, T.RandomSolarize(100.5), T.RandomPosterize(3), T.RandomPosterize(1, 0.1), T.RandomEqualize(), T.RandomAutocontrast(),
         T.RandomInvert(), *FLOAT,
     ],
     "sharpness and grey": [*CROP, T.RandomAdjustSharpness(2), T.RandomAdjustSharpness(0.3), T.RandomGrayscale(), T.ToImage()],

@@ -55,13 +55,7 @@ class Fast(Slow):
     def __call__(self, value):
         return value
 
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-    def __call__(self, value):
-        for transform in self.transforms:
-            value = transform(value)
-        return value
+from torchvision.transforms import Compose
 
 class Transformed(Images):
     transform = Compose([Fast(), Slow()])

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from torchvision.transforms import Compose
 
 import fastload
 from fastload import recipes
@@ -293,14 +294,9 @@ def test_the_rungs_beside_a_loader_and_with_copies_run():
     assert len(copied) > before
 
 
-class Chain:
-    def __init__(self, transforms: list) -> None:
-        self.transforms = transforms
-
-
 class Chained(torch.utils.data.Dataset):
     def __init__(self) -> None:
-        self.transform = Chain([self.first])
+        self.transform = Compose([self.first])
 
     def first(self, value: torch.Tensor) -> torch.Tensor:
         return value

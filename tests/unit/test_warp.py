@@ -197,13 +197,14 @@ def test_noise_is_normal_and_a_function_of_the_record(value, shape):
 
 WRONG = [
     (T.RandomRotation(-1, "box", center=3, fill=256), [
-        "degrees is -1, want a number from 0 up, or 2 numbers", "center is 3, want None or x and y, px",
+        "degrees is -1, want a number from 0 up, or 2 rising numbers", "center is 3, want None or x and y, px",
         "interpolation is 'box', want one of nearest, bilinear, bicubic",
         "fill is 256, want None (black), a number from 0 to 255, or one for each of 3 channels",
     ]),
     (T.RandomAffine((1, 2, 3), (2, 0), (0, 1), (1, 2, 3)), [
-        "degrees is (1, 2, 3), want a number from 0 up, or 2 numbers", "shear is (1, 2, 3), want a number from 0 up, or 2 or 4 numbers",
-        "translate is (2, 0), want None or 2 numbers from 0 to 1", "scale is (0, 1), want None or 2 numbers above 0",
+        "degrees is (1, 2, 3), want a number from 0 up, or 2 rising numbers",
+        "shear is (1, 2, 3), want a number from 0 up, or 2 or 4 numbers, each pair rising",
+        "translate is (2, 0), want None or 2 numbers from 0 to 1", "scale is (0, 1), want None or 2 rising numbers above 0",
     ]),
     (T.RandomPerspective(1.5, -1), ["p is -1, want 0 to 1", "distortion_scale is 1.5, want 0 to 1"]),
     (T.Pad((1, 2, 3), "x", "wrap"), [

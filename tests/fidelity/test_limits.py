@@ -1,0 +1,62 @@
+"""What torchvision refuses, the loader refuses; what it takes, the loader takes and makes the same of."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+from fastload.spec import Spec
+from fastload.transforms import RandomAffine, RandomPosterize, RandomRotation
+from tests.fidelity.compare import ours, seeded, theirs
+from tests.fidelity.limits import CHANCE, cases
+
+SIZE = (37, 53)
+CASES = list(cases())
+
+
+def outcome(make: Callable[[], Any]) -> Any:
+    """What it gives, or what it raises."""
+    try:
+        return make()
+    except Exception as error:
+        return error
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
+@pytest.mark.parametrize(("name", "arguments"), CASES, ids=[f"{name} {arguments}" for name, arguments in CASES])
+def test_limits_are_torchvisions(name, arguments, api):
+    seeded(0)
+    transform = outcome(lambda: getattr(api, name)(**arguments))
+    if isinstance(transform, Exception):
+        return  # there is nothing to load by
+    want, got = outcome(lambda: theirs(transform, SIZE)), outcome(lambda: ours(transform, SIZE))
+    assert isinstance(got, Exception) == isinstance(want, Exception), (want, got)
+    if isinstance(want, Exception):
+        return
+    assert [image.squeeze().shape for image in got[0]] == [image.squeeze().shape for image in want]
+    if name not in CHANCE:
+        most = 1 if name == "GaussianBlur" else 0
+        for mine, wanted in zip(got[0], want, strict=True):
+            np.testing.assert_allclose(mine.squeeze(), wanted.squeeze(), rtol=0, atol=most)
+
+
+@pytest.mark.parametrize(
+    ("op", "text"),
+    [
+        (RandomRotation((30, 10)), "degrees is (30, 10), want a number from 0 up, or 2 rising numbers"),
+        (RandomAffine(0, shear=(0, 1, 3, 2)), "shear is (0, 1, 3, 2), want a number from 0 up, or 2 or 4 numbers, each pair rising"),
+        (RandomAffine(0, scale=(2, 1)), "scale is (2, 1), want None or 2 rising numbers above 0"),
+    ],
+)
+def test_ranges_that_fall_are_told(op, text):
+    assert op.problems(Spec(20, 30)) == [text]
+
+
+def test_posterize_takes_the_bits_that_pillow_takes():
+    for bits in range(-1, 10):
+        refused = isinstance(outcome(lambda bits=bits: theirs(v2.RandomPosterize(bits, 1.0), SIZE)), Exception)
+        assert bool(RandomPosterize(bits).problems(Spec(20, 30))) == refused
