@@ -12,7 +12,12 @@ from tests.hostile.verdict_release import drawn, images
 
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")
 def test_what_a_conversion_leaves_out_is_what_pillow_refuses(tmp_path: Path) -> None:
-    kinds, files = drawn(images(None), range(5 * len(KINDS)), seed=3)
+    good = images(None)
+    kinds, files = drawn(good, range(5 * len(KINDS)), seed=3)
+    kinds, files = (
+        [*kinds, "two images", "a second scan"],
+        [*files, good[0][:-2] + good[1], good[0][:-2] + good[0][good[0].index(b"\xff\xda") :]],
+    )
     (tmp_path / "plain" / "a").mkdir(parents=True)
     for number, data in enumerate(files):
         (tmp_path / "plain" / "a" / f"{number:03}.jpg").write_bytes(data)
