@@ -21,7 +21,7 @@ def files() -> tuple[list[str], list[bytes]]:
 def test_every_source_gives_pillows_verdict_and_pixels(files: tuple[list[str], list[bytes]], tmp_path: Path) -> None:
     cells, found = differences(files[1], tmp_path, ["native", "torch"])
     assert [(one, files[0][one.number]) for one in found] == []
-    assert len(cells) == 1 + 3 * (6 + 3)
+    assert len(cells) == 1 + 4 * (6 + 3)
     assert FILES / 5 < cells[BAD] < FILES / 2
 
 
