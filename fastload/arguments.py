@@ -25,7 +25,7 @@ DECODE_SCALES = ("exact", "fast")
 TORCHS = frozenset(inspect.signature(Torchs.__init__).parameters) - {"self"}  # those of the installed version
 OWN = (
     "backend", "device", "seed", "seek_index", "decode_scale", "size_schedule", "mix", "decode", "augment", "seed_samples",
-    "on_error", "max_bad", "bad_samples",
+    "on_error", "max_bad", "bad_samples", "snapshot_every_n_steps",
 )  # fmt: skip
 # (module, function): they seed the generators of a worker process and do nothing else.
 SEEDING = (
@@ -62,6 +62,9 @@ def _check(options: dict[str, Any]) -> None:
             raise UsageError(f"DataLoader: {name} is {options[name]!r}, want 'auto', 'cpu' or 'gpu'")
     if options["seek_index"] not in collect.MODES:
         raise UsageError(f"DataLoader: seek_index is {options['seek_index']!r}, want 'auto', 'use' or 'off'")
+    steps = options["snapshot_every_n_steps"]
+    if steps is not None and (not isinstance(steps, int) or isinstance(steps, bool) or steps < 0):
+        raise UsageError(f"DataLoader: snapshot_every_n_steps is {steps!r}, want a whole number from 0, or None")
     if problems := _error_problems(options["on_error"], options["max_bad"], options["bad_samples"]):
         raise UsageError("\n".join(f"DataLoader: {problem}" for problem in problems))
     if options["seed_samples"] and isinstance(options["dataset"], torch.utils.data.IterableDataset):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.utils.data import BatchSampler, SequentialSampler
+from torch.utils.data.dataloader import _InfiniteConstantSampler
 from torch.utils.data.distributed import DistributedSampler as TorchsSampler
 
 from fastload import _native, distributed
@@ -17,7 +18,15 @@ from fastload.sources import Source
 
 NAMES = 64  # samples whose names and labels stand for the data set
 KEYED = (ShuffleSampler, DistributedSampler)
-PURE = (SequentialSampler, TorchsSampler, *KEYED, list, tuple, range)  # orders that move no generator but their own
+PURE = (
+    SequentialSampler,
+    TorchsSampler,
+    *KEYED,
+    list,
+    tuple,
+    range,
+    _InfiniteConstantSampler,
+)  # orders that move no generator but their own
 
 
 def own_generator(loader: Any) -> torch.Generator | None:

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+import torch
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
@@ -17,11 +18,31 @@ from fastload import distributed, orders, samplers
 from fastload.attach.looking import samples_in
 from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, FastloadError
+from fastload.following import Followed, Inline
+from fastload.keeping import Alone, Keeper, follows
 from fastload.processes import Workers
+from fastload.progress import Progress
+from fastload.reading import Reading
 from fastload.seeding import Order, Seeded
 
 
-class Native(_BaseDataLoaderIter):
+class Reseeded(_BaseDataLoaderIter):
+    """Stands before PyTorch's base class, which draws a seed, in the order of classes: a resumed epoch's may be known."""
+
+    def __init__(self, loader: Any) -> None:
+        known = loader._progress.base_seed
+        source = torch.default_generator if loader.generator is None else loader.generator
+        before = None if known is None else source.get_state()
+        super().__init__(loader)
+        if before is not None:  # workers had it from an earlier epoch: this one's draws begin behind it
+            source.set_state(before)
+        if known is None:
+            known = getattr(loader._progress.keeper, "base_seed", None)
+        if known is not None:
+            self._base_seed = known
+
+
+class Native(Reseeded):
     """One epoch (with persistent_workers one after the other) that fastload's engines run.
 
     Opened with the sampler's iterator and the seed that PyTorch's class has drawn, in its order.
@@ -91,8 +112,10 @@ class _Watched(_BaseDataLoaderIter):
     def _follow(self, loader: Any) -> None:
         """The epoch that the loader has opened."""
         self._last = time.perf_counter()
-        self._progress, self._resumed = loader._progress, loader._progress.resumed
+        self._progress: Progress = loader._progress
         self._keys = _Keys(loader) if loader.seed_samples else None
+        self._reading: Reading | None = None
+        self._every = 0 if self._keys else loader.snapshot_every_n_steps or 0
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         if not first_iter:
@@ -100,16 +123,22 @@ class _Watched(_BaseDataLoaderIter):
         super()._reset(loader, first_iter)
 
     def _next_index(self) -> Any:
-        if not self._resumed:
-            return self._index()
-        self._resumed = False
+        if self._reading is not None:
+            return self._keyed(next(self._reading))
+        self._reading = Reading(self._index_sampler, self._sampler_iter, self._progress, self._every)
         with self._progress.replaying():
-            for _ in range(self._progress.first):
-                self._index()
-            return self._index()  # samplers draw when they are first asked
+            for number, index in self._reading.passing(self._first()):
+                self._pass_over(number, self._keyed(index))
+            return self._keyed(next(self._reading))  # samplers draw when they are first asked
 
-    def _index(self) -> Any:
-        index = super()._next_index()  # type: ignore[no-untyped-call]
+    def _first(self) -> int:
+        """How many batches of indices are passed over."""
+        return self._progress.first
+
+    def _pass_over(self, number: int, index: Any) -> None:
+        """A batch that was handed out, whose indices are drawn again."""
+
+    def _keyed(self, index: Any) -> Any:
         return self._keys.order(index, int(self._base_seed), batch=self._auto_collation) if self._keys else index
 
     def _next_data(self) -> Any:
@@ -137,14 +166,55 @@ class Single(_Watched, _SingleProcessDataLoaderIter):
     """num_workers=0."""
 
 
-class Multi(_Watched, Workers):
-    """Worker processes."""
+class _Counting(_Watched, Workers):
+    """What waits in the workers' queue."""
 
     def _ready(self) -> int:
         try:
             return self._data_queue.qsize() + sum(len(info) == 2 for info in self._task_info.values())
         except Exception:  # noqa: BLE001  macOS counts no queue, and a context of the program's may have any other
             return 0
+
+
+class Multi(_Counting, Reseeded):
+    """Worker processes."""
+
+
+class FollowedSingle(_Watched, Inline):
+    """num_workers=0, and a data set with a state of its own."""
+
+    def _follow(self, loader: Any) -> None:
+        super()._follow(loader)
+        if self._progress.keeper is None:  # `loader` may be a copy that reads orders
+            self._progress.keeper = Alone(loader, self._progress.told)
+
+    def _first(self) -> int:
+        return 0 if self._dataset_kind else self._progress.first
+
+
+class FollowedMulti(_Counting, Followed, Reseeded):
+    """Worker processes, and a data set with a state of its own."""
+
+    def _follow(self, loader: Any) -> None:
+        super()._follow(loader)
+        self._progress.keeper = Keeper(loader, self._progress.first, self._progress.told)
+
+    def _first(self) -> int:
+        keeper: Keeper = self._progress.keeper
+        return 0 if keeper.stream else keeper.first
+
+    def _pass_over(self, number: int, index: Any) -> None:
+        self._progress.keeper.pass_over(number, index)
+
+    def _next_index(self) -> Any:
+        return self.ask(super()._next_index)
+
+
+def opened(loader: Any) -> Any:
+    """PyTorch's own engine on the epoch that the loader has opened."""
+    if follows(loader):
+        return FollowedMulti(loader) if loader.num_workers else FollowedSingle(loader)
+    return Multi(loader) if loader.num_workers else Single(loader)
 
 
 class _Keys:

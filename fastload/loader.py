@@ -14,10 +14,13 @@ from fastload.bad_samples import BadSamples
 from fastload.dataset import Dataset
 from fastload.engine_base import Engine, Order
 from fastload.errors import BackendError, FastloadError, PipelineError
+from fastload.keeping import follows
 from fastload.lowering import loaders
 from fastload.meter import Meter
 from fastload.plan import Plan, plan
+from fastload.progress import Progress
 from fastload.samplers import ShuffleSampler
+from fastload.stateful import has_state
 from fastload.transforms import Mix
 from fastload.transforms.mix import as_mix
 
@@ -58,6 +61,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     on_error: of an image that cannot be read or decoded: "raise"; "substitute" puts another sample with its own label in its place; "skip"
              hands out a shorter batch. max_bad: how many of an epoch's samples may be bad: a share, rounded up, or a count.
     bad_samples: a file for the list of them, one line of JSON each; None: in the user's cache. docs/bad-images.md.
+    snapshot_every_n_steps: how often worker processes send a data set's own state; other states cost nothing. docs/resume.md.
 
     num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0 runs in the caller's thread.
     FASTLOAD_STRICT=1 in the environment makes an error of what could not run natively.
@@ -77,6 +81,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     on_error: str
     max_bad: float
     bad_samples: str | None
+    snapshot_every_n_steps: int | None
 
     def __init__(
         self,
@@ -111,6 +116,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         on_error: str = "raise",
         max_bad: float = 0.01,
         bad_samples: Any = None,
+        snapshot_every_n_steps: int | None = 1,
     ) -> None:
         given = arguments.checked(locals())
         if seed is not None and shuffle and sampler is None and not isinstance(dataset, torch.utils.data.IterableDataset):
@@ -123,8 +129,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         own["bad_samples"] = None if own["bad_samples"] is None else os.fspath(own["bad_samples"])
         self.__dict__.update(own)
         self._epoch = 0  # of the next iter()
-        self._progress = state.Progress(0, done=True)  # of the last iter()
-        self._pending: state.Progress | None = None  # loaded, for the next iter()
+        self._progress = Progress(0, done=True)  # of the last iter()
+        self._pending: Progress | None = None  # loaded, for the next iter()
+        self._early: Any = None  # an iterator that state_dict() has begun, for the next iter()
         self._meter = Meter()
         self._sizes: set[int] = set()  # found possible
         self._steps = orders.count_steps(self)
@@ -134,6 +141,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def __iter__(self) -> Any:
         self._look_again()
+        early, self._early = self._early, None
+        if early is not None and self._progress.epoch == self._epoch - 1:
+            return early
         self._progress, self._pending = state.opened(self, self._pending), None
         self._epoch = self._progress.epoch + 1
         with self._progress.replaying():
@@ -143,7 +153,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         if self._route.backend is not None:
             return iterators.Native(self)
         self.check_worker_number_rationality()
-        return iterators.Multi(self) if self.num_workers else iterators.Single(self)
+        return iterators.opened(self)
 
     def _batches(self, sampler: Iterator[Any], base_seed: int) -> Any:
         """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class drew from `generator`."""
@@ -169,12 +179,16 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def state_dict(self) -> dict[str, Any]:
         """Where the consumer is, in numbers and texts: up to 1 KiB, 8 KiB with a generator. See docs/resume.md."""
+        begun = self._pending is not None or self._engine is not None or self._progress.keeper is not None
+        if self.num_workers and not begun and follows(self) and has_state(self.dataset):
+            self._early = iter(self)  # the first state is the workers'
         return state.state_dict(self, self._progress, self._pending)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """The next iter() goes on behind the last batch that the state knows. Raises UsageError for a state that is not this loader's."""
         self._look_again()
-        self._pending = state.load(self, state_dict)
+        self._pending, self._early = state.load(self, state_dict), None
+        self._iterator = None  # its workers know another state
 
     def explain(self) -> str:
         """Who runs this loader, and why what is not native is not: one line each."""
@@ -195,7 +209,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         return self._engine.ways() if self._engine else {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_engine": None, "_iterator": None, "_meter": Meter()}  # threads stay here; a copy starts its own
+        gone = dict.fromkeys(("_engine", "_iterator", "_early"))
+        return {**self.__dict__, **gone, "_meter": Meter()}  # threads stay here; a copy starts its own
 
     def _watched(self) -> Iterator[Any]:
         """What the route and the engine depend on, and programs change after the loader was made."""
@@ -265,10 +280,10 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         return engines.make(self, route.backend or "", route.plan)  # type: ignore[arg-type]  # who has a backend has a plan
 
     def _works(
-        self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None, progress: state.Progress | None = None
+        self, plan: Any, seed: int, epoch: int, sampler: Iterator[Any] | None = None, progress: Progress | None = None
     ) -> Iterator[Order]:
         """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
-        return orders.works(self, plan, progress or state.Progress(epoch), seed, sampler)
+        return orders.works(self, plan, progress or Progress(epoch), seed, sampler)
 
 
 def accelerate(loader: Any, **options: Any) -> Any:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from torch.utils.data import BatchSampler
 
-from fastload import distributed, progressive, samplers
+from fastload import distributed, progressive, reading, samplers
 from fastload.batches import PixelBatchSampler
 from fastload.dataset import place_all
 from fastload.distributed import DistributedSampler
 from fastload.engine_base import Order
 from fastload.errors import UsageError
 from fastload.plan import Plan
+from fastload.progress import Progress
 from fastload.spec import Longs, Work
-from fastload.state import Progress
 
 
 def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterator[Any] | None = None) -> Iterator[Order]:
@@ -54,16 +54,14 @@ def works(loader: Any, plan: Plan, progress: Progress, key: int, sampler: Iterat
 
 def _replayed(loader: Any, progress: Progress, sampler: Iterator[Any] | None, seen: Longs | None) -> Iterator[Any]:
     """The rest of a sampler's iterator: the first batches are drawn again and counted."""
-    found = loader._index_sampler if sampler is None else sampler
-    if not progress.resumed:
-        return iter(found)
+    batches = loader._index_sampler
+    read = reading.Reading(batches, iter(batches) if sampler is None else sampler, progress)
     with progress.replaying():
-        found = iter(found)
-        for indices in itertools.islice(found, progress.first):
+        for _, indices in read.passing(progress.first):
             if seen is not None:
                 samplers.occurrences(_placed(indices, len(seen)), seen)
-        head = list(itertools.islice(found, 1))  # samplers draw when they are first asked
-    return itertools.chain(head, found)
+        head = list(itertools.islice(read, int(progress.resumed)))  # samplers draw when they are first asked
+    return itertools.chain(head, read)
 
 
 def _placed(indices: Any, length: int) -> Longs:

@@ -4,21 +4,17 @@ A state is where the consumer is, not where the engine has got to: the seed and 
 handed out. Everything else follows from these, since draws are keyed and known orders can begin anywhere.
 """
 
-import base64
-import binascii
+import copy
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler as TorchsSampler
 
-from fastload import distributed, epochs, rng
+from fastload import distributed, epochs, fitting, keeping, packing, reading, rng
 from fastload.errors import UsageError
+from fastload.progress import Progress
+from fastload.stateful import has_state, taken
 
 VERSION = 1
 WHERE = "DataLoader.load_state_dict"
@@ -26,77 +22,42 @@ WHERE = "DataLoader.load_state_dict"
 COUNTING = ("lightning.pytorch.utilities.combined_loader", "pytorch_lightning.utilities.combined_loader")
 
 
-@dataclass
-class Progress:
-    """An epoch on its way; the loader and its newest iterator share it."""
-
-    epoch: int
-    step: int = 0  # batches that the consumer has received, or that failed
-    first: int = 0  # the step at which this iterator began
-    seed: int | None = None  # of all draws; known once the iterator is open
-    order_seed: int | None = None  # that a RandomSampler drew from torch's default generator
-    order_epoch: int | None = None  # of a sampler that counts its own epochs
-    generator: torch.Tensor | None = None  # state of the generator that the order depends on, before anything was drawn
-    own: bool = False  # whether that is one of the user's, not torch's default one
-    bad: int = 0  # samples of the epoch that on_error has passed over
-    done: bool = False
-    resumed: bool = False
-    _after: torch.Tensor | None = None  # of torch's default generator, where a resumed sampler goes on drawing
-    _inside: bool = False
-
-    @contextmanager
-    def replaying(self) -> Iterator[None]:
-        """Draws from torch's default generator are those of the first time, and leave it as it is now; of a resumed epoch only."""
-        if not self.resumed or self._inside:
-            yield
-            return
-        now = torch.get_rng_state()
-        then = self.generator if self._after is None else self._after
-        if then is not None and not self.own:
-            torch.set_rng_state(then)
-        self._inside = True
-        try:
-            yield
-        finally:
-            self._inside, self._after = False, torch.get_rng_state()
-            torch.set_rng_state(now)
-
-    def draw(self) -> int:
-        """The seed of a RandomSampler that has no generator."""
-        if self.order_seed is None:
-            with self.replaying():
-                self.order_seed = rng.draw_seed(None)
-        return self.order_seed
-
-
 def opened(loader: Any, pending: Progress | None) -> Progress:
     """The epoch that iter(loader) begins: the pending one goes on if the epoch and the sampler's epoch are still its own."""
     epoch, order_epoch = loader._epoch, epochs.order_epoch(loader)
     if pending and pending.epoch == epoch and pending.order_epoch in (None, order_epoch):
-        if pending.generator is not None and (own := epochs.own_generator(loader)) is not None:
+        if pending.generator is not None and pending.own and (own := epochs.own_generator(loader)) is not None:
             own.set_state(pending.generator)
+        if pending.onward is not None and torch.equal(pending.onward, torch.get_rng_state()):
+            pending.private = False  # the program has put its generator back, and goes on with that one
+        pending.begins, pending.fresh = False, loader._iterator is None
         return pending
-    source = epochs.own_generator(loader)
+    source, later = epochs.own_generator(loader), loader._progress.later()
+    if source is None and later is not None:
+        return Progress(epoch, order_epoch=order_epoch, generator=later, private=True, resumed=True, fresh=loader._iterator is None)
     state = None
     if source is not None or not issubclass(type(epochs.sampler_of(loader)), epochs.PURE):
         state = torch.get_rng_state() if source is None else source.get_state()
-    return Progress(epoch, order_epoch=order_epoch, generator=state, own=source is not None)
+    return Progress(epoch, order_epoch=order_epoch, generator=state, own=source is not None, fresh=loader._iterator is None)
 
 
-def state_dict(loader: Any, progress: Progress | None, pending: Progress | None) -> dict[str, Any]:
+def state_dict(loader: Any, progress: Progress, pending: Progress | None) -> dict[str, Any]:
     """Where the consumer is, as numbers and text: for json, torch.save and the like. Called by the loader's own `state_dict`."""
     now, order_epoch = pending or progress, epochs.order_epoch(loader)
-    counted = now is not None and pending is None and not now.done and _counted(loader, now)
-    if counted and now is not None and now.order_epoch is not None:
+    counted = pending is None and not now.done and _counted(loader, now)
+    if counted and now.order_epoch is not None:
         order_epoch = now.order_epoch + 1  # they tell samplers the epoch after iter(), so that the sampler's own count is behind
-    if now is None or counted or (now.done and pending is None):
-        own = epochs.own_generator(loader)
+    ended = counted or (now.done and pending is None)
+    more = _more(loader, now, ended=ended)
+    if ended:
+        own, later = epochs.own_generator(loader), progress.later()
         kept = None if own is None else own.get_state()
-        now = Progress(loader._epoch, order_epoch=order_epoch, generator=kept, own=own is not None)
+        now = Progress(loader._epoch, order_epoch=order_epoch, generator=kept, own=own is not None, onward=later, private=later is not None)
+        now.begins, now.fresh = True, loader._iterator is None
     world, batch = distributed.split(loader)[0], epochs.global_batch(loader, now.epoch)
-    kept = now.generator
-    if not now.own and now.order_seed is not None:
-        kept = None  # the seed says it all
+    kept, fresh = now.generator, now.fresh
+    if not now.own and (now.order_seed is not None or now.begins):
+        kept = None  # the seed says it all, or nothing was drawn
     return {
         "version": VERSION,
         "epoch": now.epoch,
@@ -107,12 +68,58 @@ def state_dict(loader: Any, progress: Progress | None, pending: Progress | None)
         "seed": loader.seed if now.seed is None else now.seed,
         "order_seed": now.order_seed,
         "order_epoch": now.order_epoch,
-        "generator": None if kept is None else base64.b64encode(kept.numpy().tobytes()).decode(),
+        "generator": None if kept is None else packing.packed(kept),
         "bad": now.bad,
         "sampler": epochs.described(loader),
         "length": epochs.length(loader),
         "names": epochs.names(loader),
+        "base_seed": now.base_seed if pending else None if fresh and kept is not None else _base_seed(loader),
+        "onward": _onward(loader, now, waits=kept is not None and now.step == 0),
+        **more,
     }
+
+
+def _base_seed(loader: Any) -> int | None:
+    """Of workers that outlive epochs: later ones do not draw it."""
+    iterator = loader._iterator if loader.persistent_workers else None
+    return int(iterator._base_seed) if iterator is not None else None
+
+
+def _more(loader: Any, now: Progress, *, ended: bool) -> dict[str, Any]:
+    """What samplers and data sets with a state of their own add."""
+    sampler = None if loader._index_sampler is None else reading.own_sampler(loader._index_sampler)
+    order = now.order_state()
+    if has_state(sampler) and (ended or order is None):
+        order = {"step": 0, "over": False, "sampler": taken(sampler), "iterator": None}
+    found: dict[str, Any] = {"order": order if not ended or has_state(sampler) else None}
+    if keeping.follows(loader):
+        keeper = now.keeper
+        started = keeper is not None or now.told is not None
+        found |= now.told or {} if keeper is None else keeper.told(now.step, finished=ended)
+        found |= {} if started else keeping.before(loader)
+    return found
+
+
+def _onward(loader: Any, now: Progress, *, waits: bool) -> str | None:
+    """Where draws of later epochs begin; None: where this one's end, or they follow from a seed. waits: some of this one's are to come."""
+    if not _draws(loader):
+        return None
+    if now.private:
+        begin = now.generator if now.begins and now.onward is None else now.onward
+        begin = begin if begin is not None or waits else now.later()
+    else:
+        begin = None if waits else torch.get_rng_state()
+    return None if begin is None else packing.packed(begin)
+
+
+def _draws(loader: Any) -> bool:
+    """Whether each epoch begins with draws from torch's default generator that what is handed out depends on."""
+    if epochs.own_generator(loader) is not None or distributed.split(loader)[0] > 1:
+        return False
+    seeded = loader.seed is not None or loader._route.plan is None
+    if loader.num_workers and keeping.follows(loader):
+        seeded = False  # its workers' generators may matter
+    return not (seeded and isinstance(epochs.sampler_of(loader), epochs.PURE))
 
 
 def _counted(loader: Any, now: Progress) -> bool:
@@ -134,13 +141,28 @@ def load(loader: Any, given: Any) -> Progress:
     if problems:
         raise UsageError("\n".join(f"{WHERE}: {problem}" for problem in problems))
     step = _step(loader, given)
-    kept = given["generator"]
-    generator = None if kept is None else torch.from_numpy(np.frombuffer(base64.b64decode(kept), np.uint8).copy())
+    generator, onward = (packing.unpacked(given[name]) for name in ("generator", "onward"))
     _tell(loader, given["epoch"], given["order_epoch"])
-    own = epochs.own_generator(loader) is not None
-    known = {name: given[name] for name in ("epoch", "step", "seed", "order_seed", "bad")}
+    own, private = epochs.own_generator(loader) is not None, "onward" in given and _draws(loader)
+    drawn = step > 0 or given["order_seed"] is not None or given["seed"] != loader.seed
+    begins = private and generator is None and not drawn
+    if begins:
+        generator, onward = onward, None
+    known = {name: given[name] for name in ("epoch", "seed", "order_seed", "bad")}
     return Progress(
-        **known | {"step": step}, first=step, order_epoch=epochs.order_epoch(loader), generator=generator, own=own, resumed=True
+        **known,
+        step=step,
+        first=step,
+        order_epoch=epochs.order_epoch(loader),
+        generator=generator,
+        own=own,
+        onward=onward,
+        base_seed=given.get("base_seed"),
+        private=private,
+        begins=begins,
+        order=copy.deepcopy(given.get("order")),
+        told=fitting.told(loader, given),
+        resumed=True,
     )
 
 
@@ -179,25 +201,13 @@ def _wrong_kind(given: Any) -> list[str]:
             found.append(f"{name} is {given[name]!r}, want a text")
         elif not given[name].isprintable():
             found.append(f"{name} is {given[name]!r}, want one line")
-    return found + _wrong_generator(given["generator"])
-
-
-def _wrong_generator(kept: Any) -> list[str]:
-    if kept is None:
-        return []
-    try:
-        state = base64.b64decode(kept, validate=True)
-        torch.Generator().set_state(torch.from_numpy(np.frombuffer(state, np.uint8).copy()))
-    except (TypeError, ValueError, RuntimeError, binascii.Error):
-        return ["generator is no state of a torch.Generator on the CPU"]
-    return []
+    return found + packing.problems(given) + fitting.problems(given)
 
 
 def _misfits(loader: Any, given: dict[str, Any]) -> list[str]:
     """In what the state is another loader's."""
-    found, length, mine = [], epochs.length(loader), epochs.names(loader)
-    if isinstance(loader.dataset, torch.utils.data.IterableDataset) and given["step"]:
-        found.append(f"step is {given['step']}, but an IterableDataset has no order to go on in; resume it at the start of an epoch")
+    length, mine = epochs.length(loader), epochs.names(loader)
+    found = fitting.misfits(loader, given, epochs.global_batch(loader, given["epoch"]))
     if given["length"] != length:
         found.append(f"the state is of a data set of {given['length']} samples, this one has {length}; use the same data set")
     elif mine and given["names"] and given["names"] != mine:

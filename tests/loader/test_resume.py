@@ -61,8 +61,8 @@ def test_a_state_before_every_step(folder, name):
         options["data"] = fastload.open(folder, [T.RandomResizedCrop(16)])
     if options.get("data") == "views":
         options["data"] = fastload.open(folder, T.Views([(OPS, 2)]))
-    most = LARGE if name == "drawn seed, caller" else SMALL
-    assert check_every_step(maker(folder, **options), most=most, onward="drawn" not in name) > 22
+    most = LARGE if "drawn" in name else SMALL
+    assert check_every_step(maker(folder, **options), most=most) > 22
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_states_of_two_hundred_steps(folder, tmp_path, options):
 def test_samples_that_come_again_keep_their_occurrences(folder, kind):
     make = maker(folder, shuffle=None)
     torch.manual_seed(7)
-    assert check_every_step(lambda: make(sampler=samplers(kind)), epochs=1, most=LARGE, onward=kind in ("repeats", "weights")) > 9
+    assert check_every_step(lambda: make(sampler=samplers(kind)), epochs=1, most=LARGE) > 9
 
 
 def test_a_users_generator_is_kept(folder):
@@ -199,7 +199,7 @@ def test_on_pytorchs_own_engine(folder, workers):
 
     torch.manual_seed(2)
     assert make().explain().startswith("PyTorch's own engine")
-    assert check_every_step(make, epochs=1, most=LARGE, onward=False) == 6
+    assert check_every_step(make, epochs=1, most=LARGE) == 6
 
 
 def test_own_engine_without_batches(folder):
@@ -337,20 +337,6 @@ def test_what_is_no_state_at_all(folder):
     state = loader.state_dict()
     del state["bad"], state["names"]
     assert refused(loader, state) == "DataLoader.load_state_dict: the state has no bad, names; want what DataLoader.state_dict() gave"
-
-
-def test_an_iterable_data_set_only_resumes_between_epochs():
-    class Stream(torch.utils.data.IterableDataset):
-        def __iter__(self):
-            return iter(range(6))
-
-    loader = fastload.DataLoader(Stream(), 2)
-    start = loader.state_dict()
-    next(iter(loader))
-    assert refused(fastload.DataLoader(Stream(), 2), loader.state_dict()) == (
-        "DataLoader.load_state_dict: step is 1, but an IterableDataset has no order to go on in; resume it at the start of an epoch"
-    )
-    fastload.DataLoader(Stream(), 2).load_state_dict(start)
 
 
 def test_a_state_is_made_without_the_data(folder):

@@ -8,8 +8,9 @@ PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
     ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"),
-    ("backend_facts", "files"), ("spec",), ("rng",),
-    ("transforms", "sources", "samplers", "seeding"), ("pipeline", "progressive", "distributed", "placement"), ("plan",),
+    ("backend_facts", "files"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding", "stateful"),
+    ("pipeline", "progressive", "progress", "distributed", "placement", "keeping", "packing"),
+    ("plan", "reading", "following", "fitting"),
     ("measure", "bad_samples", "devices", "preflight"), ("engine_base",), ("backends",), ("slots", "streams", "sending", "waits"),
     ("uploading",), ("flight",), ("feeding",), ("engine",), ("engine_torch", "ffcv_engine"), ("engines", "dataset", "batches"),
     ("lowering",), ("epochs",), ("state",), ("orders",), ("arguments", "iterators"), ("explaining",),

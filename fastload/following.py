@@ -1,0 +1,150 @@
+"""PyTorch's iterators over data sets that have a state of their own: they keep what is known of it up, and go on where it says."""
+
+import copy
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import torch.utils.data
+from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
+
+from fastload.keeping import Alone, Keeper, is_stream
+from fastload.processes import Workers
+from fastload.stateful import Asked, Items, Sent, Shown, Stream, has_state, opened, same
+
+
+class _Source(torch.utils.data.IterableDataset[Any]):
+    """An iterable data set that is opened where its state says."""
+
+    def __init__(self, dataset: Any, keeper: Alone, progress: Any) -> None:
+        self.dataset, self.keeper, self.progress = dataset, keeper, progress
+
+    def __iter__(self) -> Any:
+        given, record = self.keeper.given, self.keeper.record()
+        assert given is not None
+        assert record is not None
+        with self.progress.outside():
+            iterator, self.keeper.hidden = opened(self.dataset, record, finished=given["_iterator_finished"])
+        return iterator
+
+
+class Inline(_SingleProcessDataLoaderIter):
+    """PyTorch's iterator without workers, over a data set that is followed."""
+
+    def __init__(self, loader: Any) -> None:
+        progress = loader._progress
+        keeper: Alone = progress.keeper
+        given, self._keeper, self._drop = keeper.given, keeper, 0
+        twin = loader
+        if given is not None and is_stream(loader):
+            twin = copy.copy(loader)
+            twin.__dict__["dataset"] = _Source(keeper.dataset, keeper, progress)
+        elif given is not None and given["dataset_state"] is not None:
+            with progress.outside():
+                keeper.dataset.load_state_dict(copy.deepcopy(given["dataset_state"]))
+            keeper.hidden = not same(keeper.dataset.state_dict(), given["dataset_state"])
+        super().__init__(twin)
+        if twin is not loader:
+            self._dataset, record = keeper.dataset, keeper.record()
+            self._dataset_fetcher.ended = record is not None and record.ended
+            if not has_state(keeper.dataset) and not has_state(self._dataset_fetcher.dataset_iter):
+                self._drop = progress.first
+        keeper.fetcher = self._dataset_fetcher
+
+    def _next_data(self) -> Any:
+        while self._drop:
+            self._drop -= 1
+            try:
+                super()._next_data()  # type: ignore[no-untyped-call]
+            except StopIteration:
+                raise
+            except Exception:  # noqa: BLE001, S112  it was raised the first time
+                continue
+        data = super()._next_data()  # type: ignore[no-untyped-call]
+        self._keeper.hidden = False
+        return data
+
+
+class Followed(Workers):
+    """PyTorch's iterator with workers, over a data set that is followed."""
+
+    def __init__(self, loader: Any) -> None:
+        keeper: Keeper = loader._progress.keeper
+        super().__init__(_told_of(loader, keeper))
+        self._dataset = keeper.owner
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        self._keeper: Keeper = loader._progress.keeper
+        self._keeper.base_seed = int(self._base_seed)
+        self._asked, self._finals, self._number = 0, 0, self._keeper.first
+        self._drawn: Asked | None = None
+        self._early: deque[Sent] = deque()
+        super()._reset(loader, first_iter)
+        while self._keeper.kept and self._keeper.waiting:  # their first states
+            sent: Sent = super()._next_data()  # type: ignore[no-untyped-call]
+            if sent.batch:
+                self._early.append(sent)
+            else:
+                self._keeper.take(sent)
+
+    def _next_data(self) -> Any:
+        while True:
+            sent: Sent = self._early.popleft() if self._early else super()._next_data()  # type: ignore[no-untyped-call]
+            if self._keeper.take(sent):
+                return sent.data
+
+    def ask(self, draw: Callable[[], Any]) -> Any:
+        """What the next worker is asked for; draw: gives a batch's indices."""
+        keeper, asked = self._keeper, self._asked
+        self._asked += 1
+        if asked == 0 and not keeper.stream:
+            self._drawn = self._draw(draw)  # samplers pass over what was handed out, and a worker makes some of it again
+        if asked == keeper.workers:
+            for _ in range(keeper.told(keeper.first, finished=False)["_snapshot"]["_last_yielded_worker_id"] + 1):
+                next(self._worker_queue_idx_cycle)
+        if keeper.stream:
+            return draw()
+        if asked < keeper.workers:
+            state = keeper.kept and not (keeper.resumed and keeper.records[asked].dataset is not None)
+            return Asked(None, keeper.first, state, tuple(keeper.passed[asked]))
+        found = self._drawn if asked == keeper.workers else self._draw(draw)
+        if found is not None:
+            return found
+        self._finals += 1
+        if self._finals > keeper.workers or not (keeper.kept and keeper.persistent and keeper.every != 1):
+            raise StopIteration
+        return Asked(None, self._number, state=True)
+
+    def _draw(self, draw: Callable[[], Any]) -> Asked | None:
+        try:
+            while True:
+                index, number = draw(), self._number
+                self._number += 1
+                if number not in self._keeper.dropped:
+                    return Asked(index, number, self._keeper.due(number))
+        except StopIteration:
+            return None
+
+
+def _told_of(loader: Any, keeper: Keeper) -> Any:
+    """A copy of the loader for PyTorch's iterator to read: the same but for a data set and a collate_fn that put states beside batches."""
+    twin = copy.copy(loader)
+    told: Items | Stream
+    if keeper.stream:
+        size = loader.batch_size if loader._auto_collation else None
+        told = Stream(
+            loader.dataset,
+            keeper.records,
+            loader.collate_fn,
+            size,
+            drop_last=loader.drop_last,
+            every=keeper.every,
+            finished=keeper.finished,
+        )
+    else:
+        told = Items(loader.dataset, keeper.owner, keeper.records, loader.collate_fn)
+    changed = {"dataset": told, "collate_fn": told.finish, "worker_init_fn": Shown(keeper.owner, loader.worker_init_fn)}
+    twin.__dict__.update(changed)  # past the class's __setattr__
+    if "_meter" in loader.__dict__:
+        twin.__dict__["_meter"] = loader._meter
+    return twin
