@@ -8,11 +8,13 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import runpy
 import select
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +22,9 @@ from types import ModuleType
 from typing import Any
 
 PRELOADED = ("torch", "torchvision.transforms.v2", "torchvision.datasets", "fastload.loader", "fastload.dataset", "fastload.cli")
-SECONDS = 300  # until a program has to have ended, on a busy machine
+MOST_CPU = 1200  # s of one process: what never ends, ends here
+WINDOW, LEAST = 300.0, 0.5  # s: a program that has had less CPU than this in so long waits for what never comes
+LOOK, SLOWEST = 5.0, 0.05  # s between two looks at a program's CPU time, and at most between two at whether it has ended
 
 
 class Program:
@@ -64,7 +68,8 @@ class Zygote:
         self.last: Program | None = None
 
     def start(self, command: Sequence[str], env: dict[str, str], cwd: Path | str = ".", stdout: None = None) -> Program:
-        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by SIGALRM."""
+        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by SIGALRM, however long
+        others take on a busy machine: it is one that neither ends nor computes."""
         if self.last:
             self.last.kill()
             self.last.wait()
@@ -96,8 +101,54 @@ def serve() -> dict[str, Any]:
         if child == 0:
             return dict(json.loads(line))
         print(child, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        print(status_of(child), flush=True)
     os._exit(0)
+
+
+class Progress:
+    """Whether a program still computes, by how much CPU time it has had."""
+
+    def __init__(self, now: float) -> None:
+        self.since, self.had = now, 0.0  # s, when it last had computed enough, and what it had had by then
+
+    def hangs(self, now: float, had: float) -> bool:
+        """had: CPU time so far, s."""
+        if had - self.had >= LEAST:
+            self.since, self.had = now, had
+        return now - self.since > WINDOW
+
+
+def status_of(child: int) -> int:
+    """The exit status, when it has ended; what hangs is ended first."""
+    began = looked = time.monotonic()
+    progress = Progress(began)
+    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        now = time.monotonic()
+        if now - looked > LOOK:
+            looked = now
+            if progress.hangs(now, cpu_time(child)):
+                os.kill(child, signal.SIGALRM)
+        time.sleep(min(SLOWEST, (now - began) / 20))
+    return os.waitstatus_to_exitcode(done[1])
+
+
+def cpu_time(root: int) -> float:
+    """Seconds of CPU that a process, those below it and those that they have waited for have had. Without /proc: of the clock."""
+    if not os.path.isdir("/proc/self"):
+        return time.monotonic()
+    parents, ticks = dict[int, int](), dict[int, int]()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+            ticks[int(path.parent.name)] = sum(map(int, fields[11:15]))
+    return sum(ticks[pid] for pid in ticks if _below(pid, root, parents)) / os.sysconf("SC_CLK_TCK")
+
+
+def _below(pid: int, root: int, parents: dict[int, int]) -> bool:
+    while pid not in (root, 0, 1):
+        pid = parents.get(pid, 0)
+    return pid == root
 
 
 def surround(asked: dict[str, Any]) -> None:
@@ -136,6 +187,6 @@ if __name__ == "__main__":
         with contextlib.suppress(ImportError, RuntimeError):  # without torchvision its tests skip; or its wheel does not fit this torch
             importlib.import_module(name)
     request = serve()
-    signal.alarm(SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, resource.RLIM_INFINITY))
     surround(request)
     become(*request["arguments"])

@@ -4,7 +4,6 @@ import gc
 import os
 import re
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +31,7 @@ from fastload.transforms import (
     Views,
 )
 from tests.beton.layout import Writer
+from tests.waiting import until
 
 needs_ffcv = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
 FIELDS = [("note", "bytes"), ("image", "image"), ("weight", "float"), ("label", "int")]
@@ -147,10 +147,7 @@ def test_two_epochs_at_once_and_one_that_is_dropped(cells, beton):
     assert threading.active_count() > before
     del iterator
     gc.collect()
-    deadline = time.monotonic() + 5  # nobody waits for the threads of what is dropped
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    assert until(lambda: threading.active_count() == before)  # dropping it waits for none of its threads
 
 
 @needs_ffcv

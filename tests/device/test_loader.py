@@ -11,6 +11,7 @@ from fastload import sending, uploading
 from fastload import transforms as T
 from fastload.backends import cuda
 from fastload.placement import ALL, HOST
+from tests.waiting import until
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 LAST = {
@@ -173,10 +174,7 @@ def test_an_iterator_that_is_dropped_ends_its_threads(folder, gpu):
         batches = iter(found)
         next(batches)
         del batches
-    deadline = time.monotonic() + 10
-    while threading.active_count() > before and time.monotonic() < deadline:  # dropping an iterator waits for nothing
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    assert until(lambda: threading.active_count() == before)  # dropping an iterator waits for nothing
     assert found._engine.depth > sending.AHEAD
 
 
@@ -207,9 +205,7 @@ def test_no_more_batches_than_asked_for_lie_on_the_gpu(folder, gpu, monkeypatch)
     batches = iter(loader(folder, "cuda", prefetch_factor=4))
     for taken in range(1, 5):
         next(batches)
-        deadline = time.monotonic() + 20
-        while len(sent) < min(6, taken + sending.AHEAD) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        assert until(lambda taken=taken: len(sent) >= min(6, taken + sending.AHEAD))
         time.sleep(0.05)  # one more would come
         assert len(sent) == min(6, taken + sending.AHEAD)
 

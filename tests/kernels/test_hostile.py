@@ -77,11 +77,11 @@ def with_size(data, height, width):
 def test_sizes_that_lie(tmp_path, progressive):
     data = jpeg(noise(32, 32), progressive=progressive)
     payloads = [with_size(data, *size) for size in [(65500, 65500), (65535, 1), (1, 65535), (3000, 2000), (1, 1), (33, 32)]]
-    start = time.monotonic()
+    start = time.process_time()
     job = outcome(tmp_path, payloads)
     assert job.status[[0, 3]].tolist() == [native.FOREIGN, native.FOREIGN]
     assert job.message(0) == "jpeg: too many pixels (got 65500x65500, want at most 178956970)"
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_progressive_jpeg_with_a_thousand_scans(tmp_path):

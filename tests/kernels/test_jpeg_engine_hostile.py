@@ -201,14 +201,14 @@ def with_size(data, height, width):
 
 
 def test_sizes_that_lie():
-    data, start = jpeg(noise(32, 32), "4:2:0"), time.monotonic()
+    data, start = jpeg(noise(32, 32), "4:2:0"), time.process_time()
     for size in [(65500, 65500), (65535, 1), (1, 65535), (30000, 5000), (1, 1), (33, 32)]:
         lie = with_size(data, *size)
         for box in [(0, 0, 1, 1), (size[0] - 1, size[1] - 1, 1, 1)]:
             by_engine(lie, box, None)
         with_index = native.jpeg_region(lie, (0, 0, 1, 1), native.jpeg_index(data, 8), "best")
         assert with_index[0] is None
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
     assert native.jpeg_region(with_size(data, 65500, 65500), (0, 0, 1, 1), None, "best")[1] == "not covered: too many pixels"
 
 

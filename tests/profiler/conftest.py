@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from fastload.cli import profile, recipes
-from fastload.profiler import attached
+from fastload.measure import Sample
+from fastload.profiler import attached, ladder
+from fastload.profiler.verdict import Rungs
 from tests.zygote import Zygote
 
 HEAD = """
@@ -78,6 +81,31 @@ def run() -> Callable[..., Result]:
     profile.register(app)
     recipes.register(app)
     return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def rates(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """rates(step, loader, training): images/s that the rungs are taken to have had. They do run, but what they measured says more of
+    the machine's other work than of the loader."""
+    turns = ladder.Ladder._turns
+
+    def set_rates(step: float, loader: float, training: float) -> None:
+        def taken(self: ladder.Ladder, *given: Any) -> Rungs:
+            turns(self, *given)
+            return Rungs(*(Sample((found,)) for found in (step, loader, training)))
+
+        monkeypatch.setattr(ladder.Ladder, "_turns", taken)
+
+    return set_rates
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds of time.perf_counter, in a list of one; sleeping moves it."""
+    now = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    return now
 
 
 @pytest.fixture

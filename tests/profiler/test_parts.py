@@ -20,15 +20,6 @@ from fastload.profiler.verdict import Evidence, Rungs
 from fastload.profiler.within import Within
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Seconds of time.perf_counter, in a list of one; sleeping moves it."""
-    now = [100.0]
-    monkeypatch.setattr("time.perf_counter", lambda: now[0])
-    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    return now
-
-
 def batch(images: int) -> torch.Tensor:
     return torch.zeros(images, 1)
 
@@ -102,8 +93,9 @@ def test_an_iterator_cannot_start_again():
     )
 
 
-def test_a_loader_of_three_batches_is_profiled_over_many_epochs():
-    assert profile([batch(4)] * 3, EmulatedStep(1000), seconds=1).verdict.label in ("GPU-BOUND", "INCONCLUSIVE")
+def test_a_loader_of_three_batches_is_profiled_over_many_epochs(rates):
+    rates(step=1000, loader=9000, training=1000)
+    assert profile([batch(4)] * 3, EmulatedStep(1000), seconds=1).verdict.label == "GPU-BOUND"
 
 
 def test_an_iterable_data_set_of_unknown_length_is_profiled():
@@ -150,11 +142,9 @@ def test_stage_costs_are_what_the_counters_gained():
     assert Deltas([]).costs() == ()
 
 
-def test_a_loader_without_counters_is_deduced_from_its_batches():
+def test_a_loader_without_counters_is_deduced_from_its_batches(clock):
     class Slow:
         def __iter__(self):
-            import time
-
             for _ in range(100):
                 time.sleep(0.01)
                 yield batch(1)

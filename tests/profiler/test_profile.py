@@ -19,11 +19,13 @@ from fastload.recipes import load, names
 RRC = fastload.transforms.RandomResizedCrop(64)
 
 
-def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path):
+def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path, rates):
     results = {}
-    for rate in (20, 1_000_000):
+    for rate, training in ((20, 20), (1_000_000, 480)):
+        rates(step=rate, loader=500, training=training)
         file = tmp_path / f"{rate}.json"
-        done = run("profile", "--data", photos, "--recipe", "mild", "--step-rate", rate, "--seconds", 2, "--workers", 2, "--json", file)
+        how = ("--recipe", "mild", "--step-rate", rate, "--seconds", 2, "--workers", 2, "--json", file)
+        done = run("profile", "--data", photos, *how)
         assert done.exit_code == 0
         assert done.stdout.startswith("VERDICT  ")
         results[rate] = json.loads(file.read_text())
@@ -34,7 +36,8 @@ def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path):
     assert fast["setting"]["backend"] == "native"
 
 
-def test_the_torch_backends_stages_are_replayed(run, photos):
+def test_the_torch_backends_stages_are_replayed(run, photos, rates):
+    rates(step=9000, loader=50, training=49)
     done = run(
         "profile", "--data", photos, "--recipe", "hot", "--backend", "torch", "--assume", "h200", "--seconds", 4,
         "--workers", 0, "--batch-size", 4, "--json", "-", "--fail-if", "cpu-bound",
@@ -54,7 +57,8 @@ def test_the_torch_backends_stages_are_replayed(run, photos):
     assert found["sizes"][0]["step_img_per_s"] == pytest.approx(full["step_img_per_s"] * (167 / 99) ** 2)
 
 
-def test_all_backends_are_measured_even_if_nothing_limits(run, photos):
+def test_all_backends_are_measured_even_if_nothing_limits(run, photos, rates):
+    rates(step=40, loader=400, training=40)
     found = json.loads(
         run(
             "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2, "--workers", 0,
@@ -112,14 +116,16 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
     assert found["not_measured"][0] == "backend broken failed (Critical error in pipeline:)"
 
 
-def test_a_loader_of_ones_own(photos):
+def test_a_loader_of_ones_own(photos, rates):
+    rates(step=1e6, loader=500, training=480)
     loader = fastload.DataLoader(fastload.open(photos, [RRC]), batch_size=8, num_workers=2)
     report = profile(loader, EmulatedStep(1e6), seconds=2)
     assert report.verdict.headline == "CPU-BOUND: decode"
     assert "Not measured: what would help (fastload profile --recipe does)" in str(report)
 
 
-def test_pytorchs_own_loader_over_an_image_folder(photos):
+def test_pytorchs_own_loader_over_an_image_folder(photos, rates):
+    rates(step=1e6, loader=500, training=480)
     folder = pytest.importorskip("torchvision.datasets").ImageFolder
     from torchvision.transforms import v2
 
@@ -131,8 +137,9 @@ def test_pytorchs_own_loader_over_an_image_folder(photos):
     assert [type(op) for op in data.transform.transforms] == [v2.RandomResizedCrop, v2.ToImage, v2.ToDtype]  # as they were
 
 
-def test_what_helps_is_verified(run, photos, monkeypatch):
+def test_what_helps_is_verified(run, photos, monkeypatch, rates):
     """Training runs with what is offered, and with nothing else."""
+    rates(step=1e6, loader=500, training=480)
     now, faster = Sample((100.0,) * 3), Sample((900.0,) * 3)
     found = tuple(
         Priced(Alternative(name, "", "native", (RRC,)), rates, now)

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from PIL import Image
 from fastload import demo_images
 from fastload.demo_images import Info, make_folder, one_image
 from fastload.errors import ConversionError, UsageError
+from tests.waiting import until
 
 FACTORS = {"grey": (0x11,), "4:4:4": (0x11,) * 3, "4:2:2": (0x21, 0x11, 0x11), "4:2:0": (0x22, 0x11, 0x11)}
 SOF0, DHT, SOS, DRI = 0xC0, 0xC4, 0xDA, 0xDD
@@ -188,10 +188,7 @@ def test_a_killed_run_leaves_no_folder_under_the_final_name_and_no_process(tmp_p
     assert run.returncode == -signal.SIGKILL
     (left,) = os.listdir(tmp_path)
     assert left.startswith("demo.partial-")
-    deadline = time.monotonic() + 10
-    while (alive := running(str(tmp_path))) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert alive == []
+    assert until(lambda: running(str(tmp_path)) == [])
 
 
 def running(mark: str) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fastload.processes import Hold, Workers, _end_with_parent
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 
@@ -68,9 +69,7 @@ def test_a_worker_that_is_late_sees_that_its_parent_was_killed(tmp_path):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     (tmp_path / "go").touch()
-    end = time.monotonic() + 30
-    while lives(first) and time.monotonic() < end:
-        time.sleep(0.01)
+    until(lambda: not lives(first))
     left = [pid for pid in (first, second) if lives(pid)]
     for pid in left:
         os.kill(pid, signal.SIGKILL)
