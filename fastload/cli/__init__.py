@@ -1,6 +1,8 @@
 """The command line: one file per verb. Results on stdout, log on stderr; exit 0 ok, 1 an error that a user can mend, 2 usage."""
 
 import importlib
+import os
+import signal
 import sys
 
 import typer
@@ -26,6 +28,9 @@ VERBS = (
 )
 
 
+INTERRUPTED = 130  # the exit code of a verb that Ctrl-C has ended
+
+
 def build() -> typer.Typer:
     """The application: each module of VERBS has a function `register(app)`."""
     app = typer.Typer(
@@ -48,6 +53,18 @@ def main() -> None:
         for line in str(error).splitlines():
             print(f"fastload: {line}", file=sys.stderr)
         sys.exit(1)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            die_of_interrupt()
+        raise
     except BrokenPipeError:  # the reader of our output has gone, as in `fastload inspect … | head`
         sys.stderr.close()
         sys.exit(1)
+
+
+def die_of_interrupt() -> None:
+    """End as Ctrl-C ends a program: a shell that runs several stops too."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fastload.cli.convert_report import expected_rows, log_transcoding, transcoding_text
+from fastload.cli.convert_report import emit_whole, expected_rows, log_transcoding, transcoding_text
 from fastload.cli.output import emit, interruptible, log, meter, table
 from fastload.errors import UsageError
 
@@ -28,6 +28,7 @@ def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -
     """Write `target`. given: the command's arguments by name."""
     from fastload.conversion import beton_writer, job, readers  # here, so that `fastload --help` loads no torch
     from fastload.conversion.editing import Edits
+    from fastload.conversion.interrupts import absorbed
 
     refuse(**{"--shard-size": given["shard_size"] != "256M"})
     edits = Edits(**{name: given[name] for name in ("max_side", "quality", "strip_metadata", "apply_exif")})
@@ -40,7 +41,7 @@ def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -
         return
     begin = time.perf_counter()
     with interruptible(), meter("convert", len(reader), int(reader.sizes.sum())) as advance:
-        summary = beton_writer.run(reader, target, options, advance)
+        summary = beton_writer.run(reader, target, options, advance, absorbed)
     emit_summary(target, summary, time.perf_counter() - begin, given["json_to"])
 
 
@@ -61,6 +62,9 @@ def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str |
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 
+    if summary.whole:
+        emit_whole(target, summary, json_to)
+        return
     bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
     rows = [
         ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("size", human(summary.bytes)),

@@ -91,6 +91,7 @@ def _convert(source: str, target: str, to: str, given: dict[str, Any]) -> None:
         beton.convert(source, target, choice, given)
         return
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.interrupts import absorbed
 
     prepared = job.prepare(source, target, _options(to, given), choice)
     if given["dry_run"]:
@@ -98,7 +99,7 @@ def _convert(source: str, target: str, to: str, given: dict[str, Any]) -> None:
         return
     begin = time.perf_counter()
     with interruptible(), meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance:
-        summary = job.run(prepared, advance)
+        summary = job.run(prepared, advance, absorbed)
     emit_summary(target, summary, time.perf_counter() - begin, given["json_to"], to)
 
 

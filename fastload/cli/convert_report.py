@@ -8,6 +8,7 @@ from rich.text import Text
 from fastload.cli.output import emit, log, table
 
 if TYPE_CHECKING:
+    from fastload.conversion.beton_writer import Summary as BetonSummary
     from fastload.conversion.forecast import Forecast
     from fastload.conversion.job import Job, Summary
     from fastload.conversion.seek_writer import Totals
@@ -53,6 +54,9 @@ def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str |
     from fastload.conversion.units import human
     from fastload.sources.shards import BAD
 
+    if summary.whole:
+        emit_whole(target, summary, json_to)
+        return
     bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
     result: dict[str, Any] = {
         "path": target, "samples": summary.samples, "classes": summary.classes, "shards": summary.shards, "bytes": summary.bytes,
@@ -78,6 +82,16 @@ def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str |
         log.print(f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}", markup=False)
     if len(bad) > SHOWN:
         log.print(f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False)
+
+
+def emit_whole(target: str, summary: "Summary | BetonSummary", json_to: str | None) -> None:
+    """Of a target that --resume finds finished."""
+    from fastload.conversion.readers import readable
+    from fastload.conversion.units import human
+
+    result = {"path": target, "samples": summary.samples, "classes": summary.classes, "bytes": summary.bytes, "already_whole": True}
+    text = f"already whole: {summary.samples:,} samples, {human(summary.bytes)}; nothing was written"
+    emit(result, json_to, Text(f"{readable(target)}: {text}"))
 
 
 def seek_json(totals: "Totals", size: int) -> dict[str, Any]:

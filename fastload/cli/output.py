@@ -70,7 +70,7 @@ def progress(what: str, total: int | None, unit: str = "images") -> Iterator[Cal
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C ends a conversion with a line that says how to go on."""
+    """Ctrl-C ends a conversion with a line that says how to go on; once it is committed, `interrupts.absorbed` keeps Ctrl-C away."""
     try:
         yield
     except KeyboardInterrupt:

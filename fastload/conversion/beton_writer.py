@@ -6,7 +6,7 @@ JPEGs are kept byte for byte, unless they are to be changed; everything else bec
 import base64
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,10 +15,11 @@ import PIL
 from PIL import Image
 
 from fastload import _native, rng
-from fastload.conversion import beton_pages, samples, staging, transcoding, workers
+from fastload.conversion import beton_pages, finished, samples, staging, transcoding, workers
 from fastload.conversion.beton_pages import PAGE, ROWS, Pages, Stored
 from fastload.conversion.editing import UNCHANGED, Edits
 from fastload.conversion.forecast import SECONDS, Forecast, estimate
+from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
 from fastload.conversion.keys import readable
 from fastload.conversion.making import How, Maker
@@ -38,6 +39,7 @@ from fastload.transforms import pil
 LARGEST = 1 << 31  # bytes of an image: a page holds it whole, and the header has 32 bits for a page's size
 MOST_PX = 0xFFFF  # of a side
 MODES = ("keep", "raw")
+KEPT = ("samples", "classes", "bytes", "jpegs", "raw")  # of a summary, for --resume of a finished file
 TASK, ROUND = 16, 64  # images of one task; tasks whose results are held in memory
 
 
@@ -80,14 +82,31 @@ class Summary:
     bad: tuple[Bad, ...]
     transcoding: transcoding.Totals
     resumed: int = 0  # samples that an earlier run had written
+    whole: bool = False  # an earlier run had finished it, and nothing was done
 
 
-def run(reader: Reader, where: str, options: Options, advance: Advance = workers.ignore) -> Summary:
-    """Write all samples to the file `where`. Raises ConversionError and leaves nothing under that name if it cannot be completed."""
+def run(
+    reader: Reader, where: str, options: Options, advance: Advance = workers.ignore, committing: Committing = delayed
+) -> Summary:
+    """Write all samples to the file `where`. Raises ConversionError and leaves nothing under that name if it cannot be completed.
+
+    committing: as in job.run.
+    """
     if options.extras == "keep" and (count := int(np.count_nonzero(reader.beside))):
         raise ConversionError(f"{where}: FFCV's files hold images and labels, and {count} samples have other files; pass --extras drop")
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
+    if options.resume and (said := finished.found(where, _identity(reader, options))):
+        counts = (int(said[name]) for name in KEPT)
+        return Summary(*counts, (), transcoding.total((), on=options.transcode), whole=True)
+    with ExitStack() as at_the_end:
+        summary = _staged(reader, where, options, advance, lambda: at_the_end.enter_context(committing()))
+        finished.note(where, _identity(reader, options), {name: getattr(summary, name) for name in KEPT})
+    return summary
+
+
+def _staged(reader: Reader, where: str, options: Options, advance: Advance, committing: Callable[[], None]) -> Summary:
+    """committing: is called when the commit begins."""
     needed = int(np.maximum(reader.sizes, 0).sum()) + len(reader) * (ROWS.itemsize + format.PAYLOAD.itemsize) + 2 * PAGE
     stage = staging.Stage(where)
     with staging.being_staged(stage, needed, lambda path: _check(path, overwrite=options.overwrite), resume=options.resume) as hold:
@@ -95,6 +114,7 @@ def run(reader: Reader, where: str, options: Options, advance: Advance = workers
         with closing(Journal(hold.journal, _identity(reader, options), resume=options.resume)) as journal:
             hold.strange = False
             summary = _write(reader, stage, options, journal, advance)
+            committing()
             stage.commit()
     return summary
 

@@ -2,8 +2,8 @@
 
 import os
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 import PIL
 from PIL import Image
 
-from fastload.conversion import formats, parts, plan, readers, seek_writer, transcoding, workers
+from fastload.conversion import finished, formats, parts, plan, readers, seek_writer, transcoding, workers
+from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
 from fastload.conversion.making import How, Maker
 from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
@@ -30,6 +31,7 @@ from fastload.sources.arrow import import_arrow
 __all__ = ["SHARD_BYTES", "SHARD_LIMITS", "Job", "Options", "Summary", "prepare", "prepare_reader", "run"]
 
 
+KEPT = ("samples", "classes", "shards", "bytes")  # of a summary, for --resume of a finished target
 TABLE_COPIES = 3  # of a part that is a table in memory: the images, the rows, the file
 
 
@@ -57,6 +59,7 @@ class Summary:
     transcoding: transcoding.Totals
     resumed: int = 0  # samples that an earlier run had written
     notes: tuple[str, ...] = ()
+    whole: bool = False  # an earlier run had finished it, and nothing was done
 
 
 def prepare(source: str, where: str, options: Options, choice: Choice = ANYTHING) -> Job:
@@ -88,8 +91,21 @@ def refuse_nesting(source: str, where: str) -> None:
         raise ConversionError(f"{where}: lies in the source {source}; give a folder outside of it")
 
 
-def run(job: Job, advance: Advance = workers.ignore) -> Summary:
-    """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be completed."""
+def run(job: Job, advance: Advance = workers.ignore, committing: Committing = delayed) -> Summary:
+    """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be completed.
+
+    The renames that put the target in its place stand in `committing`: before them Ctrl-C interrupts, behind them all is done.
+    """
+    if job.options.resume and (said := finished.found(job.where, identity(job))):
+        return already(said, on=job.options.transcode)
+    with ExitStack() as at_the_end:
+        summary = _converted(job, advance, lambda: at_the_end.enter_context(committing()))
+        finished.note(job.where, identity(job), {name: getattr(summary, name) for name in KEPT})
+    return summary
+
+
+def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Summary:
+    """committing: is called when the commit begins."""
     options, writer = job.options, job.writer
     with writer.holding(job.plan.bytes, overwrite=options.overwrite, resume=options.resume) as hold:
         hold.strange = options.resume
@@ -100,6 +116,7 @@ def run(job: Job, advance: Advance = workers.ignore) -> Summary:
             bad = tuple(sorted((bad for part in found for bad in part.bad), key=lambda bad: bad.sample))
             check_bad(job, bad, found)
             catalog = Catalog(job.reader.keys, job.reader.labels, job.reader.classes)
+            committing()
             committed = writer.commit(found, catalog, lambda pairs: journal.append({"commit": pairs}))
     return Summary(
         sum(len(part.samples) for part in found), len(job.reader.classes), committed.files, committed.bytes, bad,
@@ -107,6 +124,12 @@ def run(job: Job, advance: Advance = workers.ignore) -> Summary:
         transcoding.total((part.transcoding for part in found), on=options.transcode),
         sum(len(part.samples) for part in done.values()), committed.notes,
     )  # fmt: skip
+
+
+def already(said: dict[str, Any], *, on: bool) -> Summary:
+    """Of a target that an earlier run has finished. on: whether images were to be rewritten."""
+    counts = (int(said[name]) for name in KEPT)
+    return Summary(*counts, (), seek_writer.total(()), transcoding.total((), on=on), notes=(), whole=True)
 
 
 def identity(job: Job) -> dict[str, Any]:
@@ -138,11 +161,19 @@ def earlier(job: Job, journal: Journal, hold: Hold) -> dict[int, Written]:
     """Parts that an earlier run has written and that are still as they were."""
     folder = getattr(hold, "data", hold.folder)
     noted = {record["part"]: record for record in journal.records if "part" in record}
-    found = {number: parts.unpack(record, folder) for number, record in noted.items()}
+    found = {number: part for number, record in noted.items() if (part := known(record, folder))}
     hold.keep = bool(found)
     count = job.options.workers or usable_cores()
     good = workers.run(found.items(), lambda item, _: job.writer.intact(item[1]), count)
     return {number: part for (number, part), whole in zip(found.items(), good, strict=True) if whole}
+
+
+def known(record: dict[str, Any], folder: str) -> Written | None:
+    """What a record of the journal says; None for what no journal of ours says."""
+    try:
+        return parts.unpack(record, folder)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advance) -> list[Written]:

@@ -1,0 +1,77 @@
+"""What was asked of the conversion that made a target, kept in the user's cache: so that --resume knows a finished one.
+
+Not in the target, whose bytes depend on nothing but the images and the options: the source's times are part of what was asked.
+"""
+
+import contextlib
+import json
+import os
+import stat
+import tempfile
+from typing import Any
+
+from fastload import _native
+from fastload.conversion.readers.base import stamp_of
+from fastload.errors import ConversionError
+
+VERSION = 1
+LARGEST = 1 << 16  # bytes of a file
+
+
+def note(where: str, job: dict[str, Any], said: dict[str, Any]) -> None:
+    """Keep it. said: what the user is told of the target. Where there is no cache, nothing is kept."""
+    with contextlib.suppress(OSError):
+        path, temporary = place(where), ""
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        content = {"version": VERSION, "job": job, "target": stamp(where), "said": said}
+        try:
+            with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8") as file:
+                temporary = file.name
+                json.dump(content, file)
+            os.replace(temporary, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def found(where: str, job: dict[str, Any]) -> dict[str, Any] | None:
+    """What was said of the target, if this very job made it and it is as it was; None: nothing is known of what stands there.
+
+    Raises ConversionError where another job made it.
+    """
+    if not os.path.lexists(where):
+        return None
+    try:
+        file = os.open(place(where), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(file, "rb") as opened:
+            content = json.loads(opened.read(LARGEST)) if os.fstat(file).st_uid == os.geteuid() else None
+        known, said = content["job"], content["said"]
+        if content["version"] != VERSION or type(known) is not dict or type(said) is not dict or content["target"] != stamp(where):
+            return None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+    job = json.loads(json.dumps(job))  # as it is after it was written
+    if other := sorted(name for name in {*job, *known} if job.get(name) != known.get(name)):
+        raise ConversionError(f"{where}: was made with another {', '.join(other)}; give the same again, or --overwrite to replace it")
+    return said
+
+
+def place(where: str) -> str:
+    """The file of a target."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "fastload", "converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json")
+
+
+def stamp(where: str) -> str:
+    """Another one if a file of the target was added, removed, or changed as far as sizes and times tell. Raises OSError."""
+    files = [_facts(where, "")] if not os.path.isdir(where) else []
+    for parent, folders, names in os.walk(where):
+        folders.sort()
+        files += [_facts(os.path.join(parent, name), os.path.relpath(os.path.join(parent, name), where)) for name in sorted(names)]
+    return f"{stamp_of(files):016x}"
+
+
+def _facts(path: str, name: str) -> tuple[str, int, int]:
+    status = os.lstat(path)
+    kind = stat.S_IFMT(status.st_mode)
+    return os.fsencode(name).hex(), status.st_size * (kind == stat.S_IFREG), status.st_mtime_ns
