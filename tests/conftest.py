@@ -132,6 +132,14 @@ def program(forker: Zygote) -> Callable[..., "subprocess.CompletedProcess[str]"]
     return forker.run
 
 
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """A conversion keeps Ctrl-C away up to the end of its program; here the program goes on."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """ROOT/CLASS/NAME.jpg: 3 classes, 40 JPEGs of many sizes and samplings."""

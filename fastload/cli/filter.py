@@ -6,7 +6,7 @@ import typer
 
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
-from fastload.cli.output import JsonTo
+from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 
 WHERE = 'Condition on key, label, class_name, height, width, size, format: width >= 224 and label in ("cat", "dog").'
 
@@ -25,7 +25,9 @@ def filter(
     """A data set of the samples for which a condition holds. The shards are linked, not copied."""
     from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
     from fastload.conversion import where as conditions
+    from fastload.conversion.interrupts import absorbed
 
     index = subsets.open_index(source)
-    done = subsets.write(target, [subsets.Part(index, conditions.rows(index, where))], overwrite=overwrite)
+    with interruptible(AS_IT_WAS):
+        done = subsets.write(target, [subsets.Part(index, conditions.rows(index, where))], overwrite=overwrite, committing=absorbed)
     say("filtered", [done], json_to)

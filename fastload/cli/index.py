@@ -8,7 +8,7 @@ from rich.text import Text
 
 from fastload.cli.convert_options import SeekStep
 from fastload.cli.convert_report import log_reasons, seek_json, seek_text
-from fastload.cli.output import JsonTo, emit, meter, table
+from fastload.cli.output import AS_IT_WAS, JsonTo, emit, interruptible, meter, table
 
 
 def register(app: typer.Typer) -> None:
@@ -23,12 +23,13 @@ def index(
 ) -> None:
     """Index where decoding can begin within each JPEG, so that a crop decodes only its own part. The images are only read."""
     from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.interrupts import absorbed
     from fastload.conversion.readers import readable
 
     prepared = indexing.prepare(source)
     begin = time.perf_counter()
-    with meter("index", len(prepared.sizes)) as advance:
-        summary = indexing.run(prepared, seek_step, workers, advance)
+    with interruptible(AS_IT_WAS), meter("index", len(prepared.sizes)) as advance:
+        summary = indexing.run(prepared, seek_step, workers, advance, absorbed)
     seconds = time.perf_counter() - begin
     rate = summary.samples / seconds
     result: dict[str, Any] = {

@@ -6,7 +6,7 @@ import typer
 
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import say
-from fastload.cli.output import JsonTo
+from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.errors import UsageError
 
 
@@ -23,10 +23,13 @@ def merge(
     import numpy as np
 
     from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.interrupts import absorbed
 
     if len(sources) < 3:
         raise UsageError(f"merge: got {len(sources)} paths, want at least two data sets and a folder for the result; give them")
     *given, target = sources
     indexes = [subsets.open_index(source) for source in given]
     parts = [subsets.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes]
-    say("merged", [subsets.write(target, parts, overwrite=overwrite)], json_to)
+    with interruptible(AS_IT_WAS):
+        done = subsets.write(target, parts, overwrite=overwrite, committing=absorbed)
+    say("merged", [done], json_to)

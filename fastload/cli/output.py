@@ -68,13 +68,16 @@ def progress(what: str, total: int | None, unit: str = "images") -> Iterator[Cal
         yield advance
 
 
+AS_IT_WAS = "everything is as it was"  # after Ctrl-C, for verbs that do all or nothing
+
+
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C ends a conversion with a line that says how to go on; once it is committed, `interrupts.absorbed` keeps Ctrl-C away."""
+def interruptible(what: str = "what is done is kept: go on with --resume") -> Iterator[None]:
+    """Ctrl-C ends a verb with a line on what becomes of its work; once that is committed, `interrupts.absorbed` keeps Ctrl-C away."""
     try:
         yield
     except KeyboardInterrupt:
-        log.print("interrupted; what is done is kept: go on with --resume", markup=False)
+        log.print(f"interrupted; {what}", markup=False)
         raise typer.Exit(130) from None
 
 

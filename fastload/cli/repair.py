@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli.convert_options import ApplyExif, Labels, Masks, MaxSide, Quality, Root, Split, StripMetadata, Workers
-from fastload.cli.output import JsonTo, emit, meter, table
+from fastload.cli.output import JsonTo, emit, interruptible, meter, table
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def repair(
     from fastload.conversion.readers import Choice, open_reader, readable
 
     reader = open_reader(source, Choice(split, labels, root, masks))
-    with meter("verify", None) as advance:
+    with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
         done = mending.run(path, reader, Edits(max_side, quality, strip_metadata, apply_exif), workers, advance)
     rows = [
         ("damages", f"{done.damages:,}"),

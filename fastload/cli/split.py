@@ -7,7 +7,7 @@ import typer
 
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
-from fastload.cli.output import JsonTo
+from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.errors import UsageError
 
 PARTS = "Names and shares: train=0.9,val=0.1."
@@ -28,14 +28,14 @@ def split(
 ) -> None:
     """Data sets of random parts, disjoint. The shards are linked, not copied."""
     from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+    from fastload.conversion.interrupts import absorbed
 
     shares = _shares(parts)
     index = subsets.open_index(source)
     chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
-    done = [
-        subsets.write(os.path.join(target, name), [subsets.Part(index, rows)], overwrite=overwrite, inside=True)
-        for name, rows in zip(shares, chosen, strict=True)
-    ]
+    wanted = [(os.path.join(target, name), [subsets.Part(index, rows)]) for name, rows in zip(shares, chosen, strict=True)]
+    with interruptible(AS_IT_WAS):
+        done = subsets.write_all(wanted, overwrite=overwrite, inside=True, committing=absorbed)
     say("split", done, json_to)
 
 

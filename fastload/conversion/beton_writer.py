@@ -85,9 +85,7 @@ class Summary:
     whole: bool = False  # an earlier run had finished it, and nothing was done
 
 
-def run(
-    reader: Reader, where: str, options: Options, advance: Advance = workers.ignore, committing: Committing = delayed
-) -> Summary:
+def run(reader: Reader, where: str, options: Options, advance: Advance = workers.ignore, committing: Committing = delayed) -> Summary:
     """Write all samples to the file `where`. Raises ConversionError and leaves nothing under that name if it cannot be completed.
 
     committing: as in job.run.
@@ -96,9 +94,9 @@ def run(
         raise ConversionError(f"{where}: FFCV's files hold images and labels, and {count} samples have other files; pass --extras drop")
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
-    if options.resume and (said := finished.found(where, _identity(reader, options))):
-        counts = (int(said[name]) for name in KEPT)
-        return Summary(*counts, (), transcoding.total((), on=options.transcode), whole=True)
+    if options.resume and (said := finished.found(where, _identity(reader, options), overwrite=options.overwrite)):
+        samples, classes, size, jpegs, raw = (int(said[name]) for name in KEPT)
+        return Summary(samples, classes, size, jpegs, raw, (), transcoding.total((), on=options.transcode), whole=True)
     with ExitStack() as at_the_end:
         summary = _staged(reader, where, options, advance, lambda: at_the_end.enter_context(committing()))
         finished.note(where, _identity(reader, options), {name: getattr(summary, name) for name in KEPT})

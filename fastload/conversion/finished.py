@@ -34,26 +34,27 @@ def note(where: str, job: dict[str, Any], said: dict[str, Any]) -> None:
                 os.unlink(temporary)
 
 
-def found(where: str, job: dict[str, Any]) -> dict[str, Any] | None:
+def found(where: str, job: dict[str, Any], *, overwrite: bool) -> dict[str, Any] | None:
     """What was said of the target, if this very job made it and it is as it was; None: nothing is known of what stands there.
 
-    Raises ConversionError where another job made it.
+    Raises ConversionError where another job made it, unless it may be overwritten.
     """
     if not os.path.lexists(where):
         return None
     try:
         file = os.open(place(where), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(file, "rb") as opened:
-            content = json.loads(opened.read(LARGEST)) if os.fstat(file).st_uid == os.geteuid() else None
+            content: dict[str, Any] = json.loads(opened.read(LARGEST)) if os.fstat(file).st_uid == os.geteuid() else {}
         known, said = content["job"], content["said"]
         if content["version"] != VERSION or type(known) is not dict or type(said) is not dict or content["target"] != stamp(where):
             return None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     job = json.loads(json.dumps(job))  # as it is after it was written
-    if other := sorted(name for name in {*job, *known} if job.get(name) != known.get(name)):
+    other = sorted(name for name in {*job, *known} if job.get(name) != known.get(name))
+    if other and not overwrite:
         raise ConversionError(f"{where}: was made with another {', '.join(other)}; give the same again, or --overwrite to replace it")
-    return said
+    return None if other else said
 
 
 def place(where: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion import seek_writer, workers
+from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.readers import Reader
 from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
@@ -23,8 +24,13 @@ MODE = 0o666  # of the files, less the umask
 ROUND = 256  # tasks between two writes: their indexes are held in memory, to be written in the order of the files
 
 
-def write(reader: Reader, names: Sequence[str], folder: Folder, step: int, count: int, advance: Advance) -> Totals:
-    """Index all samples, which are known by `names`, into `folder`; on any error the files there stay as they were. Raises OSError."""
+def write(
+    reader: Reader, names: Sequence[str], folder: Folder, step: int, count: int, advance: Advance, committing: Committing = delayed
+) -> Totals:
+    """Index all samples, which are known by `names`, into `folder`; on any error the files there stay as they were. Raises OSError.
+
+    committing: as in job.run.
+    """
     seek_merge.remove_leftovers(folder)
     new = {name: temporary(name) for name in seek.PARTS}
     try:
@@ -33,7 +39,8 @@ def write(reader: Reader, names: Sequence[str], folder: Folder, step: int, count
         index = _index(reader, names, size, total, _file_hash(folder.at(new[seek.DATA])))
         folder.write(new[seek.SUM], sums.line(_native.xxh3(index)))
         folder.write(new[seek.INDEX], index)
-        _commit(folder, new)
+        with committing():
+            _commit(folder, new)
     except BaseException:
         seek_merge.remove(folder, new.values())
         raise

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastload.conversion import index_folder, index_writer, seek_writer, shards_writer, target, workers
+from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.parents import inner
 from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
 from fastload.conversion.seek_writer import Sidecar
@@ -55,16 +56,17 @@ def run(
     step: int = seek_writer.STEP,
     count: int | None = None,
     advance: Advance = workers.ignore,
+    committing: Committing = delayed,
 ) -> Summary:
     """Build every index anew and put them in place at once. step: MCUs per entry, 0: rows only. Raises ConversionError."""
     seek_writer.check_step(step)
     count = count or usable_cores()
     if isinstance(reader, ShardsReader):
-        return _shards(reader, step, count, advance)
+        return _shards(reader, step, count, advance, committing)
     root = os.path.expanduser(reader.source.where)
     beside = beton.seek_folder(root) if isinstance(reader, BetonReader) else root
     try:
-        return _folder(reader, beside, step, count, advance)
+        return _folder(reader, beside, step, count, advance, committing)
     except ConversionError as error:
         if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in READ_ONLY:
             raise
@@ -76,19 +78,19 @@ def run(
     except OSError as error:
         text = f"{folder}: cannot be made ({error.strerror}), and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can"
         raise ConversionError(text) from error
-    return _folder(reader, folder, step, count, advance)
+    return _folder(reader, folder, step, count, advance, committing)
 
 
-def _folder(reader: FolderReader | BetonReader, folder: str, step: int, count: int, advance: Advance) -> Summary:
+def _folder(reader: FolderReader | BetonReader, folder: str, step: int, count: int, advance: Advance, committing: Committing) -> Summary:
     one_file, source = isinstance(reader, BetonReader), reader.source
     names = beton.sample_names(len(source)) if isinstance(source, BetonSource) else seek.names(source.paths, source.where)
     needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(name) for name in names)
     with target.translated(folder, needed), inner(folder) if one_file else opened(folder) as held, target.lock(held, PATIENCE):
-        totals = index_folder.write(reader, names, held, step, count, advance)
+        totals = index_folder.write(reader, names, held, step, count, advance, committing)
     return Summary("file" if one_file else "folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
 
 
-def _shards(reader: ShardsReader, step: int, count: int, advance: Advance) -> Summary:
+def _shards(reader: ShardsReader, step: int, count: int, advance: Advance, committing: Committing) -> Summary:
     """New sidecars, and the index with their places. The old ones hold until then."""
     where, index = reader.source.where, reader.source.index
     rows = rows_of(index)
@@ -112,5 +114,6 @@ def _shards(reader: ShardsReader, step: int, count: int, advance: Advance) -> Su
             offset[shard], size[shard] = sidecar.offset, sidecar.size
         content = index_writer.with_sidecars(where, index, offset, size, files)
         pairs = [(os.path.basename(sidecar.path), file.name) for sidecar, file in zip(sidecars, files, strict=True)]
-        target.replace_index(folder, pairs, content, index.checksum)
+        with committing():
+            target.replace_index(folder, pairs, content, index.checksum)
     return Summary("shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars))

@@ -96,7 +96,7 @@ def run(job: Job, advance: Advance = workers.ignore, committing: Committing = de
 
     The renames that put the target in its place stand in `committing`: before them Ctrl-C interrupts, behind them all is done.
     """
-    if job.options.resume and (said := finished.found(job.where, identity(job))):
+    if job.options.resume and (said := finished.found(job.where, identity(job), overwrite=job.options.overwrite)):
         return already(said, on=job.options.transcode)
     with ExitStack() as at_the_end:
         summary = _converted(job, advance, lambda: at_the_end.enter_context(committing()))
@@ -128,8 +128,8 @@ def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Su
 
 def already(said: dict[str, Any], *, on: bool) -> Summary:
     """Of a target that an earlier run has finished. on: whether images were to be rewritten."""
-    counts = (int(said[name]) for name in KEPT)
-    return Summary(*counts, (), seek_writer.total(()), transcoding.total((), on=on), notes=(), whole=True)
+    samples, classes, shards, size = (int(said[name]) for name in KEPT)
+    return Summary(samples, classes, shards, size, (), seek_writer.total(()), transcoding.total((), on=on), whole=True)
 
 
 def identity(job: Job) -> dict[str, Any]:

@@ -6,7 +6,8 @@ A link is the same file under a second name: no room is taken, and either data s
 import errno
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from fastload import rng
 from fastload.conversion import index_writer, target
 from fastload.conversion.index_writer import Extras
+from fastload.conversion.interrupts import Committing, delayed
 from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.files import below
 from fastload.files.below import Folder, no_wait
@@ -85,11 +87,45 @@ def drawn(index: Index, shares: Sequence[float], seed: int, *, by_class: bool = 
     return [np.sort(np.concatenate(part)) for part in parts]
 
 
-def write(where: str, parts: Sequence[Part], *, overwrite: bool = False, inside: bool = False) -> Summary:
-    """A data set at `where` with these rows, in this order of data sets and their shards. inside: no link is followed in its place.
+def write(where: str, parts: Sequence[Part], *, overwrite: bool = False, committing: Committing = delayed) -> Summary:
+    """A data set at `where` with these rows, in this order of data sets and their shards. Raises ConversionError."""
+    return write_all([(where, parts)], overwrite=overwrite, committing=committing)[0]
 
-    Raises ConversionError.
+
+def write_all(
+    wanted: Sequence[tuple[str, Sequence[Part]]], *, overwrite: bool = False, inside: bool = False, committing: Committing = delayed
+) -> list[Summary]:
+    """A data set at each place, all or none: none is committed before all are prepared. Raises ConversionError.
+
+    inside: no link is followed in their places; committing: as in job.run.
     """
+    with ExitStack() as at_the_end, ExitStack() as held:
+        ready = [held.enter_context(_prepared(where, parts, overwrite=overwrite, inside=inside)) for where, parts in wanted]
+        at_the_end.enter_context(committing())
+        done: list[_Ready] = []
+        try:
+            for each in ready:
+                target.commit(each.folder, each.files, each.content, b"", linked=True)
+                done.append(each)
+        except BaseException:
+            for each in done:
+                target.uncommit(each.folder)
+            raise
+    return [each.summary for each in ready]
+
+
+class _Ready(NamedTuple):
+    """A data set of which only the commit is left. files: temporary name, final name."""
+
+    folder: Folder
+    files: Sequence[tuple[str, str]]
+    content: memoryview  # of the index
+    summary: Summary
+
+
+@contextmanager
+def _prepared(where: str, parts: Sequence[Part], *, overwrite: bool, inside: bool) -> Iterator[_Ready]:
+    """The place is held meanwhile; what is not committed then is removed."""
     classes = merged_classes([part.index for part in parts])
     parts = [part for part in parts if len(part.rows)]
     if not parts:
@@ -100,8 +136,7 @@ def write(where: str, parts: Sequence[Part], *, overwrite: bool = False, inside:
     pa = import_arrow(where, ConversionError)
     plans = _plans(parts)
     arrays = _arrays(pa, where, parts, plans)
-    needed = sum(len(part.rows) for part in parts) * INDEX_ROW
-    copied = 0
+    needed, copied = sum(len(part.rows) for part in parts) * INDEX_ROW, 0
     with target.being_written(target.Hold(where, inside=inside), needed, overwrite=overwrite) as hold:
         pairs = []
         for source, name in plans.files:
@@ -110,8 +145,7 @@ def write(where: str, parts: Sequence[Part], *, overwrite: bool = False, inside:
             pairs.append((temporary, name))
         text = index_writer.metadata(len(arrays["size"]), classes, plans.shards, Extras(plans.sidecars, _transcoded(parts)))
         index = index_writer.encode(pa, arrays, text)
-        target.commit(hold.into, pairs, index, b"", linked=True)
-    return Summary(where, len(arrays["size"]), len(classes), len(plans.shards), copied)
+        yield _Ready(hold.into, pairs, index, Summary(where, len(arrays["size"]), len(classes), len(plans.shards), copied))
 
 
 class _Plans(NamedTuple):

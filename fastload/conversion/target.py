@@ -195,6 +195,13 @@ def commit(folder: Folder, parts: Sequence[tuple[str, str]], index: memoryview, 
         folder.remove(JOURNAL)
 
 
+def uncommit(folder: Folder) -> None:
+    """A data set that was just committed is unfinished again, and goes with what holds its folder."""
+    with contextlib.suppress(OSError):
+        if folder.has(FINAL):
+            folder.rename(FINAL, UNFINISHED)
+
+
 def remove_old(folder: Folder) -> None:
     """The data set that is being replaced: the index first, for good, so that no old index meets a new shard."""
     if folder.has(FINAL):
