@@ -151,6 +151,7 @@ def _write(reader: Reader, stage: staging.Stage, options: Options, journal: Jour
     order = order if options.shuffle is None else rng.permute(order, len(order), options.shuffle, 0)
     file = stage.at.open(staging.DATA, os.O_RDWR) if stage.at.has(staging.DATA) else stage.at.create(staging.DATA, PLAIN, os.O_RDWR)
     try:
+        stage.writes(file)
         pages = Pages(file, len(order), transcode=options.transcode)
         start = sum(pages.restore(record) for record in _whole(journal.records, file))
         resumed, stage.keep = len(pages.table), start > 0

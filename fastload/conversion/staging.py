@@ -5,6 +5,7 @@ folder is the user's alone: nobody else can put anything there.
 """
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,12 @@ class Stage(target.Hold):
         self.data = os.path.join(self.folder, DATA)
         self._lock = threading.Lock()
         self._into: Folder | None = None
+        self._made: tuple[int, int] | None = None  # device and inode of what becomes the target
+
+    def writes(self, descriptor: int) -> None:
+        """This open file or folder is what becomes the target, and nothing that is put in its place meanwhile."""
+        facts = os.fstat(descriptor)
+        self._made = facts.st_dev, facts.st_ino
 
     @property
     def into(self) -> Folder:
@@ -37,6 +44,7 @@ class Stage(target.Hold):
         with self._lock:
             if self._into is None:
                 self._into = self.at.folder(DATA, make=True)
+                self.writes(self._into.descriptor)
             return self._into
 
     def rename(self, pairs: Sequence[tuple[str, str]]) -> None:
@@ -53,12 +61,28 @@ class Stage(target.Hold):
             if is_folder:
                 self.into.sync()
             self.at.sync()
+            self._require_ours(self.at, DATA)
             if os.path.isdir(self.final) and not os.listdir(self.final):
                 os.rmdir(name, dir_fd=parent.descriptor)
-            if parent.has(name) and is_folder:
+            if moved := parent.has(name) and is_folder:
                 parent.rename(name, OLD, self.at)  # a folder cannot be renamed over one that is not empty
-            self.at.rename(DATA, name, parent)
+            try:
+                self.at.rename(DATA, name, parent)
+                self._require_ours(parent, name)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    if parent.has(name):
+                        parent.remove(name)
+                    if moved:
+                        self.at.rename(OLD, name, parent)
+                raise
             parent.sync()
+
+    def _require_ours(self, folder: Folder, name: Inner) -> None:
+        """Raises OSError for anything that was put in the place of what was written."""
+        facts = folder.facts(name)
+        if facts is None or (facts.st_dev, facts.st_ino) != self._made:
+            raise OSError(errno.ESTALE, "Was replaced while it was written", self.data)
 
     def close(self) -> None:
         """The stage is not written any more."""

@@ -55,6 +55,7 @@ def in_child(setting: Setting, work: Callable[[Path], Counter[str]]) -> Counter[
         if child == 0:
             said: object = "died"
             try:
+                warm(Path(top) / "warm")
                 if os.getuid() == 0 and setting.user:
                     os.setgroups([])
                     os.setgid(NOBODY)
@@ -114,12 +115,12 @@ def by_plants(top: Path, attacks: int, seed: int) -> Counter[str]:
     return found
 
 
-def warm() -> None:
-    """Import all that a user who cannot read this checkout would need."""
-    with tempfile.TemporaryDirectory() as top:
-        by_names(Path(top), 300, 0)
-        for name, verb in planted.VERBS.items():
-            planted.places(verb, Path(top) / name.replace(" ", "_"))
+def warm(top: Path) -> None:
+    """Import all that a user who cannot read this checkout would need: in the child, since a fork keeps no threads."""
+    by_names(top, 60, 0)
+    for name, verb in planted.VERBS.items():
+        planted.places(verb, top / name.replace(" ", "_"))
+    shutil.rmtree(top)
 
 
 def attack(attacks: int, seed: int) -> Counter[str]:
@@ -142,7 +143,6 @@ def main() -> None:
     given.add_argument("--race", type=float)
     said = given.parse_args()
     warnings.simplefilter("ignore")
-    warm()
     if said.race is None:
         found = attack(said.attacks, said.seed)
         print(f"{found['names'] + found['planted']} attacks, nothing escaped: {dict(sorted(found.items()))}")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fastload.conversion import staging
 from fastload.conversion.readers import Choice, open_reader
-from fastload.errors import SourceError
+from fastload.errors import ConversionError, SourceError
 from fastload.files import names as outer
 from tests.hostile import evil, verbs
 from tests.hostile.world import World, outcome, untouched
@@ -99,6 +100,34 @@ def test_a_planted_journal_moves_nothing(world: World) -> None:
             with untouched(world, *world.written):
                 outcome(lambda to=to: verbs.convert(source, world.out, to, resume=True))
             verbs.remove(*world.written)
+
+
+@pytest.mark.parametrize("to", ["webdataset", "parquet", "folder", "beton"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_was_put_in_the_place_of_what_was_written_does_not_become_the_target(
+    world: World, monkeypatch: pytest.MonkeyPatch, to: str, overwrite: bool
+) -> None:
+    """Found by the race: a link in the hidden folder was renamed to the target, where the next conversion followed it."""
+    source = evil.folder(world, ["a"])
+    final = world.work / ("OUT.beton" if to == "beton" else "OUT")
+    if overwrite and to != "folder":
+        verbs.convert(source, world.out, to)
+    before = world.seen() if not overwrite else {}
+    real = staging.Stage.commit
+
+    def replaced(stage: staging.Stage) -> None:
+        os.rename(stage.data, f"{stage.data}.away")
+        os.symlink(world.victim / "empty", stage.data)
+        real(stage)
+
+    monkeypatch.setattr(staging.Stage, "commit", replaced)
+    with pytest.raises(ConversionError) as refused:
+        verbs.convert(source, world.out, to, overwrite=overwrite)
+    what = "cannot be written (Was replaced while it was written); check the folder's permissions and its disk"
+    assert str(refused.value).startswith(f"{final}: {what}; ")
+    assert not final.is_symlink()
+    assert os.path.exists(final) == (overwrite and to != "folder")
+    assert not before or world.seen(*world.written) == {path: entry for path, entry in before.items() if ".fastload-" not in path}
 
 
 @pytest.mark.parametrize("kind", list(evil.KINDS))
