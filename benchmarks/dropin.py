@@ -2,12 +2,13 @@
 
 The main table: data sets that fastload does not know run on PyTorch's own engine; the ratio is what is left of its speed.
 "start": an index of 1,281,167 entries (the given images over and over), from iter() to the first batch and in a later epoch.
+"look": what iter() spends on whether such a data set is what it was, in ms.
 "stats": what counting costs per batch, of the time that a batch takes natively. All variants take turns in this process.
 """
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,12 @@ def run(data: str, name: str, settings: Settings, on_done: Callable[[], None] = 
     """Rows of all tables; on_done is called after each repetition of each variant."""
     loader.check(loader.Settings(repetitions=settings.repetitions), [0, 1])
     common = {"data": facts.data_set(data, name), **facts.common()}
-    return [*overheads(data, settings, common, on_done), *starts(data, settings, common, on_done), stats(data, settings, common)]
+    return [
+        *overheads(data, settings, common, on_done),
+        *starts(data, settings, common, on_done),
+        *looks(data, settings, common),
+        stats(data, settings, common),
+    ]
 
 
 def turns(settings: Settings) -> int:
@@ -139,6 +145,31 @@ class _Ready:
 
     def __next__(self) -> Any:
         return self.batch
+
+
+def entries(data: str, settings: Settings) -> dict[str, Any]:
+    """Data sets of ENTRIES samples, by what is compared of them."""
+    pairs = ImageFolder(data, transform(settings.size))
+    pairs.samples = [(path, label) for path, label in (pairs.samples * -(-ENTRIES // len(pairs.samples)))[:ENTRIES]]
+    rows = ImageFolder(data, transform(settings.size))
+    rows.samples = [list(pair) for pair in pairs.samples]  # type: ignore[misc]  # as some programs make them
+    some = np.random.default_rng(0).permutation(ENTRIES)
+    subset = torch.utils.data.Subset
+    return {"list of pairs": pairs, "list of lists": rows, "and an array": subset(pairs, some), "and a list": subset(pairs, some.tolist())}
+
+
+def looks(data: str, settings: Settings, common: dict[str, Any]) -> Iterator[Row]:
+    for name, dataset in entries(data, settings).items():
+        one = fastload.DataLoader(dataset, settings.batch_size, backend="native", seek_index="off")
+        found = tuple(milliseconds(one._look_again) for _ in range(3 * settings.repetitions))
+        shown = {"table": "look", "entries": ENTRIES, "data set": name}
+        yield replace(_row(shown, OURS, Sample(found), None, common), unit="ms")
+
+
+def milliseconds(step: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    step()
+    return (time.perf_counter() - begin) * 1e3
 
 
 def stats(data: str, settings: Settings, common: dict[str, Any]) -> Row:

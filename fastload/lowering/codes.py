@@ -93,6 +93,7 @@ def is_library(function: FunctionType) -> bool:
     home = function.__globals__.get("__name__")
     if not library(home):
         root = str(home).partition(".")[0]
-        return root in ("torch", "numpy") or root in sys.stdlib_module_names - {"__main__"}
+        theirs = root in ("torch", "numpy") or root.startswith("namedtuple_")  # which Python makes
+        return theirs or (root in sys.stdlib_module_names and root != "__main__")
     defined = codes(str(home))
     return defined is None or any(function.__code__ == code for found in defined.values() for code in found)

@@ -90,8 +90,9 @@ def _parts(transforms: Any) -> tuple[list[Any], str, Reasons]:
     if type(transforms) not in classes("Compose"):
         return [], "uint8", [f"{type_name(transforms)} is no v2.Compose of joint transforms"]
     parts: list[Any] = []
-    dtype, unknown = "uint8", []
+    dtype, unknown = "uint8", altered(transforms)
     for part in transforms.transforms:
+        unknown += altered(part)
         if type(part) in classes("ToPureTensor"):
             continue
         if type(part) not in classes("ToDtype") or not isinstance(part.dtype, dict):

@@ -34,8 +34,8 @@ ENTRIES = (
     "__call__", "__getitem__", "__getitems__", "__getattr__", "__getattribute__", "__iter__", "__len__", "fetch",
     "forward", "transform",
 )  # fmt: skip
-JPEGS = frozenset(("__init__", "_open", "draft", "load", "load_prepare", "load_read", "load_end"))
-BUILT = ("__init__", "__call__")  # of classes that the code makes objects of
+JPEGS = frozenset(("__init__", "_open", "draft", "load", "load_prepare", "load_read", "load_end", "__array_interface__"))
+BUILT = ("__init__", "__new__", "__call__", "__torch_function__")  # of classes that the code makes objects of
 MODULES = ("__call__", "_wrapped_call_impl", "_call_impl", "__getattr__")  # all that counts of torch.nn.Module
 HOME = "torch.nn.modules.module"
 
@@ -80,8 +80,8 @@ class Reach:
         for name in mentioned - function.__globals__.keys():
             if name in vars(builtins):
                 self._builtin(function.__globals__, name)
-        if function.__globals__ is vars(Image):
-            mentioned = JPEGS if function.__name__ == "open" else frozenset()
+        if function.__globals__ is vars(Image) and function.__name__ == "open":
+            mentioned |= JPEGS
             self._jpegs()
         self._in_class(JpegImagePlugin.JpegImageFile, mentioned)
 
@@ -111,15 +111,18 @@ class Reach:
         value = vars(builtins)[name]
         self.spaces[id(space), name] = (space, name, MISSING)
         self.spaces[id(vars(builtins)), name] = (vars(builtins), name, value)
-        if not isinstance(value, (BuiltinFunctionType, type)):
+        if callable(value) and not isinstance(value, (BuiltinFunctionType, type)):
             self._differs(f"builtins.{name}", value)
 
     def _registry(self, name: str, registry: dict[Any, Any]) -> None:
         """A dict by which functions are chosen: by name, by type, or by a function that such a dict is for."""
         self.registries[id(registry)] = (name, registry, len(registry))
-        for key, value in list(registry.items()):
-            if isinstance(value, FunctionType) and concerns_libraries(key):
-                self.spaces[id(registry), key] = (registry, key, value)
+        if registry is Image.OPEN:  # whose other formats are Pillow's natively too
+            return
+        for key, held in list(registry.items()):
+            functions = [one for one in (held if isinstance(held, tuple) else (held,)) if isinstance(one, FunctionType)]
+            for value in functions if concerns_libraries(key) else ():
+                self.spaces[id(registry), key] = (registry, key, held)
                 which = key.__name__ if isinstance(key, type) else key
                 if is_library(value):
                     self._see(value, None)

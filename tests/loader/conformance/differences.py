@@ -56,9 +56,35 @@ DIFFERENCES = {
     ),
     "change": Difference(
         NATIVE,
-        "with `num_workers=0`, a data set that is changed during an epoch is seen at once",
-        "at the next `iter()`, as with worker processes",
+        "with `num_workers=0`, what is changed during an epoch (a data set, its transforms, a setting, library code) is seen at once",
+        "at the next `iter()`, as with worker processes; pixels in memory (CIFAR's `data`) are read when their batch is made",
         "files are read ahead",
+    ),
+    "persistent": Difference(
+        NATIVE,
+        "persistent workers keep the data set of their first epoch, whatever is changed later",
+        "a change is seen at the next `iter()`",
+        "threads have no copy of it",
+    ),
+    "patches": Difference(
+        NATIVE,
+        "a patch of any library's code takes effect",
+        "one of torchvision, timm, Pillow, or of how PyTorch fetches and collates is noticed, and PyTorch's engine runs it; "
+        "not noticed are constants and default arguments that were changed before the loader was made, functions of torch and NumPy, and what drives a "
+        "loader (`torch.utils.data.dataloader`)",
+        "code is compared with the files of its library, and the files say what code is, not what values were",
+    ),
+    "warnings": Difference(
+        NATIVE,
+        "Pillow and transforms warn at each image, such as of an `antialias` that is ignored",
+        "they do not run, and do not warn",
+        "native code is in their place",
+    ),
+    "masks": Difference(
+        NATIVE,
+        "a mask may have another size than its image, where a Resize makes them equal",
+        "`fastload.SampleError` with both sizes",
+        "such pairs are mostly mistakes, and one record moves both",
     ),
     "random numbers": Difference(
         NATIVE,
