@@ -70,7 +70,8 @@ DIFFERENCES = {
         NATIVE,
         "a patch of any library's code takes effect",
         "one of torchvision, timm, Pillow, or of how PyTorch fetches and collates is noticed, and PyTorch's engine runs it; "
-        "not noticed are constants and default arguments that were changed before the loader was made, functions of torch and NumPy, and what drives a "
+        "not noticed are constants and default arguments that were changed before the loader was made, functions of torch and NumPy, "
+        "and what drives a "
         "loader (`torch.utils.data.dataloader`)",
         "code is compared with the files of its library, and the files say what code is, not what values were",
     ),
