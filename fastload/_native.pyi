@@ -314,6 +314,39 @@ class Collector:
     def open_logs(self, paths: Sequence[str]) -> Files:
         """Files: these paths, then every log by its number. They stay readable when logs are forgotten."""
 
+MAX_PIXELS: int  # of an image that is given to a job
+MARGIN: int  # bytes that large allocations leave for others
+LEAST: int  # bytes without which nothing is begun
+SHARE: int  # bytes that a thread may take for an image without asking, and may keep
+
+@final
+class Claim:
+    """Memory for one image that foreign code decodes: of the process, as its limits are. Claims are granted in turn.
+
+    Raises MemoryError where the process (RLIMIT_AS, RLIMIT_DATA, strict accounting) or, from 256 MiB on, the machine or its control
+    groups have less. Waits while others have it, without the GIL. Where there is little, tasks of pools wait until this one is dropped.
+    """
+
+    def __init__(self, bytes: int) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    def drop(self) -> None: ...
+
+def admit(bytes: int) -> None:
+    """Raise MemoryError if limits of the process leave less than so many bytes and MARGIN, of 0 bytes than LEAST.
+
+    Waits while foreign code has claims.
+    """
+
+def claims_most(bytes: int = 0) -> int:
+    """What all claims may add up to; one alone may be larger. 0 leaves it as it is."""
+
+def memory_groups(folders: list[str]) -> None:
+    """Folders of the control groups that `memory_available` looks at."""
+
+def memory_available() -> int:
+    """Bytes that the machine and the control groups have left, with caches that can be dropped."""
+
 @final
 class Pool:
     """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the caller, inside the waits.
@@ -564,6 +597,13 @@ class Job:
 
         scale: 2, 4 or 8 where they are the image at 1/scale of the size in its header, for a crop with that scale.
         """
+
+    def set_size(self, sample: int, height: int, width: int) -> None:
+        """This sample's pixels will come by `set_pixels`, behind the next run, which passes over it: it is OK, and of this size."""
+
+    @property
+    def late(self) -> NDArray[np.uint8]:
+        """[N]: whether a sample's pixels are still to come."""
 
     def put_aside(self, which: NDArray[np.uint8]) -> None:
         """uint8 [N]: samples that somebody else makes; `run` passes over them until they are 0 again. Nothing is mixed meanwhile."""

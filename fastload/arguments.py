@@ -11,7 +11,7 @@ import torch.utils.data
 from torch.utils.data import BatchSampler
 from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
 
-from fastload import devices, machine
+from fastload import devices, machine, room
 from fastload.attach.looking import shown
 from fastload.backend_facts import BACKENDS
 from fastload.errors import UsageError
@@ -37,7 +37,8 @@ SEEDING = (
 
 
 def checked(given: dict[str, Any]) -> dict[str, Any]:
-    """Those of `given` that are arguments, checked. Raises UsageError and DeviceError."""
+    """Those of `given` that are arguments, checked. Raises UsageError, DeviceError and HostMemoryError."""
+    room.check("a loader")
     found = {name: value for name, value in given.items() if name in TORCHS or name in OWN or name == "in_order"}
     found["device"] = devices.parsed(found["device"])
     _check(found)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.utils.data
 
-from fastload import _native, devices
+from fastload import _native, devices, room
 from fastload.backends import gpu_decode, masks, native
 from fastload.bad_samples import Report, Trouble
 from fastload.engine_base import Batch, Engine, Order
@@ -83,8 +83,11 @@ class NativeEngine(Engine):
             ring.take(picture.host_shape(len(work)), picture.host_dtype) for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
         sizes = job.sizes
+        late = job.late.any()
         prepared = self.uploader.prepare(job, drawn) if self.uploader and place.decode == "gpu" else None
         runner.start(job, drawn, outs)
+        if late:  # large images that Pillow decodes: here, where nobody waits for them
+            drawn, work = runner.finish(job, work, drawn, outs, trouble)
         # Masks are begun at once, where there are threads for them.
         target = None if runner.plan.masks is None else masks.begin(runner.plan, work, sizes, self.mask_threads)
         return Started(runner, place, asked, work, job, drawn, outs, target, trouble, prepared)
@@ -174,6 +177,9 @@ class NativeEngine(Engine):
 
 
 def _pool(threads: int) -> _native.Pool:
+    """Raises HostMemoryError, and BackendError where something else than memory forbids threads."""
+    if threads:
+        room.check(f"{threads} threads", (threads + READERS) * room.THREAD)
     try:
         return _native.Pool(threads, READERS)
     except (MemoryError, RuntimeError, OSError) as error:

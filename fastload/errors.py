@@ -18,6 +18,7 @@ ALSO = {
 } | {
     "PIL.UnidentifiedImageError": "UnidentifiedImageSampleError",
     "PIL.Image.DecompressionBombError": "DecompressionBombSampleError",
+    "PIL.Image.DecompressionBombWarning": "DecompressionBombWarningSampleError",
     "struct.error": "StructSampleError",
     "zlib.error": "ZlibSampleError",
 }  # fmt: skip
@@ -101,6 +102,10 @@ class BackendError(FastloadError, RuntimeError):
 
 class DeviceError(FastloadError, RuntimeError):
     """The GPU cannot be used: no driver or an old one, a GPU too old for the kernels, a forked process, another device."""
+
+
+class HostMemoryError(FastloadError, MemoryError):
+    """There is no memory for what a loader needs, besides that of one image (which is a SampleError)."""
 
 
 class DeviceMemoryError(DeviceError):

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from fastload import _native, waits
+from fastload import _native, room, waits
 from fastload.engine_base import Batch, Order
+from fastload.errors import HostMemoryError
 from fastload.flight import Going, Ready, Started
 from fastload.pace import Pace
 from fastload.sending import Sender
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # which makes these
 
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 JOIN = 5.0  # s that the end of an epoch or of the program waits for its feeder, which may be in a user's function
+ALIVE = 1.0  # s between two looks of the consumer, while it waits, at whether the threads still run
 LOOK = 0.1  # s between two looks of the feeder, while it waits for a read, at whether its epoch is over
 T = TypeVar("T")
 Located: TypeAlias = tuple[Work, Location]  # and where its samples lie
@@ -54,6 +56,7 @@ class Inline:
                 raise work
             finally:
                 del work  # its traceback holds this frame
+        room.check("a batch")
         engine, place = self.engine, self.engine.runner.plan.source.locate(work.samples)
         return engine.finish(engine.start(engine.runner.begin(engine.pool, work, place, self.seek), work))
 
@@ -124,15 +127,24 @@ class Threaded:
     def _wait(self) -> Started | Ready | Exception:
         """The next batch, whose pixels are there; it stays in `next`. Raises RuntimeError if that takes too long."""
         deadline = time.monotonic() + self.timeout
-        try:
-            if not self.next:
-                self.next.append(self.made.get(timeout=self.timeout or None))
-        except queue.Empty:
-            raise self._late() from self._report()
+        while not self.next:
+            try:
+                left = max(0.0, deadline - time.monotonic()) if self.timeout else ALIVE
+                self.next.append(self.made.get(timeout=min(left, ALIVE)))
+            except queue.Empty:
+                if self.timeout and time.monotonic() >= deadline:
+                    raise self._late() from self._report()
+                self._check_threads()
         item = self.next[0]
         if self.timeout and isinstance(item, Started) and not item.wait(max(0.0, deadline - time.monotonic())):
             raise self._late() from self._report()
         return item
+
+    def _check_threads(self) -> None:
+        """Raise HostMemoryError where one that the batch comes through has ended: only missing memory does that."""
+        ended = [thread.name for thread in (self.thread, *([self.sender.thread] if self.sender else [])) if not thread.is_alive()]
+        if ended and self.made.empty():
+            raise HostMemoryError(f"loader: thread {' and '.join(ended)} has ended without memory; {room.ADVICE}")
 
     def _late(self) -> RuntimeError:
         return RuntimeError(f"DataLoader timed out after {self.timeout} seconds")  # torch's words
@@ -157,7 +169,8 @@ class Threaded:
 
 
 def feeder(engine: "Engine", seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event) -> threading.Thread:
-    """The thread of an epoch, running."""
+    """The thread of an epoch, running. Raises HostMemoryError."""
+    room.check("a thread", room.THREAD)  # Python waits for ever for one that ends before it has begun
     thread = threading.Thread(target=_feed, args=(engine, seek, orders, started, pace, stopped), name="fastload-feeder", daemon=True)
     thread.start()
     return thread
@@ -182,6 +195,7 @@ def _feed(engine: "Engine", seek: View, orders: Orders, started: Results, pace: 
 
 
 def _begin(engine: "Engine", work: Work, place: Location, seek: View) -> tuple[_native.Job, Work]:
+    room.check("a batch")
     return engine.runner.begin(engine.pool, work, place, seek), work
 
 
@@ -198,7 +212,7 @@ def attempt(step: Callable[..., T], *arguments: Any) -> T | Exception:
     try:
         return step(*arguments)
     except Exception as error:  # noqa: BLE001  handed to the consumer, whole
-        return error
+        return room.typed(error)
 
 
 def _register(thread: threading.Thread, stop: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ import torch
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
-from fastload import distributed, orders, samplers
+from fastload import distributed, orders, room, samplers
 from fastload.attach.looking import samples_in
 from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, FastloadError
@@ -63,7 +63,9 @@ class Native(Reseeded):
     def _open(self, loader: Any) -> None:
         self._meter, self._progress, self._last = loader._meter, loader._progress, time.perf_counter()
         self._split = distributed.split(loader)[0] > 1
-        self._batches = loader._batches(self._sampler_iter, self._base_seed)
+        room.check("an epoch")
+        with room.Told():
+            self._batches = loader._batches(self._sampler_iter, self._base_seed)
         self._bad = loader._bad
 
     def _next_data(self) -> Any:
@@ -78,7 +80,8 @@ class Native(Reseeded):
 
     def _batch(self) -> Any:
         try:
-            batch = next(self._batches)
+            with room.Told():
+                batch = next(self._batches)
         except StopIteration:
             self._progress.done = True
             raise

@@ -51,6 +51,11 @@ def memory_limit(root: str = CGROUPS, membership: str = MEMBERSHIP) -> int | Non
     return min((limit for limit in limits if limit < 1 << 60), default=None)  # v1 writes 2^63 for "no limit"
 
 
+def memory_groups(root: str = CGROUPS, membership: str = MEMBERSHIP) -> list[str]:
+    """Folders of the control groups that may limit this process's memory."""
+    return [str(group) for group in _groups(root, membership, "memory")]
+
+
 def memory_total() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 

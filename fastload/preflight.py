@@ -3,7 +3,7 @@
 import warnings
 from typing import Any, NamedTuple
 
-from fastload import machine
+from fastload import _native, machine
 from fastload.plan import Plan
 
 COEFFICIENTS = 9  # bytes per pixel of a progressive JPEG: two for each coefficient, and the pixels. Others need less
@@ -14,7 +14,7 @@ class Need(NamedTuple):
     """Bytes at worst."""
 
     slots: int  # batches under way, and two that the program has
-    decoding: int  # the largest image in every thread; 0 where sizes are not known before decoding
+    decoding: int  # the largest images in all threads; 0 where sizes are not known before decoding
     pixels: int  # of the largest image
 
     @property
@@ -26,7 +26,17 @@ def need(plan: Plan, threads: int, depth: int, batch: int) -> Need:
     """depth: batches under way; batch: samples of the largest."""
     values = sum((picture.out.height or 0) * (picture.out.width or 0) * 3 * _width(picture.out.dtype) for picture in plan.pictures)
     pixels = most_pixels(plan.source)
-    return Need((depth + 2) * batch * values, max(1, threads) * pixels * COEFFICIENTS, pixels)
+    return Need((depth + 2) * batch * values, decoding(threads, pixels, _native.claims_most()), pixels)
+
+
+def decoding(threads: int, pixels: int, most: int) -> int:
+    """Bytes for images of up to so many px in all threads: each has its share twice (what it takes unasked, and what it
+    has kept), and what is beyond claims what they have in common.
+
+    most: bytes that claims may add up to, if not one alone is larger.
+    """
+    each, threads = pixels * COEFFICIENTS, max(1, threads)
+    return min(threads * each, threads * 2 * _native.SHARE + max(most, each))
 
 
 def most_pixels(source: Any) -> int:
@@ -47,7 +57,7 @@ def check(plan: Plan, threads: int, depth: int, batch: int | None, most: int | N
         return
     warnings.warn(
         f"{plan.source.where}: up to {found.total // MIB:,} MiB may be needed (batches {found.slots // MIB:,}, the largest image of "
-        f"{found.pixels / 1e6:.0f} megapixels in each of {max(1, threads)} threads {found.decoding // MIB:,}), "
+        f"{found.pixels / 1e6:.0f} megapixels in {max(1, threads)} threads {found.decoding // MIB:,}), "
         f"and there are {most // MIB:,}; "
         "take fewer workers or smaller batches, or shrink the largest images",
         RuntimeWarning,

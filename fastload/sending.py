@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from fastload import room
 from fastload.pace import Pace
 
 AHEAD = 2  # batches that lie finished on the GPU
@@ -23,20 +24,21 @@ class Sender:
         pace: Pace,
     ) -> None:  # fmt: skip
         self.started, self.made = started, queue.SimpleQueue[Any]()
-        self.room = threading.Semaphore(AHEAD)
+        self.ahead = threading.Semaphore(AHEAD)
         self.stopped = threading.Event()
-        how = (started, launch, settle, enter, pace, self.made, self.room, self.stopped)
+        how = (started, launch, settle, enter, pace, self.made, self.ahead, self.stopped)
+        room.check("a thread", room.THREAD)  # Python waits for ever for one that ends before it has begun
         self.thread = threading.Thread(target=_run, args=how, name="fastload-sender", daemon=True)
         self.thread.start()
 
     def took(self) -> None:
         """The caller has one batch more."""
-        self.room.release()
+        self.ahead.release()
 
     def stop(self) -> None:
         """The thread is to end; what it has not begun is dropped. Waits for nothing."""
         self.stopped.set()
-        self.room.release()
+        self.ahead.release()
         self.started.put(None)
 
     def join(self) -> None:
@@ -46,7 +48,7 @@ class Sender:
 
 def _run(
     started: Any, launch: Callable[[Any], Any], settle: Callable[[Any], Any], enter: Callable[[], object], pace: Pace, made: Any,
-    room: Any, stopped: threading.Event,
+    ahead: Any, stopped: threading.Event,
 ) -> None:  # fmt: skip
     """The thread. It knows no iterator, so that dropping the iterator ends it."""
     failed: Exception | None = None
@@ -61,9 +63,9 @@ def _run(
             made.put(settle(under_way.popleft()))
 
     for item in iter(started.get, None):
-        if not room.acquire(blocking=False):
+        if not ahead.acquire(blocking=False):
             settle_all()
-            room.acquire()
+            ahead.acquire()
         pace.wait(stopped)
         if stopped.is_set():
             return

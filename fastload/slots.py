@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from fastload import room
+
 
 class Ring:
     """`take` gives a free slot or a new one; at most `keep` free ones are held."""
@@ -33,6 +35,8 @@ class Ring:
 
 
 def allocated(nbytes: int, *, pinned: bool) -> torch.Tensor:
+    """Raises HostMemoryError."""
+    room.check("a batch", nbytes)
     return torch.empty(nbytes, dtype=torch.uint8, pin_memory=pinned)
 
 

@@ -57,12 +57,12 @@ def _run(calls: "queue.SimpleQueue[Call | None]", busy: dict[str, tuple[str, flo
     name = threading.current_thread().name
     while (call := calls.get()) is not None:
         future, function, item, what = call
-        busy[name] = what, time.monotonic()
         try:
+            busy[name] = what, time.monotonic()
             future.set_result(function(item))
         except BaseException as error:  # noqa: BLE001  raised where the result is asked for
             future.set_exception(error)
-        busy.pop(name)
+        busy.pop(name, None)
         del call, future, function, item  # what they hold goes back
 
 

@@ -18,6 +18,8 @@ set(fastload_kernels
   kernels/core/examine.cpp
   kernels/core/probe.cpp
   kernels/core/probe_other.cpp
+  kernels/core/room.cpp
+  kernels/core/scratch.cpp
   kernels/cpu/mix.cpp
   kernels/cpu/resize.cpp
   kernels/cpu/scalar.cpp

@@ -1,5 +1,6 @@
 """A work's samples as what DALI's graph takes: encoded bytes and, per picture, the records as arrays."""
 
+import operator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -7,12 +8,12 @@ import numpy as np
 import torch
 
 from fastload import _native
-from fastload.backends import crop, dali_rows, masks, mending, store
+from fastload.backends import crop, dali_rows, foreign, masks, mending, store
 from fastload.backends.dali_tail import Tail
 from fastload.bad_samples import Trouble
 from fastload.errors import SampleError
 from fastload.plan import Plan
-from fastload.sources import raw_pixels
+from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Pixels, Stage, Work
 from fastload.transforms import CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, pil
 
@@ -111,10 +112,13 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
         if status[place] == _native.FAILED:
             bad.append((place, mending.failed(job, plan, work, place)))
             continue
-        data = b"" if is_raw[place] else job.payload(place)
+        data = b"" if is_raw[place] else job.payload(place) or read(plan.source, int(work.samples[place]))
         samples.encoded[place] = np.frombuffer(data, np.uint8)
         if is_raw[place] or not certain(int(status[place]), data):
             bad += _through_pillow(samples, plan, work, place)
+    asked = np.array([place not in samples.decoded for place in range(len(work))]) & (status == _native.OK)
+    bad += foreign.too_large(plan.source, work, job.sizes, asked)
+    bad.sort(key=operator.itemgetter(0))
     return _mended(samples, plan, found, work, bad, Trouble(plan.on_error, work))
 
 
@@ -135,7 +139,7 @@ def _through_pillow(samples: Samples, plan: Plan, work: Work, place: int) -> lis
         return []
     try:
         pixels = raw_pixels(plan.source, int(work.samples[place]))
-        samples.set_pixels(place, np.asarray(pil.decode(samples.encoded[place].tobytes())) if pixels is None else pixels)
+        samples.set_pixels(place, pil.decode_pixels(samples.encoded[place].tobytes()) if pixels is None else pixels)
     except pil.DECODE_ERRORS as error:
         sample = int(work.samples[place])
         return [(place, pil.undecodable(plan.source.name(sample), sample, error))]

@@ -72,7 +72,7 @@ def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:
     """Give the job JPEGs that stand in at the scale of their crops."""
     for place, data in encoded.items():
         if (scale := int(crops[place, crop.SCALE])) > 1:
-            job.set_pixels(place, np.ascontiguousarray(np.asarray(pil.decode(data, scale))), scale)
+            job.set_pixels(place, np.ascontiguousarray(pil.decode_pixels(data, scale)), scale)
 
 
 def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
@@ -84,7 +84,7 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
     except OSError as error:
         raise sample_error(name, sample, f"cannot be read ({error.strerror or error})", error) from error
     try:
-        found = np.asarray(pil.decode(data)) if pixels is None else pixels
+        found = pil.decode_pixels(data) if pixels is None else pixels
     except pil.DECODE_ERRORS as error:
         raise pil.undecodable(name, sample, error) from error
     return data, np.ascontiguousarray(found)
@@ -95,6 +95,6 @@ def failed(job: _native.Job, plan: Plan, work: Work, place: int) -> SampleError:
     said, code, sample = job.message(place), job.code(place), int(work.samples[place])
     where = plan.source.name(sample)
     if code == errno.ENOMEM:
-        return sample_error(where, sample, f"cannot be decoded ({said}); mend or remove the file", MemoryError())
+        return sample_error(where, sample, f"cannot be decoded ({said}); {pil.NO_MEMORY}", MemoryError())
     path = plan.source.files.path(int(plan.source.locate(work.samples[place : place + 1]).file[0]))
     return sample_error(where, sample, said, OSError(code, os.strerror(code), path) if code else None)

@@ -3,6 +3,7 @@
 Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one by one, and join their batch.
 """
 
+import operator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.backends import augment, crop, cuda, instructions, mending, store
+from fastload.backends import augment, crop, cuda, foreign, instructions, mending, store
 from fastload.backends import torch as reference
 from fastload.bad_samples import Trouble
 from fastload.errors import SampleError
 from fastload.placement import Placement
 from fastload.plan import Plan, mixed
-from fastload.sources import raw_pixels
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Ints, Stage, Work
@@ -159,6 +159,7 @@ class Runner:
         job.wait_fetched()
         jpegs = job.status == _native.OK
         _, bad = self._redo_foreign(job, work)
+        bad = sorted(bad + foreign.too_large(self.plan.source, work, job.sizes, jpegs), key=operator.itemgetter(0))
         work, encoded = mending.mended(job, self.plan, work, bad, trouble)
         sizes = job.sizes
         drawn = [picture.draw(work, sizes) for picture in self.pictures]
@@ -170,7 +171,7 @@ class Runner:
         return drawn, work
 
     def start(self, job: _native.Job, drawn: list[Drawn], outs: list[Any]) -> None:
-        """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype."""
+        """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype. What is late comes in `finish`."""
         job.run([one.work(out) for one, out in zip(drawn, outs, strict=True)])
 
     def finish(self, job: _native.Job, work: Work, drawn: list[Drawn], outs: list[Any], trouble: Trouble) -> tuple[list[Drawn], Work]:
@@ -210,32 +211,27 @@ class Runner:
         """Give the job Pillow's pixels for what the native decoder does not take, at the scale of its crop if there is one.
 
         Whether there were any, and the places and errors of what nobody can decode. asked: places that Pillow was given before.
+        No more than foreign.HELD bytes of pixels are given at once: of what is beyond, the size only, or nothing where crops are
+        known: it is left for the next time.
         """
-        status = job.status
-        if (status == _native.OK).all():
+        status, late = job.status, job.late.astype(np.bool_)
+        if (status == _native.OK).all() and not late.any():
             return False, []
         bad = [(place, self._failed(job, work, place)) for place in np.flatnonzero(status == _native.FAILED).tolist()]
-        foreign, sizes = np.flatnonzero(status == _native.FOREIGN).tolist(), job.sizes.tolist()
-        for place in foreign:
+        places = np.flatnonzero((status == _native.FOREIGN) | late).tolist()
+        batch = foreign.Given(job, self.plan.source, work)
+        for place in places:
             if asked is not None and place in asked:
                 bad.append((place, self._failed(job, work, place)))
                 continue
-            scale = 1 if crops is None else int(crops[place, crop.SCALE])
             try:
-                pixels = raw_pixels(self.plan.source, int(work.samples[place]))
-                pixels = np.asarray(pil.decode(job.payload(place), scale)) if pixels is None else pixels
-            except pil.DECODE_ERRORS as error:
-                sample = int(work.samples[place])
-                bad.append((place, pil.undecodable(self.plan.source.name(sample), sample, error)))
+                given = batch.pixels(place, None if crops is None else int(crops[place, crop.SCALE]))
+            except SampleError as error:
+                bad.append((place, error))
                 continue
-            if crops is not None and pixels.shape[:2] != (want := tuple(-(-side // scale) for side in sizes[place])):
-                got, said = ("x".join(map(str, size)) for size in (pixels.shape[:2], want))
-                bad.append((place, self._error(work, place, f"is {got} px, and was said to be {said} px; mend or remove the file")))
-                continue
-            job.set_pixels(place, np.ascontiguousarray(pixels), scale)
-            if asked is not None:
+            if given and asked is not None:
                 asked.add(place)
-        return bool(foreign), bad
+        return bool(places), sorted(bad, key=operator.itemgetter(0))
 
     def _failed(self, job: _native.Job, work: Work, place: int) -> SampleError:
         """What is wrong with a sample: where users' functions run, the reference knows their exception, which no thread can keep."""
@@ -248,7 +244,3 @@ class Runner:
             except OSError:  # the file, which the reason names
                 pass
         return mending.failed(job, self.plan, work, place)
-
-    def _error(self, work: Work, place: int, reason: str) -> SampleError:
-        sample = int(work.samples[place])
-        return SampleError(self.plan.source.name(sample), sample, reason)

@@ -20,6 +20,7 @@ from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.reference.mix import mix
 
+HELD = 32 << 20  # bytes of decoded images that a batch may hold while its others are decoded
 Pictures = list[list[torch.Tensor]]  # of each sample, of each view
 
 
@@ -65,14 +66,47 @@ class Runner:
 
     def _exact(self, work: Work) -> tuple[Pictures, Ints]:
         """Each sample's pictures, and its size int32 [N, 2], px."""
-        images = [self._decode(int(sample), self._read(int(sample))) for sample in work.samples]
-        sizes = np.array([pil.size(image) for image in images], np.int32)
+        images = self._images(work)
+        sizes = np.array([image.size if isinstance(image, Late) else pil.size(image) for image in images], np.int32)
         drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
-        pictures = [
-            [_apply(self.plan, sample, image, steps, [record[place] for record in records]) for steps, records in drawn]
-            for place, (sample, image) in enumerate(zip(work.samples.tolist(), images, strict=True))
-        ]  # fmt: skip
+        pictures = []
+        for place, sample in enumerate(work.samples.tolist()):
+            image, images[place] = images[place], None
+            image = self._made(sample, image) if isinstance(image, Late) else image
+            pictures.append([_apply(self.plan, sample, image, steps, [record[place] for record in records]) for steps, records in drawn])
+            del image  # before the next one is decoded
         return pictures, sizes
+
+    def _images(self, work: Work) -> list[Any]:
+        """The images, up to foreign.HELD bytes of them; of the others what is to be decoded when its turn comes."""
+        images, held = list[Any](), 0
+        for sample in work.samples.tolist():
+            data = self._read(sample)
+            image = self._late(sample, data) if held > HELD or self._large(data) else None
+            image = image or self._decode(sample, data)
+            held += 0 if isinstance(image, Late) else 4 * image.width * image.height
+            images.append(image)
+        return images
+
+    @staticmethod
+    def _large(data: bytes) -> bool:
+        _, height, width, *_ = _native.probe(data)
+        return 4 * height * width > HELD
+
+    def _late(self, sample: int, data: bytes) -> "Late | None":
+        """None where only decoding tells the size. Raises SampleError."""
+        try:
+            size = None if raw_pixels(self.plan.source, sample) is not None else pil.header_size(data)
+        except pil.DECODE_ERRORS as error:
+            raise pil.undecodable(self.plan.source.name(sample), sample, error) from error
+        return Late(data, size) if size else None
+
+    def _made(self, sample: int, late: "Late") -> Any:
+        image = self._decode(sample, late.data)
+        if pil.size(image) != late.size:
+            got, said = ("x".join(map(str, size)) for size in (pil.size(image), late.size))
+            raise SampleError(self.plan.source.name(sample), sample, f"is {got} px, and was said to be {said} px; mend or remove the file")
+        return image
 
     def _fast(self, work: Work) -> tuple[Pictures, Ints]:
         """Sizes from the JPEGs' headers; each is decoded at the scale that its crops allow."""
@@ -116,6 +150,14 @@ class Runner:
             return pil.decode(data, scale) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(source.name(sample), sample, error) from error
+
+
+@dataclass(frozen=True)
+class Late:
+    """An image that is decoded when its turn comes."""
+
+    data: bytes
+    size: tuple[int, int]  # height and width, px
 
 
 def _apply(plan: Plan, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:

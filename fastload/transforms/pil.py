@@ -3,7 +3,6 @@
 Kept apart from the ops so that describing a pipeline needs none of these calls.
 """
 
-import io
 import re
 import struct
 import zlib
@@ -16,20 +15,23 @@ from PIL import Image
 
 from fastload.errors import SampleError, sample_error
 from fastload.transforms.base import Op
-from fastload.transforms.reference import augment, crop, store
+from fastload.transforms.reference import augment, crop, decoding, store
 from fastload.transforms.reference.crop import RESAMPLING
+from fastload.transforms.reference.decoding import check_size, decode_pixels, header_size
 from fastload.transforms.reference.store import to_tensor
 
 __all__ = [
-    "APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "decode", "reason", "size", "to_tensor",
+    "APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "check_size", "decode",
+    "decode_pixels", "header_size", "reason", "size", "to_tensor",
     "undecodable",
 ]  # fmt: skip
 
 # What Pillow's readers raise on damaged or hostile files.
 DECODE_ERRORS = (
     OSError, SyntaxError, ValueError, TypeError, LookupError, EOFError, ArithmeticError, MemoryError, RuntimeError,
-    struct.error, zlib.error, Image.DecompressionBombError,
+    struct.error, zlib.error, Image.DecompressionBombError, Image.DecompressionBombWarning,  # the last: where warnings are errors
 )  # fmt: skip
+NO_MEMORY = "shrink it, take fewer workers, or allow the process more memory"  # what to do
 ADDRESS = re.compile(r" <_io\.BytesIO object at 0x[0-9a-f]+>")  # in Pillow's texts
 # Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine follows the installed one.
 PASS_ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
@@ -53,11 +55,7 @@ def decode(data: bytes, scale: int = 1) -> Image.Image:
 
     scale: 2, 4 or 8 for a JPEG of at least as many px each way: decoded at 1/scale of its size, rounded up.
     """
-    with Image.open(io.BytesIO(data)) as image:
-        if scale > 1:
-            image.draft("RGB", (image.width // scale, image.height // scale))  # the size at which it picks this scale
-        rgb: Image.Image = image.convert("RGB")
-        return rgb
+    return decoding.decode(data, scale)
 
 
 def reason(error: Exception) -> str:
@@ -71,7 +69,8 @@ def undecodable(name: str, sample: int, error: Exception) -> SampleError:
     """Of a sample, what one of DECODE_ERRORS becomes."""
     if isinstance(error, OSError) and error.errno:  # the system's
         return sample_error(name, sample, f"cannot be read ({error.strerror})", error)
-    return sample_error(name, sample, f"cannot be decoded ({reason(error)}); mend or remove the file", error)
+    advice = NO_MEMORY if isinstance(error, MemoryError) else "mend or remove the file"
+    return sample_error(name, sample, f"cannot be decoded ({reason(error)}); {advice}", error)
 
 
 def apply_any(op: Op, image: Any, record: Any) -> Any:

@@ -23,6 +23,9 @@ struct Workspace {
     sum.trim(keep);
     uniforms.trim(keep);
   }
+  size_t held() const {
+    return other.capacity() + rows.capacity() + start.capacity() + sum.capacity() + uniforms.capacity();
+  }
 };
 
 struct Result {

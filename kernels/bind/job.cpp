@@ -49,6 +49,11 @@ void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
   self.out.clear();  // its owner may use the memory again
   self.functions.clear();
+  std::erase_if(self.pixels, [&](const auto& given) {
+    Sample& it = self.job->sample(given.first);
+    if (it.stored) it.pixels = {};
+    return it.stored;
+  });
 }
 
 Sample& sample(PyJob& self, int64_t n, const char* where) {
@@ -86,8 +91,8 @@ nb::bytes payload(PyJob& self, int64_t n) {
 void check_pixels(const Sample& it, int64_t height, int64_t width, int scale) {
   const char* where = "Job.set_pixels: pixels";
   const auto by = [](int64_t h, int64_t w) { return std::to_string(h) + "x" + std::to_string(w); };
-  if (height < 1 || width < 1 || height > kMaxPixels / width)
-    refuse(where, "size", by(height, width), "1.." + std::to_string(kMaxPixels) + " px");
+  if (height < 1 || width < 1 || height > kMostGiven / width)
+    refuse(where, "size", by(height, width), "1.." + std::to_string(kMostGiven) + " px");
   cpu::check_scale(scale, "Job.set_pixels");
   if (scale != 1 && (height != shrunk(it.height, scale) || width != shrunk(it.width, scale)))
     refuse(where, "size", by(height, width),
@@ -106,7 +111,7 @@ void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
   const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
   check_pixels(it, height, width, scale);
-  self.pixels.push_back(pixels);
+  self.pixels.emplace_back(n, pixels);
   it.pixels = {data, static_cast<int>(height), static_cast<int>(width), static_cast<ptrdiff_t>(width) * kChannels,
                false};
   it.pixels_scale = scale;
@@ -115,8 +120,28 @@ void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
     it.width = it.pixels.width;
   }
   it.status = kOk;
+  it.late = false;
   it.message.clear();
   it.code = 0;
+}
+
+// Its pixels are to come by set_pixels, after the next run.
+void set_size(PyJob& self, int64_t n, int height, int width) {
+  Sample& it = sample(self, n, "Job.set_size");
+  if (height < 1 || width < 1 || height > kMostGiven / width)
+    refuse("Job.set_size", "size", std::to_string(height) + "x" + std::to_string(width),
+           "1.." + std::to_string(kMostGiven) + " px");
+  it.height = height;
+  it.width = width;
+  it.status = kOk;
+  it.late = true;
+}
+
+nb::object late(PyJob& self) {
+  self.job->check_idle("Job.late");
+  std::vector<uint8_t> out(self.job->size());
+  for (size_t n = 0; n < out.size(); ++n) out[n] = self.job->sample(n).late;
+  return to_numpy<uint8_t, 1>(out, {out.size()});
 }
 
 // One picture's records as the job has them. first: the crops of the sample's first picture, whose scales are all
@@ -179,9 +204,11 @@ void keep(PyJob&& job) {
   static auto* const kept =
       new std::vector<std::unique_ptr<PyJob>>;  // never destroyed: threads outlive the interpreter
   std::vector<std::unique_ptr<PyJob>> over;
+  over.reserve(kept->size());
   for (auto& it : *kept)
     if (it->job->pool().forked() || it->job->done()) over.push_back(std::move(it));
   std::erase(*kept, nullptr);
+  kept->reserve(kept->size() + 1);  // what cannot be kept is not touched
   kept->push_back(std::make_unique<PyJob>(std::move(job)));
 }
 
@@ -195,7 +222,13 @@ PyJob::~PyJob() {
     ended = job->pool().forked() || job->abandon();
     if (ended) job.reset();
   }
-  if (!ended) keep(std::move(*this));
+  if (ended) return;
+  try {
+    keep(std::move(*this));
+  } catch (const std::bad_alloc&) {  // so it is waited for
+    const nb::gil_scoped_release unlocked;
+    job.reset();
+  }
 }
 
 void bind_job(nb::module_& m) {
@@ -214,6 +247,8 @@ void bind_job(nb::module_& m) {
           "code", [](PyJob& self, int64_t n) { return sample(self, n, "Job.code").code; }, "sample"_a)
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
+      .def("set_size", &set_size, "sample"_a, "height"_a, "width"_a)
+      .def_prop_ro("late", &late)
       .def("put_aside", &put_aside, "which"_a.noconvert())
       .def("run", &run, "pictures"_a);
 }

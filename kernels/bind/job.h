@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct PyJob {
   ~PyJob();
 
   std::shared_ptr<Job> job;
-  std::vector<Input> pixels;          // given by set_pixels; until the end
+  std::vector<std::pair<int64_t, Input>> pixels;  // given by set_pixels, by sample; until it is stored
   std::vector<Output> out;            // of the run in progress, or in preparation
   std::vector<nb::object> functions;  // that its programs call
 };

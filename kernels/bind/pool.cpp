@@ -2,6 +2,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <new>
+#include <system_error>
+
 #include "bind/collector.h"
 #include "bind/job.h"
 #include "bind/paths.h"
@@ -129,9 +132,14 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
 }
 
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
-  self.pool->background([list = places("Pool.advise", files, file, offset, size), from = files.files] {
-    for (const Place& place : list) from->advise(place);
-  });
+  std::vector<Place> list = places("Pool.advise", files, file, offset, size);
+  try {
+    self.pool->background([list = std::move(list), from = files.files] {
+      for (const Place& place : list) from->advise(place);
+    });
+  } catch (const std::bad_alloc&) {     // advice only
+  } catch (const std::system_error&) {  // no thread for it
+  }
 }
 
 nb::dict stats(const PyPool& self) {
@@ -161,7 +169,9 @@ nb::list running(const PyPool& self) {
 PyPool::~PyPool() {
   if (pool == nullptr) return;
   const nb::gil_scoped_release unlocked;                // running tasks may take a while
-  if (!pool->close()) new std::shared_ptr<Pool>(pool);  // never freed: a thread is still in it
+  // Never freed where a thread is still in it.
+  while (!pool->close() && new (std::nothrow) std::shared_ptr<Pool>(pool) == nullptr) {
+  }
   pool.reset();
 }
 

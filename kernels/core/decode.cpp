@@ -77,7 +77,8 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
     sample.collector->add(sample.row, bytes.size(), {});
   }
   worker.stats.count(Way::kLibrary);
-  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale);
+  const auto ask = [&worker](size_t needed) { worker.ask(needed); };
+  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale, ask);
 }
 
 }  // namespace fl

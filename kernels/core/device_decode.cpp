@@ -50,11 +50,21 @@ void DeviceDecode::run(int64_t task, Worker& worker) noexcept {
   Stopwatch watch(worker.stats);
   try {
     why_[task] = plan(task, worker);
+  } catch (const std::bad_alloc&) {
+    why_[task] = "out of memory";  // short: nothing is allocated
   } catch (const std::exception& error) {
-    why_[task] = error.what();
+    refuse(task, error.what());
   }
   if (!why_[task].empty()) plans_[task] = {};
   watch.lap(Stage::kDecode, why_[task].empty() ? 1 : 0);
+}
+
+void DeviceDecode::refuse(int64_t task, const char* why) noexcept {
+  try {
+    why_[task] = why;
+  } catch (const std::bad_alloc&) {
+    why_[task] = "out of memory";
+  }
 }
 
 std::string DeviceDecode::describe(int64_t) const {
@@ -64,7 +74,7 @@ std::string DeviceDecode::describe(int64_t) const {
 std::string DeviceDecode::plan(int64_t n, Worker& worker) {
   const Sample& sample = job_->sample(n);
   const auto bytes = sample.encoded.bytes(), packed = sample.seek.bytes();
-  if (sample.status != kOk || sample.stored) return "not to be decoded";
+  if (sample.status != kOk || sample.stored || sample.late) return "not to be decoded";
   if (sample.pixels.data != nullptr || sample.rows != nullptr) return "not encoded";
   if (how_.crops[n].scale != 1) return "decoded at a part of its size";
   if (packed.empty()) return "no seek index";

@@ -44,6 +44,7 @@ class DeviceDecode final : public Work {
   void run(int64_t task, Worker& worker) noexcept override;
   void finished(int64_t tasks, bool cancelled) noexcept override;
   std::string describe(int64_t task) const override;
+  void refuse(int64_t task, const char* why) noexcept;
   std::string plan(int64_t n, Worker& worker);
   void keep_within();
 

@@ -10,6 +10,7 @@
 namespace fl {
 
 constexpr int64_t kToEnd = -1;                    // size: up to the end of the file
+constexpr int64_t kMostAhead = int64_t{64} << 20;  // bytes of an encoded sample that is read before its turn
 constexpr int64_t kMaxSample = int64_t{1} << 31;  // bytes; more is a mistake, not an image
 
 struct Place {

@@ -8,6 +8,7 @@ namespace fl {
 
 constexpr int kChannels = 3;
 constexpr int64_t kMaxPixels = 178'956'970;  // Pillow's decompression-bomb error line (2 * MAX_IMAGE_PIXELS)
+constexpr int64_t kMostGiven = 715'827'882;  // px of images that others decoded: a row's bytes are an int
 constexpr size_t kPadding = 64;              // bytes that vector loads may touch after the last pixel of a padded image
 
 struct Region {

@@ -83,7 +83,7 @@ void Job::run(std::vector<Planned> pictures) {
   if (mixes()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
-    if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside) to_store_.push_back(n);
+    if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late) to_store_.push_back(n);
   given_ = std::exchange(lent_, false);
   if (given_) return;
   begin(static_cast<int64_t>(to_store_.size()));
@@ -117,9 +117,7 @@ void Job::make(int64_t n, Worker& worker) noexcept {
     for (const Planned& picture : pictures_) pictures.push_back(picture.of(n));
     fl::run(samples_[n], pictures, worker);
   } catch (const std::bad_alloc&) {
-    samples_[n].status = kFailed;
-    samples_[n].message = "out of memory";
-    samples_[n].code = ENOMEM;
+    out_of_memory(samples_[n]);
   }
 }
 
@@ -132,30 +130,40 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
     cpu::mix(batch, n, mixed_.format, mixed_.slot(n), worker.pixels, cpu::Target::kBest);
     watch.lap(Stage::kStore, 0);  // MAKE has counted the sample
   } catch (const std::bad_alloc&) {
-    samples_[n].status = kFailed;
-    samples_[n].message = "out of memory";
-    samples_[n].code = ENOMEM;
+    out_of_memory(samples_[n]);
   }
+}
+
+template <class Step>
+Status Job::lent_to(int64_t n, Step step) noexcept {
+  Worker* worker = nullptr;
+  try {
+    worker = &pool_->borrow();
+  } catch (const std::bad_alloc&) {
+    out_of_memory(samples_[n]);
+    return kFailed;
+  }
+  {
+    const room::Task task(room::limited());
+    step(n, *worker);
+    worker->trim();
+  }
+  pool_->give_back(*worker);
+  return samples_[n].status;
 }
 
 Status Job::give(int64_t n) noexcept {
   if (origin_.files->count() == 0) return kFailed;  // lent without places
-  Worker& worker = pool_->borrow();
-  fetch_as_said(samples_[n], origin_, *pool_->buffers(), worker);
-  if (samples_[n].status == kOk) make(n, worker);
-  worker.trim();
-  pool_->give_back(worker);
-  return samples_[n].status;
+  return lent_to(n, [this](int64_t it, Worker& worker) {
+    fetch_as_said(samples_[it], origin_, *pool_->buffers(), worker);
+    if (samples_[it].status == kOk) make(it, worker);
+  });
 }
 
 Status Job::give(int64_t n, const uint8_t* pixels) noexcept {
   Sample& sample = samples_[n];
   sample.pixels = {pixels, sample.height, sample.width, static_cast<ptrdiff_t>(sample.width) * kChannels, false};
-  Worker& worker = pool_->borrow();
-  make(n, worker);
-  worker.trim();
-  pool_->give_back(worker);
-  return sample.status;
+  return lent_to(n, [this](int64_t it, Worker& worker) { make(it, worker); });
 }
 
 Picture Planned::of(int64_t n) const {
@@ -200,6 +208,9 @@ void Job::go_on() noexcept {
   left_ = size();
   try {
     pool_->go_on(*this, left_);
+  } catch (const std::bad_alloc&) {
+    left_ = 0;
+    for (Sample& sample : samples_) out_of_memory(sample);
   } catch (const std::exception&) {  // the pool is closed
     left_ = 0;
     cancelled_ = true;

@@ -79,6 +79,9 @@ class Job final : public Work {
   void begin(int64_t tasks);
   void run(int64_t task, Worker& worker) noexcept override;
   void make(int64_t n, Worker& worker) noexcept;
+  // A step of others' thread, with a worker that it borrows.
+  template <class Step>
+  Status lent_to(int64_t n, Step step) noexcept;
   void mix(int64_t n, Worker& worker) noexcept;
   // Whether partners are mixed: of a sample's only picture.
   bool mixes() const { return !pictures_.empty() && !pictures_.front().plans.partners.empty(); }

@@ -2,16 +2,13 @@
 #include "core/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
-#ifdef __linux__
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#endif
 #include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
+
+#include "core/threads.h"
 
 namespace fl {
 namespace {
@@ -22,45 +19,18 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kStuck{1000};
 constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for that
 
-// Signals belong to Python's main thread. New threads inherit the mask.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-// The calling thread gives way to others that want its core: the one that feeds the GPU must not wait for a decoder's
-// time slice where there are as many threads as cores.
-void give_way() {
-#ifdef __linux__  // where a thread has a niceness of its own
-  constexpr int kNicer = 10;
-  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
-  setpriority(PRIO_PROCESS, thread,
-              std::min(19, getpriority(PRIO_PROCESS, thread) + kNicer));  // if it may not: as before
-#endif
-}
-
 }  // namespace
 
 Pool::Pool(int threads, int readers)
     : process_(getpid()), threads_(threads), readers_(threads > 0 ? readers : 0), running_(threads_ + readers_) {
   const SignalsBlocked blocked;
+  room::most();  // made now: tasks must not fail at it
   const int all = threads_ + readers_;
   for (int i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>());
   try {
     for (int i = 0; i < all; ++i) {
       crew_.emplace_back(&Pool::loop, this, i);
-      {
-        const std::lock_guard lock(mutex_);
-        ++alive_;
-      }
+      count_thread();
       pthread_setname_np(crew_.back().native_handle(), name(i).c_str());
     }
   } catch (...) {
@@ -96,6 +66,7 @@ void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, true
 
 void Pool::put(const Ticket& ticket, bool first) {
   check_process();
+  limited_ = room::limited();
   {
     const std::lock_guard lock(mutex_);
     if (closed_) throw std::runtime_error("Pool: closed");
@@ -122,7 +93,7 @@ bool Pool::claim(Claim& claim, bool reader) {
   auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Ticket& it) { return is_for(it, reader); });
   if (oldest == queue_.end() && !reader) oldest = queue_.begin();
   if (oldest == queue_.end()) return false;
-  claim = {oldest->work, oldest->next++, Clock::now()};
+  claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
   if (oldest->next == oldest->end) queue_.erase(oldest);
   return true;
 }
@@ -139,8 +110,7 @@ void Pool::loop(int thread) {
     more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
     if (!claimed) return end_of_thread();
     lock.unlock();
-    now.work->run(now.task, worker);
-    worker.trim();
+    run(now, worker);
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);
     lock.unlock();
@@ -149,21 +119,36 @@ void Pool::loop(int thread) {
   }
 }
 
+void Pool::count_thread() {
+  const std::lock_guard lock(mutex_);
+  ++alive_;
+}
+
+bool Pool::claim_here(Claim& now) {
+  const std::lock_guard lock(mutex_);
+  return claim(now, false);
+}
+
 void Pool::end_of_thread() {
   --alive_;
   ended_.notify_all();
 }
 
-bool Pool::help() {
-  Claim now;
-  {
-    const std::lock_guard lock(mutex_);
-    if (threads_ > 0 || !claim(now, false)) return false;
-  }
-  Worker& worker = borrow();
+// What reads waits for nobody: it needs little memory, and may take long.
+void Pool::run(const Claim& now, Worker& worker) {
+  const room::Task task(limited_ && !now.reads);
   now.work->run(now.task, worker);
   worker.trim();
+}
+
+bool Pool::help() {
+  if (threads_ > 0) return false;
+  Worker& worker = borrow();  // first: it may find no memory
+  Claim now;
+  const bool claimed = claim_here(now);
+  if (claimed) run(now, worker);
   give_back(worker);
+  if (!claimed) return false;
   now.work->finished(1, false);
   return true;
 }
@@ -171,6 +156,7 @@ bool Pool::help() {
 Worker& Pool::borrow() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) {
+    idle_.reserve(workers_.size() + 1);  // so that giving back needs no memory
     workers_.push_back(std::make_unique<Worker>());
     return *workers_.back();
   }
@@ -179,7 +165,7 @@ Worker& Pool::borrow() {
   return worker;
 }
 
-void Pool::give_back(Worker& worker) {
+void Pool::give_back(Worker& worker) noexcept {
   const std::lock_guard lock(mutex_);
   idle_.push_back(&worker);
 }
@@ -222,7 +208,7 @@ bool Pool::all_stuck() const {
 
 bool Pool::close() {
   if (forked()) return true;
-  std::deque<Ticket> dropped;
+  std::vector<Ticket> dropped;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;

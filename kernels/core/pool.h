@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -46,7 +47,7 @@ class Pool {
   bool help();                                  // threads=0: run the oldest task; false: there is none
   void background(std::function<void()> call);  // in order, in one thread of its own
   Worker& borrow();                             // for a thread that is none of the pool's
-  void give_back(Worker& worker);
+  void give_back(Worker& worker) noexcept;
   // Cancels all, waits for what runs and ends the threads. Leaves them, and is false, where a task does not end:
   // whoever asked must keep the pool for ever.
   bool close();
@@ -77,25 +78,30 @@ class Pool {
     Work* work = nullptr;  // null: none
     int64_t task = 0;
     std::chrono::steady_clock::time_point since{};
+    bool reads = false;
   };
 
   Pool(int threads, int readers);
   void put(const Ticket& ticket, bool first);
   bool claim(Claim& claim, bool reader);  // with mutex_ held
   bool is_for(const Ticket& ticket, bool reader) const;
+  void run(const Claim& now, Worker& worker);
   void loop(int thread);
   void loop_background();
+  bool claim_here(Claim& claim);
+  void count_thread();
   void end_of_thread();
   std::string name(int thread) const;
   bool all_stuck() const;  // with mutex_ held: every thread that is left
 
   const pid_t process_;
   const int threads_, readers_;
+  std::atomic<bool> limited_{false};  // whether limits of the process may refuse memory, when work came last
   std::shared_ptr<BufferList> buffers_ = std::make_shared<BufferList>();
 
   mutable std::mutex mutex_;
   std::condition_variable more_, more_reads_, more_background_;
-  std::deque<Ticket> queue_;
+  std::vector<Ticket> queue_;  // a few; closing a pool must need no memory
   std::deque<std::function<void()>> calls_;
   bool closed_ = false;
   std::vector<Claim> running_;                             // by thread of the crew

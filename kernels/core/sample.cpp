@@ -23,9 +23,26 @@ void end(Sample& sample, Status status, std::string why, int code = 0) {
   sample.message = std::move(why);
 }
 
-// Whoever asks knows the path.
-void unread(Sample& sample, const FileError& error) {
-  end(sample, kFailed, "cannot be read (" + error.why + ")", error.code == 0 ? EIO : error.code);
+// What is being handled becomes the sample's status; its text may find no memory either.
+void fail(Sample& sample) noexcept {
+  try {
+    throw;
+  } catch (const FileError& error) {
+    try {
+      // Whoever asks knows the path.
+      end(sample, kFailed, "cannot be read (" + error.why + ")", error.code == 0 ? EIO : error.code);
+    } catch (const std::bad_alloc&) {
+      out_of_memory(sample);
+    }
+  } catch (const std::bad_alloc&) {
+    out_of_memory(sample);
+  } catch (const std::exception& error) {
+    try {
+      end(sample, kFailed, error.what());
+    } catch (const std::bad_alloc&) {
+      out_of_memory(sample);
+    }
+  }
 }
 
 std::string hex(uint64_t value) {
@@ -34,9 +51,13 @@ std::string hex(uint64_t value) {
   return text;
 }
 
+// The file is large: it is read when its turn comes, and no two of a batch at once.
+struct Later {};
+
 Buffer read(const Files& files, const Place& place, BufferList& buffers) {
   Buffer out;
   files.read(place, [&](int64_t size) {
+    if (size > kMostAhead) throw Later();
     out = buffers.lend(size);
     return out.data();
   });
@@ -49,6 +70,8 @@ void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
   try {
     sample.seek = read(*origin.seek, sample.seek_place, buffers);
   } catch (const FileError&) {
+    sample.seek = {};
+  } catch (const Later&) {
     sample.seek = {};
   }
 }
@@ -93,6 +116,20 @@ Region seen(const Sample& sample, const Region& region, Worker& worker) {
   return {0, 0, 1, 1};
 }
 
+int64_t area(const Region& region) { return region.empty() ? 0 : int64_t{region.height} * region.width; }
+
+// Bytes between the passes of the largest picture's resize, at most.
+size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan> plans) {
+  int64_t most = 0;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    const Region& source = plans[i].source;
+    const Output& out = pictures[i].output;
+    most = std::max({most, int64_t{source.height} * std::min(out.width, source.width),
+                     int64_t{source.width} * std::min(out.height, source.height)});
+  }
+  return static_cast<size_t>(most) * kChannels;
+}
+
 // Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any more.
 bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Image& image) {
   const Region region = seen(sample, wanted, worker);
@@ -102,16 +139,16 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
     return true;
   }
   if (sample.rows != nullptr) {
+    worker.ask(static_cast<size_t>(region.height) * sample.width * kChannels);
     image = raw_rows(sample, region, worker.decoded);
     return true;
   }
+  worker.ask(static_cast<size_t>(area(region)) * kChannels);
   jpeg::Decoded decoded = decode_jpeg(sample, region, scale, worker);
   image = decoded.image;
   if (!decoded.ok()) end(sample, kForeign, "jpeg: " + decoded.error);
   return decoded.ok();
 }
-
-int64_t area(const Region& region) { return region.empty() ? 0 : int64_t{region.height} * region.width; }
 
 // The smallest region that holds what every plan needs.
 Region hull(std::span<const cpu::CropPlan> plans) {
@@ -176,6 +213,7 @@ void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
   }
   const int scale = pictures.front().steps.crop.scale;
   const Region whole = hull(plans);
+  worker.beside = between(pictures, plans);
   const bool once = at_once(sample, plans, whole);
   Image image;
   if (once && !source(sample, whole, scale, worker, image)) return;
@@ -192,6 +230,12 @@ void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
 
 }  // namespace
 
+void out_of_memory(Sample& sample) noexcept {
+  sample.status = kFailed;
+  sample.message = "out of memory";  // short: every string has room for that
+  sample.code = ENOMEM;
+}
+
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
   try {
     if (sample.raw_height > 0) return look_raw(sample, origin);
@@ -200,12 +244,11 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
     look(sample, origin.check);
     if (sample.status == kOk) read_seek(sample, origin, buffers);
     watch.lap(Stage::kRead);
-  } catch (const FileError& error) {
-    unread(sample, error);
-  } catch (const std::bad_alloc&) {
-    end(sample, kFailed, "out of memory", ENOMEM);
-  } catch (const std::exception& error) {
-    end(sample, kFailed, error.what());
+  } catch (const Later&) {
+    sample.status = kForeign;
+    sample.message = "large file";  // short, as above
+  } catch (...) {
+    fail(sample);
   }
 }
 
@@ -217,19 +260,15 @@ void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Wo
   try {
     end(sample, kFailed, "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
   } catch (const std::bad_alloc&) {
-    end(sample, kFailed, "out of memory", ENOMEM);
+    out_of_memory(sample);
   }
 }
 
 void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept {
   try {
     make(sample, pictures, worker);
-  } catch (const FileError& error) {
-    unread(sample, error);  // raw rows
-  } catch (const std::bad_alloc&) {
-    end(sample, kFailed, "out of memory", ENOMEM);
-  } catch (const std::exception& error) {
-    end(sample, kFailed, error.what());
+  } catch (...) {
+    fail(sample);
   }
 }
 

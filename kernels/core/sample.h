@@ -38,6 +38,7 @@ struct Sample {
   int height = 0, width = 0;  // px; 0 where not known
   bool stored = false;
   bool aside = false;   // somebody else makes it: `run` passes over it
+  bool late = false;    // its size is known, and its pixels come after this run
   std::string message;  // not OK: why
   int code = 0;         // of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
 };
@@ -74,6 +75,8 @@ struct Origin {
   bool check = false;                        // compare checksums
   std::shared_ptr<Collector> collector;      // of the samples that have a row there; may be null
 };
+
+void out_of_memory(Sample& sample) noexcept;  // it has failed for that; needs none itself
 
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 

@@ -12,17 +12,14 @@
 namespace fl {
 
 struct Free {
-  void operator()(void* memory) const { std::free(memory); }
+  size_t mapped = 0;  // bytes; 0: of the heap
+  void operator()(void* memory) const noexcept;
 };
 
 using Memory = std::unique_ptr<uint8_t[], Free>;
 
-inline Memory allocate(size_t bytes) {
-  constexpr size_t kAlign = 64;  // one cache line
-  void* memory = std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
-  if (memory == nullptr) throw std::bad_alloc();
-  return Memory(static_cast<uint8_t*>(memory));
-}
+// Large memory is the system's own again once it is freed. Throws std::bad_alloc, and leaves `room::kMargin`.
+Memory allocate(size_t bytes);
 
 class Scratch {
  public:
@@ -31,7 +28,8 @@ class Scratch {
     if (bytes > capacity_) {
       memory_.reset();  // first, so that both never exist at the same time
       capacity_ = 0;
-      const size_t wanted = bytes + bytes / 4;
+      constexpr size_t kLarge = size_t{4} << 20;  // bytes: nothing is taken for later
+      const size_t wanted = bytes < kLarge ? bytes + bytes / 4 : bytes;
       memory_ = allocate(wanted);
       capacity_ = wanted;
     }

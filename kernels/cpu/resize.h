@@ -25,6 +25,7 @@ struct CropScratch {
     across.trim(keep);
     down.trim(keep);
   }
+  size_t held() const { return across.capacity() + down.capacity(); }
 };
 
 struct CropPlan {

@@ -28,6 +28,7 @@ struct Workspace {
   void trim(size_t keep) {
     for (Scratch* scratch : {&coded, &planes, &lines, &pixels}) scratch->trim(keep);
   }
+  size_t held() const { return coded.capacity() + planes.capacity() + lines.capacity() + pixels.capacity(); }
 };
 
 // The image is in workspace.pixels. The error begins with "index refused: " (decode without it), "damaged " or

@@ -23,6 +23,7 @@ class SeekNotes {
 
   // One giant image must not hold its memory for the rest of the run.
   void trim(size_t keep);  // bytes
+  size_t held() const { return (starts_.capacity() + entries_.capacity()) * sizeof(Checkpoint); }
 
   struct Checkpoint {
     uint64_t bit;  // of a row's start: of the file from the scan on; else coded bits since the one before

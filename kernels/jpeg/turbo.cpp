@@ -6,7 +6,9 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
+#include <jerror.h>
 #include <jpeglib.h>
 
 namespace fl::jpeg {
@@ -87,12 +89,36 @@ void check_complete(Session& s) {
       if (s.info.coef_bits[c][n] != 0) reject(s, "a progressive file without all its scans");
 }
 
-void start(Session& s) {
+void open(Session& s) {
   jpeg_mem_src(&s.info, s.bytes.data(), s.bytes.size());
   jpeg_read_header(&s.info, TRUE);
   if (static_cast<int>(s.info.image_height) != s.height || static_cast<int>(s.info.image_width) != s.width)
     reject(s, "size differs from the first frame header");
   if (s.info.num_components != 1 && s.info.num_components != 3) reject(s, "not 1 or 3 components");
+}
+
+size_t rounded_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
+
+// What the library holds of an image that comes in several scans: every coefficient. Of others it holds some rows.
+size_t coefficient_bytes(Session& s) {
+  if (!jpeg_has_multiple_scans(&s.info)) return 0;
+  size_t blocks = 0;
+  for (int c = 0; c < s.info.num_components; ++c) {
+    const jpeg_component_info& part = s.info.comp_info[c];
+    blocks += rounded_up(part.width_in_blocks, part.h_samp_factor) * rounded_up(part.height_in_blocks, part.v_samp_factor);
+  }
+  return blocks * sizeof(JBLOCK);
+}
+
+// Of the rows that set_margins will ask for, at most.
+size_t row_bytes(const Session& s) {
+  constexpr size_t kMargins = 8 * DCTSIZE;  // an iMCU on each side
+  const Region& it = s.region;
+  if (s.scale != 1) return size_t(it.top + it.height) * shrunk(s.width, s.scale) * kChannels;
+  return (it.height + kMargins) * (it.width + kMargins) * kChannels;
+}
+
+void start(Session& s) {
   s.info.out_color_space = JCS_RGB;
   s.info.dct_method = JDCT_ISLOW;
   s.info.do_fancy_upsampling = TRUE;
@@ -126,6 +152,12 @@ bool guarded(Session& s, void (*step)(Session&)) {
   return true;
 }
 
+// Why a step came to nothing. Throws std::bad_alloc where that says nothing of the image.
+std::string why(const Session& s) {
+  if (s.errors.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
+  return s.message;
+}
+
 struct Destroy {
   Session& s;
   ~Destroy() { jpeg_destroy_decompress(&s.info); }
@@ -134,19 +166,21 @@ struct Destroy {
 }  // namespace
 
 Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch,
-                      int scale) {
+                      int scale, const std::function<void(size_t)>& ask) {
   Session s{};
   s.bytes = bytes;
   s.height = height;
   s.width = width;
   s.scale = scale;
   s.region = region;
-  if (!guarded(s, create)) return {{}, s.message};
+  if (!guarded(s, create)) return {{}, why(s)};
   const Destroy destroy{s};
-  if (!guarded(s, start)) return {{}, s.message};
+  if (!guarded(s, open)) return {{}, why(s)};
+  if (ask) ask(coefficient_bytes(s) + row_bytes(s));
+  if (!guarded(s, start)) return {{}, why(s)};
   s.stride = (s.rows.width * kChannels + 63) / 64 * 64;
   s.out = scratch.reserve(static_cast<size_t>(s.stride) * s.rows.height + kPadding);
-  if (!guarded(s, read_rows)) return {{}, s.message};
+  if (!guarded(s, read_rows)) return {{}, why(s)};
   const Image rows{s.out, s.rows.height, s.rows.width, s.stride, true};
   return {rows.part({region.top - s.rows.top, region.left - s.rows.left, region.height, region.width}), {}};
 }

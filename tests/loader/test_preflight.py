@@ -36,7 +36,7 @@ def test_a_folder_tells_no_sizes(folder):
 def test_more_than_there_is_is_a_warning_with_both_numbers(shards):
     found = plan_of(shards)
     text = (
-        f"^{found.source.where}: up to 2,746 MiB may be needed (batches 2,746, the largest image of 0 megapixels in each of 1 threads 0), "
+        f"^{found.source.where}: up to 2,746 MiB may be needed (batches 2,746, the largest image of 0 megapixels in 1 threads 0), "
         "and there are 1,024; take fewer workers or smaller batches, or shrink the largest images$"
     )
     with pytest.warns(RuntimeWarning, match=text.replace("(", r"\(").replace(")", r"\)")):
@@ -59,3 +59,12 @@ def test_a_loader_says_it_when_it_starts(shards, monkeypatch):
     monkeypatch.setattr(preflight, "limit", lambda: 1000)
     with pytest.warns(RuntimeWarning, match="up to 0 MiB may be needed"):
         next(iter(fastload.DataLoader(shards, 4)))
+
+
+def test_decoding_is_the_threads_shares_and_what_they_have_in_common():
+    mib = 1 << 20
+    assert preflight.decoding(4, 1000, 512 * mib) == 4 * 9000
+    giant = 100_000_000
+    assert preflight.decoding(4, giant, 512 * mib) == 4 * 128 * mib + 900_000_000  # one alone
+    assert preflight.decoding(4, giant, 2048 * mib) == 4 * 128 * mib + 2048 * mib
+    assert preflight.decoding(0, giant, 512 * mib) == 900_000_000

@@ -8,7 +8,7 @@ PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
     ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"),
-    ("backend_facts", "files"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding", "stateful"),
+    ("backend_facts", "files", "room"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding", "stateful"),
     ("pipeline", "progressive", "progress", "distributed", "placement", "keeping", "packing"),
     ("plan", "reading", "following", "fitting"),
     ("measure", "bad_samples", "devices", "preflight"), ("engine_base",), ("backends",), ("slots", "streams", "sending", "waits"),

@@ -3,7 +3,6 @@
 All that moves whole rows and columns is folded into two lists of numbers, so that a mask is gathered once.
 """
 
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +33,7 @@ from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, Rando
 from fastload.transforms.output import Normalize, ToDtype, ToImage
 from fastload.transforms.padding import Pad, RandomCrop
 from fastload.transforms.reference import crop
+from fastload.transforms.reference.decoding import opened
 from fastload.transforms.warp import IDENTITY, RandomAffine, RandomPerspective, RandomRotation
 
 MaskPixels = NDArray[Any]  # uint8 or int32 [H, W]
@@ -173,7 +173,7 @@ def decode(data: bytes) -> MaskPixels:
 
     Raises what pil.DECODE_ERRORS names; ValueError for images of several channels or of fractions.
     """
-    with Image.open(io.BytesIO(data)) as image:
+    with opened(data, 1, 12) as image:  # of int32, and the copies on the way
         if image.mode not in MODES:
             raise ValueError(f"mode {image.mode}, want one channel of class numbers: {', '.join(MODES[:4])}")
         values = np.array(image)

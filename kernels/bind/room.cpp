@@ -1,0 +1,51 @@
+// Memory that is asked for before it is taken: class Claim, and what the process may still have.
+#include "core/room.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/bind.h"
+#include "core/error.h"
+#include "core/image.h"
+
+namespace fl::bind {
+namespace {
+
+using namespace nb::literals;
+
+size_t bytes_of(const char* where, int64_t bytes, int64_t least) {
+  if (bytes < least) refuse(where, "bytes", std::to_string(bytes), std::to_string(least) + " or more");
+  return static_cast<size_t>(bytes);
+}
+
+void claim(room::Claim* self, int64_t bytes) {
+  const size_t wanted = bytes_of("Claim", bytes, 1);
+  new (self) room::Claim();
+  const nb::gil_scoped_release unlocked;  // others may decode for a while
+  self->take(wanted, true);
+}
+
+void admit(int64_t bytes) {
+  const size_t wanted = bytes_of("admit", bytes, 0);
+  const nb::gil_scoped_release unlocked;
+  room::admit(wanted, wanted > 0 ? room::kMargin : room::kLeast);
+}
+
+}  // namespace
+
+void bind_room(nb::module_& m) {
+  m.attr("MAX_PIXELS") = kMostGiven;
+  m.attr("MARGIN") = room::kMargin;
+  m.attr("LEAST") = room::kLeast;
+  m.attr("SHARE") = room::kShare;
+  nb::class_<room::Claim>(m, "Claim", nb::is_final())
+      .def("__init__", &claim, "bytes"_a)
+      .def_prop_ro("bytes", &room::Claim::bytes)
+      .def("drop", &room::Claim::drop);
+  m.def("admit", &admit, "bytes"_a);
+  m.def("claims_most", [](int64_t bytes) { return room::most(bytes_of("claims_most", bytes, 0)); }, "bytes"_a = 0);
+  m.def("memory_groups", &room::set_groups, "folders"_a);
+  m.def("memory_available", &room::available);
+}
+
+}  // namespace fl::bind
