@@ -18,7 +18,8 @@ def said(name: str, folder: Path) -> str:
     try:
         return CASES[name].run(folder)
     except Exception as error:
-        return f"{type(error).__name__}: {' | '.join(str(error).splitlines())}"
+        name = "SampleError" if isinstance(error, fastload.SampleError) else type(error).__name__  # they are others' types too
+        return f"{name}: {' | '.join(str(error).splitlines())}"
 
 
 def serve() -> None:

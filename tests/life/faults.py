@@ -21,7 +21,7 @@ from tests.life.death import images
 
 TYPES = (
     "SampleError", "SourceError", "BadSamplesError", "UsageError", "StalledError", "BackendError", "PipelineError", "ConversionError",
-    "IndexError",  # torch's own, for an index that is none
+    "HostMemoryError", "IndexError",  # torch's own, for an index that is none
 )  # fmt: skip
 SECONDS = 60.0  # until a fault's process has to have ended, on a busy machine
 SHIM = Path(__file__).parent / "shim.c"

@@ -48,9 +48,10 @@ SLICE = {
     "a_named_pipe_in_a_masks_place": "SampleError: /masks/class0/10.png, sample 5: cannot be read (is a named pipe (want a file)); "
     "restore the mask",
     "too_many_files": "SampleError: /images/class1/15.jpg, sample 19: cannot be read (Too many open files)",
-    "no_room_for_threads": "BackendError: loader: 512 threads cannot be started (std::bad_alloc); "
-    "take fewer workers, or raise the limits of the process",
-    "out_of_memory_in_a_decode": "SampleError: /images/class0/10.jpg, sample 5: cannot be decoded (out of memory); mend or remove the file",
+    "no_room_for_threads": "HostMemoryError: loader: no memory is left for 512 threads (5,264 MiB cannot be had); "
+    "take fewer workers or smaller batches, or allow the process more memory",
+    "out_of_memory_in_a_decode": "SampleError: /images/class0/10.jpg, sample 5: cannot be decoded (out of memory); "
+    "shrink it, take fewer workers, or allow the process more memory",
     "a_named_pipe_in_its_place": "SampleError: /images/class0/10.jpg, sample 5: cannot be read (is a named pipe (want a file))",
     "an_index_cut_off_in_use": "ok it is in memory",
     "shards_that_vanish_in_use": "ok they are open",
