@@ -8,9 +8,9 @@ from typing import Any
 import torch.utils.data
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
-from fastload.keeping import Alone, Keeper, is_stream
+from fastload.keeping import Alone, Keeper
 from fastload.processes import Workers
-from fastload.stateful import Asked, Items, Sent, Shown, Stream, has_state, opened, same
+from fastload.stateful import Asked, Items, Sent, Shown, Stream, has_state, opened
 
 
 class _Source(torch.utils.data.IterableDataset[Any]):
@@ -20,11 +20,9 @@ class _Source(torch.utils.data.IterableDataset[Any]):
         self.dataset, self.keeper, self.progress = dataset, keeper, progress
 
     def __iter__(self) -> Any:
-        given, record = self.keeper.given, self.keeper.record()
-        assert given is not None
-        assert record is not None
         with self.progress.outside():
-            iterator, self.keeper.hidden = opened(self.dataset, record, finished=given["_iterator_finished"])
+            iterator, self.keeper.hidden = opened(self.dataset, self.keeper.record(), finished=False)
+        self.progress.settle()
         return iterator
 
 
@@ -34,15 +32,10 @@ class Inline(_SingleProcessDataLoaderIter):
     def __init__(self, loader: Any) -> None:
         progress = loader._progress
         keeper: Alone = progress.keeper
-        given, self._keeper, self._drop = keeper.given, keeper, 0
-        twin = loader
-        if given is not None and is_stream(loader):
+        self._keeper, self._drop, twin = keeper, 0, loader
+        if keeper.source and not keeper.finished:
             twin = copy.copy(loader)
             twin.__dict__["dataset"] = _Source(keeper.dataset, keeper, progress)
-        elif given is not None and given["dataset_state"] is not None:
-            with progress.outside():
-                keeper.dataset.load_state_dict(copy.deepcopy(given["dataset_state"]))
-            keeper.hidden = not same(keeper.dataset.state_dict(), given["dataset_state"])
         super().__init__(twin)
         if twin is not loader:
             self._dataset, record = keeper.dataset, keeper.record()

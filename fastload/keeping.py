@@ -4,12 +4,13 @@ A worker's state may be some batches old (`snapshot_every_n_steps`): how many it
 makes those again and drops them.
 """
 
+import copy
 from typing import Any
 
 import torch.utils.data
 from torch.utils.data import IterDataPipe, MapDataPipe
 
-from fastload.stateful import Record, Sent, has_state, taken
+from fastload.stateful import Record, Sent, has_state, same, taken
 
 Told = dict[str, Any]  # what is added to a loader's state
 KEYS = ("_snapshot", "_steps_since_snapshot", "_iterator_finished", "ahead", "dataset_state", "fetcher_state")
@@ -39,6 +40,8 @@ class Alone:
 
     def __init__(self, loader: Any, given: Told | None) -> None:
         self.dataset, self.given = loader.dataset, given
+        self.source = is_stream(loader)
+        self.finished = given is None or bool(given["_iterator_finished"])
         self.fetcher: Any = None
         self.hidden = False  # whether the data set shows what it was given only once it is read
 
@@ -46,8 +49,19 @@ class Alone:
         if self.given is None:
             return None
         fetcher = self.given["fetcher_state"] or {}
-        ended = bool(fetcher.get("fetcher_ended")) and not self.given["_iterator_finished"]
+        ended = bool(fetcher.get("fetcher_ended")) and not self.finished
         return Record(self.given["dataset_state"], fetcher.get("dataset_iter_state"), ended)
+
+    def restore(self) -> None:
+        """Loads what can be before an iterator is opened: all but the place in an iterable data set's epoch."""
+        record = self.record()
+        if record is None or (self.source and not self.finished):
+            return
+        if record.dataset is not None:
+            self.dataset.load_state_dict(copy.deepcopy(record.dataset))
+            self.hidden = not self.source and not same(self.dataset.state_dict(), record.dataset)
+        if record.iterator is not None and has_state(iterator := iter(self.dataset)):
+            iterator.load_state_dict(copy.deepcopy(record.iterator))
 
     def needed(self, step: int) -> int:
         """From which batch on indices are needed to go on behind `step`."""

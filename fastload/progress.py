@@ -77,6 +77,12 @@ class Progress:
             self._now = torch.get_rng_state()
             torch.set_rng_state(inner)
 
+    def settle(self) -> None:
+        """Later epochs draw from the program's generator where the program, or a data set's state, has put it back."""
+        now = self._now if self._inside else torch.get_rng_state()
+        if self.onward is not None and now is not None and torch.equal(self.onward, now):
+            self.private = False
+
     def draw(self) -> int:
         """The seed of a RandomSampler that has no generator."""
         if self.order_seed is None:

@@ -28,8 +28,10 @@ def opened(loader: Any, pending: Progress | None) -> Progress:
     if pending and pending.epoch == epoch and pending.order_epoch in (None, order_epoch):
         if pending.generator is not None and pending.own and (own := epochs.own_generator(loader)) is not None:
             own.set_state(pending.generator)
-        if pending.onward is not None and torch.equal(pending.onward, torch.get_rng_state()):
-            pending.private = False  # the program has put its generator back, and goes on with that one
+        if keeping.follows(loader) and not loader.num_workers:
+            pending.keeper = keeping.Alone(loader, pending.told)
+            pending.keeper.restore()
+        pending.settle()
         pending.begins, pending.fresh = False, loader._iterator is None
         return pending
     source, later = epochs.own_generator(loader), loader._progress.later()
@@ -144,7 +146,7 @@ def load(loader: Any, given: Any) -> Progress:
     generator, onward = (packing.unpacked(given[name]) for name in ("generator", "onward"))
     _tell(loader, given["epoch"], given["order_epoch"])
     own, private = epochs.own_generator(loader) is not None, "onward" in given and _draws(loader)
-    drawn = step > 0 or given["order_seed"] is not None or given["seed"] != loader.seed
+    drawn = step > 0 or given["order_seed"] is not None or given["seed"] != loader.seed or not given.get("_iterator_finished", True)
     begins = private and generator is None and not drawn
     if begins:
         generator, onward = onward, None
@@ -162,7 +164,7 @@ def load(loader: Any, given: Any) -> Progress:
         begins=begins,
         order=copy.deepcopy(given.get("order")),
         told=fitting.told(loader, given),
-        resumed=True,
+        resumed=drawn or generator is not None,
     )
 
 

@@ -232,6 +232,7 @@ KINDS = {
     ),
     "items, no batches": Kind(Items, lambda: {"batch_size": None}),
     "drawing": Kind(Drawing, lambda: {"batch_size": 2}),
+    "drawing, shuffled": Kind(Drawing, lambda: {"batch_size": 2, "shuffle": True}, exact=False),
     "plain": Kind(Plain, lambda: {"batch_size": 2}),
     "generator": Kind(Generator, lambda: {"batch_size": 3, "drop_last": True}),
     "rows": Kind(Rows, lambda: {"batch_size": 2}),

@@ -15,6 +15,7 @@ from .stateful_kinds import COUNT, KINDS, Items, Numbers, Plain
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 WHERE = "DataLoader.load_state_dict: "
+ENDED = -1  # in place of a step
 
 COMBINATIONS = [
     {"num_workers": workers, "persistent_workers": persistent, "snapshot_every_n_steps": every}
@@ -27,7 +28,7 @@ def make(kind, **options):
 
 
 def told(loader, epochs):
-    """(epoch, state before the step, what is left of the epoch) of every step, and all epochs."""
+    """(epoch, step, the state before it) of every step and, with ENDED, of each epoch's end; and the epochs' batches."""
     found, whole = [], []
     for epoch in range(epochs):
         iterator, given = iter(loader), []
@@ -35,24 +36,26 @@ def told(loader, epochs):
         while (batch := next(iterator, None)) is not None:
             given.append(digest(batch))
             states.append(copy.deepcopy(loader.state_dict()))
-        found += [(epoch, step, state) for step, state in enumerate(states)]
+        found += [*((epoch, step, state) for step, state in enumerate(states)), (epoch, ENDED, copy.deepcopy(loader.state_dict()))]
         whole.append(given)
     return found, whole
 
 
 def check(kind, chosen, **options):
-    """States of two epochs, of which `chosen` picks some, each give what was left of their epoch, and the next one."""
+    """States of two epochs, of which `chosen` picks some, each give what was left of their epoch, and the next one; how many."""
     torch.manual_seed(11)
     states, whole = told(make(kind, **options), 4)
     states = [each for each in states if each[0] < 2]
     assert len(states) > 7
-    for epoch, step, state in chosen(states):
+    some = chosen(states)
+    for epoch, step, state in some:
         torch.manual_seed(random.Random(step).getrandbits(32))  # another process
         loader = make(kind, **options)
         loader.load_state_dict(state)
-        assert [digest(batch) for batch in loader] == whole[epoch][step:], (epoch, step)
-        if epoch + 1 < len(whole):
-            assert [digest(batch) for batch in loader] == whole[epoch + 1], (epoch, step, "next")
+        epoch, rest = (epoch + 1, whole[epoch + 1]) if step == ENDED else (epoch, whole[epoch][step:])
+        assert [digest(batch) for batch in loader] == rest, (epoch, step, options)
+        assert [digest(batch) for batch in loader] == whole[epoch + 1], (epoch, step, "next", options)
+    return len(some)
 
 
 @pytest.mark.parametrize("kind", KINDS)
