@@ -1,4 +1,4 @@
-"""Waiting for what other threads and processes do: no test fails because they are late, only because they hang."""
+"""Waiting for other threads and processes: what hangs fails a test, what is late does not."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ HANGS = 300.0  # s
 
 
 def until(condition: Callable[[], object], hangs: float = HANGS) -> bool:
-    """Whether `condition` has become true: at once when it does, however long it takes; False once it hangs."""
+    """Whether `condition` has become true: as soon as it is, however late; False once it hangs."""
     begun = time.monotonic()
     while not condition():
         if time.monotonic() - begun > hangs:

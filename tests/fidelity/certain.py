@@ -1,7 +1,7 @@
-"""torchvision's transforms whose outcome is certain: every range has one value, every probability is 1.
+"""torchvision's transforms whose outcome is certain: ranges have one value, probabilities are 1.
 
-Each maker takes random numbers and one of torchvision's two APIs, and gives a transform. What still is random in some (where a
-crop lies) has one possible value for the images that `Maker.sizes` names.
+Each maker takes random numbers and one of torchvision's two APIs, and gives a transform. Where a
+crop lies is certain too: it is of the whole image, or the one in the middle.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from torchvision.transforms.functional import InterpolationMode
 Random = np.random.Generator
 Make = Callable[[Random, Any], Any]
 
-# What people write, and what is hard: decimals that float32 rounds, right angles, numbers next to a tie.
+# What people write, and what is hard: decimals that float32 rounds, right angles, ties.
 DECIMALS = (0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.3, 1.5, 1.7, 1.9, 2.0, 3.3)
 ANGLES = (
     -180,
@@ -39,6 +39,7 @@ ANGLES = (
     359.9,
 )
 SHEARS = (-45, -30, -17.3, -9, -0.3, 0, 0.1, 5, 9, 10, 16, 20, 30, 44.9, 60)
+HUES = (-0.5, -0.1, 0.1, 0.2, 0.3, 0.4, 0.5)
 WARPING = (InterpolationMode.NEAREST, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC)
 PLAIN = (
     "RandomEqualize", "RandomAutocontrast", "RandomInvert", "RandomGrayscale",
@@ -76,7 +77,8 @@ def centre(rng: Random) -> Any:
 
 def rotation(rng: Random, api: Any) -> Any:
     angle = either(rng, ANGLES, -360, 360)
-    return api.RandomRotation((angle, angle), one(rng, WARPING), one(rng, (False, False, True)), centre(rng), fill(rng))
+    expand = one(rng, (False, False, True))
+    return api.RandomRotation((angle, angle), one(rng, WARPING), expand, centre(rng), fill(rng))
 
 
 def affine(rng: Random, api: Any) -> Any:
@@ -96,7 +98,7 @@ def perspective(rng: Random, api: Any) -> Any:
 
 def jitter(rng: Random, api: Any) -> Any:
     name = one(rng, ("brightness", "contrast", "saturation", "hue"))
-    value = either(rng, DECIMALS, 0, 4) if name != "hue" else either(rng, (-0.5, -0.1, 0.1, 0.2, 0.3, 0.4, 0.5), -0.5, 0.5)
+    value = either(rng, DECIMALS, 0, 4) if name != "hue" else either(rng, HUES, -0.5, 0.5)
     if name == "hue" and rng.random() < 0.5:
         value = int(rng.integers(-127, 128)) / 255  # a whole step of a byte
     return api.ColorJitter(**{name: (value, value)})
@@ -125,7 +127,8 @@ def grayscale(rng: Random, api: Any) -> Any:
 
 def resize(rng: Random, api: Any) -> Any:
     size = [int(v) for v in rng.integers(1, 90, 2)]
-    return api.Resize(one(rng, (size, tuple(size))), one(rng, RESIZING), antialias=one(rng, (True, False, None)))
+    antialias = one(rng, (True, False, None))
+    return api.Resize(one(rng, (size, tuple(size))), one(rng, RESIZING), antialias=antialias)
 
 
 def center_crop(rng: Random, api: Any) -> Any:
@@ -139,16 +142,17 @@ def pad(rng: Random, api: Any) -> Any:
 
 
 def whole_crop(rng: Random, api: Any) -> Any:
-    """RandomResizedCrop of all: the one box of its area and shape, or, where no try fits, the one in the middle."""
+    """RandomResizedCrop of all: the one box of its area, or else the one in the middle."""
     size = [int(v) for v in rng.integers(1, 90, 2)]
     ratio = one(rng, (53 / 37, 1.0, 0.5, 2.0, 3 / 4, 4 / 3))
     return api.RandomResizedCrop(size, (1.0, 1.0), (ratio, ratio), one(rng, RESIZING))
 
 
 MAKERS: dict[str, Make] = {
-    "RandomRotation": rotation, "RandomAffine": affine, "RandomPerspective": perspective, "ColorJitter": jitter,
-    "RandomAdjustSharpness": sharpness, "RandomSolarize": solarize, "RandomPosterize": posterize, "without arguments": plain,
-    "Grayscale": grayscale, "Resize": resize, "CenterCrop": center_crop, "Pad": pad, "RandomResizedCrop": whole_crop,
+    "RandomRotation": rotation, "RandomAffine": affine, "RandomPerspective": perspective,
+    "ColorJitter": jitter, "RandomAdjustSharpness": sharpness, "RandomSolarize": solarize,
+    "RandomPosterize": posterize, "without arguments": plain, "Grayscale": grayscale,
+    "Resize": resize, "CenterCrop": center_crop, "Pad": pad, "RandomResizedCrop": whole_crop,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One transform by torchvision, by fastload's reference and by its native engine, on the same images."""
+"""One transform by torchvision and by fastload's loader, on the same images."""
 
 import tempfile
 import warnings
@@ -31,14 +31,16 @@ class Outcome(NamedTuple):
 
 @cache
 def folder(height: int, width: int) -> str:
-    """A folder of PNGs of one size: waves with noise, saturated noise, a photograph's smooth shades, and a constant."""
+    """PNGs of one size: waves with noise, saturated noise, smooth shades, a constant, and noise."""
     root = Path(tempfile.mkdtemp(prefix="fidelity")) / "a"
     root.mkdir()
     rng = np.random.default_rng([height, width])
     y, x = np.mgrid[:height, :width]
-    smooth = np.stack([40 + 160 * (x * (c + 1) + y * (3 - c)) / (4 * (height + width)) for c in range(3)], axis=-1)
+    ramps = [40 + 160 * (x * (c + 1) + y * (3 - c)) / (4 * (height + width)) for c in range(3)]
+    smooth = np.stack(ramps, axis=-1)
     images = [
-        textured(height, width, 3), rng.integers(0, 2, (height, width, 3)) * 255, smooth + rng.normal(0, 1.5, smooth.shape),
+        textured(height, width, 3), rng.integers(0, 2, (height, width, 3)) * 255,
+        smooth + rng.normal(0, 1.5, smooth.shape),
         np.full((height, width, 3), (12, 130, 251)), rng.integers(0, 256, (height, width, 3)),
     ]  # fmt: skip
     for number, pixels in enumerate(images):
@@ -65,7 +67,8 @@ def ours(transform: Any, size: tuple[int, int]) -> tuple[list[NDArray[np.uint8]]
     chain = v2.Compose([*first, transform, v2.PILToTensor()])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fallback's, and torchvision's
-        loader = fastload.DataLoader(ImageFolder(folder(*size), chain), len(images(*size)), backend="auto")
+        data = ImageFolder(folder(*size), chain)
+        loader = fastload.DataLoader(data, len(data), backend="auto")
         ((batch, _),) = loader
     native = loader._route.backend == "native"
     return list(batch.permute(0, 2, 3, 1).numpy()), native

@@ -24,14 +24,16 @@ def span(rng: Random, usual: tuple[float, ...], low: float, high: float) -> tupl
 
 def rotation(rng: Random, api: Any) -> Any:
     degrees = one(rng, (span(rng, ANGLES, -360, 360), int(rng.integers(0, 181))))
-    return api.RandomRotation(degrees, one(rng, WARPING), one(rng, (False, True)), centre(rng), fill(rng))
+    expand = one(rng, (False, True))
+    return api.RandomRotation(degrees, one(rng, WARPING), expand, centre(rng), fill(rng))
 
 
 def affine(rng: Random, api: Any) -> Any:
     x, y = span(rng, SHEARS, -60, 60), span(rng, SHEARS, -60, 60)
+    share = tuple(rng.uniform(0, 1, 2).round(2).tolist())
     return api.RandomAffine(
         one(rng, (span(rng, ANGLES, -180, 180), 0, 15)),
-        translate=one(rng, (None, tuple(rng.uniform(0, 1, 2).round(2).tolist()), [0.1, 0.1], (0.0, 0.3))),
+        translate=one(rng, (None, share, [0.1, 0.1], (0.0, 0.3))),
         scale=one(rng, (None, span(rng, DECIMALS, 0.2, 3), list(span(rng, DECIMALS, 0.2, 3)))),
         shear=one(rng, (None, int(rng.integers(0, 45)), x, [*x, *y], (0.0, 0.0, *y))),
         interpolation=one(rng, WARPING), fill=fill(rng), center=centre(rng),
@@ -39,12 +41,14 @@ def affine(rng: Random, api: Any) -> Any:
 
 
 def perspective(rng: Random, api: Any) -> Any:
-    return api.RandomPerspective(one(rng, (0, 0.1, 0.5, 0.9, 1.0)), one(rng, (1.0, 0.5)), one(rng, WARPING), fill(rng))
+    scale, p = one(rng, (0, 0.1, 0.5, 0.9, 1.0)), one(rng, (1.0, 0.5))
+    return api.RandomPerspective(scale, p, one(rng, WARPING), fill(rng))
 
 
 def jitter(rng: Random, api: Any) -> Any:
     of_hue = one(rng, (0, 0.1, 0.5, span(rng, (-0.5, -0.2, 0.3), -0.5, 0.5)))
-    factors = [one(rng, (0, 0.4, 1.3, span(rng, DECIMALS, 0, 4), list(span(rng, DECIMALS, 0, 4)))) for _ in range(3)]
+    spans = [span(rng, DECIMALS, 0, 4) for _ in range(3)]
+    factors = [one(rng, (0, 0.4, 1.3, ends, list(ends))) for ends in spans]
     return api.ColorJitter(*factors, of_hue)
 
 
@@ -90,6 +94,7 @@ def flips(rng: Random, api: Any) -> Any:
 
 
 MAKERS: dict[str, Make] = {
-    "RandomRotation": rotation, "RandomAffine": affine, "RandomPerspective": perspective, "ColorJitter": jitter,
-    "RandomResizedCrop": resized_crop, "RandomCrop": crop, "RandomErasing": erasing, "whether": flips,
+    "RandomRotation": rotation, "RandomAffine": affine, "RandomPerspective": perspective,
+    "ColorJitter": jitter, "RandomResizedCrop": resized_crop, "RandomCrop": crop,
+    "RandomErasing": erasing, "whether": flips,
 }  # fmt: skip

@@ -23,13 +23,15 @@ class Script:
         self.order = order
 
     def uniform_(self, tensor: torch.Tensor, low: Any = 0.0, high: Any = 1.0) -> torch.Tensor:
-        """float32 as torch's: the highest 24 bits, a rounded difference, and a product and a sum that are rounded once."""
+        """float32 as torch's: 24 bits, a rounded difference, and product and sum rounded once."""
         start, end = torch.tensor(float(low)), torch.tensor(float(high))
         step = torch.tensor(next(self.values), dtype=torch.float64).mul(2**24).floor().div(2**24)
-        return tensor.copy_((step * (end - start).double() + start.double()).float().expand_as(tensor))
+        found = step * (end - start).double() + start.double()
+        return tensor.copy_(found.float().expand_as(tensor))
 
     def rand(self, *size: Any, **_: Any) -> torch.Tensor:
-        return torch.tensor(next(self.values)).expand(size[0] if size and not isinstance(size[0], int) else size).clone()
+        given = size[0] if size and not isinstance(size[0], int) else size
+        return torch.tensor(next(self.values)).expand(given).clone()
 
     def randint(self, *ends: Any, size: Any = None, **_: Any) -> torch.Tensor:
         if size is None:
@@ -70,10 +72,12 @@ def script(op: Any, u: Floats) -> Script:
         given = (op.brightness, op.contrast, op.saturation, op.hue)
         used = [place for place, ends in enumerate(given) if ends is not None]
         turns = np.argsort(u[: len(used)], kind="stable")
-        return Script(u[len(used) :], [*(used[turn] for turn in turns), *(set(range(4)) - set(used))])
+        unused = sorted(set(range(4)) - set(used))
+        return Script(u[len(used) :], [*(used[turn] for turn in turns), *unused])
     if isinstance(op, T.RandomAffine):
         moves, shears = op.translate is not None, op.shear is not None
-        return Script(u[:6][[True, moves, moves, op.scale is not None, shears, len(op.shear or ()) == 4]])
+        wanted = [True, moves, moves, op.scale is not None, shears, len(op.shear or ()) == 4]
+        return Script(u[:6][wanted])
     if isinstance(op, T.RandomResizedCrop):
         return Boxes(u)
     if isinstance(op, T.RandomErasing):

@@ -1,4 +1,4 @@
-"""What torchvision refuses, the loader refuses; what it takes, the loader takes and makes the same of."""
+"""What torchvision refuses, the loader refuses; of what it takes, the loader makes the same."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +15,9 @@ from tests.fidelity.limits import CHANCE, cases
 
 SIZE = (37, 53)
 CASES = list(cases())
+IDS = [f"{name} {arguments}" for name, arguments in CASES]
+SHEAR = "shear is (0, 1, 3, 2), want a number from 0 up, or 2 or 4 numbers, each pair rising"
+TURN = "degrees is (30, 10), want a number from 0 up, or 2 rising numbers"
 
 
 def outcome(make: Callable[[], Any]) -> Any:
@@ -27,7 +30,7 @@ def outcome(make: Callable[[], Any]) -> Any:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
-@pytest.mark.parametrize(("name", "arguments"), CASES, ids=[f"{name} {arguments}" for name, arguments in CASES])
+@pytest.mark.parametrize(("name", "arguments"), CASES, ids=IDS)
 def test_limits_are_torchvisions(name, arguments, api):
     seeded(0)
     transform = outcome(lambda: getattr(api, name)(**arguments))
@@ -47,8 +50,8 @@ def test_limits_are_torchvisions(name, arguments, api):
 @pytest.mark.parametrize(
     ("op", "text"),
     [
-        (RandomRotation((30, 10)), "degrees is (30, 10), want a number from 0 up, or 2 rising numbers"),
-        (RandomAffine(0, shear=(0, 1, 3, 2)), "shear is (0, 1, 3, 2), want a number from 0 up, or 2 or 4 numbers, each pair rising"),
+        (RandomRotation((30, 10)), TURN),
+        (RandomAffine(0, shear=(0, 1, 3, 2)), SHEAR),
         (RandomAffine(0, scale=(2, 1)), "scale is (2, 1), want None or 2 rising numbers above 0"),
     ],
 )
@@ -58,5 +61,6 @@ def test_ranges_that_fall_are_told(op, text):
 
 def test_posterize_takes_the_bits_that_pillow_takes():
     for bits in range(-1, 10):
-        refused = isinstance(outcome(lambda bits=bits: theirs(v2.RandomPosterize(bits, 1.0), SIZE)), Exception)
+        made = outcome(lambda bits=bits: theirs(v2.RandomPosterize(bits, 1.0), SIZE))
+        refused = isinstance(made, Exception)
         assert bool(RandomPosterize(bits).problems(Spec(20, 30))) == refused

@@ -1,4 +1,4 @@
-"""Every outcome of torchvision's policies: the tables of both its APIs, as they are installed, and the pixels that they give."""
+"""Every outcome of torchvision's policies: the installed tables of both APIs, and their pixels."""
 
 import itertools
 from typing import Any
@@ -27,16 +27,19 @@ SPACES = {
     "AugMix": ours.MIX_ALL,
 }
 POLICIES = [(name, api) for name in SPACES for api in (v1, v2)]
+Patch = pytest.MonkeyPatch
+FILTERS = (v1.InterpolationMode.NEAREST, v1.InterpolationMode.BILINEAR)
 IDS = [f"{name}-{'v1' if api is v1 else 'v2'}" for name, api in POLICIES]
 
 
 def space(transform: Any, bins: int, size: tuple[int, int]) -> dict[str, tuple[Any, bool]]:
-    """torchvision's own table: magnitudes of each op (None without), and whether they have a sign."""
+    """torchvision's own table: magnitudes of each op (None without); whether they are signed."""
     if hasattr(transform, "_AUGMENTATION_SPACE"):
-        return {name: (make(bins, *size), signed) for name, (make, signed) in transform._AUGMENTATION_SPACE.items()}
+        own = transform._AUGMENTATION_SPACE
+        return {name: (make(bins, *size), signed) for name, (make, signed) in own.items()}
     given = (bins,) if isinstance(transform, v1.TrivialAugmentWide) else (bins, size)
     found = transform._augmentation_space(*given)
-    return {name: (values if values.ndim else None, signed) for name, (values, signed) in found.items()}
+    return {name: (it if it.ndim else None, signed) for name, (it, signed) in found.items()}
 
 
 @pytest.mark.parametrize("bins", [2, 3, 10, 11, 31, 100])
@@ -48,7 +51,8 @@ def test_tables_are_those_of_the_installed_torchvision(name, api, bins):
         table = space(getattr(api, name)(), bins, size)
         assert set(table) == set(mine.names)
         every = np.arange(bins)[None]
-        values = ours.arguments(mine, bins, every, np.full((1, bins), sign), np.array([size], np.int32))[:, 0]
+        signs, sizes = np.full((1, bins), sign), np.array([size], np.int32)
+        values = ours.arguments(mine, bins, every, signs, sizes)[:, 0]
         for op_name, (magnitudes, signed) in table.items():
             if magnitudes is None:
                 continue
@@ -76,11 +80,11 @@ def picture() -> Image.Image:
 
 
 def negative(api: Any, sign: float) -> float:
-    """What makes torchvision's sign: v1 asks whether a whole number of 0 and 1 is 1, v2 whether a uniform is up to 0.5."""
+    """What makes the sign: v1 asks whether 1 comes of 0 and 1, v2 whether u is up to 0.5."""
     return (0.75 if sign < 0 else 0.25) if api is v1 else (0.25 if sign < 0 else 0.75)
 
 
-def check(transform: Any, u: list[float], answers: list[float], patched: pytest.MonkeyPatch) -> None:
+def check(transform: Any, u: list[float], answers: list[float], patched: Patch) -> None:
     (op,), _ = lower_transform(transform)
     image = picture()
     padded = np.array([[*u, *[0.0] * (op.draws(Spec()) - len(u))]])
@@ -88,17 +92,19 @@ def check(transform: Any, u: list[float], answers: list[float], patched: pytest.
     with patched.context() as within:
         Script(answers).patch(within)
         want = transform(image)
-    np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(want), err_msg=f"{transform} {u}")
+    got = np.asarray(pil.apply(op, image, record))
+    np.testing.assert_array_equal(got, np.asarray(want), err_msg=f"{transform} {u}")
 
 
-@pytest.mark.parametrize("interpolation", [v1.InterpolationMode.NEAREST, v1.InterpolationMode.BILINEAR])
+@pytest.mark.parametrize("interpolation", FILTERS)
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 def test_every_outcome_of_trivialaugment(api, interpolation, monkeypatch):
     transform, bins = api.TrivialAugmentWide(interpolation=interpolation), 31
     table = list(space(transform, bins, (23, 37)).values())
     for number, (magnitudes, signed) in enumerate(table):
         of_op = (number + 0.5) / len(table)
-        for bin_, sign in itertools.product(range(bins if magnitudes is not None else 1), (-1.0, 1.0)[: 1 + signed]):
+        used = range(bins if magnitudes is not None else 1)
+        for bin_, sign in itertools.product(used, (-1.0, 1.0)[: 1 + signed]):
             u = [of_op, (bin_ + 0.5) / bins, 0.25 if sign < 0 else 0.75]
             drawn = [
                 of_op,
@@ -117,7 +123,8 @@ def test_every_outcome_of_randaugment(api, monkeypatch):
             for sign in (-1.0, 1.0)[: 1 + signed]:
                 of_op = (number + 0.5) / len(table)
                 u = [of_op, 0.0, 0.25 if sign < 0 else 0.75]
-                check(transform, u, [of_op, *([negative(api, sign)] if signed else [])], monkeypatch)
+                answers = [of_op, *([negative(api, sign)] if signed else [])]
+                check(transform, u, answers, monkeypatch)
 
 
 @pytest.mark.parametrize("policy", v1.AutoAugmentPolicy)
@@ -137,7 +144,8 @@ def test_every_outcome_of_autoaugment(api, policy, monkeypatch):
                     *([negative(api, sign)] if done and table[name][1] else []),
                 ]
             if api is v1:
-                check_first(transform, u, number, (first, second), [p for _, p, _ in pair], monkeypatch)
+                shares = [p for _, p, _ in pair]
+                check_first(transform, u, number, (first, second), shares, monkeypatch)
             else:
                 check(transform, u, answers, monkeypatch)
 

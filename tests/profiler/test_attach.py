@@ -165,7 +165,7 @@ def test_another_sitecustomize_still_runs(fresh_script, tmp_path, monkeypatch):
 
 def test_the_command_line(fresh_script, program):
     command = ["-m", "fastload", "profile", "--steps", "15", "--json", "-", "--fail-if", "data-bound", "--"]
-    body = "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: (burn(0.01), torch.zeros(4, 1))))"
+    body = "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: (burn(0.05), torch.zeros(4, 1))))"
     body = body.replace("train(lambda: None", "train(lambda: time.sleep(0.001)")
     done = program(*command, *fresh_script(body))
     assert done.returncode == 1

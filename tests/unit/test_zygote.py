@@ -10,8 +10,9 @@ from tests import zygote
 def test_only_what_neither_ends_nor_computes_hangs():
     slow, waiting = zygote.Progress(0.0), zygote.Progress(0.0)
     for minute in range(1, 1000):
-        assert not slow.hangs(60.0 * minute, 0.2 * minute)  # one three-hundredth of a core, for hours
-    assert [waiting.hangs(60.0 * minute, 0.001 * minute) for minute in range(1, 7)] == [False] * 5 + [True]
+        assert not slow.hangs(60.0 * minute, 0.2 * minute)  # 1/300 of a core
+    ended = [waiting.hangs(60.0 * minute, 0.001 * minute) for minute in range(1, 7)]
+    assert ended == [False] * 5 + [True]
 
 
 def test_cpu_time_is_that_of_all_below():
