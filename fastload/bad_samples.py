@@ -155,19 +155,16 @@ class BadSamples:
         self.source, self.path, self.most = source, path or default_path(source), most
         self.limit = limit(most, len(source))
         self.listed, self.read = set[int](), 0  # keys of lines; bytes of the list that were looked at
-        self.epoch: Any = None
-        self.met: set[int] = set()
 
     def take(self, meter: Meter, progress: Any, found: Report) -> None:
         """List and count a batch's bad samples; progress: of the epoch. Raises BadSamplesError if these are too many."""
         if not found.errors:
             return
-        if progress is not self.epoch:
-            self.epoch, self.met = progress, set()
-        meter.bad_samples += len(found.errors)
+        met: set[int] = vars(progress).setdefault("met", set())  # other epochs may be under way in other threads
+        meter.mine().bad_samples += len(found.errors)
         self._list(found.errors)
-        progress.bad += len(set(found.own) - self.met)
-        self.met.update(found.own)
+        progress.bad += len(set(found.own) - met)
+        met.update(found.own)
         if progress.bad > self.limit:
             last = next(error for error in found.errors if error.index == found.own[-1])
             raise BadSamplesError(
@@ -183,7 +180,7 @@ class BadSamples:
         if not isinstance(error, SampleError):
             return error
         if error.tried is None:
-            meter.bad_samples += 1
+            meter.mine().bad_samples += 1
             return error
         others, report = error.tried
         self.take(meter, progress, report)

@@ -8,6 +8,7 @@ import torch.utils.data
 
 from fastload import progressive
 from fastload.errors import PipelineError, UsageError
+from fastload.samplers import next_epoch
 
 
 class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
@@ -68,8 +69,7 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
         return samples // batch if self.drop_last else -(-samples // batch)
 
     def __iter__(self) -> Iterator[list[int]]:
-        self.epoch += 1
-        return self._batches(self.at(self.epoch))
+        return self._batches(self.at(next_epoch(self)))
 
     def _batches(self, batch: int) -> Iterator[list[int]]:
         samples = iter(self.sampler)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastload import rng
 from fastload.attach.looking import asked
 from fastload.errors import UsageError
-from fastload.samplers import CHUNK, occurrences
+from fastload.samplers import CHUNK, next_epoch, occurrences
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
@@ -111,8 +111,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
 
     def batches(self, size: int, drop_last: bool = False, first: int = 0) -> Iterator[Part]:
         """This rank's share of the next epoch, `size` samples at a time, from number `first` on."""
-        self.epoch += 1
-        return self._batches(self.epoch, size, drop_last, first)
+        return self._batches(next_epoch(self), size, drop_last, first)
 
     def _batches(self, epoch: int, size: int, drop_last: bool, first: int) -> Iterator[Part]:
         world, count = self.num_replicas, len(self)

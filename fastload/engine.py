@@ -47,6 +47,11 @@ class NativeEngine(Engine):
         """Whether this process is a child of the one that has the threads."""
         return self.pool.forked
 
+    def again(self) -> "NativeEngine":
+        """The same without threads, for a child of fork whose parent goes on with this one."""
+        devices.check_process(self.gpu.asked if self.gpu else None)
+        return NativeEngine(self.runner, 0, self.depth, self.seek, pinned=self.rings[0].pinned)
+
     def indexes(self) -> Indexes:
         return self.seek
 
@@ -162,10 +167,10 @@ class NativeEngine(Engine):
         kept, valid = started.trouble.kept(len(work)), None if work.valid is None else torch.from_numpy(work.valid)
         return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
 
-    def finish(self, started: Started | Ready) -> Batch:
-        """The batch, in the caller's thread."""
+    def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
+        """The batch, in the caller's thread. on_bad: this epoch's; others may be under way."""
         made = started if isinstance(started, Ready) else self.complete(started)
-        self.on_bad(made.report)
+        on_bad(made.report)
         self.seek.warn()
         if made.sent and self.uploader and self.gpu:
             devices.same(self.gpu.device, self.gpu.asked)

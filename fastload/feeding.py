@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from fastload import _native, room, waits
 from fastload.engine_base import Batch, Order
-from fastload.errors import HostMemoryError
+from fastload.errors import BackendError, HostMemoryError
 from fastload.flight import Going, Ready, Started
 from fastload.pace import Pace
 from fastload.sending import Sender
 from fastload.sources.base import Location
-from fastload.sources.seek_views import View
+from fastload.sources.seek_views import ReadOnly, View
 from fastload.spec import Work
 
 if TYPE_CHECKING:  # which makes these
@@ -44,7 +44,7 @@ class Inline:
     ready = 0  # batches that are done before they are asked for
 
     def __init__(self, engine: "Engine", works: Iterator[Order], seek: View) -> None:
-        self.engine, self.works, self.seek = engine, works, seek
+        self.engine, self.works, self.seek, self.on_bad = engine, works, seek, engine.on_bad
 
     def __iter__(self) -> "Inline":
         return self
@@ -57,8 +57,10 @@ class Inline:
             finally:
                 del work  # its traceback holds this frame
         room.check("a batch")
+        if self.engine.forked:
+            self.engine, self.seek = self.engine.again(), ReadOnly(self.seek)
         engine, place = self.engine, self.engine.runner.plan.source.locate(work.samples)
-        return engine.finish(engine.start(engine.runner.begin(engine.pool, work, place, self.seek), work))
+        return engine.finish(engine.start(engine.runner.begin(engine.pool, work, place, self.seek), work), self.on_bad)
 
     def close(self) -> None:
         """Nothing is under way between two batches."""
@@ -68,7 +70,7 @@ class Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
 
     def __init__(self, engine: "Engine", works: Iterator[Order], seek: View, timeout: float) -> None:
-        self.engine, self.works, self.timeout = engine, works, timeout
+        self.engine, self.works, self.timeout, self.on_bad = engine, works, timeout, engine.on_bad
         self.orders: Orders = queue.SimpleQueue()
         self.started: Results = queue.SimpleQueue()
         self.next: deque[Started | Ready | Exception] = deque()  # taken from `made`, to be seen
@@ -93,7 +95,9 @@ class Threaded:
 
     @property
     def ready(self) -> int:
-        """Batches that are done, so that asking for them waits for nothing."""
+        """Batches that are done, so that asking for them waits for nothing. Raises BackendError in a child of fork."""
+        if self.engine.forked:  # where nobody makes any
+            raise BackendError("loader: an iterator with workers was opened in another process; call iter() of the loader in this one")
         while not self.made.empty():
             self.next.append(self.made.get())
         return sum(not isinstance(item, Started) or item.done for item in self.next)
@@ -115,7 +119,7 @@ class Threaded:
                 raise item
             finally:
                 del item  # its traceback holds this frame
-        return self.engine.finish(item)
+        return self.engine.finish(item, self.on_bad)
 
     def close(self) -> None:
         """Ends the epoch; its threads end before this returns, unless one is stuck."""

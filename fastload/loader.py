@@ -17,6 +17,7 @@ from fastload.errors import BackendError, FastloadError, PipelineError
 from fastload.keeping import follows
 from fastload.lowering import loaders
 from fastload.meter import Meter
+from fastload.opening import Opening
 from fastload.plan import Plan, plan
 from fastload.progress import Progress
 from fastload.samplers import ShuffleSampler
@@ -64,7 +65,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     snapshot_every_n_steps: how often worker processes send a data set's own state; other states cost nothing. docs/resume.md.
 
     num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0 runs in the caller's thread.
-    FASTLOAD_STRICT=1 in the environment makes an error of what could not run natively.
+    Several threads may iterate one loader, each its own iterator. FASTLOAD_STRICT=1 makes an error of what could not run natively.
     Raises what torch raises, and PipelineError, BackendError, DeviceError and UsageError. docs/differences.md: what differs from torch.
     """
 
@@ -132,7 +133,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         self._progress = Progress(0, done=True)  # of the last iter()
         self._pending: Progress | None = None  # loaded, for the next iter()
         self._early: Any = None  # an iterator that state_dict() has begun, for the next iter()
-        self._meter = Meter()
+        self._meter, self._opening = Meter(), Opening()
         self._sizes: set[int] = set()  # found possible
         self._steps = orders.count_steps(self)
         self._engine: Engine | None = None
@@ -140,14 +141,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         self.check_worker_number_rationality()
 
     def __iter__(self) -> Any:
-        self._look_again()
-        early, self._early = self._early, None
-        if early is not None and self._progress.epoch == self._epoch - 1:
-            return early
-        self._progress, self._pending = state.opened(self, self._pending), None
-        self._epoch = self._progress.epoch + 1
-        with self._progress.replaying():
-            return super().__iter__()
+        with self._opening.alone():
+            self._look_again()
+            early, self._early = self._early, None
+            if early is not None and self._progress.epoch == self._epoch - 1:
+                return early
+            self._progress, self._pending = state.opened(self, self._pending), None
+            self._epoch = self._progress.epoch + 1
+            with self._progress.replaying():
+                return super().__iter__()
 
     def _get_iterator(self) -> Any:
         if self._route.backend is not None:
@@ -209,8 +211,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         return self._engine.ways() if self._engine else {}
 
     def __getstate__(self) -> dict[str, Any]:
-        gone = dict.fromkeys(("_engine", "_iterator", "_early"))
-        return {**self.__dict__, **gone, "_meter": Meter()}  # threads stay here; a copy starts its own
+        gone = dict.fromkeys(("_engine", "_iterator", "_early"))  # threads stay here; a copy starts its own
+        return {**self.__dict__, **gone, "_meter": Meter(), "_opening": Opening()}
 
     def _watched(self) -> Iterator[Any]:
         """What the route and the engine depend on, and programs change after the loader was made."""

@@ -12,9 +12,20 @@ from torch.utils.data.distributed import DistributedSampler
 
 from fastload import rng
 from fastload.errors import UsageError
+from fastload.opening import Opening
 from fastload.spec import Longs
 
 CHUNK = 4096  # positions permuted at once
+
+
+_counting = Opening()  # of epochs: threads may begin theirs at once
+
+
+def next_epoch(sampler: Any) -> int:
+    """The epoch that a sampler begins now, which counts by itself in `epoch`."""
+    with _counting.alone():
+        sampler.epoch += 1
+        return int(sampler.epoch)
 
 
 class ShuffleSampler(torch.utils.data.Sampler[int]):
@@ -52,8 +63,7 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return self.length // self.num_replicas if self.drop_last else -(-self.length // self.num_replicas)
 
     def __iter__(self) -> Iterator[int]:
-        self.epoch += 1
-        return self._order(self.epoch)
+        return self._order(next_epoch(self))
 
     def _order(self, epoch: int) -> Iterator[int]:
         for chunk in self.chunks(epoch, CHUNK):
@@ -130,8 +140,7 @@ def _share(sampler: "DistributedSampler[Any]") -> Longs:
 
 
 def _keyed(sampler: ShuffleSampler, size: int, drop_last: bool, first: int) -> Iterator[Longs]:
-    sampler.epoch += 1
-    for batch in sampler.chunks(sampler.epoch, size, first):
+    for batch in sampler.chunks(next_epoch(sampler), size, first):
         if len(batch) == size or not drop_last:
             yield batch
 

@@ -149,7 +149,7 @@ class Epoch:
     """An iterator with a pipeline of its own; dropping it before its end ends the pipeline."""
 
     def __init__(self, engine: DaliEngine, works: Iterator[Work | Exception]) -> None:
-        self.engine, self.feed = engine, Feed(engine, works)
+        self.engine, self.feed, self.on_bad = engine, Feed(engine, works), engine.on_bad
         self.line: Line | None = None
         self._start()
 
@@ -219,7 +219,7 @@ class Epoch:
         images = [
             dali_tail.finish(torch.utils.dlpack.from_dlpack(one.as_tensor()), tail) for one, tail in zip(outputs, made.tails, strict=True)
         ]
-        self.engine.on_bad(made.trouble.report())
+        self.on_bad(made.trouble.report())
         target, how = made.target, mixed(self.engine.at(made.work.size), made.work)
         if how is not None:
             images, target = [mix(images[0], how)], torch.from_numpy(targets(self.engine.plan, made.work, how))

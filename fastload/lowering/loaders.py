@@ -34,7 +34,7 @@ def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
 def patched(collate_fn: Any) -> Reasons:
     """What of PyTorch's making of batches was patched or set, which native batches would not follow."""
     found = list(reach.changed(_MapDatasetFetcher))
-    if isinstance(collate_fn, FunctionType) and library(collate_fn.__globals__.get("__name__")):
+    if type(collate_fn) is FunctionType and library(collate_fn.__globals__.get("__name__")):
         found += reach.changed(collate_fn)
     device = torch.get_default_device()
     if device.type != "cpu":

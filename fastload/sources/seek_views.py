@@ -46,3 +46,16 @@ class Picked:
 
     def collect(self, samples: Longs) -> New | None:
         return self.view.collect(self.indices[samples])
+
+
+@dataclass(frozen=True)
+class ReadOnly:
+    """In a child of fork, which leaves its parent's new indexes alone."""
+
+    view: View
+
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None:
+        return self.view.locate(samples, own)
+
+    def collect(self, samples: Longs) -> New | None:
+        return None

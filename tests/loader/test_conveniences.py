@@ -14,7 +14,8 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload import arguments
-from fastload.meter import Meter, batch_size
+from fastload.attach.looking import samples_in
+from fastload.meter import Meter
 from fastload.transforms import RandomResizedCrop
 
 OPS = [RandomResizedCrop((6, 9))]
@@ -89,7 +90,7 @@ def test_the_meter_sums():
     ids=str,
 )
 def test_the_size_of_any_batch(batch, size):
-    assert batch_size(batch) == size
+    assert samples_in(batch) == size
 
 
 def test_a_queue_that_is_full_has_depth(folder):

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "fastload"
 # Lower layers first; a module imports only from its own layer or from those before it.
 LAYERS = (
-    ("errors", "limits", "machine", "meter", "_native", "attach", "pace", "processes", "threads"),
+    ("errors", "limits", "machine", "meter", "_native", "attach", "opening", "pace", "processes", "threads"),
     ("backend_facts", "files", "room"), ("spec",), ("rng",), ("transforms", "sources", "samplers", "seeding", "stateful"),
     ("pipeline", "progressive", "progress", "distributed", "placement", "keeping", "packing"),
     ("plan", "reading", "following", "fitting"),
