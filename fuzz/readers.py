@@ -23,10 +23,14 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
 
     import fastload
     from fastload import _native, recipes
-    from fastload.conversion import indexing, job
+    from fastload.conversion import indexing, job, journal, target
+    from fastload.conversion.keys import tidy_key
     from fastload.conversion.readers import open_reader, records
     from fastload.conversion.samples import BadSampleError
     from fastload.errors import PipelineError, SourceError, UsageError
+    from fastload.files import names
+    from fastload.files.below import Place, opened
+    from fastload.files.names import Inner
     from fastload.sources import arrow, beton_file, seek, shards
 from tests.beton.mutated_release import whole
 from tests.conftest import encoded, textured
@@ -181,28 +185,73 @@ def run_state(_: Path, data: bytes) -> None:
         LOADERS.clear()
 
 
+def journal_seeds(folder: Path) -> list[bytes]:
+    lies = [{"commit": [["../x", "/y"]]}, {"part": 0, "path": "../x", "sidecar": ["x", 1], "names": ["0" * 17 + "a/../x"]}]
+    return [json.dumps(lie).encode() for lie in lies]
+
+
+def run_journal(folder: Path, data: bytes) -> None:
+    """What a planted journal names is moved within its folder, or not at all."""
+    out = folder / "out"
+    out.mkdir(exist_ok=True)
+    (folder / "x").write_bytes(b"theirs")
+    (out / "shard-000000.tar").write_bytes(b"mine")
+    put(out / target.UNFINISHED, b"")
+    record = len(data).to_bytes(8, "little") + data
+    put(out / target.JOURNAL, journal.MAGIC + _native.xxh3(record).to_bytes(8, "little") + record)
+    with opened(str(out)) as held:
+        target.take_back(held)
+        records, _ = journal.read(Place(held, target.JOURNAL))
+        for name in journal.files(records):
+            if name != Inner(str(name)):
+                raise AssertionError(f"{name!r} is no name")
+        target.discard(held)
+    if sorted(os.listdir(folder)) != ["out", "x"] or (folder / "x").read_bytes() != b"theirs":
+        raise AssertionError("something outside has changed")
+
+
+def name_seeds(_: Path) -> list[bytes]:
+    return [each.encode() for each in ("a/b.jpg", "../x", "/x", "a//b", "m./../x", "x" * 300, "\u2215..", "a\nb")]
+
+
+def run_name(folder: Path, data: bytes) -> None:
+    """Whatever a name is made of: a key, a suffix and a path of it stay below a folder."""
+    text, top = os.fsdecode(data), str(folder)
+    made = [f"k.{name}" for name in names.unique_suffixes([text])]
+    if not names.whole_problem(text):
+        made.append(tidy_key(text))
+        names.check_keys("here", made)
+    with contextlib.suppress(SourceError):
+        made.append(Inner(text))
+    for name in made:
+        if not os.path.normpath(os.path.join(top, name)).startswith(f"{top}/"):
+            raise AssertionError(f"{name!r} leads out")
+
+
 TARGETS = {
     "tar": Target(tar_seeds, run_tar),
     "arrow": Target(arrow_seeds, run_arrow),
     "sidecar": Target(sidecar_seeds, run_sidecar),
     "beton": Target(beton_seeds, run_beton),
     "recipe": Target(recipe_seeds, run_recipe),
+    "journal": Target(journal_seeds, run_journal),
+    "name": Target(name_seeds, run_name),
     "state": Target(state_seeds, run_state),
 }
 
 
 def main(arguments: list[str]) -> None:
     name, *options = arguments
-    target = TARGETS[name]
+    chosen = TARGETS[name]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        seeds = target.seeds(folder)
+        seeds = chosen.seeds(folder)
         if options[:1] == ["--seeds"]:
             os.makedirs(options[1], exist_ok=True)
             for number, seed in enumerate(seeds):
                 (Path(options[1]) / f"seed-{number}").write_bytes(seed)
             return
-        atheris.Setup([sys.argv[0], *options], lambda data: target.run(folder, data))
+        atheris.Setup([sys.argv[0], *options], lambda data: chosen.run(folder, data))
         atheris.Fuzz()
 
 
