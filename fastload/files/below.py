@@ -16,6 +16,7 @@ from typing import NamedTuple
 from fastload.files.names import Inner
 from fastload.files.steps import DIRECTORY, open_folder
 
+NO_MODES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # of a file system without them
 CHUNK = 1 << 24  # bytes per write
 PRIVATE, PLAIN = 0o600, 0o644  # modes: of what is not committed; of what is, less the umask
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -128,8 +129,11 @@ class Folder:
         try:
             if os.fstat(file).st_nlink > 1:
                 raise OSError(errno.EPERM, "Has a second name", self.at(name))
-            with contextlib.suppress(PermissionError, NotImplementedError):
+            try:
                 os.fchmod(file, mode & ~umask())
+            except OSError as error:
+                if error.errno not in NO_MODES:
+                    raise
         finally:
             os.close(file)
 

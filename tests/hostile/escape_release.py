@@ -3,8 +3,9 @@
     python -m tests.hostile.escape_release [ATTACKS] [--seed N]     20,000, in minutes
     python -m tests.hostile.escape_release --race SECONDS
 
-Each of the settings has the same share: as root and as nobody (where this runs as root), on the disk and in memory (/dev/shm). An attack is
-one name in one data set that is converted, or one thing planted in one place. Everything around the target is compared before and after.
+All settings at once, each with the same share: as root and as nobody (where this runs as root), on the disk and in memory (/dev/shm).
+An attack is one name in one data set that is converted, or one thing planted in one place. Everything around the target is compared before
+and after.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from tests.hostile.world import World
 
 NOBODY = 65534
 MOST = 12  # names of one data set
-PLANTED = 0.5  # of the attacks, or as many as there are places and kinds
+PLANTED = 0.25  # of the attacks, or as many as there are places and kinds
 
 
 class Setting(NamedTuple):
@@ -47,33 +48,47 @@ def settings() -> list[Setting]:
     return [Setting(user, folder) for folder in folders for user in users]
 
 
-def in_child(setting: Setting, work: Callable[[Path], Counter[str]]) -> Counter[str]:
-    """`work` as this user, in a new folder there. Raises RuntimeError with what it raised."""
-    with tempfile.TemporaryDirectory(dir=setting.folder) as top:
-        os.chmod(top, 0o777)
-        (reader, writer), child = os.pipe(), os.fork()
-        if child == 0:
-            said: object = "died"
-            try:
-                warm(Path(top) / "warm")
-                if os.getuid() == 0 and setting.user:
-                    os.setgroups([])
-                    os.setgid(NOBODY)
-                    os.setuid(setting.user)
-                os.environ["HOME"] = top
-                said = work(Path(top))
-            except BaseException:
-                said = traceback.format_exc()
-            finally:
-                os.write(writer, pickle.dumps(said))
-                os._exit(0)
-        os.close(writer)
-        with open(reader, "rb") as pipe:
+class Child(NamedTuple):
+    """One that attacks in a setting."""
+
+    setting: Setting
+    top: str
+    pipe: int
+    pid: int
+
+    def end(self) -> Counter[str]:
+        """What it found. Raises RuntimeError with what it raised."""
+        with open(self.pipe, "rb") as pipe:
             found = pickle.loads(pipe.read())
-        os.waitpid(child, 0)
-    if isinstance(found, str):
-        raise RuntimeError(f"{setting}: {found}")  # noqa: TRY004 - it is the child's traceback
-    return found  # type: ignore[no-any-return]
+        os.waitpid(self.pid, 0)
+        shutil.rmtree(self.top)
+        if isinstance(found, str):
+            raise RuntimeError(f"{self.setting}: {found}")  # noqa: TRY004 - it is the child's traceback
+        return found  # type: ignore[no-any-return]
+
+
+def begin(setting: Setting, work: Callable[[Path], Counter[str]]) -> Child:
+    """`work` as this user, in a new folder there."""
+    top = tempfile.mkdtemp(dir=setting.folder)
+    os.chmod(top, 0o777)
+    (reader, writer), child = os.pipe(), os.fork()
+    if child:
+        os.close(writer)
+        return Child(setting, top, reader, child)
+    said: object = "died"
+    try:
+        warm(Path(top) / "warm")
+        if os.getuid() == 0 and setting.user:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(setting.user)
+        os.environ["HOME"] = top
+        said = work(Path(top))
+    except BaseException:
+        said = traceback.format_exc()
+    finally:
+        os.write(writer, pickle.dumps(said))
+        os._exit(0)
 
 
 def by_names(top: Path, attacks: int, seed: int) -> Counter[str]:
@@ -123,17 +138,9 @@ def warm(top: Path) -> None:
     shutil.rmtree(top)
 
 
-def attack(attacks: int, seed: int) -> Counter[str]:
-    total, chosen = Counter[str](), settings()
-    for number, setting in enumerate(chosen):
-        share = attacks // len(chosen) + (number < attacks % len(chosen))
-        begin = time.perf_counter()
-        found = in_child(setting, lambda top, share=share, number=number: by_plants(top, int(share * PLANTED), seed + number))
-        rest = share - found["planted"]
-        found += in_child(setting, lambda top, rest=rest, number=number: by_names(top, rest, seed + number))
-        print(f"{setting}: {share} attacks in {time.perf_counter() - begin:.0f} s: {dict(sorted(found.items()))}", flush=True)
-        total += found
-    return total
+def attack(top: Path, attacks: int, seed: int) -> Counter[str]:
+    found = by_plants(top, int(attacks * PLANTED), seed)
+    return found + by_names(top, attacks - found["planted"], seed)
 
 
 def main() -> None:
@@ -143,16 +150,20 @@ def main() -> None:
     given.add_argument("--race", type=float)
     said = given.parse_args()
     warnings.simplefilter("ignore")
-    if said.race is None:
-        found = attack(said.attacks, said.seed)
-        print(f"{found['names'] + found['planted']} attacks, nothing escaped: {dict(sorted(found.items()))}")
-        return
-    total, chosen = Counter[str](), settings()
-    for number, setting in enumerate(chosen):
-        found = in_child(setting, lambda top, number=number: race.run(top, said.race / len(chosen), said.seed + number))
-        print(f"{setting}: {dict(sorted(found.items()))}", flush=True)
+    total, chosen, start = Counter[str](), settings(), time.perf_counter()
+
+    def work(top: Path, number: int) -> Counter[str]:
+        if said.race is not None:
+            return race.run(top, said.race, said.seed + number)
+        share = said.attacks // len(chosen) + (number < said.attacks % len(chosen))
+        return attack(top, share, said.seed + number)
+
+    for child in [begin(setting, lambda top, number=number: work(top, number)) for number, setting in enumerate(chosen)]:
+        found = child.end()
+        print(f"{child.setting}: {dict(sorted(found.items()))}", flush=True)
         total += found
-    print(f"raced for {said.race:.0f} s, nothing escaped: {dict(sorted(total.items()))}")
+    what = f"{total['names'] + total['planted']} attacks" if said.race is None else f"{total['verbs']} verbs in races of {said.race:.0f} s"
+    print(f"{what} in {time.perf_counter() - start:.0f} s, nothing escaped: {dict(sorted(total.items()))}")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def reader(where: str, *, labels: bool = True) -> Reader:
 def members(out: Path) -> list[str]:
     """Names in the tars of a converted data set."""
     found = list[str]()
-    for path in sorted(out.glob("*.tar")):
+    for path in sorted(each for each in out.glob("*.tar") if each.is_file()):  # a class may be called so
         with tarfile.open(path, errors="surrogateescape") as archive:
             found += archive.getnames()
     return found
