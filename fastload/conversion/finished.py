@@ -7,12 +7,12 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 from typing import Any
 
 from fastload import _native
 from fastload.conversion.readers.base import stamp_of
 from fastload.errors import ConversionError
+from fastload.files import cache
 
 VERSION = 1
 LARGEST = 1 << 16  # bytes of a file
@@ -21,17 +21,8 @@ LARGEST = 1 << 16  # bytes of a file
 def note(where: str, job: dict[str, Any], said: dict[str, Any]) -> None:
     """Keep it. said: what the user is told of the target. Where there is no cache, nothing is kept."""
     with contextlib.suppress(OSError):
-        path, temporary = place(where), ""
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         content = {"version": VERSION, "job": job, "target": stamp(where), "said": said}
-        try:
-            with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8") as file:
-                temporary = file.name
-                json.dump(content, file)
-            os.replace(temporary, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        cache.keep(place(where), json.dumps(content).encode())
 
 
 def found(where: str, job: dict[str, Any], *, overwrite: bool) -> dict[str, Any] | None:
@@ -42,9 +33,7 @@ def found(where: str, job: dict[str, Any], *, overwrite: bool) -> dict[str, Any]
     if not os.path.lexists(where):
         return None
     try:
-        file = os.open(place(where), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(file, "rb") as opened:
-            content: dict[str, Any] = json.loads(opened.read(LARGEST)) if os.fstat(file).st_uid == os.geteuid() else {}
+        content: dict[str, Any] = json.loads(cache.recall(place(where), LARGEST))
         known, said = content["job"], content["said"]
         if content["version"] != VERSION or type(known) is not dict or type(said) is not dict or content["target"] != stamp(where):
             return None
@@ -59,8 +48,7 @@ def found(where: str, job: dict[str, Any], *, overwrite: bool) -> dict[str, Any]
 
 def place(where: str) -> str:
     """The file of a target."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "fastload", "converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json")
+    return cache.path("converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json")
 
 
 def stamp(where: str) -> str:

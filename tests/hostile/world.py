@@ -40,8 +40,8 @@ class World:
         (self.victim / "empty").mkdir()
 
     def seen(self, *apart: Path) -> dict[str, Entry]:
-        """All that lies below the root, but the folders `apart`, whose own entries do not count either."""
-        left, found = set(map(str, apart)), dict[str, Entry]()
+        """All that lies below the root, but the user's cache and the folders `apart`, whose own entries do not count either."""
+        left, found = {str(self.cache), *map(str, apart)}, dict[str, Entry]()
         pending = [str(self.root)]
         while pending:
             folder = pending.pop()
