@@ -53,8 +53,9 @@ def link(source: str, out: Path, verb: str) -> None:
     """filter, split or merge."""
     held = subsets.open_index(source)
     parts = {"filter": [np.arange(len(held) - 1)], "split": subsets.drawn(held, (0.5, 0.5), 1), "merge": [np.arange(len(held))]}[verb]
-    for number, rows in enumerate(parts):
-        subsets.write(str(out / str(number)) if verb == "split" else str(out), [subsets.Part(held, rows)], inside=verb == "split")
+    inside = verb == "split"
+    wanted = [(str(out / str(number)) if inside else str(out), [subsets.Part(held, rows)]) for number, rows in enumerate(parts)]
+    subsets.write_all(wanted, inside=inside)
 
 
 def load(source: str) -> None:
