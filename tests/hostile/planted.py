@@ -14,7 +14,7 @@ import numpy as np
 import fastload
 from fastload import transforms as T
 from fastload.cli import attached
-from fastload.conversion import beton_writer, indexing, job
+from fastload.conversion import beton_writer, index_folder, indexing, job, target
 from fastload.files import cache
 from tests.hostile import evil, plants, verbs
 from tests.hostile.world import World, outcome, untouched
@@ -97,11 +97,15 @@ def substituted(world: World) -> None:
 
 
 def cached_index(world: World) -> None:
+    """As `fastload index` does where the data cannot be written."""
     reader = indexing.prepare(str(world.source / "tree"))
     folder = cache.path("seek", "0123456789abcdef")
-    if not cache.trouble(folder):
+    if cache.trouble(folder):
+        return
+    with target.translated(folder, 0):
         cache.make(folder).close()
-        indexing._folder(reader, folder, 8, 1, lambda *_: None)  # type: ignore[arg-type]
+        with target.locked(folder) as held:
+            index_folder.write(reader, [str(number) for number in range(IMAGES)], held, 8, 1, lambda *_: None)
 
 
 def _convert(to: str, **more: object) -> Callable[[World], None]:
