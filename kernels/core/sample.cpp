@@ -108,8 +108,8 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   return all.part({0, region.left, region.height, region.width});
 }
 
-// Whether a sample of which nothing is seen is bad must not depend on that. What the own decoder covers is not: `probe`
-// has seen its markers.
+// Where nothing of an image is seen, one px is decoded all the same: whether it is bad must not depend on the crop. Not
+// where the own decoder covers it: of such a file its markers have decided (jpeg/certain.h).
 Region seen(const Sample& sample, const Region& region, Worker& worker) {
   const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
   if (!region.empty() || !encoded || jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
