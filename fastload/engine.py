@@ -163,8 +163,8 @@ class NativeEngine(Engine):
 
     def _beside(self, started: Started, drawn: list[native.Drawn], work: Work) -> tuple[torch.Tensor, Any, torch.Tensor | None]:
         """Of the batch: the target, the places that are handed out (None: all), and `Work.valid` of these."""
-        target = started.target.tensor() if started.target else torch.from_numpy(targets(started.runner.plan, work, drawn[0].mixed))
-        kept, valid = started.trouble.kept(len(work)), None if work.valid is None else torch.from_numpy(work.valid)
+        target = started.target.tensor() if started.target else _own(targets(started.runner.plan, work, drawn[0].mixed))
+        kept, valid = started.trouble.kept(len(work)), None if work.valid is None else _own(work.valid)
         return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
 
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
@@ -179,6 +179,11 @@ class NativeEngine(Engine):
             self.chooser.handed(made.work.size, made.place, len(made.work), mark)
         images = made.parts if self.runner.plan.views else made.parts[0]
         return [images, made.target] if made.valid is None else [images, made.target, made.valid]
+
+
+def _own(array: Any) -> torch.Tensor:
+    """A tensor in torch's own memory, which a program may resize."""
+    return torch.from_numpy(array).clone()
 
 
 def _pool(threads: int) -> _native.Pool:

@@ -100,6 +100,12 @@ DIFFERENCES = {
         "(`FileNotFoundError` with its errno, `PIL.UnidentifiedImageError`, …), so that `except` clauses for those go on to work",
         "somebody has to find the file",
     ),
+    "resizing": Difference(
+        NATIVE,
+        "the images' storage can be made larger (`resize_`, an `out=` of another size, `untyped_storage().resize_`)",
+        "a RuntimeError, as of a tensor over a NumPy array, also after `share_memory_()`; take `images.clone()`. Labels can be resized",
+        "the memory is lent, and used again when the last tensor over it is gone; all else that tensors do is the same",
+    ),
     "bad index": Difference(
         NATIVE, "an IndexError with the data set's text", "an IndexError with the index, the length and what to do", "as above"
     ),
