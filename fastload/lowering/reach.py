@@ -7,6 +7,8 @@ PyTorch's loader; what it calls in torch, NumPy and Python is taken as it is.
 
 import builtins
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -29,6 +31,7 @@ from fastload.lowering.lookup import (
 
 Reasons = list[str]
 Key = tuple[int, Any]
+Called = tuple[FunctionType, type | None]  # a function, and the class of the object whose method it is
 # What runs of an object: by Python, by PyTorch's loader.
 ENTRIES = (
     "__call__", "__getitem__", "__getitems__", "__getattr__", "__getattribute__", "__iter__", "__len__", "fetch",
@@ -40,34 +43,38 @@ MODULES = ("__call__", "_wrapped_call_impl", "_call_impl", "__getattr__")  # all
 HOME = "torch.nn.modules.module"
 
 
-class Reach:
-    """What a call of an object of a class, or of a function, reaches now."""
+class Step:
+    """What one function, class or registry mentions: where it is held now, what it leads to, what is not as in its file."""
 
-    def __init__(self, of: type | FunctionType) -> None:
-        self.of = of
-        self.reasons: dict[str, None] = {}  # in order
+    def __init__(self) -> None:
         self.spaces: dict[Key, tuple[dict[Any, Any], Any, Any]] = {}  # where it was found, by what name, what
         self.methods: dict[Key, tuple[type, str, Any]] = {}
         self.functions: dict[FunctionType, tuple[Any, ...]] = {}
         self.registries: dict[int, tuple[str, dict[Any, Any], int]] = {}
-        self._todo: list[tuple[FunctionType, type | None]] = []
-        if isinstance(of, type):
-            self._in_class(of, ENTRIES)
-        else:
-            self._reached(of, str(of.__globals__.get("__name__")), of.__qualname__, None)
-        self._follow()
+        self.next: list[Called] = []
+        self.differences: list[tuple[type | None, str, str, Any]] = []  # class, method's name, qualified name, what is there
 
-    def _follow(self) -> None:
-        kernels: set[tuple[int, FunctionType]] = set()
-        while self._todo:
-            function, kind = self._todo.pop()
-            self._names(function, kind)
-            if self._todo:
-                continue
-            for number, (name, registry, _) in list(self.registries.items()):
-                for key in [key for key in self.functions if key in registry and (number, key) not in kernels]:
-                    kernels.add((number, key))
-                    self._registry(f"{name}[{key.__qualname__}]", registry[key])
+    @classmethod
+    def of(cls, root: type | FunctionType) -> "Step":
+        step = cls()
+        if isinstance(root, type):
+            step._in_class(root, ENTRIES)
+        else:
+            step._reached(root, str(root.__globals__.get("__name__")), root.__qualname__, None)
+        return step
+
+    @classmethod
+    def of_call(cls, function: FunctionType, kind: type | None) -> "Step":
+        """kind: of the object whose method it is."""
+        step = cls()
+        step._names(function, kind)
+        return step
+
+    @classmethod
+    def of_registry(cls, name: str, registry: dict[Any, Any]) -> "Step":
+        step = cls()
+        step._registry(name, registry)
+        return step
 
     def _names(self, function: FunctionType, kind: type | None) -> None:
         """Everything that the code of a function mentions."""
@@ -148,10 +155,8 @@ class Reach:
         if isinstance(function, FunctionType):
             if is_method(function, kind, home, name):
                 self._see(function, kind)
-            elif kind is self.of:
-                self._because(f"{shown(kind)} has its own {name}")
             else:
-                self._differs(f"{home.__module__}.{where}", function)
+                self.differences.append((kind, name, f"{home.__module__}.{where}", function))
         elif where in (codes(home.__module__) or {} if library(home.__module__) else {}):
             self._differs(f"{home.__module__}.{where}", value)
 
@@ -172,17 +177,14 @@ class Reach:
         self.functions[function] = facts(function)
         if not library(function.__globals__.get("__name__")):
             return
-        self._todo.append((function, kind))
+        self.next.append((function, kind))
         for inner in (getattr(function, "__wrapped__", None), *cells(function)):
             if isinstance(inner, FunctionType):
                 home = str(inner.__globals__.get("__name__"))
                 self._reached(inner, home, inner.__qualname__, kind)
 
     def _differs(self, name: str, value: Any) -> None:
-        self._because(f"{shown(self.of)} calls {name}, which is {shown(value)}")
-
-    def _because(self, reason: str) -> None:
-        self.reasons[reason] = None
+        self.differences.append((None, "", name, value))
 
 
 class Known:
@@ -190,17 +192,44 @@ class Known:
 
     def __init__(self) -> None:
         self.reasons: dict[Any, Reasons] = {}  # by class or function
+        self.steps: dict[Any, Step] = {}
         self.spaces: dict[Key, tuple[dict[Any, Any], Any, Any]] = {}
         self.methods: dict[Key, tuple[type, str, Any]] = {}
         self.functions: dict[FunctionType, tuple[Any, ...]] = {}
         self.registries: dict[int, tuple[str, dict[Any, Any], int]] = {}
 
-    def add(self, reach: Reach) -> None:
-        self.reasons[reach.of] = list(reach.reasons)
-        self.spaces |= reach.spaces
-        self.methods |= reach.methods
-        self.functions |= reach.functions
-        self.registries |= reach.registries
+    def find(self, root: type | FunctionType) -> Reasons:
+        """Why a call of it is not what its library's files say: every step that it leads to is made, once for all."""
+        first = self._step(root, lambda: Step.of(root))
+        reached, seen, todo = [first], set[Called](), list(first.next)
+        kernels = set[tuple[int, FunctionType]]()
+        while todo:
+            call = todo.pop()
+            if call not in seen:
+                seen.add(call)
+                reached.append(self._step(call, partial(Step.of_call, *call)))
+                todo += reached[-1].next
+            if todo:
+                continue
+            registries = {number: held for step in reached for number, held in step.registries.items()}
+            for number, (name, registry, _) in registries.items():
+                for key in {function for function, _ in seen if function in registry}:
+                    if (number, key) not in kernels:
+                        kernels.add((number, key))
+                        make = partial(Step.of_registry, f"{name}[{key.__qualname__}]", registry[key])
+                        reached.append(self._step((number, key), make))
+                        todo += reached[-1].next
+        found = dict.fromkeys(_reason(root, *difference) for step in reached for difference in step.differences)
+        return list(found)
+
+    def _step(self, key: Any, make: Callable[[], Step]) -> Step:
+        if key not in self.steps:
+            step = self.steps[key] = make()
+            self.spaces |= step.spaces
+            self.methods |= step.methods
+            self.functions |= step.functions
+            self.registries |= step.registries
+        return self.steps[key]
 
     def still(self) -> bool:
         """Whether everything is in its place, as it was; below 1 ms."""
@@ -210,6 +239,12 @@ class Known:
             and all(len(registry) == count for _, registry, count in list(self.registries.values()))
             and all(same(held, facts(function)) for function, held in list(self.functions.items()))
         )
+
+
+def _reason(root: type | FunctionType, kind: type | None, method: str, name: str, value: Any) -> str:
+    if kind is root:
+        return f"{shown(root)} has its own {method}"
+    return f"{shown(root)} calls {name}, which is {shown(value)}"
 
 
 _process = [Known()]  # one, which threads read and replace
@@ -225,7 +260,7 @@ def changed(of: type | FunctionType) -> Reasons:
     """Why a call of it is not what its library's files say."""
     known = _process[0]
     if of not in known.reasons:
-        known.add(Reach(of))
+        known.reasons[of] = known.find(of)
     return known.reasons[of]
 
 
