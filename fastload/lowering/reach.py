@@ -280,4 +280,4 @@ def is_function(value: Any, module: str, name: str) -> bool:
     space = vars(sys.modules[module])
     if codes(module) is None:
         return value is space.get(name)
-    return isinstance(value, FunctionType) and value.__globals__ is space and is_defined(value, module, name)
+    return type(value) is FunctionType and value.__globals__ is space and is_defined(value, module, name)
