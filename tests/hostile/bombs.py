@@ -63,9 +63,13 @@ def loaded(path: str) -> None:
 
 def journaled(path: str) -> None:
     from fastload.conversion import journal
+    from fastload.files.below import Place, opened
+    from fastload.files.names import Inner
 
-    if journal.read(path) != ([], 8):
-        raise AssertionError("a record was taken")
+    parent, name = os.path.split(path)
+    with opened(parent) as folder:
+        if journal.read(Place(folder, Inner(name))) != ([], 8):
+            raise AssertionError("a record was taken")
 
 
 def listed(path: str) -> None:
