@@ -148,7 +148,11 @@ def test_what_trainers_tests_do():
     sampler.set_epoch.assert_called_once_with(5)
 
 
-@pytest.mark.parametrize("loader", [mock.Mock(), mock.MagicMock(spec=DataLoader), mock.create_autospec(DataLoader), [1]], ids=repr)
+@pytest.mark.parametrize(
+    "loader",
+    [mock.Mock(), mock.MagicMock(spec=DataLoader), mock.create_autospec(DataLoader), [1]],
+    ids=["Mock", "of the class", "of its shape", "a list"],
+)
 def test_accelerate_takes_loaders_only(loader):
     with pytest.raises(fastload.UsageError, match=r"^accelerate: got \w+, want a torch\.utils\.data\.DataLoader$"):
         fastload.accelerate(loader)
