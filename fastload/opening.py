@@ -16,6 +16,10 @@ class Opening:
         self._lock = threading.RLock()
         _all.add(self)
 
+    def __reduce__(self) -> tuple[type["Opening"], tuple[()]]:
+        """A copy of what holds it has a lock of its own."""
+        return Opening, ()
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         with self._lock:  # kept by name here: in a child the next one takes another

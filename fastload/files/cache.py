@@ -29,6 +29,14 @@ def path(*parts: str) -> str:
 
 def trouble(folder: str) -> str:
     """Why the folder of the cache is not to be used, or nothing. It need not be there yet; what others may enter is closed to them."""
+    try:
+        return _strange(folder)
+    except OSError as error:
+        return f"{path()}: cannot be read ({error.strerror})"
+
+
+def _strange(folder: str) -> str:
+    """What is not the user's own in the folder of the cache, or nothing. Raises OSError."""
     top = os.path.join(base(), OURS)
     if not inside(os.path.join(folder, "x")):
         return ""
@@ -41,8 +49,6 @@ def trouble(folder: str) -> str:
                 return f"{at}: {wrong}"
         except FileNotFoundError:
             return ""
-        except OSError as error:
-            return f"{at}: cannot be read ({error.strerror})"
     return _foreign(folder)
 
 
@@ -78,9 +84,9 @@ def appending(file: str) -> Iterator[IO[bytes]]:
 def keep(file: str, content: bytes) -> bool:
     """Put a small file into the cache, whole or not at all; whether that went well."""
     folder, name = os.path.split(file)
-    if said(trouble(folder)):
-        return False
     try:
+        if said(_strange(folder)):
+            return False
         with make(folder) as held:
             held.replace(Inner(name), content, PRIVATE, sync=False)
     except OSError:
@@ -92,7 +98,7 @@ def recall(file: str, most: int) -> bytes:
     """Up to `most` bytes of a file in the cache. Raises OSError, also where it is not to be trusted."""
     folder, name = os.path.split(file)
     with opened(folder) as held:
-        if wrong := said(trouble(folder)):
+        if wrong := said(_strange(folder)):
             raise OSError(errno.EPERM, wrong)
         with os.fdopen(held.open(Inner(name)), "rb") as whole:
             return whole.read(most)

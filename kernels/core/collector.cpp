@@ -36,13 +36,16 @@ bool write_all(int fd, std::span<const uint8_t> bytes, int64_t at) {
 // The folder and those above it that are missing, for this user alone; false with errno.
 bool make_private(const std::filesystem::path& folder) {
   std::filesystem::path above;
+  int refused = 0;  // that one may not be made where it is there already is no reason
   for (const auto& part : folder) {
     above /= part;
-    if (::mkdir(above.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR && errno != EROFS && errno != EACCES) return false;
+    if (::mkdir(above.c_str(), 0700) == 0 || errno == EEXIST || errno == EISDIR) continue;
+    if (errno != EROFS && errno != EACCES && refused == 0) return false;
+    if (refused == 0) refused = errno;
   }
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return true;
-  errno = error ? error.value() : ENOTDIR;
+  errno = refused != 0 ? refused : error ? error.value() : ENOTDIR;
   return false;
 }
 

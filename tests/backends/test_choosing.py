@@ -117,7 +117,7 @@ def test_nothing_half_written_stays(steps, cache, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(measured.json, "dump", full)
+    monkeypatch.setattr("fastload.files.below.write_all", full)
     assert measured.remember(steps, "cpu", 1, {"native": NATIVE, "torch": TORCH}) == ""
     assert list((cache / "fastload" / "backends").iterdir()) == []
 

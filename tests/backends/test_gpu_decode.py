@@ -114,14 +114,14 @@ def test_what_nobody_can_decode_is_a_bad_sample_as_ever(tmp_path, monkeypatch, o
     payloads[3], indexes[3] = damaged(payloads[3], indexes[3])
     folder, seek = written(tmp_path, payloads), Built(tmp_path / "seek", indexes)
     ops = [T.Resize((31, 45)), T.ToImage()]
-    real = native.pil.decode
+    real = native.pil.decode_pixels
 
     def decode(data, *scale):
         if data == payloads[3]:
             raise OSError("broken data stream")
         return real(data, *scale)
 
-    monkeypatch.setattr(native.pil, "decode", decode)
+    monkeypatch.setattr(native.pil, "decode_pixels", decode)
     if on_error == "raise":
         with pytest.raises(fastload.SampleError) as caught:
             divided.divided(folder, ops, 6, seek, torch.device("cpu"), Stream())
