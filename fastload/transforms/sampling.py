@@ -24,10 +24,25 @@ def single(u: Floats, low: float | Floats, high: float | Floats) -> Floats:
     torchvision draws its parameters so: 0.7 becomes 0.699999988…, and there are 2^24 values at most. torch's product and sum are
     rounded once.
     """
-    start, end = np.asarray(low, np.float32), np.asarray(high, np.float32)
-    step = np.floor(u * 2.0**24) * 2.0**-24
-    out: Floats = (step * (end - start).astype(np.float64) + start).astype(np.float32).astype(np.float64)
+    start, width = _span(low, high) if isinstance(low, float) and isinstance(high, float) else _spans(low, high)
+    step = np.floor(u * 2.0**24)
+    step *= 2.0**-24
+    step *= width
+    step += start
+    out: Floats = step.astype(np.float32).astype(np.float64)
     return out
+
+
+def _spans(low: float | Floats, high: float | Floats) -> tuple[Floats, Floats]:
+    """float32's start and difference of intervals, as float64."""
+    start, end = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    return start.astype(np.float64), (end - start).astype(np.float64)
+
+
+@functools.cache  # an op's ends are the same for all batches
+def _span(low: float, high: float) -> tuple[float, float]:
+    start, width = _spans(low, high)
+    return float(start), float(width)
 
 
 def uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
@@ -38,12 +53,19 @@ def uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
 def log_uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
     """The same, uniform in the logarithm. Two equal ends give the very value that the library's functions make of them."""
     if in_single:
-        logs = torch.log(torch.tensor(ends, dtype=torch.float32))
-        if logs[0] == logs[1]:
-            return np.full(u.shape, torch.exp(logs[:1]).item())
-        return np.exp(single(u, *logs.tolist())).astype(np.float32).astype(np.float64)
+        low, high, power = _logs(*ends)
+        if low == high:
+            return np.full(u.shape, power)
+        return np.exp(single(u, low, high)).astype(np.float32).astype(np.float64)
     low, high = map(math.log, ends)
     return np.full(u.shape, math.exp(low)) if low == high else np.exp(low + u * (high - low))
+
+
+@functools.cache
+def _logs(low: float, high: float) -> tuple[float, float, float]:
+    """torch's float32 logarithms of both, and the power of the first one."""
+    logs = torch.log(torch.tensor([low, high], dtype=torch.float32))
+    return (*logs.tolist(), torch.exp(logs[:1]).item())
 
 
 def by_math(function: Callable[[float], float], values: Floats) -> Floats:
