@@ -1,9 +1,10 @@
 """The release's check of programs that find no memory: loaders over hostile images, under limits of the address space. Takes an hour.
 
-    python -m tests.life.starved [--runs N] [--gib 1 2 …] [--mib 64 256 …] [--megapixels M] [--seed S]
+    python -m tests.life.starved [--runs N] [--gib 1 2 …] [--mib 64 256 …] [--megapixels M] [--seed S] [--damaged]
 
 Each run is a process of its own, forked from one that has torch: it takes a limit (of so many GiB; or of what it has and so many
-MiB more), makes a loader of some kind over some of `tests.hostile.giants`, and goes through an epoch. Batches, errors of one sample
+MiB more), makes a loader of some kind over some of `tests.hostile.giants` (--damaged: a few, and many of `tests.hostile.damage`), and goes
+through an epoch. Batches, errors of one sample
 and `HostMemoryError` are right; a signal, a hang and anything else are not.
 """
 
@@ -28,9 +29,12 @@ import torchvision.transforms.v2  # noqa: F401  as programs have it: importing t
 import fastload
 from fastload import errors
 from fastload import transforms as T
+from tests.conftest import encoded, textured
+from tests.hostile import damage
 from tests.hostile.giants import KINDS
 
 TREE = Path(__file__).parents[2]
+DAMAGED = 400  # files, of --damaged
 SECONDS = 120.0  # that a run may take, on a busy machine
 OPS: dict[str, list[Any]] = {
     "crop": [T.RandomResizedCrop((24, 32))],
@@ -39,13 +43,14 @@ OPS: dict[str, list[Any]] = {
 }
 
 
-def options(seed: int) -> dict[str, Any]:
-    """What a run's loader is told; a function of the seed."""
+def options(seed: int, damaged: int = 0) -> dict[str, Any]:
+    """What a run's loader is told; a function of the seed. damaged: how many such files there are; a run takes 40."""
     draw = random.Random(seed)
+    others = [f"damaged {n}.jpg" for n in draw.sample(range(damaged), min(damaged, 40))]
     policy = draw.choice(["raise", "raise", "substitute", "skip"])
     return {
         "ops": draw.choice(list(OPS)),
-        "images": [*draw.sample(sorted(KINDS), 5), "small.jpg"],
+        "images": [*draw.sample(sorted(KINDS), 2 if damaged else 5), "small.jpg", *others],
         "backend": draw.choice(["native", "native", "native", "torch"]),
         "num_workers": draw.choice([0, 1, 2, 4, 8]),
         "batch_size": draw.choice([1, 2, 3]),
@@ -106,9 +111,9 @@ def child(scratch: str, folder: str, asked: dict[str, Any], gib: float | None, m
     os._exit(0)
 
 
-def run(library: str, seed: int, gib: float | None = None, mib: float | None = None) -> str:
+def run(library: str, seed: int, gib: float | None = None, mib: float | None = None, damaged: int = 0) -> str:
     """What one run came to."""
-    asked = options(seed)
+    asked = options(seed, damaged)
     with tempfile.TemporaryDirectory(prefix="fastload-starved-", dir=Path(library).parent) as scratch:
         folder = folder_of(scratch, library, asked["images"])
         process = os.fork()
@@ -145,9 +150,12 @@ def kind(said: str) -> str:
     )
 
 
-def library(where: Path, megapixels: float) -> str:
+def library(where: Path, megapixels: float, damaged: int = 0) -> str:
     """A folder with all images."""
     where.mkdir(exist_ok=True)
+    whole = [encoded(textured(300, 420, n), quality=90, subsampling=n % 3) for n in range(4)]
+    for n in range(damaged):
+        (where / f"damaged {n}.jpg").write_bytes(damage.damaged(whole[n % 4], n)[1])
     for name, make in (KINDS | {"small.jpg": lambda _: KINDS["baseline.jpg"](0.01)}).items():
         if not (where / name).exists():
             (where / name).write_bytes(make(megapixels))
@@ -161,24 +169,25 @@ def main() -> int:
     parser.add_argument("--mib", type=float, nargs="*", default=[])
     parser.add_argument("--megapixels", type=float, default=85)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--damaged", action="store_const", const=DAMAGED, default=0)
     parser.add_argument("--scratch", type=Path)
     given = parser.parse_args()
     if not given.gib and not given.mib:
         given.gib = [float(gib) for gib in range(1, 13)]
     wrong = total = 0
     with tempfile.TemporaryDirectory(prefix="fastload-giants-") as scratch:
-        made = library((given.scratch or Path(scratch)) / "library", given.megapixels)
+        made = library((given.scratch or Path(scratch)) / "library", given.megapixels, given.damaged)
         for gib, mib in [(gib, None) for gib in given.gib] + [(None, mib) for mib in given.mib]:
             counts: collections.Counter[str] = collections.Counter()
             began = time.monotonic()
             for n in range(given.runs):
                 seed = given.seed + n + int(1000 * (gib or 100 + (mib or 0)))
-                said = run(made, seed, gib, mib)
+                said = run(made, seed, gib, mib, given.damaged)
                 counts[kind(said)] += 1
                 total += 1
                 if not good(said):
                     wrong += 1
-                    print(f"! seed {seed} {json.dumps(options(seed))}: {said}", flush=True)
+                    print(f"! seed {seed} {json.dumps(options(seed, given.damaged))}: {said}", flush=True)
             name = f"{gib:g} GiB" if gib is not None else f"{mib:g} MiB more"
             print(f"{name}: {dict(counts)}, {time.monotonic() - began:.0f} s", flush=True)
     print(f"{total} runs, {wrong} that ended otherwise than promised")
