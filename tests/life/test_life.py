@@ -59,6 +59,11 @@ SLICE = {
     "collected_indexes_cut_off_in_use": "ok images are decoded whole",
     "a_forked_child": "ok it has threads of its own",
 }
+# Who takes the last memory first, the decoder or the feeder with the next batch, is not said.
+INSTEAD = {
+    "out_of_memory_in_a_decode": "HostMemoryError: loader: no memory is left for a batch (16 MiB cannot be had); "
+    "take fewer workers or smaller batches, or allow the process more memory",
+}
 
 
 @pytest.mark.parametrize("name", SLICE)
@@ -66,7 +71,7 @@ def test_a_fault_is_an_error_with_a_type_or_is_got_over(broken, name):
     said = broken.run(name)
     if said.startswith("needs "):
         pytest.skip(said)
-    assert said == SLICE[name]
+    assert said in (SLICE[name], INSTEAD.get(name))
 
 
 def test_a_stalled_read_is_told_with_its_file_and_every_queue(broken):
