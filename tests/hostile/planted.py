@@ -21,7 +21,7 @@ from tests.hostile.world import World, outcome, untouched
 
 IMAGES = 4
 # The user's own paths, in which links are followed: the cache, which they may put elsewhere, and the target.
-USERS = ("cache", "cache/fastload", "a/b/c/work", "a/b/c/work/OUT")
+USERS = ("cache", "cache/fastload", "a/b/c/d", "a/b/c/d/OUT")
 OLD = (".fastload-000000.tar", ".fastload-000000.seek", ".fastload-index.arrow.xxh3", ".fastload.seek.new", ".fastload.seek.arrow.new")
 
 

@@ -26,11 +26,11 @@ class Entry(NamedTuple):
 
 
 class World:
-    """ROOT/victim/… and files beside it; the target is ROOT/a/b/c/work/OUT, so that few `..` lead to the victims."""
+    """ROOT/victim/… and files beside it; the target is ROOT/a/b/c/d/OUT, so that few `..` lead to the victims."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.work = root / "a" / "b" / "c" / "work"
+        self.work = root / "a" / "b" / "c" / "d"
         self.work.mkdir(parents=True)
         self.source, self.out, self.cache = self.work / "src", self.work / "OUT", root / "cache"
         self.victim = root / "victim"
