@@ -8,27 +8,20 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import (
-    augment,
-    backends,
-    convert,
-    dali,
-    dali_backends,
-    decode,
-    device,
-    device_augment,
-    device_decode,
-    ffcv,
-    limits,
-    loader,
-    parity,
-    plot,
-    row,
-    storage,
-    table,
-)
-from fastload import demo_images, machine
+from benchmarks.augmentation import augment
+from benchmarks.conversion import convert
+from benchmarks.dali import backends as dali_backends
+from benchmarks.decoding import decode
+from benchmarks.ffcv import compare as ffcv
+from benchmarks.gpu import augment as device_augment
+from benchmarks.gpu import decode as device_decode
+from benchmarks.gpu import device
+from benchmarks.loaders import dali, limits, loader, storage
+from benchmarks.pages import backends, parity, results
+from benchmarks.report import plot, row, table
+from fastload import demo_images
 from fastload.cli.output import progress
+from fastload.system import machine
 
 MADE = 1000  # images, where no data are given
 
@@ -38,37 +31,58 @@ def images_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """The folder to measure on, and what to call it."""
     with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
         folder = given.data or make_images(Path(scratch) / "images")
-        yield folder, given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
+        yield (
+            folder,
+            given.name or (Path(folder).resolve().name if given.data else "fastload's demo images"),
+        )
 
 
 def run_loader(given: argparse.Namespace) -> None:
-    settings = loader.Settings(tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions)
+    settings = loader.Settings(
+        tuple(given.workers), tuple(given.outputs), given.batch_size, repetitions=given.repetitions
+    )
     note_peers()
-    with images_of(given) as (folder, name), progress("loader", loader.epochs(settings), "epochs") as advance:
+    with (
+        images_of(given) as (folder, name),
+        progress("loader", loader.epochs(settings), "epochs") as advance,
+    ):
         show(loader.run(folder, name, settings, advance), given)
 
 
 def run_storage(given: argparse.Namespace) -> None:
     settings = storage.Settings(tuple(given.workers), repetitions=given.repetitions)
-    with images_of(given) as (folder, name), progress("storage", settings.turns, "epochs") as advance:
+    with (
+        images_of(given) as (folder, name),
+        progress("storage", settings.turns, "epochs") as advance,
+    ):
         show(storage.run(folder, name, settings, advance), given)
 
 
 def run_ffcv(given: argparse.Namespace) -> None:
-    settings = ffcv.Settings(tuple(given.workers), tuple(given.files), repetitions=given.repetitions)
+    settings = ffcv.Settings(
+        tuple(given.workers), tuple(given.files), repetitions=given.repetitions
+    )
     with images_of(given) as (folder, name), progress("ffcv", settings.turns, "epochs") as advance:
         show(ffcv.run(folder, name, settings, advance), given)
 
 
 def run_convert(given: argparse.Namespace) -> None:
     settings = convert.Settings(given.workers, given.repetitions, given.files)
-    with images_of(given) as (folder, name), progress("convert", settings.turns, "turns") as advance:
+    with (
+        images_of(given) as (folder, name),
+        progress("convert", settings.turns, "turns") as advance,
+    ):
         show(convert.run(folder, name, settings, advance), given)
 
 
 def run_dali(given: argparse.Namespace) -> None:
-    settings = dali_backends.Settings(tuple(given.workers), tuple(given.outputs), repetitions=given.repetitions)
-    with images_of(given) as (folder, name), progress("dali", dali_backends.epochs(settings), "epochs") as advance:
+    settings = dali_backends.Settings(
+        tuple(given.workers), tuple(given.outputs), repetitions=given.repetitions
+    )
+    with (
+        images_of(given) as (folder, name),
+        progress("dali", dali_backends.epochs(settings), "epochs") as advance,
+    ):
         show(dali_backends.run(folder, name, settings, advance), given)
 
 
@@ -76,20 +90,29 @@ def run_decode(given: argparse.Namespace) -> None:
     settings = decode.Settings(given.size, given.step, given.repetitions)
     settings.check()  # before images are made
     with images_of(given) as (folder, name):
-        show(decode.run(folder, name, settings, lambda total: progress("decode", total, "passes")), given)
+        show(
+            decode.run(folder, name, settings, lambda total: progress("decode", total, "passes")),
+            given,
+        )
 
 
 def run_augment(given: argparse.Namespace) -> None:
     note_peers()
-    with images_of(given) as (folder, name), progress("augment", augment.turns(given.repetitions), "turns") as advance:
+    with (
+        images_of(given) as (folder, name),
+        progress("augment", augment.turns(given.repetitions), "turns") as advance,
+    ):
         show(augment.run(folder, name, given.repetitions, advance), given)
 
 
 def run_dropin(given: argparse.Namespace) -> None:
-    from benchmarks import dropin  # needs torchvision
+    from benchmarks.loaders import dropin  # needs torchvision
 
     settings = dropin.Settings(given.workers, repetitions=given.repetitions)
-    with images_of(given) as (folder, name), progress("dropin", dropin.turns(settings), "turns") as advance:
+    with (
+        images_of(given) as (folder, name),
+        progress("dropin", dropin.turns(settings), "turns") as advance,
+    ):
         show(dropin.run(folder, name, settings, advance), given)
 
 
@@ -106,7 +129,7 @@ def run_limits(given: argparse.Namespace) -> bool:
 
 
 def run_train(given: argparse.Namespace) -> None:
-    from benchmarks import train  # needs torchvision
+    from benchmarks.training import train  # needs torchvision
 
     settings = train.Settings(given.seeds, given.epochs, given.train_images, given.test_images)
     with progress("train", settings.seeds * len(train.PIPELINES), "trainings") as advance:
@@ -114,13 +137,20 @@ def run_train(given: argparse.Namespace) -> None:
 
 
 def run_on_gpu(given: argparse.Namespace) -> None:
-    from benchmarks import gpu_tables
+    from benchmarks.gpu import tables as gpu_tables
 
     gpu_tables.check(given.table)  # before images are made
     kept = None if given.no_save else given.results
     with images_of(given) as (folder, name):
         settings = gpu_tables.Settings(limit=given.limit)
-        found = gpu_tables.run(given.table, folder, name, settings, kept, lambda text: print(text, file=sys.stderr, flush=True))
+        found = gpu_tables.run(
+            given.table,
+            folder,
+            name,
+            settings,
+            kept,
+            lambda text: print(text, file=sys.stderr, flush=True),
+        )
     if found:  # and kept, one by one
         print("\n".join(map(row.line, found)) if given.json else table.every(found))
     if given.table == "step" and found and found[0].median:
@@ -129,30 +159,39 @@ def run_on_gpu(given: argparse.Namespace) -> None:
 
 def run_gpu(given: argparse.Namespace) -> None:
     keep = bool if given.no_save else lambda rows: row.save(given.results / "gpu.jsonl", rows)
-    show(device.run(given.repetitions, lambda: chain(device_augment.cases(), device_decode.cases()), keep), given)
+    show(
+        device.run(
+            given.repetitions, lambda: chain(device_augment.cases(), device_decode.cases()), keep
+        ),
+        given,
+    )
 
 
 def run_plot(given: argparse.Namespace) -> None:
-    for path in [given.results / f"{name}.jsonl" for name in given.names] or sorted(given.results.glob("*.jsonl")):
+    for path in [given.results / f"{name}.jsonl" for name in given.names] or sorted(
+        given.results.glob("*.jsonl")
+    ):
         for written in plot.draw(row.latest(row.read(path)), path.with_suffix("")):
             print(written)
 
 
 def run_table(given: argparse.Namespace) -> bool:
-    changed = [path for path in given.files if table.update(path, given.results, check=given.check)]
+    changed = [
+        path for path in given.files if results.update(path, given.results, check=given.check)
+    ]
     for path in changed:
         print(f"{path}: {'out of date' if given.check else 'updated'}")
     return bool(given.check and changed)
 
 
 def run_ops(given: argparse.Namespace) -> None:
-    from benchmarks import ops  # needs torchvision
+    from benchmarks.pages import ops  # needs torchvision
 
     print(ops.page(), end="")
 
 
 def run_pipelines(given: argparse.Namespace) -> None:
-    from benchmarks import pipelines  # needs torchvision and timm
+    from benchmarks.pages import pipelines  # needs torchvision and timm
 
     print(pipelines.page(), end="")
 
@@ -168,7 +207,10 @@ def run_backends(given: argparse.Namespace) -> None:
 
 
 def run_parity(given: argparse.Namespace) -> None:
-    with tempfile.TemporaryDirectory(prefix="fastload-parity-") as scratch, progress("parity", parity.count(), "cases") as advance:
+    with (
+        tempfile.TemporaryDirectory(prefix="fastload-parity-") as scratch,
+        progress("parity", parity.count(), "cases") as advance,
+    ):
         print(parity.page(Path(scratch), advance), end="")
 
 

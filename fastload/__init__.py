@@ -1,6 +1,8 @@
-"""fastload: the data path of vision training, without the bottleneck. `from fastload import DataLoader` is the start.
+"""fastload: the data path of vision training, without the bottleneck. `from fastload import
+DataLoader` is the start.
 
-Names are imported on use, so that `fastload doctor` can report even where the native extension is missing.
+Names are imported on use, so that `fastload doctor` can report even where the native extension is
+missing.
 """
 
 import importlib
@@ -8,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastload import progressive, transforms
-    from fastload.batches import PixelBatchSampler
     from fastload.dataset import Dataset
-    from fastload.distributed import DistributedSampler
     from fastload.errors import (
         BackendError,
         BadSamplesError,
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     )
     from fastload.loader import DataLoader, accelerate
     from fastload.lowering import from_huggingface, open
+    from fastload.order.batches import PixelBatchSampler
+    from fastload.order.distributed import DistributedSampler
+    from fastload.order.samplers import ShuffleSampler
     from fastload.profiler import profile, watch
     from fastload.progressive import ProgressiveResize
-    from fastload.samplers import ShuffleSampler
 
 __version__ = "0.1.0"
 
@@ -64,10 +66,10 @@ __all__ = [
 _HOMES = {
     "DataLoader": "loader",
     "Dataset": "dataset",
-    "DistributedSampler": "distributed",
-    "PixelBatchSampler": "batches",
+    "DistributedSampler": "order.distributed",
+    "PixelBatchSampler": "order.batches",
     "ProgressiveResize": "progressive",
-    "ShuffleSampler": "samplers",
+    "ShuffleSampler": "order.samplers",
     "accelerate": "loader",
     "from_huggingface": "lowering",
     "open": "lowering",

@@ -1,4 +1,7 @@
-"""The native engine: everything that runs without the GIL. Arrays are NumPy, C-contiguous; nothing is converted silently."""
+"""The native engine: everything that runs without the GIL.
+
+Arrays are NumPy, C-contiguous; nothing is converted silently.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final, final
@@ -20,7 +23,9 @@ cuda_architectures: Final[tuple[int, ...]]
 """Compute capabilities that the kernels are compiled for, 90 is 9.0; the last one as PTX too. Empty without kernels."""
 
 def exchange_capture_mode(mode: int) -> int:
-    """This thread's cudaStreamCaptureMode (0 global, 1 thread-local, 2 relaxed) and the one before; without kernels nothing is set."""
+    """This thread's cudaStreamCaptureMode (0 global, 1 thread-local, 2 relaxed) and the one before;
+    without kernels nothing is set.
+    """
 
 def targets() -> list[str]:
     """Instruction sets that this machine can run, best first (Highway's names)."""
@@ -34,11 +39,28 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
 NOISE_LEVELS: Final[int]
 
 def noise_levels(key: int, out: NDArray[np.uint16]) -> None:
-    """Fill out [N] with the levels 0..NOISE_LEVELS - 1 of noise below a 32-bit key: number i is the upper 12 bits of half word i
-    (lower half first) of Philox words, as `rng.keyed_uniforms` has them."""
+    """Fill out [N] with the levels 0..NOISE_LEVELS - 1 of noise below a 32-bit key: number i is the
+    upper 12 bits of half word i (lower half first) of Philox words, as `rng.keyed_uniforms` has
+    them.
+    """
 
-def uniforms(seed: int, epoch: int, samples: NDArray[np.int64], occurrences: NDArray[np.int64], op: int, out: NDArray[np.float64]) -> None:
+def uniforms(
+    seed: int,
+    epoch: int,
+    samples: NDArray[np.int64],
+    occurrences: NDArray[np.int64],
+    op: int,
+    out: NDArray[np.float64],
+) -> None:
     """Fill out [N, K] with multiples of 2^-32 in [0, 1), a pure function of its arguments."""
+
+def permute(
+    positions: NDArray[np.int64], n: int, seed: int, epoch: int, out: NDArray[np.int64]
+) -> None:
+    """Fill out [K] with the elements at `positions` [K] of the epoch's keyed permutation of 0..n-1.
+
+    n: 1 to 2^62. See kernels/body/permute.h.
+    """
 
 def xxh3(data: Any) -> int:
     """XXH3 64-bit hash of a bytes-like object."""
@@ -53,48 +75,67 @@ class Xxh3:
         """Of all that came so far."""
 
 def same_items(held: list[Any], now: list[Any]) -> bool:
-    """Whether two lists have the very same objects in the same places; of items that are lists, whether these have.
+    """Whether two lists have the very same objects in the same places; of items that are lists,
+    whether these have.
 
-    Nothing is compared by value: True is not 1, and no method of an item runs. 1 ms for a million items.
+    Nothing is compared by value: True is not 1, and no method of an item runs. 1 ms for a million
+    items.
     """
 
 def start_writing(file: int, offset: int, size: int) -> None:
-    """Let the disk begin to write these bytes of an open file; returns at once, and says nothing of errors: fsync does."""
-
-def probe(data: bytes) -> tuple[int, int, int, int, str]:
-    """Header of an encoded image: (status, height, width, components, format); format is "jpeg", "png", … or "unknown".
-
-    For "jpeg" the format carries the sampling of the first component, e.g. "jpeg 4:2:0". Sizes are 0 where not known.
+    """Let the disk begin to write these bytes of an open file; returns at once, and says nothing of
+    errors: fsync does.
     """
 
-def examine(data: bytes, check: str, step: int | None) -> tuple[int, int, str, str, int, bool, bytes, str]:
-    """What a conversion needs of an encoded image: (height, width, format, coding, xxh3, sound, index, why).
+def probe(data: bytes) -> tuple[int, int, int, int, str]:
+    """Header of an encoded image: (status, height, width, components, format); format is "jpeg",
+    "png", … or "unknown".
 
-    The first three as `probe` gives them, coding as `jpeg_coding`. check: "none", "markers" (a JPEG's markers lead to its end) or
-    "decode" (every coded block of a baseline JPEG is valid, which a seek index proves too); sound: it passed, else nobody knows.
-    step: MCUs per entry of a seek index, None builds none. index: empty if there is none; then why says why, if one was asked for.
+    For "jpeg" the format carries the sampling of the first component, e.g. "jpeg 4:2:0". Sizes are
+    0 where not known.
+    """
+
+def examine(
+    data: bytes, check: str, step: int | None
+) -> tuple[int, int, str, str, int, bool, bytes, str]:
+    """What a conversion needs of an encoded image: (height, width, format, coding, xxh3, sound,
+    index, why).
+
+    The first three as `probe` gives them, coding as `jpeg_coding`. check: "none", "markers" (a
+    JPEG's markers lead to its end) or "decode" (every coded block of a baseline JPEG is valid,
+    which a seek index proves too); sound:
+    it passed, else nobody knows.
+    step: MCUs per entry of a seek index, None builds none. index: empty if there is none; then why
+        says why, if one was asked for.
     """
 
 def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:
-    """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo errs or warns.
+    """Whole baseline or progressive JPEG to uint8 [H, W, 3]; raises ValueError where libjpeg-turbo
+    errs or warns.
 
-    scale: 1, 2, 4 or 8; decoded at 1/scale of its size, rounded up, as libjpeg-turbo's scale_num = 8 / scale gives it.
+    scale: 1, 2, 4 or 8; decoded at 1/scale of its size, rounded up, as libjpeg-turbo's scale_num =
+        8 / scale gives it.
     """
 
 def jpeg_coding(data: bytes) -> str:
-    """How a JPEG is coded, by its header: "baseline", "restart-marked", "multi-scan", "progressive", "arithmetic" or "other".
+    """How a JPEG is coded, by its header: "baseline", "restart-marked", "multi-scan",
+    "progressive", "arithmetic" or "other".
 
-    Only baseline ones can have a seek index; "other" is also what is no JPEG of 8 bits and 1 or 3 components. Decodes nothing.
+    Only baseline ones can have a seek index; "other" is also what is no JPEG of 8 bits and 1 or 3
+    components. Decodes nothing.
     """
 
 def jpeg_transcode(data: bytes) -> tuple[bytes | None, str]:
-    """The same coefficients, markers and pixels as one baseline scan with optimised tables, or None and why not.
+    """The same coefficients, markers and pixels as one baseline scan with optimised tables, or None
+    and why not.
 
-    Everything is read again and compared. A file with a libjpeg-turbo warning, or over 100 scans or 512 MiB of coefficients, stays.
+    Everything is read again and compared. A file with a libjpeg-turbo warning, or over 100 scans or
+    512 MiB of coefficients, stays.
     """
 
 def jpeg_index(data: bytes, step: int, target: str = "best") -> bytes:
-    """Seek index of a baseline JPEG: an entry every `step` MCUs and at each MCU row (0: rows only). docs/formats.md.
+    """Seek index of a baseline JPEG: an entry every `step` MCUs and at each MCU row (0: rows only).
+    docs/formats.md.
 
     target: "scalar" (the specification) or "best"; both give the same.
 
@@ -104,24 +145,36 @@ def jpeg_index(data: bytes, step: int, target: str = "best") -> bytes:
 def jpeg_region(
     data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str, scale: int = 1
 ) -> tuple[NDArray[np.uint8] | None, str]:
-    """A region (top, left, height, width; px) by the own decoder: uint8 [h, w, 3], or None and why not.
+    """A region (top, left, height, width; px) by the own decoder: uint8 [h, w, 3], or None and why
+    not.
 
-    index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the vector code).
+    index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the
+        vector code).
     scale: as in `decode`; the region is px of the scaled image.
     """
 
 def time_crop(
-    data: bytes, index: bytes | None, crop: NDArray[np.int32], out: NDArray[np.uint8], route: str, target: str = "best"
+    data: bytes,
+    index: bytes | None,
+    crop: NDArray[np.int32],
+    out: NDArray[np.uint8],
+    route: str,
+    target: str = "best",
 ) -> tuple[int, int]:
-    """One JPEG's way into `out` uint8 [H, W, 3], as the engine goes it (bilinear), in the calling thread, for benchmarks.
+    """One JPEG's way into `out` uint8 [H, W, 3], as the engine goes it (bilinear), in the calling
+    thread, for benchmarks.
 
-    Nanoseconds of decoding, and of planning and making the resize. crop: a row of `CropRecords`. route: "index" (by the
-    seek index `index`), "scan" (own decoder without one), "turbo" (libjpeg-turbo, rows and columns under the crop),
-    "turbo-whole" (all of the image); "headers", "entropy" and "planes" stop on the way of "index" and leave `out` alone.
+    Nanoseconds of decoding, and of planning and making the resize. crop: a row of `CropRecords`.
+    route: "index" (by the seek index `index`), "scan" (own decoder without one), "turbo"
+        (libjpeg-turbo, rows and columns
+    under the crop), "turbo-whole" (all of the image); "headers", "entropy" and "planes" stop on the
+    way of "index" and leave `out` alone.
     """
 
 def limit_targets(name: str) -> None:
-    """Use this set of `targets()` and weaker ones from now on, in the whole process; "" lifts the limit."""
+    """Use this set of `targets()` and weaker ones from now on, in the whole process; "" lifts the
+    limit.
+    """
 
 def crop_resize(
     image: NDArray[np.uint8],
@@ -133,15 +186,20 @@ def crop_resize(
 ) -> None:
     """CROP on one uint8 [H, W, 3] image into out uint8 [h, w, 3].
 
-    crop: int32 [9] or [10], a row of `CropRecords`; with a scale, `image` is the image at 1/scale of its size.
+    crop: int32 [9] or [10], a row of `CropRecords`; with a scale, `image` is the image at 1/scale
+        of its size.
     filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
     target: "scalar" (the specification) or "best" (the vector code for this machine).
-    order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as Pillow up to 12; "pillow13":
-    rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow pull request 9549).
+    order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as
+        Pillow up to 12; "pillow13":
+    rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow
+    pull request 9549).
     """
 
 def store(image: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str) -> None:
-    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3], of what is kept. Erases and mixes nothing."""
+    """STORE on one uint8 [h, w, 3] image into out [3, h, w] or, channels_last, [h, w, 3], of what
+    is kept. Erases and mixes nothing.
+    """
 
 INSTRUCTIONS: Final[tuple[str, ...]]
 """What programs can do: an instruction's code is its place here."""
@@ -149,22 +207,33 @@ MAX_DEPTH: Final[int]
 """Instructions of one program."""
 
 def augment(
-    image: NDArray[np.uint8], program: NDArray[np.float64], target: str = "best", functions: Functions | None = None
+    image: NDArray[np.uint8],
+    program: NDArray[np.float64],
+    target: str = "best",
+    functions: Functions | None = None,
 ) -> NDArray[np.uint8]:
-    """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], as of `Programs`.
+    """AUGMENT on one uint8 [h, w, 3] image: a new one after `program` float64 [depth, 13], as of
+    `Programs`.
 
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     """
 
-def store_mixed(images: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str) -> None:
-    """STORE on a whole batch, uint8 [N, h, w, 3], with partners, boxes and fills; nothing is dropped."""
+def store_mixed(
+    images: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str
+) -> None:
+    """STORE on a whole batch, uint8 [N, h, w, 3], with partners, boxes and fills; nothing is
+    dropped.
+    """
 
 @final
 class DeviceStore:
     """STORE of a batch as the GPU runs it: checked, and its lists in one buffer."""
 
-    def __init__(self, count: int, height: int, width: int, dtype: str, store: StoreRecords) -> None:
-        """Of `count` images of this size, px; the store's table is given to `launch`. Raises ValueError.
+    def __init__(
+        self, count: int, height: int, width: int, dtype: str, store: StoreRecords
+    ) -> None:
+        """Of `count` images of this size, px; the store's table is given to `launch`. Raises
+        ValueError.
 
         dtype: "uint8", "float16", "bfloat16" (whose bits are uint16) or "float32".
         """
@@ -178,20 +247,34 @@ class DeviceStore:
     def data(self) -> NDArray[np.uint8]:
         """A new array of what must lie on the device; mostly empty."""
 
-    def launch(self, images: int, table: int, noise: int, lists: int, out: int, stream: int) -> None:
-        """STORE on the device: uint8 [N, h, w, 3] at `images` to `out`; device pointers and a cudaStream_t.
+    def launch(
+        self, images: int, table: int, noise: int, lists: int, out: int, stream: int
+    ) -> None:
+        """STORE on the device: uint8 [N, h, w, 3] at `images` to `out`; device pointers and a
+        cudaStream_t.
 
-        table: [3, 256] of dtype, or 0 with uint8; noise: the tables, or 0; lists: a copy of `data` at a multiple of 16 bytes, or 0
-        where it is empty. Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if
-        `cuda_built` is false.
+        table: [3, 256] of dtype, or 0 with uint8; noise: the tables, or 0; lists: a copy of `data`
+            at a multiple of 16 bytes, or 0
+        where it is empty. Neither allocates nor synchronises. Raises RuntimeError with CUDA's own
+        name and file:line, or if `cuda_built` is false.
         """
 
-    def run_on_host(self, images: NDArray[np.uint8], table: NDArray[Any] | None, noise: NDArray[Any] | None, out: NDArray[Any]) -> None:
-        """The same code on the host, px after px, with arrays in place of pointers: what tests compare."""
+    def run_on_host(
+        self,
+        images: NDArray[np.uint8],
+        table: NDArray[Any] | None,
+        noise: NDArray[Any] | None,
+        out: NDArray[Any],
+    ) -> None:
+        """The same code on the host, px after px, with arrays in place of pointers: what tests
+        compare.
+        """
 
 @final
 class DevicePrograms:
-    """A batch's programs as the GPU reads them: checked, with what only the host computes (a blur's weights, running sums)."""
+    """A batch's programs as the GPU reads them: checked, with what only the host computes (a blur's
+    weights, running sums).
+    """
 
     def __init__(self, programs: Programs, height: int, width: int) -> None:
         """programs: without users' functions, for images of this size, px. Raises ValueError."""
@@ -209,18 +292,22 @@ class DevicePrograms:
         """Bytes of scratch memory that `launch` needs on the current device; 0 for most programs."""
 
     def launch(self, images: int, data: int, out: int, workspace: int, stream: int) -> None:
-        """AUGMENT on the device: uint8 [N, height, width, 3] at `images` to `out`, which is memory of its own.
+        """AUGMENT on the device: uint8 [N, height, width, 3] at `images` to `out`, which is memory
+        of its own.
 
-        Device pointers and a cudaStream_t; data: a copy of `data`, and workspace of that size, at multiples of 16 bytes. Neither
-        allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if `cuda_built` is false.
+        Device pointers and a cudaStream_t; data: a copy of `data`, and workspace of that size, at
+        multiples of 16 bytes. Neither allocates nor synchronises. Raises RuntimeError with CUDA's
+        own name and file:line, or if `cuda_built` is false.
         """
 
 @final
 class DeviceDecode:
-    """The host's part of decoding a job's JPEGs on the GPU by their seek indexes: what lies under each crop, in one buffer.
+    """The host's part of decoding a job's JPEGs on the GPU by their seek indexes: what lies under
+    each crop, in one buffer.
 
-    The job's pool looks at every sample, then packs, before its other tasks. The job must be idle until `wait` has returned for the
-    first time; after that its `run` may make the samples that are not chosen (`Job.put_aside`) while the others are packed.
+    The job's pool looks at every sample, then packs, before its other tasks. The job must be idle
+    until `wait` has returned for the first time; after that its `run` may make the samples that are
+    not chosen (`Job.put_aside`) while the others are packed.
     """
 
     def __init__(self, job: Job, crops: CropRecords, most: int = ...) -> None:
@@ -248,41 +335,56 @@ class DeviceDecode:
         """Bytes of scratch memory that `launch` needs on the device."""
 
     def pack(self, out: NDArray[np.uint8]) -> None:
-        """Start writing what the device reads to `out`, uint8 [nbytes] at a multiple of 16, which is kept until `wait` returns."""
+        """Start writing what the device reads to `out`, uint8 [nbytes] at a multiple of 16, which
+        is kept until `wait` returns.
+        """
 
     def launch(self, data: int, scratch: int, out: int, flags: int, stream: int) -> None:
-        """Decode, crop, resize and flip on the device: the chosen samples' places of uint8 [.., height, width, 3] at `out`.
+        """Decode, crop, resize and flip on the device: the chosen samples' places of uint8 [..,
+        height, width, 3] at `out`.
 
-        Device pointers and a cudaStream_t. data: a copy of what was packed, and scratch of that size, at multiples of 16 bytes;
-        flags: int32 [chosen], zero, and not zero afterwards where an image's index or bytes have lied: its pixels do not count.
-        Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line, or if `cuda_built` is false.
+        Device pointers and a cudaStream_t. data: a copy of what was packed, and scratch of that
+        size, at multiples of 16 bytes;
+        flags: int32 [chosen], zero, and not zero afterwards where an image's index or bytes have
+            lied: its pixels do not count.
+        Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line,
+        or if `cuda_built` is false.
         """
 
 @final
 class Files:
-    """Files that samples live in. keep_open: descriptors are kept (few large files), else opened per read (many small ones)."""
+    """Files that samples live in.
+
+    keep_open: descriptors are kept (few large files), else opened per read (many small ones).
+    """
 
     def __init__(self, paths: Sequence[str], keep_open: bool) -> None: ...
     def __len__(self) -> int: ...
     def path(self, file: int) -> str: ...
     def read(self, file: int, offset: int, size: int) -> bytes:
-        """Bytes of one sample; size -1 reads to the end of the file. Raises OSError with the path."""
+        """Bytes of one sample; size -1 reads to the end of the file.
+
+        Raises OSError with the path.
+        """
 
     def xxh3(self, file: int, size: int) -> int:
         """XXH3-64 of the file's first `size` bytes, read in parts. Raises OSError."""
 
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
-    """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`, the byte behind the last good
-    record, and int64 [K, 6]: row, bytes of the image, offset and size of its path, offset and size of its index (0, 0: it has none).
+    """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`,
+    the byte behind the last good record, and int64 [K, 6]: row, bytes of the image, offset and size
+    of its path, offset and size of its index (0, 0: it has none).
 
     A file that is no log has names 0, end 0 and no record. Raises OSError.
     """
 
 @final
 class Collector:
-    """Takes the seek indexes that jobs make on the way, one row per file, and appends each to a log at once.
+    """Takes the seek indexes that jobs make on the way, one row per file, and appends each to a log
+    at once.
 
-    root: what is left out of the files' paths in the log. folder: where logs are made, locked and under new names, with the
+    root: what is left out of the files' paths in the log. folder: where logs are made, locked and
+        under new names, with the
     first record; "" or one that cannot be written: logs are in memory, most_memory bytes at most.
     """
 
@@ -300,7 +402,9 @@ class Collector:
         """Why new logs are in memory, though there is a folder; else empty."""
 
     def entries(self) -> NDArray[np.int64]:
-        """int64 [K, 5]: row, number of the log, offset and size of its index there (size 0: none), bytes of the image."""
+        """int64 [K, 5]: row, number of the log, offset and size of its index there (size 0: none),
+        bytes of the image.
+        """
 
     def seal(self) -> None:
         """The next record begins a new log; one in memory goes on."""
@@ -312,7 +416,10 @@ class Collector:
         """Close this log and drop its entries: they are kept elsewhere now."""
 
     def open_logs(self, paths: Sequence[str]) -> Files:
-        """Files: these paths, then every log by its number. They stay readable when logs are forgotten."""
+        """Files: these paths, then every log by its number.
+
+        They stay readable when logs are forgotten.
+        """
 
 MAX_PIXELS: int  # of an image that is given to a job
 MARGIN: int  # bytes that large allocations leave for others
@@ -321,10 +428,12 @@ SHARE: int  # bytes that a thread may take for an image without asking, and may 
 
 @final
 class Claim:
-    """Memory for one image that foreign code decodes: of the process, as its limits are. Claims are granted in turn.
+    """Memory for one image that foreign code decodes: of the process, as its limits are. Claims are
+    granted in turn.
 
-    Raises MemoryError where the process (RLIMIT_AS, RLIMIT_DATA, strict accounting) or, from 256 MiB on, the machine or its control
-    groups have less. Waits while others have it, without the GIL. Where there is little, tasks of pools wait until this one is dropped.
+    Raises MemoryError where the process (RLIMIT_AS, RLIMIT_DATA, strict accounting) or, from 256
+    MiB on, the machine or its control groups have less. Waits while others have it, without the
+    GIL. Where there is little, tasks of pools wait until this one is dropped.
     """
 
     def __init__(self, bytes: int) -> None: ...
@@ -333,7 +442,8 @@ class Claim:
     def drop(self) -> None: ...
 
 def admit(bytes: int) -> None:
-    """Raise MemoryError if limits of the process leave less than so many bytes and MARGIN, of 0 bytes than LEAST.
+    """Raise MemoryError if limits of the process leave less than so many bytes and MARGIN, of 0
+    bytes than LEAST.
 
     Waits while foreign code has claims.
     """
@@ -349,9 +459,11 @@ def memory_available() -> int:
 
 @final
 class Pool:
-    """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the caller, inside the waits.
+    """Threads that run the jobs' per-sample tasks, first in first out. threads=0: tasks run in the
+    caller, inside the waits.
 
-    readers: threads besides, that only take tasks that read; the others then read when nothing else is to be done. None where threads=0.
+    readers: threads besides, that only take tasks that read; the others then read when nothing else
+        is to be done. None where threads=0.
 
     After a fork the child must not use the parent's pool; dropping it there is harmless.
     """
@@ -371,13 +483,17 @@ class Pool:
         collect: tuple[Collector, NDArray[np.int64], NDArray[np.int64]] | None = None,
         raw: NDArray[np.int32] | None = None,
     ) -> Job:
-        """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is XXH3 of the bytes.
+        """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is
+        XXH3 of the bytes.
 
-        seek: files, and file, offset and size [N] of the samples' seek indexes (`jpeg_index`); size 0: the sample has none.
+        seek: files, and file, offset and size [N] of the samples' seek indexes (`jpeg_index`); size
+            0: the sample has none.
         What cannot be read or does not fit its sample is passed over: an index only saves time.
-        collect: where new indexes go, of samples that have none or one that was refused, and [N] their rows there (-1: not
+        collect: where new indexes go, of samples that have none or one that was refused, and [N]
+            their rows there (-1: not
         wanted) and the bytes of the file that is known to have none (0: nothing is known).
-        raw: [N, 2], height and width in px of the samples that are uint8 [height, width, 3] as they lie there, 0 and 0 for the
+        raw: [N, 2], height and width in px of the samples that are uint8 [height, width, 3] as they
+            lie there, 0 and 0 for the
         others. Of these only the rows under the crop are read, in `run`.
         """
 
@@ -388,29 +504,46 @@ class Pool:
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         raw: NDArray[np.int32] | None = None,
     ) -> Job:
-        """A job of images whose sizes are known: [N, 2], height and width, px. Nothing is read; its first `run`, which says what is
-        to become of them, starts nothing: the functions in `CALLS` read and make the samples, in their callers' threads.
+        """A job of images whose sizes are known: [N, 2], height and width, px. Nothing is read; its
+        first `run`, which says what is to become of them, starts nothing: the functions in `CALLS`
+        read and make the samples, in their callers' threads.
 
-        places: files, and file, offset and size [N] of the samples; None where pixels are given. seek, raw: see `fetch`.
+        places: files, and file, offset and size [N] of the samples; None where pixels are given.
+            seek, raw: see `fetch`.
         """
 
-    def advise(self, files: Files, file: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> None:
-        """Ask the system to read these ahead; returns at once, errors are ignored (the read itself reports them)."""
+    def advise(
+        self,
+        files: Files,
+        file: NDArray[np.int64],
+        offset: NDArray[np.int64],
+        size: NDArray[np.int64],
+    ) -> None:
+        """Ask the system to read these ahead; returns at once, errors are ignored (the read itself
+        reports them).
+        """
 
     @property
     def forked(self) -> bool:
         """Whether this process is a child of the pool's, where it has no threads."""
 
     def running(self) -> list[tuple[str, str, float]]:
-        """What each busy thread does: its name, "reads", "makes" or "mixes" with a path, and for how many seconds."""
+        """What each busy thread does: its name, "reads", "makes" or "mixes" with a path, and for
+        how many seconds.
+        """
 
     def ways(self) -> dict[str, int]:
-        """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the scan's start), by the
-        "library" (libjpeg-turbo). Besides the way taken: "refused" counts indexes that did not fit, "scaled" images that were
-        decoded at 1/2, 1/4 or 1/8 of their size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more."""
+        """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the
+        scan's start), by the "library" (libjpeg-turbo). Besides the way taken: "refused" counts
+        indexes that did not fit, "scaled" images that were decoded at 1/2, 1/4 or 1/8 of their
+        size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more.
+        """
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
-        """Per stage ("read", "decode", "resize", "augment", "store"): (samples, wall ns, CPU ns), summed over threads since the start."""
+        """Per stage ("read", "decode", "resize", "augment", "store"):
+
+        (samples, wall ns, CPU ns), summed over threads since the start.
+        """
 
 CALLS: Final[dict[str, int]]
 """Addresses of C functions for compiled loops; they take no GIL, raise nothing and return the sample's status. A sample is given once.
@@ -423,11 +556,14 @@ MAX_UNIFORMS: Final[int]
 
 @final
 class Functions:
-    """Machine code that programs may call: pairs of an address and how many uniforms the function gets (0..MAX_UNIFORMS).
+    """Machine code that programs may call: pairs of an address and how many uniforms the function
+    gets (0..MAX_UNIFORMS).
 
-    The code is `int32 (uint8 *image, int64 height, int64 width, int64 channels, const double *uniforms, int64 count)`, changes the
-    image in place, never takes the GIL, and returns 0, 1 (an exception) or 2 (another shape). An address is trusted: what is
-    no such function ends the process. owner: kept as long as the code may run.
+    The code is `int32 (uint8 *image, int64 height, int64 width, int64 channels, const double
+    *uniforms, int64 count)`, changes the image in place, never takes the GIL, and returns 0, 1 (an
+    exception) or 2 (another shape). An
+    address is trusted: what is no such function ends the process. owner: kept as long as the code
+        may run.
     """
 
     def __init__(self, functions: Sequence[tuple[int, int]], owner: object) -> None: ...
@@ -437,17 +573,26 @@ class Functions:
 class CropRecords:
     """CROP of the N samples of a batch: the box that is resized, and what is cut from that."""
 
-    def __init__(self, rows: NDArray[np.int32], filter: str | NDArray[np.int32], height: int, width: int, order: str = "pillow13") -> None:
+    def __init__(
+        self,
+        rows: NDArray[np.int32],
+        filter: str | NDArray[np.int32],
+        height: int,
+        width: int,
+        order: str = "pillow13",
+    ) -> None:
         """rows: [N, 9] or [N, 10]
 
             0..3  the box: top, left, height, width; px of the image
             4, 5  height and width that the box is resized to, px
-            6, 7  top and left of the window that is cut from that, px; may be negative or reach past it: filled with 0
-            8     1: the window is mirrored left to right, 0: it is not
+            6, 7  top and left of the window that is cut from that, px; may be negative or reach
+            past it: filled with 0 8     1: the window is mirrored left to right, 0: it is not
             9     scale: 1, 2, 4 or 8 (1 where it is left out): the image is decoded at 1/scale, and resized from the box's place in that
 
-        filter: of the resizes, as in `crop_resize`; or int32 [N], one for each sample, by Pillow's numbers (Image.Resampling).
-        height, width: of the window, px. order: see `crop_resize`. Raises ValueError; rows are checked when they are used.
+        filter: of the resizes, as in `crop_resize`; or int32 [N], one for each sample, by Pillow's
+            numbers (Image.Resampling).
+        height, width: of the window, px. order: see `crop_resize`. Raises ValueError; rows are
+            checked when they are used.
         """
 
     def __len__(self) -> int: ...
@@ -470,13 +615,15 @@ class Programs:
         1      filter: 0 nearest, 1 bilinear, 2 bicubic
         2..4   fill: red, green, blue
         5..12  arguments:
-               Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize: bits kept · Solarize: threshold ·
-               SolarizeAdd: what is added below, threshold · Affine: Pillow's 6 coefficients, output to input · Perspective: 8 ·
-               GaussianBlur: taps across, down (odd), sigma across, down (px) · Hue: turn, of 256 · BoxBlur: radius across, down
-               (px, as float32), how often · Start: remembers the image, and sets a sum to 0, for: Add: its weight in the sum (the
-               image is the start again) · Sum: the image is the sum · Mix: the sum's weight, against the start · Blend: the
-               image's weight, against the start · Custom: number of one of `functions`, key of its uniforms
-               (`rng.keyed_uniforms`); where it fails, the sample is FAILED
+               Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize: bits
+               kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine:
+               Pillow's 6 coefficients, output to input · Perspective: 8 · GaussianBlur: taps
+               across, down (odd), sigma across, down (px) · Hue: turn, of 256 · BoxBlur: radius
+               across, down (px, as float32), how often · Start: remembers the
+               image, and sets a sum to 0, for: Add: its weight in the sum (the image is the start
+               again) · Sum: the image is the sum · Mix: the sum's weight, against the start ·
+               Blend: the image's weight, against the start · Custom: number of one of `functions`,
+               key of its uniforms (`rng.keyed_uniforms`); where it fails, the sample is FAILED
         """
 
     @property
@@ -486,9 +633,13 @@ class Programs:
 class Noise:
     """What fills the K boxes of N samples besides a colour."""
 
-    def __init__(self, keys: NDArray[np.uint32], fillings: NDArray[np.int32], tables: NDArray[Any]) -> None:
-        """keys: [N, K]. fillings: [K, 2]: 0 the box's fill, 1 noise, 2 one colour of noise; and the number of its table.
-        tables: [T, 3, NOISE_LEVELS] of the output's type, what each level is. Levels: `noise_levels`, numbered by row, column and
+    def __init__(
+        self, keys: NDArray[np.uint32], fillings: NDArray[np.int32], tables: NDArray[Any]
+    ) -> None:
+        """keys: [N, K]. fillings: [K, 2]: 0 the box's fill, 1 noise, 2 one colour of noise; and the
+        number of its table.
+        tables: [T, 3, NOISE_LEVELS] of the output's type, what each level is. Levels:
+            `noise_levels`, numbered by row, column and
         channel of the box, or by channel.
         """
 
@@ -501,7 +652,10 @@ class Noise:
 
 @final
 class StoreRecords:
-    """STORE of the N samples of a batch. Places are px of the image as it is stored: of the rows and columns that are kept."""
+    """STORE of the N samples of a batch.
+
+    Places are px of the image as it is stored: of the rows and columns that are kept.
+    """
 
     def __init__(
         self,
@@ -515,9 +669,12 @@ class StoreRecords:
         noise: Noise | None = None,
         partners: NDArray[np.int32] | None = None,
     ) -> None:
-        """table: [3, 256] of the output's type, the value stored for each uint8 channel value; None stores the uint8 value.
-        rows, columns: [1 or N, kept], numbers of those of the crop that are stored; None stores all.
-        boxes: [N, K, 4], top, left, height, width of what is then filled; fills: [K, 3] of the output's type. None fills nothing.
+        """table: [3, 256] of the output's type, the value stored for each uint8 channel value; None
+        stores the uint8 value.
+        rows, columns: [1 or N, kept], numbers of those of the crop that are stored; None stores
+            all.
+        boxes: [N, K, 4], top, left, height, width of what is then filled; fills: [K, 3] of the
+            output's type. None fills nothing.
         noise: None: fills only.
         partners: [N, 7]; None: nothing is mixed
 
@@ -547,17 +704,24 @@ class StoreRecords:
 class PictureWork:
     """One picture of every sample of a batch, and where it goes."""
 
-    def __init__(self, crops: CropRecords, store: StoreRecords, out: NDArray[Any], programs: Programs | None = None) -> None:
-        """out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept; uint8, float16, float32, or uint16
-        (bfloat16 bits). Kept alive until the job is done.
+    def __init__(
+        self,
+        crops: CropRecords,
+        store: StoreRecords,
+        out: NDArray[Any],
+        programs: Programs | None = None,
+    ) -> None:
+        """out: [N, 3, height, width] or, channels_last, [N, height, width, 3], of what is kept;
+        uint8, float16, float32, or uint16 (bfloat16 bits). Kept alive until the job is done.
         """
 
 @final
 class Job:
     """The samples of one batch on their way through the pool.
 
-    Between `fetch` or `run` and the end of the wait for it, everything but the waits and `done` raises RuntimeError; so does all once the
-    Pool object is dropped with tasks of this job left (keep the pool).
+    Between `fetch` or `run` and the end of the wait for it, everything but the waits and `done`
+    raises RuntimeError; so does all once the Pool object is dropped with tasks of this job left
+    (keep the pool).
     """
 
     def __len__(self) -> int: ...
@@ -565,7 +729,9 @@ class Job:
         """Block, without the GIL, until every sample is read and probed."""
 
     def wait(self, seconds: float) -> bool:
-        """Block, without the GIL, until nothing is left to do (True), for `seconds` at most (False: something is)."""
+        """Block, without the GIL, until nothing is left to do (True), for `seconds` at most (False:
+        something is).
+        """
 
     @property
     def done(self) -> bool:
@@ -574,6 +740,10 @@ class Job:
     @property
     def address(self) -> int:
         """For the functions in `CALLS`; valid as long as this object."""
+
+    @property
+    def regular(self) -> bool:
+        """Whether every sample is OK and none is late: nothing is left to do for others."""
 
     @property
     def status(self) -> NDArray[np.uint8]:
@@ -587,7 +757,9 @@ class Job:
         """Why this sample is not OK."""
 
     def code(self, sample: int) -> int:
-        """Of a sample that could not be read: errno (EIO where the system gave none, as for a wrong checksum), or ENOMEM; else 0."""
+        """Of a sample that could not be read: errno (EIO where the system gave none, as for a wrong
+        checksum), or ENOMEM; else 0.
+        """
 
     def payload(self, sample: int) -> bytes:
         """The encoded bytes of this sample."""
@@ -595,26 +767,35 @@ class Job:
     def set_pixels(self, sample: int, pixels: NDArray[np.uint8], scale: int = 1) -> None:
         """Use these decoded pixels, uint8 [H, W, 3], from now on; they are kept alive by the job.
 
-        scale: 2, 4 or 8 where they are the image at 1/scale of the size in its header, for a crop with that scale.
+        scale: 2, 4 or 8 where they are the image at 1/scale of the size in its header, for a crop
+            with that scale.
         """
 
     def set_size(self, sample: int, height: int, width: int) -> None:
-        """This sample's pixels will come by `set_pixels`, behind the next run, which passes over it: it is OK, and of this size."""
+        """This sample's pixels will come by `set_pixels`, behind the next run, which passes over
+        it: it is OK, and of this size.
+        """
 
     @property
     def late(self) -> NDArray[np.uint8]:
         """[N]: whether a sample's pixels are still to come."""
 
     def put_aside(self, which: NDArray[np.uint8]) -> None:
-        """uint8 [N]: samples that somebody else makes; `run` passes over them until they are 0 again. Nothing is mixed meanwhile."""
+        """uint8 [N]: samples that somebody else makes; `run` passes over them until they are 0
+        again. Nothing is mixed meanwhile.
+        """
 
     def run(self, pictures: Sequence[PictureWork]) -> None:
-        """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet, in all of its pictures.
+        """Start DECODE, CROP, AUGMENT and STORE of every sample that is OK and not stored yet, in
+        all of its pictures.
 
-        Each sample is decoded for all its pictures together, or by its seek index for each where that is less. Scales of one
-        sample's crops are equal. Mixed batches have one picture: their samples wait, as uint8, until all of the batch are there,
-        and each is stored in a second task. Raises ValueError, and then nothing has begun.
+        Each sample is decoded for all its pictures together, or by its seek index for each where
+        that is less. Scales of one sample's crops are equal. MixRecords batches have one picture:
+        their samples wait, as uint8, until all of the batch are there, and each is stored in a
+        second task. Raises ValueError, and then nothing has begun.
         """
 
     def wait_done(self) -> None:
-        """Block, without the GIL, until `run` has finished; then `status` tells which samples still need pixels."""
+        """Block, without the GIL, until `run` has finished; then `status` tells which samples still
+        need pixels.
+        """

@@ -1,8 +1,10 @@
-"""What `fastload.open` gives: a map-style data set over a source, usable anywhere; fastload.DataLoader runs it natively."""
+"""What `fastload.open` gives: a map-style data set over a source, usable anywhere;
+fastload.DataLoader runs it natively.
+"""
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 import torch
@@ -11,14 +13,21 @@ from PIL import Image
 
 from fastload.backends import masks
 from fastload.errors import OpError, SampleError
-from fastload.pipeline import Pipeline
+from fastload.plan.pipeline import Pipeline
 from fastload.sources import raw_pixels, read
-from fastload.spec import Longs
+from fastload.spec import Longs, Records
 from fastload.transforms import pil
+from fastload.transforms.base import ImageLike
+
+Sample: TypeAlias = ImageLike | list[ImageLike]  # a list of the views
+Target: TypeAlias = int | torch.Tensor  # a label, or a mask
 
 
-class Dataset(torch.utils.data.Dataset[tuple[Any, Any]]):
-    """Pairs (image, label), or (image, mask). Indexing decodes one image and applies the ops, with draws from torch's default generator."""
+class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
+    """Pairs (image, label), or (image, mask).
+
+    Indexing decodes one image and applies the ops, with draws from torch's default generator.
+    """
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
@@ -48,17 +57,22 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, Any]]):
     def __len__(self) -> int:
         return len(self.pipeline.source)
 
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        """Image (PIL, or what the ops make of it; of several views a list) and label, or mask. Raises IndexError, SampleError."""
+    def __getitem__(self, index: int) -> tuple[Sample, Target]:
+        """Image (PIL, or what the ops make of it; of several views a list) and label, or mask.
+
+        Raises IndexError, SampleError.
+        """
         sample = place(index, len(self))
         source = self.pipeline.source
         try:
             pixels = raw_pixels(source, sample)
-            image: Any = pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
+            image: ImageLike = (
+                pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
+            )
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(source.name(sample), sample, error) from error
         size, made = pil.size(image), []
-        records: list[Any] = []
+        records: list[Records] = []
         for ops in self.pipeline.pictures:
             now, records = image, []
             try:
@@ -68,15 +82,23 @@ class Dataset(torch.utils.data.Dataset[tuple[Any, Any]]):
             except OpError as error:
                 raise SampleError(source.name(sample), sample, str(error)) from error
             made.append(now)
-        target: Any = int(source.labels[sample])
+        target: Target = int(source.labels[sample])
         if self.pipeline.masks:
-            target = torch.from_numpy(masks.one(self.pipeline.masks, sample, self.pipeline.ops, records, size))
+            target = torch.from_numpy(
+                masks.one(self.pipeline.masks, sample, self.pipeline.ops, records, size)
+            )
         return made if self.pipeline.views else made[0], target
 
     def __repr__(self) -> str:
         ops = "".join(f"\n    {op}" for op in self.pipeline.ops)
-        ops += "".join(f"\n    view {view}: {', '.join(map(str, each))}" for view, each in enumerate(self.pipeline.views, start=1))
-        return f"fastload.open({self.pipeline.source.where!r}): {len(self)} images, {len(self.classes)} classes{ops}"
+        ops += "".join(
+            f"\n    view {view}: {', '.join(map(str, each))}"
+            for view, each in enumerate(self.pipeline.views, start=1)
+        )
+        return (
+            f"fastload.open({self.pipeline.source.where!r}): {len(self)} images, "
+            f"{len(self.classes)} classes{ops}"
+        )
 
 
 class Samples(Sequence[tuple[str, int]]):
@@ -88,26 +110,50 @@ class Samples(Sequence[tuple[str, int]]):
     def __len__(self) -> int:
         return len(self.source)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> tuple[str, int]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, int]]: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> tuple[str, int] | list[tuple[str, int]]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         sample = place(index, len(self))
         return self.source.name(sample), int(self.source.labels[sample])
 
 
-def place(index: Any, length: int) -> int:
-    """A user's index as 0..length-1, negative ones from the end. Raises IndexError, and TypeError for what is no integer."""
+def place(index: SupportsIndex, length: int) -> int:
+    """A user's index as 0..length-1, negative ones from the end.
+
+    Raises IndexError, and TypeError for what is no integer.
+    """
     sample = operator.index(index)
     if not -length <= sample < length:
-        raise IndexError(f"data set: index {sample} is outside (want -{length} to {length - 1}); check the sampler")
+        raise IndexError(
+            f"data set: index {sample} is outside (want -{length} to {length - 1}); check the "
+            "sampler"
+        )
     return sample % length
 
 
 def place_all(indices: Any, length: int) -> Longs:
-    """A batch of a user's indices as int64 [N] in 0..length-1. Raises IndexError, and TypeError for what are no integers."""
-    found = np.array(indices) if type(indices) is list and all(type(index) is int for index in indices) else indices
-    whole = isinstance(found, np.ndarray) and found.dtype == np.int64 and found.ndim == 1 and len(found) > 0
-    if whole and 0 <= found.min() <= found.max() < length:
+    """A batch of a user's indices as int64 [N] in 0..length-1.
+
+    Raises IndexError, and TypeError for what are no integers.
+    """
+    found = (
+        np.array(indices)
+        if type(indices) is list and all(type(index) is int for index in indices)
+        else indices
+    )
+    if (
+        isinstance(found, np.ndarray)
+        and found.dtype == np.int64
+        and found.ndim == 1
+        and len(found) > 0
+        and 0 <= found.min() <= found.max() < length
+    ):
         return np.ascontiguousarray(found)
     placed = np.array([place(index, length) for index in indices], np.int64)
     if not len(placed):

@@ -1,18 +1,25 @@
-"""Every error that fastload raises on purpose. Texts read `where: what (got, want); what to do`, on one line per problem."""
+"""Every error that fastload raises on purpose.
+
+Texts read `where: what (got, want); what to do`, on one line per problem.
+"""
 
 import pkgutil
 from collections.abc import Iterable
 from typing import Any
 
-# What else a SampleError is, by what was raised: that class → the name of ours. They are made when they are first asked for, by name
-# too, so that they can be pickled. IndexError is left out: out of a data set's __getitem__ it would end a `for` loop in silence.
+# What else a SampleError is, by what was raised: that class → the name of ours. They are made when
+# they are first asked for, by name too, so that they can be pickled. IndexError is left out: out of
+# a data set's __getitem__ it would end a `for` loop in silence.
 ALSO = {
     f"builtins.{name}": f"{name.removesuffix('Error')}SampleError"
     for name in (
-        "OSError", "BlockingIOError", "ChildProcessError", "ConnectionError", "BrokenPipeError", "ConnectionAbortedError",
-        "ConnectionRefusedError", "ConnectionResetError", "FileExistsError", "FileNotFoundError", "InterruptedError", "IsADirectoryError",
+        "OSError", "BlockingIOError", "ChildProcessError", "ConnectionError", "BrokenPipeError",
+        "ConnectionAbortedError",
+        "ConnectionRefusedError", "ConnectionResetError", "FileExistsError", "FileNotFoundError",
+        "InterruptedError", "IsADirectoryError",
         "NotADirectoryError", "PermissionError", "ProcessLookupError", "TimeoutError",
-        "SyntaxError", "ValueError", "TypeError", "LookupError", "KeyError", "EOFError", "ArithmeticError", "OverflowError",
+        "SyntaxError", "ValueError", "TypeError", "LookupError", "KeyError", "EOFError",
+        "ArithmeticError", "OverflowError",
         "ZeroDivisionError", "MemoryError", "NotImplementedError", "RecursionError",
     )
 } | {
@@ -26,7 +33,9 @@ OS_FIELDS = ("errno", "strerror", "filename")
 
 
 def readable(text: str) -> str:
-    """The text, with bytes of file names that are not UTF-8 as \\xNN: every terminal and file can show it."""
+    """The text, with bytes of file names that are not UTF-8 as \\xNN: every terminal and file can
+    show it.
+    """
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:  # half a surrogate pair of another origin
@@ -41,7 +50,10 @@ class FastloadError(Exception):
 
 
 class PipelineError(FastloadError, ValueError):
-    """The pipeline cannot work. Raised by `plan()` with all problems at once, before any data is read."""
+    """The pipeline cannot work.
+
+    Raised by `plan()` with all problems at once, before any data is read.
+    """
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -52,16 +64,23 @@ class PipelineError(FastloadError, ValueError):
 
 
 class SourceError(FastloadError, ValueError):
-    """A data set cannot be opened: no such path, no images, an index that is damaged or of another version."""
+    """A data set cannot be opened: no such path, no images, an index that is damaged or of another
+    version.
+    """
 
 
 class SampleError(FastloadError, RuntimeError):
-    """One sample cannot be read or decoded. Those that `sample_error` makes are also what Python or Pillow raised."""
+    """One sample cannot be read or decoded.
+
+    Those that `sample_error` makes are also what Python or Pillow raised.
+    """
 
     tried: Any = None  # where no other sample could stand in for it: `bad_samples.Tried`
 
     def __init__(self, where: str, index: int = -1, reason: str = "") -> None:
-        """where: its path; or, alone, the whole text, as PyTorch raises again what a worker process has raised."""
+        """where: its path; or, alone, the whole text, as PyTorch raises again what a worker process
+        has raised.
+        """
         self.where, self.index, self.reason = where, index, reason
         super().__init__(f"{where}, sample {index}: {reason}" if reason else where)
 
@@ -74,8 +93,10 @@ class SampleError(FastloadError, RuntimeError):
 
 
 def sample_error(where: str, index: int, reason: str, cause: BaseException | None) -> SampleError:
-    """A SampleError that is also of the class of `cause`, or of the nearest class above it in ALSO, so that programs written for
-    Pillow's errors catch it; with the errno of an OSError. `cause` is its __cause__."""
+    """A SampleError that is also of the class of `cause`, or of the nearest class above it in ALSO,
+    so that programs written for Pillow's errors catch it; with the errno of an OSError. `cause` is
+    its __cause__.
+    """
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(cause).__mro__)
     found = next((ALSO[name] for name in names if name in ALSO), "SampleError")
     kind: type[SampleError] = globals().get(found) or __getattr__(found)
@@ -101,11 +122,15 @@ class BackendError(FastloadError, RuntimeError):
 
 
 class DeviceError(FastloadError, RuntimeError):
-    """The GPU cannot be used: no driver or an old one, a GPU too old for the kernels, a forked process, another device."""
+    """The GPU cannot be used: no driver or an old one, a GPU too old for the kernels, a forked
+    process, another device.
+    """
 
 
 class HostMemoryError(FastloadError, MemoryError):
-    """There is no memory for what a loader needs, besides that of one image (which is a SampleError)."""
+    """There is no memory for what a loader needs, besides that of one image (which is a
+    SampleError).
+    """
 
 
 class DeviceMemoryError(DeviceError):

@@ -1,4 +1,5 @@
-"""The one way that fastload times anything: interleaved repetitions, medians, spread, bootstrap confidence intervals.
+"""The one way that fastload times anything: interleaved repetitions, medians, spread, bootstrap
+confidence intervals.
 
 Shared machines drift, so variants take turns within one run and only their ratios are compared.
 """
@@ -47,9 +48,13 @@ class Interval:
 
 
 def interleaved(
-    variants: Mapping[str, Callable[[], float]], repetitions: int, on_done: Callable[[], None] = lambda: None
+    variants: Mapping[str, Callable[[], float]],
+    repetitions: int,
+    on_done: Callable[[], None] = lambda: None,
 ) -> dict[str, Sample]:
-    """Run each variant `repetitions` times, taking turns A B C A B C …; a variant returns its own rate (per second)."""
+    """Run each variant `repetitions` times, taking turns A B C A B C …; a variant returns its own
+    rate (per second).
+    """
     values: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(repetitions):
         for name, run in variants.items():
@@ -58,10 +63,14 @@ def interleaved(
     return {name: Sample(tuple(found)) for name, found in values.items()}
 
 
-def rate(step: Callable[[], int], seconds: float, settle: Callable[[], float] = time.perf_counter) -> float:
-    """Items per second of `step` (it returns how many items it did), over at least `seconds` and one call.
+def rate(
+    step: Callable[[], int], seconds: float, settle: Callable[[], float] = time.perf_counter
+) -> float:
+    """Items per second of `step` (it returns how many items it did), over at least `seconds` and
+    one call.
 
-    settle: waits for what the steps have only started, as on a GPU, and returns the moment when that was done, s.
+    settle: waits for what the steps have only started, as on a GPU, and returns the moment when
+        that was done, s.
     """
     start, done = settle(), 0
     while True:
@@ -71,12 +80,16 @@ def rate(step: Callable[[], int], seconds: float, settle: Callable[[], float] = 
 
 
 def ratio(a: Sample, b: Sample) -> Interval:
-    """median(a) / median(b); pairs of one turn are resampled together, since they saw the same machine."""
+    """median(a) / median(b); pairs of one turn are resampled together, since they saw the same
+    machine.
+    """
     return bootstrap(lambda x, y: np.median(x, axis=-1) / np.median(y, axis=-1), a, b)
 
 
 def bootstrap(statistic: Callable[..., np.ndarray], *samples: Sample) -> Interval:
-    """`statistic` of arrays [..., repetitions] with its 95 % percentile interval over paired resamples."""
+    """`statistic` of arrays [..., repetitions] with its 95 % percentile interval over paired
+    resamples.
+    """
     arrays = [np.array(sample.values) for sample in samples]
     count = min(len(array) for array in arrays)
     picks = np.random.Generator(np.random.Philox(SEED)).integers(0, count, (RESAMPLES, count))

@@ -1,4 +1,6 @@
-"""Progressive resizing: the image size as a function of (epoch, step), and a pipeline's ops at another size."""
+"""Progressive resizing: the image size as a function of (epoch, step), and a pipeline's ops at
+another size.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -9,7 +11,15 @@ import numpy as np
 
 from fastload.errors import PipelineError, UsageError
 from fastload.spec import Stage
-from fastload.transforms import CenterCrop, Op, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
+from fastload.transforms import (
+    CenterCrop,
+    Op,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+)
 from fastload.transforms.base import MAX_SIDE, is_number
 from fastload.transforms.batch_resize import BatchCrop, BatchResize
 
@@ -36,15 +46,19 @@ class SizeSchedule(ABC):
         """
 
     def known(self, full: int) -> tuple[Any, ...]:
-        """Sizes that will come: all of them or at least the smallest and the largest, where they are known."""
+        """Sizes that will come: all of them or at least the smallest and the largest, where they
+        are known.
+        """
         return (self.size(full, 0),)
 
 
 @dataclass(frozen=True)
 class ProgressiveResize(SizeSchedule):
-    """From `scale` times the pipeline's size to the whole of it, linearly between two shares of the training.
+    """From `scale` times the pipeline's size to the whole of it, linearly between two shares of the
+    training.
 
-    total_epochs, total_steps: one of them, the length of the training. Sizes change between epochs, or between batches.
+    total_epochs, total_steps: one of them, the length of the training. Sizes change between epochs,
+        or between batches.
     scale:     of the first size, above 0 and up to 1
     delay:     share of the training at the first size; finetune: share at full size, at its end
     increment: px; sizes are multiples of it, but for the full size
@@ -52,7 +66,8 @@ class ProgressiveResize(SizeSchedule):
                "resize" takes the nearest pixels (and a side may come out 1 px smaller: 119 for 120 of 176),
                "crop" cuts one random window per batch.
 
-    Source: Composer 0.7.1, algorithms/progressive_resizing, with its defaults; "decode" is not Composer's.
+    Source: Composer 0.7.1, algorithms/progressive_resizing, with its defaults; "decode" is not
+    Composer's.
     """
 
     total_epochs: int | None = None
@@ -69,14 +84,28 @@ class ProgressiveResize(SizeSchedule):
 
     def problems(self) -> list[str]:
         found = []
-        totals = [(name, getattr(self, name)) for name in ("total_epochs", "total_steps") if getattr(self, name) is not None]
+        totals = [
+            (name, getattr(self, name))
+            for name in ("total_epochs", "total_steps")
+            if getattr(self, name) is not None
+        ]
         if len(totals) != 1:
-            found.append(f"{len(totals)} of total_epochs and total_steps are given, want exactly one")
-        found += [f"{name} is {value}, want a whole number from 1" for name, value in totals if not _whole(value)]
+            found.append(
+                f"{len(totals)} of total_epochs and total_steps are given, want exactly one"
+            )
+        found += [
+            f"{name} is {value}, want a whole number from 1"
+            for name, value in totals
+            if not _whole(value)
+        ]
         if not is_number(self.scale) or not 0 < self.scale <= 1:
             found.append(f"scale is {self.scale}, want above 0 and up to 1")
         shares = [(name, getattr(self, name)) for name in ("delay", "finetune")]
-        wrong = [f"{name} is {value}, want 0 to 1" for name, value in shares if not is_number(value) or not 0 <= value <= 1]
+        wrong = [
+            f"{name} is {value}, want 0 to 1"
+            for name, value in shares
+            if not is_number(value) or not 0 <= value <= 1
+        ]
         if not wrong and self.delay + self.finetune > 1:
             wrong = [f"delay + finetune is {self.delay + self.finetune}, want at most 1"]
         found += wrong
@@ -87,7 +116,11 @@ class ProgressiveResize(SizeSchedule):
         return found
 
     def size(self, full: int, epoch: int, step: int = 0, steps: int = 0) -> int:
-        done, total = (epoch, self.total_epochs) if self.total_steps is None else (epoch * steps + step, self.total_steps)
+        done, total = (
+            (epoch, self.total_epochs)
+            if self.total_steps is None
+            else (epoch * steps + step, self.total_steps)
+        )
         return self.at(full, done / (total or 1))
 
     def known(self, full: int) -> tuple[int, ...]:
@@ -96,14 +129,21 @@ class ProgressiveResize(SizeSchedule):
     def at(self, full: int, elapsed: float) -> int:
         """Side in px after the share `elapsed` of the training."""
         ramp = 1 - self.finetune - self.delay
-        done = 0.0 if elapsed < self.delay else 1.0 if ramp <= 0 else min((elapsed - self.delay) / ramp, 1.0)
+        done = (
+            0.0
+            if elapsed < self.delay
+            else 1.0
+            if ramp <= 0
+            else min((elapsed - self.delay) / ramp, 1.0)
+        )
         scaled = full * (self.scale + (1 - self.scale) * done)
         return min(round(scaled / self.increment) * self.increment, full)
 
 
 @dataclass(frozen=True)
 class Ramp(SizeSchedule):
-    """min_res up to epoch `start`, max_res from epoch `end` on, and between them the line, to the nearest multiple of 32; px.
+    """min_res up to epoch `start`, max_res from epoch `end` on, and between them the line, to the
+    nearest multiple of 32; px.
 
     Source: libffcv/ffcv-imagenet, train_imagenet.py, get_resolution.
     """
@@ -117,8 +157,13 @@ class Ramp(SizeSchedule):
         found = _size_problems("min_res", self.min_res) + _size_problems("max_res", self.max_res)
         if not found and self.min_res > self.max_res:
             found.append(f"min_res is {self.min_res}, want at most max_res ({self.max_res})")
-        if not all(is_number(value) for value in (self.start, self.end)) or not 0 <= self.start <= self.end:
-            found.append(f"start is {self.start} and end is {self.end}, want 0 <= start <= end, in epochs")
+        if (
+            not all(is_number(value) for value in (self.start, self.end))
+            or not 0 <= self.start <= self.end
+        ):
+            found.append(
+                f"start is {self.start} and end is {self.end}, want 0 <= start <= end, in epochs"
+            )
         return found
 
     def size(self, full: int, epoch: int, step: int = 0, steps: int = 0) -> int:
@@ -129,7 +174,11 @@ class Ramp(SizeSchedule):
 
     def known(self, full: int) -> tuple[int, ...]:
         first, last = int(np.floor(self.start)), int(np.ceil(self.end))
-        return tuple(sorted({self.min_res, self.max_res, self.size(full, first + 1), self.size(full, last - 1)}))
+        return tuple(
+            sorted(
+                {self.min_res, self.max_res, self.size(full, first + 1), self.size(full, last - 1)}
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -142,7 +191,11 @@ class PerEpoch(SizeSchedule):
     def problems(self) -> list[str]:
         if not self.sizes:
             return ["the list is empty, want one size per epoch"]
-        return [problem for epoch, size in enumerate(self.sizes) for problem in _size_problems(f"epoch {epoch}: size", size)]
+        return [
+            problem
+            for epoch, size in enumerate(self.sizes)
+            for problem in _size_problems(f"epoch {epoch}: size", size)
+        ]
 
     def size(self, full: int, epoch: int, step: int = 0, steps: int = 0) -> int:
         return self.sizes[min(epoch, len(self.sizes) - 1)]
@@ -162,19 +215,27 @@ class ByFunction(SizeSchedule):
 
 
 def schedule(given: Any) -> SizeSchedule | None:
-    """What `DataLoader(size_schedule=...)` takes: None, a schedule, a list of sizes per epoch, or a function of the epoch."""
+    """What `DataLoader(size_schedule=...)` takes:
+
+    None, a schedule, a list of sizes per epoch, or a function of the epoch.
+    """
     if given is None or isinstance(given, SizeSchedule):
         return given
     if callable(given):
         return ByFunction(given)
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
         return PerEpoch(tuple(given))
-    kinds = "ProgressiveResize, progressive.Ramp, a list of sizes per epoch or a function of the epoch"
+    kinds = (
+        "ProgressiveResize, progressive.Ramp, a list of sizes per epoch or a function of the epoch"
+    )
     raise UsageError(f"DataLoader: size_schedule is {given!r}, want {kinds}")
 
 
 def checked_size(plan_of: SizeSchedule, full: int, epoch: int, step: int, steps: int) -> int | None:
-    """The batch's side in px, or None for the size that the pipeline gives anyway. Raises PipelineError for what is no size."""
+    """The batch's side in px, or None for the size that the pipeline gives anyway.
+
+    Raises PipelineError for what is no size.
+    """
     size = plan_of.size(full, epoch, step, steps)
     if found := _size_problems("size", size):
         raise PipelineError(f"{WHERE}: epoch {epoch}: {problem}" for problem in found)
@@ -186,7 +247,11 @@ def _whole(value: Any) -> bool:
 
 
 def _size_problems(name: str, size: Any) -> list[str]:
-    return [] if _whole(size) and size <= MAX_SIDE else [f"{name} is {size}, want a whole number from 1 to {MAX_SIDE} px"]
+    return (
+        []
+        if _whole(size) and size <= MAX_SIDE
+        else [f"{name} is {size}, want a whole number from 1 to {MAX_SIDE} px"]
+    )
 
 
 def schedule_problems(how: SizeSchedule, full: int) -> list[str]:
@@ -197,33 +262,57 @@ def schedule_problems(how: SizeSchedule, full: int) -> list[str]:
     return [f"{WHERE}: {problem}" for problem in dict.fromkeys(found)]
 
 
-SCALABLE = (RandomResizedCrop, Resize, CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip)
+SCALABLE = (
+    RandomResizedCrop,
+    Resize,
+    CenterCrop,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomVerticalFlip,
+)
 INSTEAD = "use ProgressiveResize(mode='resize')"
 
 
 def decode_problems(ops: tuple[Op, ...], height: int, width: int) -> list[str]:
-    """Why images of this pipeline, height and width px after CROP, cannot be decoded to another size."""
+    """Why images of this pipeline, height and width px after CROP, cannot be decoded to another
+    size.
+    """
     found = []
     crops = [(number, op) for number, op in enumerate(ops, start=1) if op.stage == Stage.CROP]
     if not any(isinstance(op, (RandomResizedCrop, Resize)) for _, op in crops):
-        found.append(f"{WHERE}: nothing resizes the images, so another size would only cut them; begin with Resize, or {INSTEAD}")
+        found.append(
+            f"{WHERE}: nothing resizes the images, so another size would only cut them; begin with "
+            f"Resize, or {INSTEAD}"
+        )
     for number, op in crops:
         if not isinstance(op, SCALABLE) or getattr(op, "padding", None) is not None:
-            found.append(f"{WHERE}: op {number} ({op.name}) has no other size; leave it out, or {INSTEAD}")
+            found.append(
+                f"{WHERE}: op {number} ({op.name}) has no other size; leave it out, or {INSTEAD}"
+            )
     if height != width:
-        found.append(f"{WHERE}: CROP ends with {height}x{width} px, want a square; make it one, or {INSTEAD}")
+        found.append(
+            f"{WHERE}: CROP ends with {height}x{width} px, want a square; make it one, or {INSTEAD}"
+        )
     return found
 
 
 def at_size(ops: tuple[Op, ...], mode: str, size: int, full: int) -> tuple[Op, ...]:
     """The pipeline's ops for `size` instead of `full` px.
 
-    "decode": every side that CROP names, times size / full. Else one op more, for the finished batch.
+    "decode": every side that CROP names, times size / full. Else one op more, for the finished
+    batch.
     """
     if mode == "decode":
         return tuple(_scaled(op, size / full) if op.stage == Stage.CROP else op for op in ops)
     if size > full:
-        raise PipelineError([f"{WHERE}: size is {size}, want up to {full} px; only mode 'decode' makes images larger"])
+        raise PipelineError(
+            [
+                (
+                    f"{WHERE}: size is {size}, want up to {full} px; only mode 'decode' makes images "
+                    "larger"
+                )
+            ]
+        )
     return (*ops, (BatchResize if mode == "resize" else BatchCrop)(size / full))
 
 

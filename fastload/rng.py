@@ -1,11 +1,12 @@
-"""Random numbers as pure functions of (seed, epoch, sample, occurrence, op), and shuffles as keyed bijections.
+"""Random numbers as pure functions of (seed, epoch, sample, occurrence, op), and shuffles as keyed
+bijections.
 
-Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Nothing here has state, so worker
-count, batch size, device and resume cannot change a draw.
+Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Nothing here
+has state, so worker count, batch size, device and resume cannot change a draw.
 """
 
 import operator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,9 +16,9 @@ from fastload import _native
 from fastload.errors import UsageError
 from fastload.spec import Floats, Longs, Work
 
-Words: TypeAlias = NDArray[np.uint64]
-
-BATCH_DRAWS = 1 << 15  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
+BATCH_DRAWS = (
+    1 << 15
+)  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
 VIEW_DRAWS = 1 << 40  # from one view's steps to the next one's, in the keys of a batch's draws
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
@@ -26,7 +27,6 @@ MIX_OP = BATCH_DRAWS - 3  # of a batch: how it is mixed, whatever ops there are
 SEEDS_OP = BATCH_DRAWS - 4  # seeds of other libraries' generators
 WEIGHTS_OP = BATCH_DRAWS - 5  # weighted sampling, by position in the order
 SUBSTITUTE_OP = BATCH_DRAWS - 6  # which samples stand in for one that is bad
-ROUNDS = 6  # Feistel rounds of `permute`
 
 
 def sample_uniforms(work: Work, op: int, count: int) -> Floats:
@@ -38,27 +38,40 @@ def sample_uniforms(work: Work, op: int, count: int) -> Floats:
 
 
 def batch_uniforms(work: Work, op: int, count: int) -> Floats:
-    """float64 [1, count]: draws that a whole batch shares, keyed by (seed, epoch, step, view, rank, op)."""
+    """float64 [1, count]: draws that a whole batch shares, keyed by (seed, epoch, step, view, rank,
+    op).
+    """
     out = np.empty((1, count), np.float64)
     if out.size:
-        step, rank = np.array([work.step + work.view * VIEW_DRAWS], np.int64), np.array([work.rank], np.int64)
+        step, rank = (
+            np.array([work.step + work.view * VIEW_DRAWS], np.int64),
+            np.array([work.rank], np.int64),
+        )
         _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
     return out
 
 
 def checked_epoch(where: str, epoch: Any) -> int:
-    """The epoch as a number that random keys can hold. Raises UsageError for anything else; `where` names who was given it."""
+    """The epoch as a number that random keys can hold.
+
+    Raises UsageError for anything else; `where` names who was given it.
+    """
     try:
         found = -1 if isinstance(epoch, bool) else operator.index(epoch)
     except TypeError:
         found = -1
     if not 0 <= found <= MOST_EPOCH:
-        raise UsageError(f"{where}: epoch is {epoch!r}, want a whole number from 0 to {MOST_EPOCH}; epochs count from 0")
+        raise UsageError(
+            f"{where}: epoch is {epoch!r}, want a whole number from 0 to {MOST_EPOCH}; epochs "
+            "count from 0"
+        )
     return found
 
 
 def keyed_uniforms(key: int, count: int) -> Floats:
-    """float64 [count]: draws that belong to a 32-bit key found in a record, such as a user's function's."""
+    """float64 [count]: draws that belong to a 32-bit key found in a record, such as a user's
+    function's.
+    """
     out: Floats = np.empty(count, np.float64)
     if count:
         zero = np.zeros(1, np.int64)
@@ -67,53 +80,29 @@ def keyed_uniforms(key: int, count: int) -> Floats:
 
 
 def noise_levels(key: int, count: int) -> NDArray[np.uint16]:
-    """uint16 [count]: numbers from 0 to 4095, all alike, below a 32-bit key. `sampling.noise_values` says what they are."""
+    """uint16 [count]: numbers from 0 to 4095, all alike, below a 32-bit key.
+
+    `sampling.noise_values` says what they are.
+    """
     out = np.empty(count, np.uint16)
     _native.noise_levels(key, out)
     return out
 
 
 def draw_seed(generator: torch.Generator | None) -> int:
-    """One 63-bit seed from `generator` (None: torch's default one), drawn as torch's loader draws its base seed."""
+    """One 63-bit seed from `generator` (None: torch's default one), drawn as torch's loader draws
+    its base seed.
+    """
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
 
 
 def permute(positions: Longs, n: int, seed: int, epoch: int) -> Longs:
     """Element at each of `positions` of the epoch's keyed permutation of 0..n-1.
 
-    positions: int64 [K], each in 0..n-1. Returns int64 [K].
-    A balanced Feistel network on the smallest even number of bits that holds n, walked until the value is below n
-    (cycle walking; Black and Rogaway 2002): a bijection without a table, in O(1) per element whatever n is.
+    positions: int64 [K], each in 0..n-1. Returns int64 [K]. A bijection without a table, in O(1)
+    per element whatever n is: kernels/body/permute.h.
     """
-    half = max(1, ((n - 1).bit_length() + 1) // 2)
-    keys = _round_keys(seed, epoch)
-    out: Words = np.asarray(positions, np.uint64).copy()
-    todo = np.arange(len(out))
-    while len(todo):
-        out[todo] = _feistel(out[todo], half, keys)
-        todo = todo[out[todo] >= n]
-    return out.astype(np.int64)
-
-
-def _round_keys(seed: int, epoch: int) -> list[np.uint64]:
-    out = np.empty((1, ROUNDS), np.float64)
-    zero = np.zeros(1, np.int64)
-    _native.uniforms(seed, epoch, zero, zero, SHUFFLE_OP, out)
-    return [np.uint64(u) for u in out[0] * 2.0**32]
-
-
-def _feistel(value: Words, half: int, keys: list[np.uint64]) -> Words:
-    mask = np.uint64((1 << half) - 1)
-    left, right = value >> np.uint64(half), value & mask
-    for key in keys:
-        left, right = right, left ^ (_mix(right + (key << np.uint64(32))) & mask)
-    out: Words = (left << np.uint64(half)) | right
-    return out
-
-
-def _mix(x: Words) -> Words:
-    """The finaliser of SplitMix64 (Steele et al. 2014, variant 13 of Stafford): every input bit moves every output bit."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    out: Words = x ^ (x >> np.uint64(31))
+    positions = np.ascontiguousarray(positions, np.int64)
+    out = np.empty_like(positions)
+    _native.permute(positions, n, seed, epoch, out)
     return out

@@ -1,8 +1,10 @@
-"""What flows between the stages: array types, and the shape, type and layout of an image on its way."""
+"""What flows between the stages: array types, and the shape, type and layout of an image on its
+way.
+"""
 
 import enum
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +13,18 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Pixels: TypeAlias = NDArray[np.uint8]
+Array: TypeAlias = NDArray[Any]  # of any dtype
+Bools: TypeAlias = NDArray[np.bool_]
+Singles: TypeAlias = NDArray[np.float32]
+Records: TypeAlias = Ints | Floats  # of one op: [N, ...], or of one sample [...]
+Json: TypeAlias = dict[str, Any]  # an object of a JSON document, checked where it is read
 
 
 class Stage(enum.IntEnum):
-    """The closed, ordered list of what happens to a sample. Ops of one stage may not follow ops of a later one."""
+    """The closed, ordered list of what happens to a sample.
+
+    Ops of one stage may not follow ops of a later one.
+    """
 
     DECODE = 0
     CROP = 1  # box, flip, resize
@@ -24,7 +34,9 @@ class Stage(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Spec:
-    """One image between two ops. height and width (px) are None while they differ from sample to sample."""
+    """One image between two ops. height and width (px) are None while they differ from sample to
+    sample.
+    """
 
     height: int | None = None
     width: int | None = None
@@ -42,7 +54,8 @@ class Spec:
 class Work:
     """The samples of one batch and everything that their random numbers depend on.
 
-    samples, occurrences: int64 [N]; occurrence is the nth appearance of the sample in the epoch's global order.
+    samples, occurrences: int64 [N]; occurrence is the nth appearance of the sample in the epoch's
+        global order.
     """
 
     samples: Longs
@@ -53,11 +66,17 @@ class Work:
     rank: int = 0
     size: int | None = None  # of the size schedule, px; None: what the pipeline gives
     view: int = 0  # which of several pictures of its samples
-    valid: NDArray[np.bool_] | None = None  # [N], handed out with the batch: False where a sample only fills it up
-    choices: Longs | None = None  # [K]: samples that may stand in for a bad one; None: any of the data set
+    valid: NDArray[np.bool_] | None = (
+        None  # [N], handed out with the batch: False where a sample only fills it up
+    )
+    choices: Longs | None = (
+        None  # [K]: samples that may stand in for a bad one; None: any of the data set
+    )
 
     def of_view(self, view: int, views: int) -> "Work":
-        """The same samples for one of `views` pictures of each: every view is an occurrence of its own."""
+        """The same samples for one of `views` pictures of each: every view is an occurrence of its
+        own.
+        """
         return replace(self, occurrences=self.occurrences * views + view, view=view)
 
     def __len__(self) -> int:

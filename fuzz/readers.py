@@ -1,9 +1,11 @@
-"""Fuzz targets for what Python reads: any bytes give a value or the typed error that the docstrings promise, and nothing else.
+"""Fuzz targets for what Python reads: any bytes give a value or the typed error that the docstrings
+promise, and nothing else.
 
     python -m fuzz.readers TARGET [libFuzzer's options and folders]     needs atheris
     python -m fuzz.readers TARGET --seeds FOLDER                        what the target begins with
 
-fuzz/run.sh calls it. Checksums are made to fit, so that the fuzzer gets past them, as whoever writes the files could.
+fuzz/run.sh calls it. Checksums are made to fit, so that the fuzzer gets past them, as whoever
+writes the files could.
 """
 
 import contextlib
@@ -23,7 +25,7 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
 
     import fastload
     from fastload import _native, recipes
-    from fastload.conversion import indexing, job, journal, target
+    from fastload.conversion import commits, indexing, job, journal
     from fastload.conversion.keys import tidy_key
     from fastload.conversion.readers import open_reader, records
     from fastload.conversion.samples import BadSampleError
@@ -31,11 +33,15 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
     from fastload.files import names
     from fastload.files.below import Place, opened
     from fastload.files.names import Inner
-    from fastload.sources import arrow, beton_file, seek, shards
+    from fastload.sources import arrow, beton_file, seek, shard_index, shards
 from tests.beton.mutated_release import whole
 from tests.conftest import encoded, textured
 
-LEAF = {"a/0.jpg": (5, 9), "b/1.jpg": (6, 8), "b/2.jpg": (17, 33)}  # px of the images of a small folder
+LEAF = {
+    "a/0.jpg": (5, 9),
+    "b/1.jpg": (6, 8),
+    "b/2.jpg": (17, 33),
+}  # px of the images of a small folder
 
 
 class Target(NamedTuple):
@@ -89,11 +95,11 @@ def run_tar(folder: Path, data: bytes) -> None:
 
 
 def arrow_seeds(folder: Path) -> list[bytes]:
-    return [(converted(folder) / shards.INDEX).read_bytes()]
+    return [(converted(folder) / shard_index.INDEX).read_bytes()]
 
 
 def run_arrow(folder: Path, data: bytes) -> None:
-    put(folder / "out" / shards.INDEX, data, signed=True)
+    put(folder / "out" / shard_index.INDEX, data, signed=True)
     try:
         source = shards.load(str(folder / "out"))
     except SourceError as error:
@@ -120,7 +126,9 @@ def run_sidecar(folder: Path, data: bytes) -> None:
     if found.seek is None:
         return
     place = found.seek.locate(np.arange(len(LEAF)))
-    inside = (place.size == 0) | ((place.offset >= 0) & (place.size > 0) & (place.offset + place.size <= found.bytes))
+    inside = (place.size == 0) | (
+        (place.offset >= 0) & (place.size > 0) & (place.offset + place.size <= found.bytes)
+    )
     if not inside.all():
         raise AssertionError("an index outside the file")
 
@@ -186,7 +194,10 @@ def run_state(_: Path, data: bytes) -> None:
 
 
 def journal_seeds(folder: Path) -> list[bytes]:
-    lies = [{"commit": [["../x", "/y"]]}, {"part": 0, "path": "../x", "sidecar": ["x", 1], "names": ["0" * 17 + "a/../x"]}]
+    lies = [
+        {"commit": [["../x", "/y"]]},
+        {"part": 0, "path": "../x", "sidecar": ["x", 1], "names": ["0" * 17 + "a/../x"]},
+    ]
     return [json.dumps(lie).encode() for lie in lies]
 
 
@@ -196,22 +207,25 @@ def run_journal(folder: Path, data: bytes) -> None:
     out.mkdir(exist_ok=True)
     (folder / "x").write_bytes(b"theirs")
     (out / "shard-000000.tar").write_bytes(b"mine")
-    put(out / target.UNFINISHED, b"")
+    put(out / commits.UNFINISHED, b"")
     record = len(data).to_bytes(8, "little") + data
-    put(out / target.JOURNAL, journal.MAGIC + _native.xxh3(record).to_bytes(8, "little") + record)
+    put(out / commits.JOURNAL, journal.MAGIC + _native.xxh3(record).to_bytes(8, "little") + record)
     with opened(str(out)) as held:
-        target.take_back(held)
-        records, _ = journal.read(Place(held, target.JOURNAL))
+        commits.take_back(held)
+        records, _ = journal.read(Place(held, commits.JOURNAL))
         for name in journal.files(records):
             if name != Inner(str(name)):
                 raise AssertionError(f"{name!r} is no name")
-        target.discard(held)
+        commits.discard(held)
     if sorted(os.listdir(folder)) != ["out", "x"] or (folder / "x").read_bytes() != b"theirs":
         raise AssertionError("something outside has changed")
 
 
 def name_seeds(_: Path) -> list[bytes]:
-    return [each.encode() for each in ("a/b.jpg", "../x", "/x", "a//b", "m./../x", "x" * 300, "\u2215..", "a\nb")]
+    return [
+        each.encode()
+        for each in ("a/b.jpg", "../x", "/x", "a//b", "m./../x", "x" * 300, "\u2215..", "a\nb")
+    ]
 
 
 def run_name(folder: Path, data: bytes) -> None:

@@ -14,29 +14,21 @@ set(fastload_kernels
   kernels/augment/tuned_mix.cpp
   kernels/augment/tuned_plain.cpp
   kernels/augment/tuned_warp.cpp
-  kernels/block/pack.cpp
-  kernels/core/examine.cpp
-  kernels/core/probe.cpp
-  kernels/core/probe_other.cpp
-  kernels/core/room.cpp
-  kernels/core/scratch.cpp
-  kernels/cpu/mix.cpp
-  kernels/cpu/resize.cpp
-  kernels/cpu/scalar.cpp
-  kernels/cpu/store.cpp
-  kernels/cpu/targets.cpp
-  kernels/cpu/tuned.cpp
-  kernels/cpu/weights.cpp
+  kernels/base/hash.cpp
+  kernels/base/room.cpp
+  kernels/base/scratch.cpp
+  kernels/gpu/block/pack.cpp
+  kernels/gpu/device_batch.cpp
+  kernels/gpu/device_plan.cpp
   kernels/jpeg/applications.cpp
   kernels/jpeg/certain.cpp
   kernels/jpeg/coding.cpp
-  kernels/jpeg/device_batch.cpp
-  kernels/jpeg/device_plan.cpp
   kernels/jpeg/entropy_pass.cpp
   kernels/jpeg/entropy_scalar.cpp
   kernels/jpeg/entropy_skim.cpp
   kernels/jpeg/entropy_tuned.cpp
   kernels/jpeg/entropy_turns.cpp
+  kernels/jpeg/examine.cpp
   kernels/jpeg/frame.cpp
   kernels/jpeg/huffman.cpp
   kernels/jpeg/huffman_pairs.cpp
@@ -46,6 +38,8 @@ set(fastload_kernels
   kernels/jpeg/pixels_reduced.cpp
   kernels/jpeg/pixels_scalar.cpp
   kernels/jpeg/pixels_tuned.cpp
+  kernels/jpeg/probe.cpp
+  kernels/jpeg/probe_other.cpp
   kernels/jpeg/region.cpp
   kernels/jpeg/region_rows.cpp
   kernels/jpeg/region_scan.cpp
@@ -56,20 +50,27 @@ set(fastload_kernels
   kernels/jpeg/transcode.cpp
   kernels/jpeg/turbo.cpp
   kernels/jpeg/unstuff.cpp
+  kernels/pixels/mix.cpp
+  kernels/pixels/resize.cpp
+  kernels/pixels/scalar.cpp
+  kernels/pixels/store.cpp
+  kernels/pixels/tuned.cpp
+  kernels/pixels/weights.cpp
+  kernels/simd/targets.cpp
 )
 
 # Threads, files, batches; these know no Python either.
 set(fastload_engine
-  kernels/core/buffers.cpp
-  kernels/core/calls.cpp
-  kernels/core/collector.cpp
-  kernels/core/decode.cpp
-  kernels/core/device_decode.cpp
-  kernels/core/files.cpp
-  kernels/core/job.cpp
-  kernels/core/pool.cpp
-  kernels/core/sample.cpp
-  kernels/core/seek_log.cpp
+  kernels/engine/buffers.cpp
+  kernels/engine/calls.cpp
+  kernels/engine/collector.cpp
+  kernels/engine/decode.cpp
+  kernels/engine/device_decode.cpp
+  kernels/engine/files.cpp
+  kernels/engine/job.cpp
+  kernels/engine/pool.cpp
+  kernels/engine/sample.cpp
+  kernels/engine/seek_log.cpp
 )
 
 # No contraction to FMA: CPU and GPU give the same bits.

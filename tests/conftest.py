@@ -1,4 +1,7 @@
-"""Fixtures that many tests share. Every image is made here or in the test itself; none is square unless a test says so."""
+"""Fixtures that many tests share.
+
+Every image is made here or in the test itself; none is square unless a test says so.
+"""
 
 import importlib
 import importlib.abc
@@ -20,18 +23,24 @@ import fastload
 from tests.zygote import Zygote
 
 TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
-PACKAGE = Path(fastload.__file__).parents[1]  # where the fastload under test lies; an installed one is elsewhere
+PACKAGE = Path(fastload.__file__).parents[
+    1
+]  # where the fastload under test lies; an installed one is elsewhere
 
 
 class _NoTorchvision(importlib.abc.MetaPathFinder):
-    """Skips what imports torchvision, where its wheel does not fit the torch that is installed (a CPU one, a newer one)."""
+    """Skips what imports torchvision, where its wheel does not fit the torch that is installed (a
+    CPU one, a newer one).
+    """
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name == "torchvision":
-            pytest.skip(f"needs torchvision, whose import fails here: {self.error}", allow_module_level=True)
+            pytest.skip(
+                f"needs torchvision, whose import fails here: {self.error}", allow_module_level=True
+            )
 
 
 try:
@@ -41,10 +50,13 @@ except (ImportError, RuntimeError) as error:
         del sys.modules[name]
     sys.meta_path.insert(0, _NoTorchvision(error))
 
-# Files with the longest tests (--durations=50 tells them): they begin first, so that nobody waits for one at the end.
+# Files with the longest tests (--durations=50 tells them): they begin first, so that nobody waits
+# for one at the end.
 LONG = (
-    "cli/test_benchmark_train.py", "cli/test_demo.py", "cli/test_benchmarks.py", "cli/test_benchmark_peers.py", "profiler/test_attach.py",
-    "life/test_life.py", "conversion/test_crash.py", "conversion/test_formats_crash.py", "backends/test_custom.py",
+    "cli/test_benchmark_train.py", "cli/test_demo.py", "cli/test_benchmarks.py",
+    "cli/test_benchmark_peers.py", "profiler/test_attach.py",
+    "life/test_life.py", "conversion/test_crash.py", "conversion/test_formats_crash.py",
+    "backends/test_custom.py",
 )  # fmt: skip
 SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
 
@@ -53,7 +65,9 @@ def textured(height: int, width: int, seed: int) -> np.ndarray:
     """uint8 [H, W, 3]: smooth colour waves with some noise, unlike in every direction and channel."""
     y, x = np.mgrid[:height, :width].astype(np.float64)
     rng = np.random.default_rng(seed)
-    waves = [np.sin(x / (3 + c) + seed) + np.cos(y / (5 - c) + 2 * seed) + x / width for c in range(3)]
+    waves = [
+        np.sin(x / (3 + c) + seed) + np.cos(y / (5 - c) + 2 * seed) + x / width for c in range(3)
+    ]
     pixels = 128 + 50 * np.stack(waves, axis=-1) + rng.normal(0, 12, (height, width, 3))
     return np.clip(pixels, 0, 255).astype(np.uint8)
 
@@ -71,7 +85,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """-n N keeps the tests of a file together, which shares what they have in common, until a worker has nothing left to do."""
+    """-n N keeps the tests of a file together, which shares what they have in common, until a
+    worker has nothing left to do.
+    """
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
@@ -86,14 +102,18 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt: what a shell runs in the background is started with it ignored, and Python leaves that so."""
+    """SIGINT raises KeyboardInterrupt: what a shell runs in the background is started with it
+    ignored, and Python leaves that so.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def chi_square(counts: np.ndarray, shares: np.ndarray) -> float:
-    """The probability that counts [K] as far from shares [K] (which sum to 1) come from them by chance."""
+    """The probability that counts [K] as far from shares [K] (which sum to 1) come from them by
+    chance.
+    """
     counts, shares = np.asarray(counts, float), np.asarray(shares, float)
     assert abs(shares.sum() - 1) < 1e-9
     assert not counts[shares == 0].any()
@@ -128,7 +148,10 @@ def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 @pytest.fixture(scope="session")
 def program(forker: Zygote) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    """program("-c", code, …, cwd=…, NAME=value): Python in a process of its own, which has torch imported already."""
+    """program("-c", code, …, cwd=…, NAME=value):
+
+    Python in a process of its own, which has torch imported already.
+    """
     return forker.run
 
 
@@ -148,7 +171,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
         height, width = SIZES[number % len(SIZES)]
         path = root / f"class{number % 3}" / f"{number:03d}.jpg"
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(encoded(textured(height, width, number), quality=90, subsampling=number % 3))
+        path.write_bytes(
+            encoded(textured(height, width, number), quality=90, subsampling=number % 3)
+        )
     return str(root)
 
 

@@ -1,7 +1,9 @@
-"""A Python that has torch imported forks for each program that a test runs: the import costs seconds, a fork milliseconds.
+"""A Python that has torch imported forks for each program that a test runs: the import costs
+seconds, a fork milliseconds.
 
-Each program has its own output, folder, environment and arguments, and ends as any does, through the interpreter's own shutdown. What
-depends on a fresh interpreter (what an import imports, variables that libraries read when they are loaded) is no program for this.
+Each program has its own output, folder, environment and arguments, and ends as any does, through
+the interpreter's own shutdown. What depends on a fresh interpreter (what an import imports,
+variables that libraries read when they are loaded) is no program for this.
 """
 
 import contextlib
@@ -21,10 +23,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PRELOADED = ("torch", "torchvision.transforms.v2", "torchvision.datasets", "fastload.loader", "fastload.dataset", "fastload.cli")
+PRELOADED = (
+    "torch",
+    "torchvision.transforms.v2",
+    "torchvision.datasets",
+    "fastload.loader.loader",
+    "fastload.dataset",
+    "fastload.cli",
+)
 MOST_CPU = 1200  # s of one process: what never ends, ends here
-WINDOW, LEAST = 300.0, 0.5  # s: a program that has had less CPU than this in so long waits for what never comes
-LOOK, SLOWEST = 5.0, 0.05  # s between two looks at a program's CPU time, and at most between two at whether it has ended
+WINDOW, LEAST = (
+    300.0,
+    0.5,
+)  # s: a program that has had less CPU than this in so long waits for what never comes
+LOOK, SLOWEST = (
+    5.0,
+    0.05,
+)  # s between two looks at a program's CPU time, and at most between two at whether it has ended
 
 
 class Program:
@@ -64,26 +79,47 @@ class Zygote:
         """path: where programs find their modules, as in PYTHONPATH; scratch: for what they print."""
         self.out, self.err, self.path = scratch / "out", scratch / "err", path
         command, environment = [sys.executable, __file__], {**os.environ, "PYTHONPATH": path}
-        self.process = subprocess.Popen(command, bufsize=0, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            command, bufsize=0, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         self.last: Program | None = None
 
-    def start(self, command: Sequence[str], env: dict[str, str], cwd: Path | str = ".", stdout: None = None) -> Program:
-        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by SIGALRM, however long
+    def start(
+        self,
+        command: Sequence[str],
+        env: dict[str, str],
+        cwd: Path | str = ".",
+        stdout: None = None,
+    ) -> Program:
+        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by
+        SIGALRM, however long
         others take on a busy machine: it is one that neither ends nor computes."""
         if self.last:
             self.last.kill()
             self.last.wait()
-        asked = {"arguments": command[1:], "env": env, "cwd": str(Path(cwd).absolute()), "out": str(self.out), "err": str(self.err)}
+        asked = {
+            "arguments": command[1:],
+            "env": env,
+            "cwd": str(Path(cwd).absolute()),
+            "out": str(self.out),
+            "err": str(self.err),
+        }
         assert self.process.stdin
         self.process.stdin.write(json.dumps(asked).encode() + b"\n")
         self.last = Program(self.process.stdout)
         return self.last
 
-    def run(self, *arguments: str, cwd: Path | str = ".", **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *arguments: str, cwd: Path | str = ".", **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
         """As subprocess.run([python, …]) with these further variables."""
         command = [sys.executable, *arguments]
-        status = self.start(command, {**os.environ, "PYTHONPATH": self.path, **environment}, cwd).wait()
-        return subprocess.CompletedProcess(command, status, self.out.read_text(), self.err.read_text())
+        status = self.start(
+            command, {**os.environ, "PYTHONPATH": self.path, **environment}, cwd
+        ).wait()
+        return subprocess.CompletedProcess(
+            command, status, self.out.read_text(), self.err.read_text()
+        )
 
     def close(self) -> None:
         if self.last:
@@ -93,10 +129,14 @@ class Zygote:
 
 
 def serve() -> dict[str, Any]:
-    """Answers each line with a process number and an exit status; returns in each child, with what it was asked for."""
+    """Answers each line with a process number and an exit status; returns in each child, with what
+    it was asked for.
+    """
     for line in sys.stdin:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks where a library has threads
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # Python 3.12 warns of forks where a library has threads
             child = os.fork()
         if child == 0:
             return dict(json.loads(line))
@@ -109,7 +149,10 @@ class Progress:
     """Whether a program still computes, by how much CPU time it has had."""
 
     def __init__(self, now: float) -> None:
-        self.since, self.had = now, 0.0  # s, when it last had computed enough, and what it had had by then
+        self.since, self.had = (
+            now,
+            0.0,
+        )  # s, when it last had computed enough, and what it had had by then
 
     def hangs(self, now: float, had: float) -> bool:
         """had: CPU time so far, s."""
@@ -133,7 +176,10 @@ def status_of(child: int) -> int:
 
 
 def cpu_time(root: int) -> float:
-    """Seconds of CPU that a process, those below it and those that they have waited for have had. Without /proc: of the clock."""
+    """Seconds of CPU that a process, those below it and those that they have waited for have had.
+
+    Without /proc: of the clock.
+    """
     if not os.path.isdir("/proc/self"):
         return time.monotonic()
     parents, ticks = dict[int, int](), dict[int, int]()
@@ -161,7 +207,10 @@ def surround(asked: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(asked["env"])
     path = dict.fromkeys(os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[1:] = [*filter(None, path), *(folder for folder in sys.path[1:] if folder not in before)]
+    sys.path[1:] = [
+        *filter(None, path),
+        *(folder for folder in sys.path[1:] if folder not in before),
+    ]
     sys.modules.pop("sitecustomize", None)
     with contextlib.suppress(ModuleNotFoundError):
         importlib.import_module("sitecustomize")
@@ -184,7 +233,9 @@ def become(how: str, *arguments: str) -> None:
 
 if __name__ == "__main__":
     for name in PRELOADED:
-        with contextlib.suppress(ImportError, RuntimeError):  # without torchvision its tests skip; or its wheel does not fit this torch
+        with contextlib.suppress(
+            ImportError, RuntimeError
+        ):  # without torchvision its tests skip; or its wheel does not fit this torch
             importlib.import_module(name)
     request = serve()
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, resource.RLIM_INFINITY))

@@ -1,4 +1,6 @@
-"""The loaders that are compared: what each needs, what it reads, and how it is set, which its row says."""
+"""The loaders that are compared: what each needs, what it reads, and how it is set, which its row
+says.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +16,13 @@ class Peer:
     title: str
     module: str
     how: str  # its settings, for the row
-    reads: str = "folder"  # folder, beton, tar, shards: what `benchmarks.peers.data` makes of the images
+    reads: str = (
+        "folder"  # folder, beton, tar, shards: what `benchmarks.peers.data` makes of the images
+    )
     augments: bool = False  # it has a RandAugment
-    packages: tuple[str, ...] = ()  # in a virtual environment of its own; none: the main one has all
+    packages: tuple[
+        str, ...
+    ] = ()  # in a virtual environment of its own; none: the main one has all
     first: tuple[str, ...] = ()  # installed before them, for their build
     debian: tuple[str, ...] = ()  # Debian 12's names of the libraries that they need
     variables: Mapping[str, str] = field(default_factory=dict)  # of the build
@@ -25,29 +31,46 @@ class Peer:
 JPEG_BUILD = ("libjpeg62-turbo-dev", "zlib1g-dev")
 FFCV_BUILD = ("pkg-config", "libopencv-dev", "libturbojpeg0-dev")
 PEERS = (
-    Peer("torch", "PyTorch, torchvision, Pillow", "torches", "ImageFolder, PIL images, persistent workers", augments=True),
-    Peer("pillow_simd", "PyTorch, torchvision, Pillow-SIMD", "torches", "as PyTorch's, built for AVX2", augments=True,
-         packages=("pillow-simd==12.1.1.post0",), first=("setuptools==77.0.3", "wheel", "pybind11"), debian=JPEG_BUILD,
+    Peer("torch", "PyTorch, torchvision, Pillow", "torches",
+    "ImageFolder, PIL images, persistent workers", augments=True),
+    Peer("pillow_simd", "PyTorch, torchvision, Pillow-SIMD", "torches",
+    "as PyTorch's, built for AVX2", augments=True,
+         packages=("pillow-simd==12.1.1.post0",), first=("setuptools==77.0.3", "wheel", "pybind11"),
+         debian=JPEG_BUILD,
          variables={"CC": "cc -mavx2"}),
-    Peer("tensors", "PyTorch, torchvision v2 on tensors", "torches", "decode_image, v2 on uint8, antialiased", augments=True),
-    Peer("opencv", "PyTorch, OpenCV", "opencv", "imread, INTER_LINEAR, which does not antialias; one thread", packages=("opencv-python",)),
-    Peer("timm", "timm", "timms", "create_loader; uint8 as its PrefetchLoader gets it; drops the last batch; rand-m9-n2-mstd0.5",
+    Peer("tensors", "PyTorch, torchvision v2 on tensors", "torches",
+    "decode_image, v2 on uint8, antialiased", augments=True),
+    Peer("opencv", "PyTorch, OpenCV", "opencv",
+    "imread, INTER_LINEAR, which does not antialias; one thread", packages=("opencv-python",)),
+    Peer("timm", "timm", "timms",
+    "create_loader; uint8 as its PrefetchLoader gets it; drops the last batch; rand-m9-n2-mstd0.5",
          augments=True, packages=("timm",)),
-    Peer("webdataset", "WebDataset", "wds", "8 tar files with the original bytes, WebLoader, PIL images", reads="tar", augments=True,
+    Peer("webdataset", "WebDataset", "wds",
+    "8 tar files with the original bytes, WebLoader, PIL images", reads="tar", augments=True,
          packages=("webdataset==1.0.2",)),
-    Peer("ffcv", "FFCV", "ffcvs", "jpg mode, original bytes (RGBImageField subclassed); PNGs raw; INTER_AREA", reads="beton",
+    Peer("ffcv", "FFCV", "ffcvs",
+    "jpg mode, original bytes (RGBImageField subclassed); PNGs raw; INTER_AREA", reads="beton",
          packages=("ffcv==1.0.2",), first=("wheel", "numba", "opencv-python"), debian=FFCV_BUILD),
-    Peer("dali", "DALI, CPU", "dalis", "file reader, image_random_crop, auto_aug; the padded last batch's work counts", augments=True,
+    Peer("dali", "DALI, CPU", "dalis",
+    "file reader, image_random_crop, auto_aug; the padded last batch's work counts", augments=True,
          packages=("nvidia-dali-cuda130==2.4.0",)),
-    Peer("spdl", "SPDL", "spdls", "threads; FFmpeg's filters crop, scale (bilinear), flip", packages=("spdl==0.8.0",),
+    Peer("spdl", "SPDL", "spdls", "threads; FFmpeg's filters crop, scale (bilinear), flip",
+    packages=("spdl==0.8.0",),
          debian=("libavdevice59", "libavfilter8")),
-    Peer("fastload", "fastload, folder", "fastloads", "the drop-in, without a seek index", augments=True),
-    Peer("later", "fastload, folder, 2nd epoch on", "fastloads", "the drop-in, with the seek index that its first epoch collects",
+    Peer("fastload", "fastload, folder", "fastloads", "the drop-in, without a seek index",
+    augments=True),
+    Peer("later", "fastload, folder, 2nd epoch on", "fastloads",
+    "the drop-in, with the seek index that its first epoch collects",
          augments=True),
-    Peer("shards", "fastload, shards", "fastloads", "what `fastload convert` made of the folder", reads="shards", augments=True),
+    Peer("shards", "fastload, shards", "fastloads", "what `fastload convert` made of the folder",
+    reads="shards", augments=True),
 )  # fmt: skip
 REFERENCE = "torch"
-OURS = {"fastload": "folder is times as fast", "later": "folder, 2nd epoch on", "shards": "shards"}  # figures of the others' rows
+OURS = {
+    "fastload": "folder is times as fast",
+    "later": "folder, 2nd epoch on",
+    "shards": "shards",
+}  # figures of the others' rows
 
 
 def chosen(only: Sequence[str]) -> list[Peer]:

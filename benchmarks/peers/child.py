@@ -1,7 +1,9 @@
-"""One peer in its own process, on its own cores: `python -m benchmarks.peers.child SPEC`; the peer's environment may lack fastload's.
+"""One peer in its own process, on its own cores: `python -m benchmarks.peers.child SPEC`; the
+peer's environment may lack fastload's.
 
-For every line on stdin it runs one epoch and answers with a line of JSON: images, seconds, cpu_seconds, first_seconds, of the epoch; the
-first answer has memory_mib, at half of the epoch, start_seconds, from the process's start to the first batch, and versions too.
+For every line on stdin it runs one epoch and answers with a line of JSON: images, seconds,
+cpu_seconds, first_seconds, of the epoch; the first answer has memory_mib, at half of the epoch,
+start_seconds, from the process's start to the first batch, and versions too.
 """
 
 import json
@@ -16,8 +18,16 @@ from typing import Any
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def one_epoch(spec: dict[str, Any], epoch: Callable[[], Iterator[Any]], quiet: Callable[[], float], *, first: bool) -> dict[str, Any]:
-    """Over all batches, which must be uint8 images of the size asked for; times in s, memory in MiB."""
+def one_epoch(
+    spec: dict[str, Any],
+    epoch: Callable[[], Iterator[Any]],
+    quiet: Callable[[], float],
+    *,
+    first: bool,
+) -> dict[str, Any]:
+    """Over all batches, which must be uint8 images of the size asked for; times in s, memory in
+    MiB.
+    """
     images, memory, began, used, start = 0, 0.0, 0.0, cpu_seconds(), time.perf_counter()
     for batch in epoch():
         began = began or time.perf_counter()
@@ -28,15 +38,25 @@ def one_epoch(spec: dict[str, Any], epoch: Callable[[], Iterator[Any]], quiet: C
         if spec["once"]:
             break
     seconds = quiet() - start
-    out = {"images": images, "seconds": seconds, "cpu_seconds": cpu_seconds() - used, "first_seconds": began - start}
+    out = {
+        "images": images,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds() - used,
+        "first_seconds": began - start,
+    }
     return out | ({"memory_mib": memory, "start_seconds": began - spec["started"]} if first else {})
 
 
 def check(batch: Any, size: int) -> None:
-    """Raise ValueError for what is no batch of images [N, 3, size, size] or [N, size, size, 3], uint8."""
+    """Raise ValueError for what is no batch of images [N, 3, size, size] or [N, size, size, 3],
+    uint8.
+    """
     shape, dtype = tuple(batch.shape), str(batch.dtype).removeprefix("torch.")
     if dtype != "uint8" or shape[1:] not in ((3, size, size), (size, size, 3)):
-        raise ValueError(f"a batch of {dtype} {list(shape)} (want uint8 [N, 3, {size}, {size}] or [N, {size}, {size}, 3])")
+        raise ValueError(
+            f"a batch of {dtype} {list(shape)} (want uint8 [N, 3, {size}, {size}] or [N, {size}, "
+            f"{size}, 3])"
+        )
 
 
 def session() -> Iterator[int]:
@@ -96,7 +116,11 @@ def main() -> None:
     first = True
     for _ in sys.stdin:
         found = one_epoch(spec, epoch, quiet, first=first)
-        print(json.dumps(found | ({"versions": versions(spec)} if first else {})), file=answers, flush=True)
+        print(
+            json.dumps(found | ({"versions": versions(spec)} if first else {})),
+            file=answers,
+            flush=True,
+        )
         first = False
 
 

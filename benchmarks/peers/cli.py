@@ -1,4 +1,6 @@
-"""`python -m benchmarks peers`: what it is asked for, and its tables in turn; a table's rows are kept as soon as it is done."""
+"""`python -m benchmarks peers`: what it is asked for, and its tables in turn; a table's rows are
+kept as soon as it is done.
+"""
 
 import argparse
 import os
@@ -9,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import fastload
-from benchmarks import facts, row, table
 from benchmarks.peers import data, rows, setup
 from benchmarks.peers.catalogue import PEERS, Peer, chosen
 from benchmarks.peers.process import ROOT
 from benchmarks.peers.run import Case, measure
+from benchmarks.report import facts, row, table
 from fastload.cli.output import progress
 from fastload.errors import UsageError
 
@@ -25,17 +27,42 @@ MADE = 1000  # images, where no data are given
 
 
 def add(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--setup", action="store_true", help="first make the peers' virtual environments that are missing, with pip")
-    verb.add_argument("--environments", type=Path, default=ROOT / "build" / "peers", help="their folder")
+    verb.add_argument(
+        "--setup",
+        action="store_true",
+        help="first make the peers' virtual environments that are missing, with pip",
+    )
+    verb.add_argument(
+        "--environments", type=Path, default=ROOT / "build" / "peers", help="their folder"
+    )
     verb.add_argument("--data", help="folder of classes; without it, generated images")
-    verb.add_argument("--name", help="what to call the data in the results; default: the folder's name")
-    verb.add_argument("--only", nargs="+", default=[], metavar="PEER", help=", ".join(peer.name for peer in PEERS))
-    verb.add_argument("--tables", nargs="*", default=list(TABLES), choices=TABLES, help="none: only set up")
-    verb.add_argument("--cores", type=int, nargs="+", default=[1, 2], help="of the main table; the others use one")
-    turns = "turns of each peer, of whole epochs; without policies twice as many; further tables: 3 at most"
+    verb.add_argument(
+        "--name", help="what to call the data in the results; default: the folder's name"
+    )
+    verb.add_argument(
+        "--only", nargs="+", default=[], metavar="PEER", help=", ".join(peer.name for peer in PEERS)
+    )
+    verb.add_argument(
+        "--tables", nargs="*", default=list(TABLES), choices=TABLES, help="none: only set up"
+    )
+    verb.add_argument(
+        "--cores", type=int, nargs="+", default=[1, 2], help="of the main table; the others use one"
+    )
+    turns = (
+        "turns of each peer, of whole epochs; without policies twice as many; further tables: "
+        "3 at most"
+    )
     verb.add_argument("--repetitions", type=int, default=5, help=turns)
-    verb.add_argument("--entries", type=int, nargs="+", default=list(ENTRIES), help="of the folders of the table growth")
-    verb.add_argument("--json", action="store_true", help="print the rows as JSON lines, not as tables")
+    verb.add_argument(
+        "--entries",
+        type=int,
+        nargs="+",
+        default=list(ENTRIES),
+        help="of the folders of the table growth",
+    )
+    verb.add_argument(
+        "--json", action="store_true", help="print the rows as JSON lines, not as tables"
+    )
     verb.add_argument("--no-save", action="store_true", help="do not add the rows to the results")
     verb.set_defaults(run=run)
 
@@ -48,12 +75,22 @@ def run(given: argparse.Namespace) -> None:
     if not given.tables:
         return
     common = facts.common()
-    # Not in the system's own folder for such: that may be memory, and hard links must stay on the images' file system.
+    # Not in the system's own folder for such: that may be memory, and hard links must stay on the
+    # images' file system.
     parent = Path(given.data).resolve().parent if given.data else ROOT / "build"
     with tempfile.TemporaryDirectory(prefix="peers-", dir=_writable(parent)) as scratch:
         folder = given.data or _images(Path(scratch) / "images")
-        name = given.name or (Path(folder).resolve().name if given.data else "fastload's demo images")
-        job = Job(given, peers, {peer.name: setup.python_of(peer, given.environments) for peer in peers}, failed, common, Path(scratch))
+        name = given.name or (
+            Path(folder).resolve().name if given.data else "fastload's demo images"
+        )
+        job = Job(
+            given,
+            peers,
+            {peer.name: setup.python_of(peer, given.environments) for peer in peers},
+            failed,
+            common,
+            Path(scratch),
+        )
         found = []
         for made in job.tables(folder, name):
             found += made
@@ -69,9 +106,14 @@ def check(given: argparse.Namespace) -> None:
     """Raise UsageError for what cannot be measured here."""
     most = len(os.sched_getaffinity(0))
     if wrong := [cores for cores in given.cores if not 1 <= cores <= most]:
-        raise UsageError(f"--cores: {wrong[0]} (want 1 to {most}, the cores that this process may use); each worker has its core")
+        raise UsageError(
+            f"--cores: {wrong[0]} (want 1 to {most}, the cores that this process may use); each "
+            "worker has its core"
+        )
     if given.repetitions < 1:
-        raise UsageError(f"--repetitions: {given.repetitions} (want 1 or more); 5 or more give a useful interval")
+        raise UsageError(
+            f"--repetitions: {given.repetitions} (want 1 or more); 5 or more give a useful interval"
+        )
 
 
 def _writable(parent: Path) -> Path:
@@ -85,7 +127,8 @@ def _writable(parent: Path) -> Path:
 
 
 def _images(out: Path) -> str:
-    from fastload import demo_images, machine
+    from fastload import demo_images
+    from fastload.system import machine
 
     with progress("making images", MADE) as advance:
         demo_images.make_folder(out, MADE, workers=machine.usable_cores(), on_done=advance)
@@ -96,9 +139,22 @@ class Job:
     """One run of the command: what all its tables share."""
 
     def __init__(
-        self, given: argparse.Namespace, peers: Sequence[Peer], pythons: dict[str, str], failed: dict[str, str], common: Any, scratch: Path
+        self,
+        given: argparse.Namespace,
+        peers: Sequence[Peer],
+        pythons: dict[str, str],
+        failed: dict[str, str],
+        common: Any,
+        scratch: Path,
     ) -> None:
-        self.given, self.peers, self.pythons, self.failed, self.common, self.scratch = given, peers, pythons, failed, common, scratch
+        self.given, self.peers, self.pythons, self.failed, self.common, self.scratch = (
+            given,
+            peers,
+            pythons,
+            failed,
+            common,
+            scratch,
+        )
 
     def tables(self, folder: str, name: str) -> Iterator[list[row.Row]]:
         """The rows of one case after the other."""
@@ -113,10 +169,16 @@ class Job:
                 yield self.rows(main, table="cold", cold=True)
         if "png" in asked:
             small = data.small_pngs(folder, self.scratch / "png images")
-            yield self.rows(self.prepared(small, "png", f"{name} as small PNGs"), table="png", size=64)
+            yield self.rows(
+                self.prepared(small, "png", f"{name} as small PNGs"), table="png", size=64
+            )
         if "large" in asked:
             large = data.large_photos(folder, self.scratch / "large images")
-            yield self.rows(self.prepared(large, "large", f"{name} side by side, 12 megapixels"), table="large", batch_size=8)
+            yield self.rows(
+                self.prepared(large, "large", f"{name} side by side, 12 megapixels"),
+                table="large",
+                batch_size=8,
+            )
         if "growth" in asked:
             for entries in self.given.entries:
                 yield self.growth(folder, entries)
@@ -125,18 +187,38 @@ class Job:
         """The images for all peers: fields of Case, and why preparing failed."""
         peers = [peer for peer in self.peers if peer.name not in self.failed]
         paths, failed = data.prepare(folder, self.scratch / place, peers, self.pythons)
-        return {"data": paths, "images": len(fastload.open(folder).samples), "facts": facts.data_set(folder, name), "failed": failed}
+        return {
+            "data": paths,
+            "images": len(fastload.open(folder).samples),
+            "facts": facts.data_set(folder, name),
+            "failed": failed,
+        }
 
     def rows(self, prepared: dict[str, Any], **case: Any) -> list[row.Row]:
-        made = {"table": "", "pipeline": PLAIN, "cores": 1} | {k: v for k, v in prepared.items() if k != "failed"} | case
+        made = (
+            {"table": "", "pipeline": PLAIN, "cores": 1}
+            | {k: v for k, v in prepared.items() if k != "failed"}
+            | case
+        )
         asked = Case(**made)
         peers = [peer for peer in self.peers if peer.augments or not asked.augment]
         repetitions = min(3, self.given.repetitions) if asked.table else self.given.repetitions
         repetitions *= PROMISED if asked.pipeline == PLAIN and not asked.table else 1
-        label = f"{asked.table or 'main'}, {asked.pipeline}, {asked.cores} core{'s' * (asked.cores > 1)}"
+        label = (
+            f"{asked.table or 'main'}, {asked.pipeline}, {asked.cores} "
+            f"core{'s' * (asked.cores > 1)}"
+        )
         with progress(label, len(peers) * (repetitions + 1), "epochs") as advance:
             failed = self.failed | prepared["failed"]
-            found = measure(asked, peers, self.pythons, failed, self.scratch / f"cache {label}", repetitions, advance)
+            found = measure(
+                asked,
+                peers,
+                self.pythons,
+                failed,
+                self.scratch / f"cache {label}",
+                repetitions,
+                advance,
+            )
         return rows.rows(asked, peers, found, self.common)
 
     def growth(self, folder: str, entries: int) -> list[row.Row]:
@@ -145,5 +227,13 @@ class Job:
         peers = [peer for peer in self.peers if peer.reads == "folder" and peer.name != "later"]
         case = Case("growth", PLAIN, 1, {peer.name: many for peer in peers}, entries, {}, once=True)
         with progress(f"growth, {entries} entries", len(peers), "peers") as advance:
-            found = measure(case, peers, self.pythons, self.failed, self.scratch / f"cache {entries}", 0, advance)
+            found = measure(
+                case,
+                peers,
+                self.pythons,
+                self.failed,
+                self.scratch / f"cache {entries}",
+                0,
+                advance,
+            )
         return rows.growth(case, peers, found, self.common)

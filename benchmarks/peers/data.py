@@ -1,4 +1,6 @@
-"""The images as each peer reads them, and the further sets: small PNGs, large photos, folders of many entries."""
+"""The images as each peer reads them, and the further sets: small PNGs, large photos, folders of
+many entries.
+"""
 
 import os
 import subprocess
@@ -22,12 +24,18 @@ LARGE = (4000, 3000)  # px, 12 megapixels
 QUALITY = 92  # of large JPEGs, 4:2:0
 
 
-def prepare(folder: str, where: Path, peers: Sequence[Peer], pythons: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def prepare(
+    folder: str, where: Path, peers: Sequence[Peer], pythons: dict[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
     """What each peer reads, and why it failed, by peer; files go to `where`."""
     paths, failed = {}, {}
     for peer in peers:
         try:
-            paths[peer.name] = folder if peer.reads == "folder" else made(peer.reads, folder, where, pythons[peer.name])
+            paths[peer.name] = (
+                folder
+                if peer.reads == "folder"
+                else made(peer.reads, folder, where, pythons[peer.name])
+            )
         except (FastloadError, OSError, subprocess.SubprocessError) as error:
             failed[peer.name] = f"{peer.reads}: {_said(error)}"
     return paths, failed
@@ -44,7 +52,15 @@ def made(kind: str, folder: str, where: Path, python: str) -> str:
     else:
         command = [python, "-m", "benchmarks.peers.ffcv_write", folder, str(out)]
         variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run(command, cwd=ROOT, env=variables, check=True, capture_output=True, text=True, timeout=WRITE_LIMIT)
+        subprocess.run(
+            command,
+            cwd=ROOT,
+            env=variables,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=WRITE_LIMIT,
+        )
     return str(out)
 
 
@@ -74,7 +90,9 @@ def small_pngs(folder: str, out: Path, most: int = 1000) -> str:
 
 
 def large_photos(folder: str, out: Path, count: int = 16) -> str:
-    """JPEGs of 12 megapixels, each many of the images side by side, so that there is detail as in a photo."""
+    """JPEGs of 12 megapixels, each many of the images side by side, so that there is detail as in a
+    photo.
+    """
     paths = [path for path, _ in _spread(folder, 1000)]
     rng = np.random.default_rng(0)
     for number in range(count):
@@ -88,7 +106,9 @@ def large_photos(folder: str, out: Path, count: int = 16) -> str:
 
 
 def many(folder: str, out: Path, entries: int, classes: int = 1000) -> str:
-    """A folder of so many entries, hard links to the images: what a listing costs, without the bytes. `out` is on their file system."""
+    """A folder of so many entries, hard links to the images: what a listing costs, without the
+    bytes. `out` is on their file system.
+    """
     paths = [path for path, _ in _spread(folder, 1000)]
     for label in range(min(classes, entries)):
         (out / f"{label:04}").mkdir(parents=True)
@@ -110,5 +130,7 @@ def _place(out: Path, label: int, name: str) -> Path:
 
 
 def _said(error: Exception) -> str:
-    lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines() or [type(error).__name__]
+    lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines() or [
+        type(error).__name__
+    ]
     return str(lines[-1])[:200]

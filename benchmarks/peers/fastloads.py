@@ -13,9 +13,11 @@ from benchmarks.peers import torches
 def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     torch.manual_seed(0)
     opened = fastload.open if spec["peer"] == "shards" else ImageFolder
-    # native: it must not fall back to PyTorch unnoticed. "later": the first epoch, which is dropped, collects the index.
+    # native: it must not fall back to PyTorch unnoticed. "later": the first epoch, which is
+    # dropped, collects the index.
     loader = fastload.DataLoader(
-        opened(spec["data"], torches.pil(spec)), spec["batch_size"], shuffle=True, num_workers=spec["workers"], backend="native",
+        opened(spec["data"], torches.pil(spec)), spec["batch_size"], shuffle=True,
+        num_workers=spec["workers"], backend="native",
         seek_index="auto" if spec["peer"] == "later" else "use",
     )  # fmt: skip
     return lambda: (images for images, _ in loader)

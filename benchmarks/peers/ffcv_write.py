@@ -1,6 +1,8 @@
-"""A folder of classes as one .beton file, by FFCV's writer: `python -m benchmarks.peers.ffcv_write FOLDER FILE`.
+"""A folder of classes as one .beton file, by FFCV's writer: `python -m benchmarks.peers.ffcv_write
+FOLDER FILE`.
 
-JPEGs go in as they are: FFCV's own field would decode and encode them again. Other images are stored as pixels.
+JPEGs go in as they are: FFCV's own field would decode and encode them again. Other images are
+stored as pixels.
 """
 
 import sys
@@ -33,7 +35,9 @@ class OriginalJpegs(RGBImageField):  # type: ignore[misc]  # FFCV has no types
 def main(folder: str, out: str) -> None:
     partial = Path(f"{out}.partial")
     fields = {"image": OriginalJpegs(write_mode="raw"), "label": IntField()}
-    DatasetWriter(str(partial), fields, num_workers=1).from_indexed_dataset(ImageFolder(folder, loader=str))
+    DatasetWriter(str(partial), fields, num_workers=1).from_indexed_dataset(
+        ImageFolder(folder, loader=str)
+    )
     partial.rename(out)
 
 

@@ -12,9 +12,15 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     from ffcv.loader import Loader, OrderOption
     from ffcv.transforms import RandomHorizontalFlip, Squeeze, ToTensor, ToTorchImage
 
-    images = [RandomResizedCropRGBImageDecoder((spec["size"], spec["size"])), RandomHorizontalFlip(), ToTensor(), ToTorchImage()]
+    images = [
+        RandomResizedCropRGBImageDecoder((spec["size"], spec["size"])),
+        RandomHorizontalFlip(),
+        ToTensor(),
+        ToTorchImage(),
+    ]
     loader = Loader(
-        spec["data"], spec["batch_size"], num_workers=spec["workers"], order=OrderOption.RANDOM, seed=0, drop_last=False,
+        spec["data"], spec["batch_size"], num_workers=spec["workers"], order=OrderOption.RANDOM,
+        seed=0, drop_last=False,
         os_cache=not spec["cold"],  # what is mapped cannot be dropped from the page cache
         custom_fields={"image": RGBImageField},  # the writer's subclass only writes otherwise
         pipelines={"image": images, "label": [IntDecoder(), ToTensor(), Squeeze()]},

@@ -47,11 +47,24 @@ class Process:
     def _start(self) -> subprocess.Popen[bytes]:
         spec = self.spec | {"started": time.perf_counter()}
         # Only this checkout: more would stand before the packages of the peer's own environment.
-        variables = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": self.cache, "PYTHONDONTWRITEBYTECODE": "1"}
+        variables = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "XDG_CACHE_HOME": self.cache,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         command = [self.python, "-m", "benchmarks.peers.child", json.dumps(spec)]
         pipe = subprocess.PIPE
         # Its own session: the child counts the time and the memory of all processes in it.
-        return subprocess.Popen(command, cwd=ROOT, env=variables, stdin=pipe, stdout=pipe, stderr=self.errors, start_new_session=True)
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=variables,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=self.errors,
+            start_new_session=True,
+        )
 
     def _last_words(self) -> str:
         """The last line of stderr that says something, or else how the process ended."""

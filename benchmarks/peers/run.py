@@ -1,7 +1,9 @@
-"""All peers take turns, whole epochs for TURN s each, in processes of their own on the same cores; those that fail get a row that says why.
+"""All peers take turns, whole epochs for TURN s each, in processes of their own on the same cores;
+those that fail get a row that says why.
 
-One case at a time: a pipeline on so many cores, over one set of images. A peer's first epoch is dropped: it starts workers, compiles and
-fills the page cache; its memory and the time to its first batch are taken in it.
+One case at a time: a pipeline on so many cores, over one set of images. A peer's first epoch is
+dropped: it starts workers, compiles and fills the page cache; its memory and the time to its first
+    batch are taken in it.
 """
 
 import os
@@ -11,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.loaders.storage import drop
 from benchmarks.peers.catalogue import Peer
 from benchmarks.peers.process import PeerError, Process
-from benchmarks.storage import drop
 
-TURN = 1.5  # s, at least; so a fast peer's epochs, of less than half a second, are measured no more roughly than a slow one's
+# S, at least; so a fast peer's epochs, of less than half a second, are measured no more roughly
+# than a slow one's
+TURN = 1.5
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,15 @@ def measure(
     case: Case, peers: Sequence[Peer], pythons: dict[str, str], failed: dict[str, str], scratch: Path, repetitions: int,
     on_done: Callable[[], None],
 ) -> dict[str, Outcome]:  # fmt: skip
-    """Run the peers in turns; failed: why a peer cannot begin, by name. on_done is called after each epoch, also one that is left out."""
+    """Run the peers in turns; failed: why a peer cannot begin, by name. on_done is called after
+    each epoch, also one that is left out.
+    """
     cores = sorted(os.sched_getaffinity(0))[: case.cores]
-    found = {peer.name: Outcome(why=failed.get(peer.name, "")) for peer in peers if case.data.get(peer.name) or peer.name in failed}
+    found = {
+        peer.name: Outcome(why=failed.get(peer.name, ""))
+        for peer in peers
+        if case.data.get(peer.name) or peer.name in failed
+    }
     with ExitStack() as stack:
         processes = {}
         for peer in peers:
@@ -73,7 +83,10 @@ def measure(
 def _turn(case: Case, peer: Peer, process: Process, outcome: Outcome, *, first: bool) -> None:
     try:
         answers = [_epoch(case, peer, process)]
-        while not (first or case.cold or case.once) and sum(answer["seconds"] for answer in answers) < TURN:
+        while (
+            not (first or case.cold or case.once)
+            and sum(answer["seconds"] for answer in answers) < TURN
+        ):
             answers.append(_epoch(case, peer, process))
     except PeerError as error:
         outcome.why = str(error)
@@ -97,15 +110,20 @@ def _epoch(case: Case, peer: Peer, process: Process) -> dict[str, Any]:
 
 def _together(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Epochs as one; the time to the first batch is their mean."""
-    added = {name: sum(answer[name] for answer in answers) for name in ("images", "seconds", "cpu_seconds", "first_seconds")}
+    added = {
+        name: sum(answer[name] for answer in answers)
+        for name in ("images", "seconds", "cpu_seconds", "first_seconds")
+    }
     return added | {"first_seconds": added["first_seconds"] / len(answers)}
 
 
 def spec(case: Case, peer: Peer, cores: Sequence[int]) -> dict[str, Any]:
     """What benchmarks.peers.child is told."""
     return {
-        "peer": peer.name, "module": peer.module, "data": case.data[peer.name], "images": case.images, "cores": list(cores),
-        "workers": len(cores), "batch_size": case.batch_size, "size": case.size, "augment": case.augment, "cold": case.cold,
+        "peer": peer.name, "module": peer.module, "data": case.data[peer.name],
+        "images": case.images, "cores": list(cores),
+        "workers": len(cores), "batch_size": case.batch_size, "size": case.size,
+        "augment": case.augment, "cold": case.cold,
         "once": case.once, "packages": [name.partition("==")[0] for name in peer.packages],
     }  # fmt: skip
 

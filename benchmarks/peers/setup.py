@@ -1,7 +1,8 @@
 """A virtual environment for each peer that needs packages of its own.
 
-Each sees the main environment's packages after its own, by a .pth file, so that PyTorch is there once; pip takes what is there as
-installed. uv looks only into the environment itself and would install PyTorch again, so it is not used.
+Each sees the main environment's packages after its own, by a .pth file, so that PyTorch is there
+once; pip takes what is there as installed. uv looks only into the environment itself and would
+install PyTorch again, so it is not used.
 """
 
 import os
@@ -25,7 +26,10 @@ def python_of(peer: Peer, folder: Path) -> str:
 
 
 def set_up(peers: Sequence[Peer], folder: Path, say: Say) -> dict[str, str]:
-    """Make what is missing under `folder`; why it failed, by peer. An environment has its name only when it is whole."""
+    """Make what is missing under `folder`; why it failed, by peer.
+
+    An environment has its name only when it is whole.
+    """
     failed = {}
     for peer in peers:
         place = folder / peer.name
@@ -40,7 +44,10 @@ def set_up(peers: Sequence[Peer], folder: Path, say: Say) -> dict[str, str]:
 
 
 def _make(peer: Peer, place: Path) -> str:
-    """Why it failed; empty if it did not. Programs of an environment hold its path, so it is made in place."""
+    """Why it failed; empty if it did not.
+
+    Programs of an environment hold its path, so it is made in place.
+    """
     linked = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
     if why := _run([sys.executable, "-m", "venv", "--without-pip", str(place)]):
         return why
@@ -48,7 +55,9 @@ def _make(peer: Peer, place: Path) -> str:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     (place / "lib" / version / "site-packages" / "main.pth").write_text(linked)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if (why := _run([python, "-m", "pip", "--version"])) and (why := _run([python, "-m", "ensurepip"])):
+    if (why := _run([python, "-m", "pip", "--version"])) and (
+        why := _run([python, "-m", "ensurepip"])
+    ):
         return why
     if peer.first and (why := _run([*pip, *peer.first])):
         return why
@@ -59,10 +68,14 @@ def _make(peer: Peer, place: Path) -> str:
 def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str:
     """The last line that a command which failed has said; empty if it did not fail."""
     try:
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=LIMIT)
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, check=False, timeout=LIMIT
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    errors = [line for line in (done.stderr + done.stdout).splitlines() if "rror" in line] or [f"{command[0]} ended with {done.returncode}"]
+    errors = [line for line in (done.stderr + done.stdout).splitlines() if "rror" in line] or [
+        f"{command[0]} ended with {done.returncode}"
+    ]
     return errors[0].strip() if done.returncode else ""
 
 

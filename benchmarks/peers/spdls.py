@@ -27,8 +27,15 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
 
     def epoch() -> Iterator[Any]:
         random.shuffle(paths)
-        builder = PipelineBuilder().add_source(iter(paths)).pipe(decode, concurrency=spec["workers"])
-        pipeline = builder.aggregate(spec["batch_size"]).pipe(batch).add_sink(2).build(num_threads=spec["workers"])
+        builder = (
+            PipelineBuilder().add_source(iter(paths)).pipe(decode, concurrency=spec["workers"])
+        )
+        pipeline = (
+            builder.aggregate(spec["batch_size"])
+            .pipe(batch)
+            .add_sink(2)
+            .build(num_threads=spec["workers"])
+        )
         with pipeline.auto_stop():
             yield from pipeline
 

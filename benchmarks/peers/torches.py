@@ -1,4 +1,6 @@
-"""PyTorch's DataLoader with torchvision: on PIL images, of Pillow or Pillow-SIMD, and v2's on tensors."""
+"""PyTorch's DataLoader with torchvision: on PIL images, of Pillow or Pillow-SIMD, and v2's on
+tensors.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,9 +17,16 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     import PIL
 
     if (spec["peer"] == "pillow_simd") != ("post" in PIL.__version__):
-        raise ImportError(f"Pillow {PIL.__version__} is not what {spec['peer']} is measured with; run with --setup")
+        raise ImportError(
+            f"Pillow {PIL.__version__} is not what {spec['peer']} is measured with; run with "
+            "--setup"
+        )
     if spec["peer"] == "tensors":
-        ops = [v2.RandomResizedCrop(spec["size"], antialias=True), v2.RandomHorizontalFlip(), *[v2.RandAugment()] * spec["augment"]]
+        ops = [
+            v2.RandomResizedCrop(spec["size"], antialias=True),
+            v2.RandomHorizontalFlip(),
+            *[v2.RandAugment()] * spec["augment"],
+        ]
         return epochs(spec, ImageFolder(spec["data"], v2.Compose(ops), loader=decoded))
     return epochs(spec, ImageFolder(spec["data"], pil(spec)))
 
@@ -25,7 +34,9 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
 def pil(spec: dict[str, Any]) -> Any:
     """torchvision's ops on a PIL image, to uint8 [3, size, size]."""
     ops = [transforms.RandomResizedCrop(spec["size"]), transforms.RandomHorizontalFlip()]
-    return transforms.Compose([*ops, *[transforms.RandAugment()] * spec["augment"], transforms.PILToTensor()])
+    return transforms.Compose(
+        [*ops, *[transforms.RandAugment()] * spec["augment"], transforms.PILToTensor()]
+    )
 
 
 def decoded(path: str) -> torch.Tensor:
@@ -35,5 +46,11 @@ def decoded(path: str) -> torch.Tensor:
 def epochs(spec: dict[str, Any], folder: Any) -> Callable[[], Iterator[Any]]:
     """Workers live on from epoch to epoch."""
     torch.manual_seed(0)
-    loader = DataLoader(folder, spec["batch_size"], shuffle=True, num_workers=spec["workers"], persistent_workers=True)
+    loader = DataLoader(
+        folder,
+        spec["batch_size"],
+        shuffle=True,
+        num_workers=spec["workers"],
+        persistent_workers=True,
+    )
     return lambda: (images for images, _ in loader)

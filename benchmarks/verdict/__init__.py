@@ -1,1 +1,3 @@
-"""The profiler's verdict on trainings whose limit is known: made, measured without the profiler, then judged by it and by simple rules."""
+"""The profiler's verdict on trainings whose limit is known: made, measured without the profiler,
+then judged by it and by simple rules.
+"""

@@ -17,19 +17,62 @@ SCALE = 1.25
 
 
 def add(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--only", metavar="PATTERN", help="only scenarios whose names have this regular expression")
-    verb.add_argument("--group", metavar="NAME", help="only scenarios of this group, as the second table in docs/profiler.md has them")
-    verb.add_argument("--scale", type=float, default=SCALE, help=f"of all times: on a busy machine 4; default {SCALE:g}")
-    verb.add_argument("--part", type=part, default=(1, 1), metavar="I/N", help="of the scenarios, for several processes at once")
-    verb.add_argument("--play-cpu", action="store_true", help="play the CPU time of made workers, for a machine whose cores others use")
-    verb.add_argument("--minutes", type=float, default=math.inf, help="begin nothing later; the same command, without --fresh, goes on")
+    verb.add_argument(
+        "--only", metavar="PATTERN", help="only scenarios whose names have this regular expression"
+    )
+    verb.add_argument(
+        "--group",
+        metavar="NAME",
+        help="only scenarios of this group, as the second table in docs/profiler.md has them",
+    )
+    verb.add_argument(
+        "--scale",
+        type=float,
+        default=SCALE,
+        help=f"of all times: on a busy machine 4; default {SCALE:g}",
+    )
+    verb.add_argument(
+        "--part",
+        type=part,
+        default=(1, 1),
+        metavar="I/N",
+        help="of the scenarios, for several processes at once",
+    )
+    verb.add_argument(
+        "--play-cpu",
+        action="store_true",
+        help="play the CPU time of made workers, for a machine whose cores others use",
+    )
+    verb.add_argument(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        help="begin nothing later; the same command, without --fresh, goes on",
+    )
     verb.add_argument("--fresh", action="store_true", help="forget the rows of what is run")
-    parts = verb.add_mutually_exclusive_group()
-    parts.add_argument("--all", action="store_true", help="the scenarios, then predictions, then stability: 40 minutes on two idle cores")
-    parts.add_argument("--stability", action="store_true", help="twenty verdicts on each of ten scenarios")
-    parts.add_argument("--predictions", action="store_true", help="what changes were predicted to give, and what they gave")
-    parts.add_argument("--overhead", action="store_true", help="what profiling and watching cost a training")
+    add_parts(verb)
     verb.set_defaults(run=run)
+
+
+def add_parts(verb: argparse.ArgumentParser) -> None:
+    """What is run in place of the scenarios."""
+    parts = verb.add_mutually_exclusive_group()
+    parts.add_argument(
+        "--all",
+        action="store_true",
+        help="the scenarios, then predictions, then stability: 40 minutes on two idle cores",
+    )
+    parts.add_argument(
+        "--stability", action="store_true", help="twenty verdicts on each of ten scenarios"
+    )
+    parts.add_argument(
+        "--predictions",
+        action="store_true",
+        help="what changes were predicted to give, and what they gave",
+    )
+    parts.add_argument(
+        "--overhead", action="store_true", help="what profiling and watching cost a training"
+    )
 
 
 def part(text: str) -> tuple[int, int]:
@@ -42,7 +85,11 @@ def part(text: str) -> tuple[int, int]:
 def run(given: argparse.Namespace) -> None:
     check(given)
     until = time.monotonic() + 60 * given.minutes
-    chosen = PARTS if given.all else [name for name in (*PARTS[1:], "overhead") if getattr(given, name)] or PARTS[:1]
+    chosen = (
+        PARTS
+        if given.all
+        else [name for name in (*PARTS[1:], "overhead") if getattr(given, name)] or PARTS[:1]
+    )
     if given.fresh:
         for name in chosen:
             rows.path(given.results, name).unlink(missing_ok=True)
@@ -52,15 +99,23 @@ def run(given: argparse.Namespace) -> None:
         if rows.read(rows.path(given.results, name)):
             print(tables.markdown(given.results, "" if name == "scenarios" else name))
     if time.monotonic() > until:
-        say("benchmarks: verdict: the time is up; what is left runs with the same command, but for --fresh")
+        say(
+            "benchmarks: verdict: the time is up; what is left runs with the same command, but for "
+            "--fresh"
+        )
 
 
 def check(given: argparse.Namespace) -> None:
     """Raises UsageError."""
     if not (given.scale > 0 and given.minutes > 0):
-        raise UsageError(f"verdict: --scale is {given.scale:g} and --minutes {given.minutes:g}, want them above 0")
+        raise UsageError(
+            f"verdict: --scale is {given.scale:g} and --minutes {given.minutes:g}, want them above "
+            "0"
+        )
     if (given.all or given.fresh) and (given.only or given.group or given.part != (1, 1)):
-        raise UsageError("verdict: --all and --fresh are for whole parts; leave out --only, --group and --part")
+        raise UsageError(
+            "verdict: --all and --fresh are for whole parts; leave out --only, --group and --part"
+        )
     judge.matching(list(predictions.every_one()) if given.predictions else every_one(), given.only)
 
 
@@ -79,7 +134,9 @@ def _one(name: str, given: argparse.Namespace, late: Callable[[], bool]) -> None
         everything = [one for one in every_one() if given.group in (None, one.group)]
         scenarios = judge.matching(everything, given.only)[number - 1 :: parts]
         with progress("verdict", len(scenarios), "scenarios") as advance:
-            judge.run(given.results, scenarios, given.scale, advance, say, play=given.play_cpu, late=late)
+            judge.run(
+                given.results, scenarios, given.scale, advance, say, play=given.play_cpu, late=late
+            )
 
 
 def say(line: str) -> Any:

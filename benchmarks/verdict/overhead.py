@@ -12,7 +12,7 @@ import torch
 import torch.utils.data
 
 import fastload
-from benchmarks import facts
+from benchmarks.report import facts
 from benchmarks.verdict import rows, work
 from fastload.measure import Interval, Sample, ratio
 from fastload.profiler import attached as recorder
@@ -33,7 +33,9 @@ class Photos(torch.utils.data.Dataset[Any]):
     """Four transforms and MS of CPU time per image."""
 
     def __init__(self) -> None:
-        self.transform = work.Compose([work.Blur(MS / 4e3), work.Loop(MS / 4e3), work.Blur(MS / 4e3), work.Loop(MS / 4e3)])
+        self.transform = work.Compose(
+            [work.Blur(MS / 4e3), work.Loop(MS / 4e3), work.Blur(MS / 4e3), work.Loop(MS / 4e3)]
+        )
 
     def __len__(self) -> int:
         return BATCHES * IMAGES
@@ -76,7 +78,9 @@ def unattached() -> Cost:
 
 
 def _pair(ways: Sequence[Callable[[], Cost]], first: int) -> list[Cost]:
-    """Without and with; which of them goes first changes, so that a drifting machine favours neither."""
+    """Without and with; which of them goes first changes, so that a drifting machine favours
+    neither.
+    """
     found = {place: ways[place]() for place in (first, 1 - first)}
     return [found[0], found[1]]
 
@@ -85,7 +89,13 @@ def _script(before: list[str]) -> Cost:
     with tempfile.TemporaryDirectory(prefix="fastload-overhead-") as folder:
         path = Path(folder) / "train.py"
         path.write_text(SCRIPT, encoding="utf-8")
-        done = subprocess.run([*before, sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=facts.ROOT)
+        done = subprocess.run(
+            [*before, sys.executable, str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=facts.ROOT,
+        )
     said = next(line for line in done.stdout.splitlines() if line.startswith(MARK))
     cpu, wall = map(float, said.removeprefix(MARK).split())
     return cpu, wall
@@ -98,19 +108,32 @@ def more(without: list[float], with_it: list[float]) -> Interval:
 
 
 def run(results: Path, say: Callable[[str], object], pairs: int = PAIRS) -> None:
-    """One row for each way to look on that has none: its CPU time and time per batch by those without it, with intervals."""
+    """One row for each way to look on that has none: its CPU time and time per batch by those
+    without it, with intervals.
+    """
     file, common = rows.path(results, "overhead"), facts.common()
-    for name, ways in {"watch": (plain, watched), "profile -- COMMAND": (unattached, attached)}.items():
+    for name, ways in {
+        "watch": (plain, watched),
+        "profile -- COMMAND": (unattached, attached),
+    }.items():
         if name in rows.done(file):
             continue
-        started, found = time.perf_counter(), [_pair(ways, first=number % 2) for number in range(pairs)]
+        started, found = (
+            time.perf_counter(),
+            [_pair(ways, first=number % 2) for number in range(pairs)],
+        )
         columns = {
-            kind: ([without[place] for without, _ in found], [with_it[place] for _, with_it in found])
+            kind: (
+                [without[place] for without, _ in found],
+                [with_it[place] for _, with_it in found],
+            )
             for place, kind in enumerate(("cpu", "wall"))
         }
         row = {
-            "scenario": name, **_figures(columns), "us_per_batch": round(1e6 * recorder.cost(), 2), "pairs": pairs,
-            "seconds": round(time.perf_counter() - started, 1), "values_ms": _rounded(columns), **common,
+            "scenario": name, **_figures(columns), "us_per_batch": round(1e6 * recorder.cost(), 2),
+            "pairs": pairs,
+            "seconds": round(time.perf_counter() - started, 1), "values_ms": _rounded(columns),
+            **common,
         }  # fmt: skip
         rows.add(file, row)
         say(f"{name}: {text(row['cpu'])} of CPU time and {text(row['wall'])} of time per batch")
@@ -126,8 +149,13 @@ def text(cost: Sequence[float] | None) -> str:
 
 def _figures(columns: dict[str, tuple[list[float], list[float]]]) -> dict[str, Any]:
     """The shares by kind, each as [value, low, high]."""
-    return {kind: [round(part, 5) for part in vars(more(*columns[kind])).values()] for kind in columns}
+    return {
+        kind: [round(part, 5) for part in vars(more(*columns[kind])).values()] for kind in columns
+    }
 
 
 def _rounded(columns: dict[str, tuple[list[float], list[float]]]) -> dict[str, list[list[float]]]:
-    return {kind: [[round(1e3 * value, 4) for value in side] for side in sides] for kind, sides in columns.items()}
+    return {
+        kind: [[round(1e3 * value, 4) for value in side] for side in sides]
+        for kind, sides in columns.items()
+    }

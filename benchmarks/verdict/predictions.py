@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks import facts
+from benchmarks.report import facts
 from benchmarks.verdict import rows, truth, work
 from benchmarks.verdict.judge import BUDGET, SECONDS, matching, never
 from benchmarks.verdict.scenarios import STEP, Scenario
@@ -17,9 +17,12 @@ from fastload.profiler.batches import Feed, alone
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import REPLICATES, SHORTER, Alternative, Priced
 
-LONGER = 2  # than a profile of the verdict's: what a remedy gains is measured in half as long replicates
+LONGER = (
+    2  # than a profile of the verdict's: what a remedy gains is measured in half as long replicates
+)
 CHANGED = 1.15  # measured after by measured before, from which a pair counts
-KINDS = {"read": "faster reads", "decode": "cheaper decoding", "augment": "cheaper transform", "python": "no Python transform",
+KINDS = {"read": "faster reads", "decode": "cheaper decoding", "augment": "cheaper transform",
+    "python": "no Python transform",
          "collate": "cheaper collate"}  # fmt: skip
 
 
@@ -37,7 +40,9 @@ class Change:
 
 
 def every_one() -> Iterator[Change]:
-    for (cause, kind), workers, (now, then) in product(KINDS.items(), (0, 1), ((3.0, 1.5), (2.0, 0.5), (3.0, 0.0), (1.6, 1.0))):
+    for (cause, kind), workers, (now, then) in product(
+        KINDS.items(), (0, 1), ((3.0, 1.5), (2.0, 0.5), (3.0, 0.0), (1.6, 1.0))
+    ):
 
         def costs(ratio: float, cause: str = cause) -> Mapping[str, float]:
             return {cause: ratio * STEP, "read" if cause != "read" else "dataset": 0.2 * STEP}
@@ -48,9 +53,25 @@ def every_one() -> Iterator[Change]:
         before = Scenario(f"{cause} {ratio} torch-1", "torch", 1, {cause: ratio * STEP})
         yield Change("another worker", before, replace(before, name="2 workers", workers=2))
     for workers, ratio in product((1, 2), (1.5, 3.0)):
-        before = Scenario(f"augment {ratio} native-{workers}", "native", workers, {"decode": 1.0, "augment": 1.0}, 1 / ratio, side=160)
-        yield Change("fastload without an op", before, replace(before, name="without", costs={"decode": 1.0}))
-        large = Scenario(f"decode {ratio} native-{workers}", "native", workers, {"decode": 1.0}, 1 / ratio, side=640)
+        before = Scenario(
+            f"augment {ratio} native-{workers}",
+            "native",
+            workers,
+            {"decode": 1.0, "augment": 1.0},
+            1 / ratio,
+            side=160,
+        )
+        yield Change(
+            "fastload without an op", before, replace(before, name="without", costs={"decode": 1.0})
+        )
+        large = Scenario(
+            f"decode {ratio} native-{workers}",
+            "native",
+            workers,
+            {"decode": 1.0},
+            1 / ratio,
+            side=640,
+        )
         yield Change("fastload on smaller images", large, replace(large, name="320 px", side=320))
 
 
@@ -67,7 +88,10 @@ def run(
             row = {**measure(change, scale), **common}
             rows.add(file, row)
             then, found = round(row["predicted"]), round(row["measured"])
-            say(f"{change.name}: predicted {then}, measured {found} images/s, before {row['before']:.0f}")
+            say(
+                f"{change.name}: predicted {then}, measured {found} images/s, before "
+                f"{row['before']:.0f}"
+            )
         on_done()
 
 
@@ -79,23 +103,34 @@ def measure(change: Change, scale: float) -> dict[str, Any]:
     predicted = predict(before, after, max(1.0, LONGER * BUDGET * seconds))
     again, last = truth.train(before, seconds), truth.train(after, seconds)
     return {
-        "scenario": change.name, "kind": change.kind, "scale": scale, "predicted": round(predicted, 1),
-        "before": round((first.rate + again.rate) / 2, 1), "measured": round((other.rate + last.rate) / 2, 1),
+        "scenario": change.name, "kind": change.kind, "scale": scale, "predicted": round(predicted,
+        1),
+        "before": round((first.rate + again.rate) / 2, 1),
+        "measured": round((other.rate + last.rate) / 2, 1),
         "others": round((first.others + other.others + again.others + last.others) / 4, 3),
     }  # fmt: skip
 
 
 def predict(before: Scenario, after: Scenario, seconds: float) -> float:
-    """As `fastload profile` does it: the ladder as it is, the other loader alone, in turns with this one."""
+    """As `fastload profile` does it: the ladder as it is, the other loader alone, in turns with
+    this one.
+    """
     budget = Budget(seconds, time.perf_counter())
     ladder = Ladder(work.make_loader(before), work.make_step(before))
     rungs = ladder.climb(budget, lambda: None)
     del ladder
     now, then = Feed(work.make_loader(before)), Feed(work.make_loader(after))
-    turns = {"loader": partial(alone, then, SHORTER * budget.run), "now": partial(alone, now, SHORTER * budget.run)}
+    turns = {
+        "loader": partial(alone, then, SHORTER * budget.run),
+        "now": partial(alone, now, SHORTER * budget.run),
+    }
     return Priced(Alternative("", "", "", ()), **interleaved(turns, REPLICATES)).predicted(rungs)
 
 
 def errors(found: list[dict[str, Any]]) -> list[float]:
     """Absolute error of the predictions of changes that mattered, as a share of what was measured."""
-    return [abs(row["predicted"] / row["measured"] - 1) for row in found if abs(row["measured"] / row["before"] - 1) >= CHANGED - 1]
+    return [
+        abs(row["predicted"] / row["measured"] - 1)
+        for row in found
+        if abs(row["measured"] / row["before"] - 1) >= CHANGED - 1
+    ]

@@ -1,4 +1,6 @@
-"""Results of scenarios: one JSON line each, written as it ends, so that a run can be broken off and gone on with."""
+"""Results of scenarios: one JSON line each, written as it ends, so that a run can be broken off and
+gone on with.
+"""
 
 import fcntl
 import json
@@ -15,7 +17,10 @@ def path(results: Path, name: str) -> Path:
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """Rows in the order written. A last line that was cut off is left out. Raises UsageError for anything else that is no row."""
+    """Rows in the order written.
+
+    A last line that was cut off is left out. Raises UsageError for anything else that is no row.
+    """
     if not file.exists():
         return []
     lines, rows = file.read_text(encoding="utf-8").split("\n"), []
@@ -24,7 +29,10 @@ def read(file: Path) -> list[dict[str, Any]]:
             found = json.loads(line)
             rows.append({**found, "scenario": str(found["scenario"])})
         except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{file}, line {number}: is no result of a scenario ({error!r}); mend or remove the line") from error
+            raise UsageError(
+                f"{file}, line {number}: is no result of a scenario ({error!r}); mend or remove "
+                "the line"
+            ) from error
     return rows
 
 

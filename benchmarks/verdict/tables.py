@@ -1,4 +1,6 @@
-"""The figures of the verdict as Markdown, for `<!-- benchmarks: verdict NAME -->`: every number in the docs comes from here."""
+"""The figures of the verdict as Markdown, for `<!-- benchmarks: verdict NAME -->`: every number in
+the docs comes from here.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +15,8 @@ from fastload.errors import UsageError
 from fastload.profiler.verdict import CPU, DATA_BOUND, OPEN
 
 Row = dict[str, Any]
-# What other tools judge by, on the same trainings: (finds that training waits, names a CPU-bound loader).
+# What other tools judge by, on the same trainings: (finds that training waits, names a CPU-bound
+# loader).
 RULES: dict[str, tuple[Callable[[Row], bool], Callable[[Row], bool]]] = {
     "share of waiting > 5 %": (lambda row: row["truth"]["wait"] > 0.05, lambda _: False),
     "share of waiting > 20 %": (lambda row: row["truth"]["wait"] > 0.2, lambda _: False),
@@ -22,19 +25,36 @@ RULES: dict[str, tuple[Callable[[Row], bool], Callable[[Row], bool]]] = {
 }
 OURS = {"profile": "fastload profile", "watch": "fastload.watch"}
 CONTROL = "control"  # the group without a fault
-BURNING = {"dataset", "decode", "augment", "python", "collate", "payload"}  # causes that are CPU-BOUND
+BURNING = {
+    "dataset",
+    "decode",
+    "augment",
+    "python",
+    "collate",
+    "payload",
+}  # causes that are CPU-BOUND
 
 
 def markdown(results: Path, name: str) -> str:
     """One table with its footnote. Raises UsageError where there are no rows, or no such table."""
-    made = {"": _who, "groups": _groups, "stability": _stability, "predictions": _predictions, "overhead": _overhead}
+    made = {
+        "": _who,
+        "groups": _groups,
+        "stability": _stability,
+        "predictions": _predictions,
+        "overhead": _overhead,
+    }
     if name not in made:
-        raise UsageError(f"table: verdict has no table {name} (want one of: {', '.join(filter(None, made))}); mend the marker")
+        raise UsageError(
+            f"table: verdict has no table {name} (want one of: {', '.join(filter(None, made))}); "
+            "mend the marker"
+        )
     kind = "scenarios" if name in ("", "groups") else name
     found = rows.latest(rows.path(results, kind))
     if not found:
         raise UsageError(
-            f"table: verdict has no {kind}; run `python -m benchmarks verdict{'' if kind == 'scenarios' else f' --{kind}'}` first"
+            f"table: verdict has no {kind}; run `python -m benchmarks "
+            f"verdict{'' if kind == 'scenarios' else f' --{kind}'}` first"
         )
     return "\n".join([*made[name](found), "", _footnote(found)]) + "\n"
 
@@ -61,7 +81,15 @@ def clear(row: Row) -> bool:
 def _who(found: Sequence[Row]) -> list[str]:
     """Everybody on the same trainings."""
     out = [
-        _line("judge", "waiting found", "false alarms", "false CPU-BOUND", "first cause right", "left open", "stall off by (median, p90)"),
+        _line(
+            "judge",
+            "waiting found",
+            "false alarms",
+            "false CPU-BOUND",
+            "first cause right",
+            "left open",
+            "stall off by (median, p90)",
+        ),
         RULE * 7 + "|",
     ]
     for who, text in OURS.items():
@@ -73,37 +101,71 @@ def _who(found: Sequence[Row]) -> list[str]:
             _share(labels, lambda one: rests(one[0]), lambda one: one[1] in DATA_BOUND),
             _share(labels, lambda one: rests(one[0]), lambda one: one[1] == CPU),
             _share(judged, clear, lambda row, who=who: right(row, who)),
-            _share(labels, lambda one: clear(one[0]), lambda one: one[1] == OPEN), f"{_quantiles(off)} points",
+            _share(labels, lambda one: clear(one[0]), lambda one: one[1] == OPEN),
+            f"{_quantiles(off)} points",
         ))  # fmt: skip
     alone = [{**row, "truth": without_others(row["truth"])} for row in found]
     if [row["truth"] for row in alone] != [row["truth"] for row in found]:
         strict = _share(alone, clear, right)
-        out.append(_line("fastload profile, if other people's work is no cause", "", "", "", strict, "", ""))
+        out.append(
+            _line(
+                "fastload profile, if other people's work is no cause", "", "", "", strict, "", ""
+            )
+        )
+    return [*out, *_simple_rules(found)]
+
+
+def _simple_rules(found: Sequence[Row]) -> list[str]:
+    """Rules of thumb on the same trainings; they name no stall."""
+    out = []
     for text, (finds, names) in RULES.items():
         out.append(_line(
-            text, _share(found, waits, finds), _share(found, rests, finds), _share(found, rests, names),
-            _share(found, clear, lambda row, finds=finds, names=names: _named(row, finds(row), names(row))), "-", "-",
+            text, _share(found, waits, finds), _share(found, rests, finds), _share(found, rests,
+            names),
+            _share(found, clear, lambda row, finds=finds, names=names: _named(row, finds(row),
+            names(row))), "-", "-",
         ))  # fmt: skip
     return out
 
 
 def _named(row: Row, finds: bool, cpu: bool) -> bool:
-    """Without a name for the cause, a rule is right only where there is none; one that names the CPU, where a worker burns it."""
+    """Without a name for the cause, a rule is right only where there is none; one that names the
+    CPU, where a worker burns it.
+    """
     cause = row["truth"]["causes"][0]
     return not finds if cause == "step" else cpu and cause in BURNING
 
 
 def _groups(found: Sequence[Row]) -> list[str]:
     out = [
-        _line("scenarios", "number", "one clear cause", "first cause right", "of more causes, one named", "stall off by (median, p90)"),
+        _line(
+            "scenarios",
+            "number",
+            "one clear cause",
+            "first cause right",
+            "of more causes, one named",
+            "stall off by (median, p90)",
+        ),
         RULE * 6 + "|",
     ]
     faulty = [row for row in found if row["group"] != CONTROL]
-    groups = {group: [row for row in found if row["group"] == group] for group in dict.fromkeys(row["group"] for row in found)}
+    groups = {
+        group: [row for row in found if row["group"] == group]
+        for group in dict.fromkeys(row["group"] for row in found)
+    }
     for group, own in {**groups, "all with a fault": faulty, "all": found}.items():
         off = [100 * abs(max(0.0, row["profile"]["stall"]) - row["truth"]["stall"]) for row in own]
         mixed = _share(own, lambda row: not clear(row), right)
-        out.append(_line(group, len(own), sum(map(clear, own)), _share(own, clear, right), mixed, f"{_quantiles(off)} points"))
+        out.append(
+            _line(
+                group,
+                len(own),
+                sum(map(clear, own)),
+                _share(own, clear, right),
+                mixed,
+                f"{_quantiles(off)} points",
+            )
+        )
     return out
 
 
@@ -121,14 +183,33 @@ def _stability(found: Sequence[Row]) -> list[str]:
 def _predictions(found: Sequence[Row]) -> list[str]:
     out = [_line("change", "pairs", "median error", "90th percentile"), RULE * 4 + "|"]
     for kind in [*dict.fromkeys(row["kind"] for row in found), ""]:
-        off = [100 * error for error in predictions.errors([row for row in found if kind in ("", row["kind"])])]
+        off = [
+            100 * error
+            for error in predictions.errors([row for row in found if kind in ("", row["kind"])])
+        ]
         if off:
-            out.append(_line(kind or "all", len(off), f"{np.median(off):.1f} %", f"{np.percentile(off, 90):.1f} %"))
+            out.append(
+                _line(
+                    kind or "all",
+                    len(off),
+                    f"{np.median(off):.1f} %",
+                    f"{np.percentile(off, 90):.1f} %",
+                )
+            )
     return out
 
 
 def _overhead(found: Sequence[Row]) -> list[str]:
-    out = [_line("looking on", "CPU time of a training", "time of it", "pairs", "us per batch in the training process"), RULE * 5 + "|"]
+    out = [
+        _line(
+            "looking on",
+            "CPU time of a training",
+            "time of it",
+            "pairs",
+            "us per batch in the training process",
+        ),
+        RULE * 5 + "|",
+    ]
     for row in found:
         cpu, wall = overhead.text(row["cpu"]), overhead.text(row["wall"])
         out.append(_line(row["scenario"], cpu, wall, row["pairs"], f"{row['us_per_batch']:.1f}"))
@@ -147,14 +228,21 @@ def _quantiles(values: Sequence[float]) -> str:
 
 def _footnote(found: Sequence[Row]) -> str:
     first, last = found[0], found[-1]
-    others = [row["truth"]["others"] if "truth" in row else row["others"] for row in found if "truth" in row or "others" in row]
+    others = [
+        row["truth"]["others"] if "truth" in row else row["others"]
+        for row in found
+        if "truth" in row or "others" in row
+    ]
     parts = [
         f"{first['machine']['cpu']}, {first['machine']['cores_usable']} cores",
         f"torch {first['software']['torch']}",
-        f"other people's processes had {100 * np.median(others):.0f} % of the cores (median), more than {100 * DISTURBED:.0f} % in "
+        f"other people's processes had {100 * np.median(others):.0f} % of the cores (median), more "
+        f"than {100 * DISTURBED:.0f} % in "
         f"{sum(value > DISTURBED for value in others)} of {len(others)} rows" if others else "",
-        f"CPU time played in {sum(row.get('cpu') == 'played' for row in found)} of {len(found)} rows" if "cpu" in first else "",
-        f"all times x {' and '.join(f'{scale:g}' for scale in sorted({row['scale'] for row in found}))}" if "scale" in first else "",
+        f"CPU time played in {sum(row.get('cpu') == 'played' for row in found)} of {len(found)} "
+        "rows" if "cpu" in first else "",
+        "all times x "
+        f"{' and '.join(f'{scale:g}' for scale in sorted({row['scale'] for row in found}))}" if "scale" in first else "",
         f"commits {first['commit'][:12]} to {last['commit'][:12]}, {last['date']}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part) + "."

@@ -29,9 +29,11 @@ _emulated = False
 
 
 def emulate(on: bool) -> None:
-    """From now on CPU time is played: burning sleeps, and this process's and its workers' clocks of CPU time are told.
+    """From now on CPU time is played: burning sleeps, and this process's and its workers' clocks of
+    CPU time are told.
 
-    So trainings are the same on a machine whose cores others need; neighbours and fastload's own loader are real.
+    So trainings are the same on a machine whose cores others need; neighbours and fastload's own
+    loader are real.
     """
     global _emulated  # noqa: PLW0603  one clock per process
     _emulated = on
@@ -62,7 +64,9 @@ def burn(seconds: float, piece: Callable[[], object] = int) -> None:
 def jpeg(side: int, seed: int = 0) -> bytes:
     noise = np.random.default_rng(seed).integers(0, 256, (side // 4, side // 3, 3), dtype=np.uint8)
     out = io.BytesIO()
-    Image.fromarray(noise).resize((side * 4 // 3, side), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
+    Image.fromarray(noise).resize((side * 4 // 3, side), Image.Resampling.BICUBIC).save(
+        out, "JPEG", quality=90
+    )
     return out.getvalue()
 
 
@@ -125,14 +129,18 @@ class Images(torch.utils.data.Dataset[Any]):
         self.cost, self.scenario = cost, scenario
         self.transform = Compose([Blur(cost.get("augment", 0.0)), Loop(cost.get("python", 0.0))])
         size = int(scenario.costs.get("payload", 0.0) * 1e6 / IMAGES)
-        self.payload = (torch.zeros(size, dtype=torch.uint8),) if size else ()  # each tensor of a batch costs a transfer of its own
+        self.payload = (
+            (torch.zeros(size, dtype=torch.uint8),) if size else ()
+        )  # each tensor of a batch costs a transfer of its own
 
     def __len__(self) -> int:
         return LONG
 
     def __getitem__(self, index: int) -> Any:
         info = torch.utils.data.get_worker_info()
-        if self.scenario.only_worker is None or (info is not None and info.id == self.scenario.only_worker):
+        if self.scenario.only_worker is None or (
+            info is not None and info.id == self.scenario.only_worker
+        ):
             nap(self.cost.get("read", 0.0))
             burn(self.cost.get("dataset", 0.0))
             if decode := self.cost.get("decode", 0.0):
@@ -165,7 +173,9 @@ def make_loader(scenario: Scenario) -> Any:
     data: Any = Images(scenario)
     data = Stream(data) if scenario.loader == "iterable" else data
     collate = Collate(scenario.costs.get("collate", 0.0) / 1e3)
-    return torch.utils.data.DataLoader(data, IMAGES, num_workers=scenario.workers, collate_fn=collate)
+    return torch.utils.data.DataLoader(
+        data, IMAGES, num_workers=scenario.workers, collate_fn=collate
+    )
 
 
 @cache
@@ -184,18 +194,33 @@ def native_loader(scenario: Scenario) -> Any:
 
     ops: list[Any] = [v2.RandomResizedCrop(NATIVE_SIZE, scale=(0.9, 1.0))]
     if scenario.costs.get("augment"):
-        ops += [v2.GaussianBlur(11, sigma=3.0), v2.RandomAdjustSharpness(2.0, p=1.0), v2.RandomAutocontrast(p=1.0)]
+        ops += [
+            v2.GaussianBlur(11, sigma=3.0),
+            v2.RandomAdjustSharpness(2.0, p=1.0),
+            v2.RandomAutocontrast(p=1.0),
+        ]
     chain = v2.Compose([*ops, v2.PILToTensor()])
     data: Any = ImageFolder(_folder(scenario.side)[1], chain)
     if not scenario.costs.get("decode"):
         pixels = np.stack([np.asarray(Image.open(path)) for path, _ in data.samples])
         data = CIFAR10.__new__(CIFAR10)
-        data.data, data.targets, data.transform, data.target_transform = pixels, [0] * len(pixels), chain, None
+        data.data, data.targets, data.transform, data.target_transform = (
+            pixels,
+            [0] * len(pixels),
+            chain,
+            None,
+        )
         data.transforms, data.train, data.root = None, True, ""
     from fastload.profiler.batches import Endless
 
     return fastload.DataLoader(
-        data, NATIVE_BATCH, sampler=Endless(len(data)), num_workers=scenario.workers, backend="native", seek_index="use", drop_last=True
+        data,
+        NATIVE_BATCH,
+        sampler=Endless(len(data)),
+        num_workers=scenario.workers,
+        backend="native",
+        seek_index="use",
+        drop_last=True,
     )
 
 

@@ -1,14 +1,16 @@
-"""What the training loop gets at each `next`: the batch, a stop when enough was seen, or, with --ladder, batches for its rungs."""
+"""What the training loop gets at each `next`: the batch, a stop when enough was seen, or, with
+--ladder, batches for its rungs.
+"""
 
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from fastload.attach import log
-from fastload.attach.recorder import Recorder, images_in
+from fastload.attach.looking import images_in
+from fastload.attach.recorder import Recorder
 
 WARM_UP = 5  # steps that count for nothing: first kernels, first files
 GRACE = 20  # steps that other ranks may be apart
@@ -40,7 +42,9 @@ class Control:
         self.rungs: Rungs | None = None
         self.stopped = False
 
-    def __call__(self, recorder: Recorder, number: int, loader: Any, fetch: Callable[[], Any]) -> Any:
+    def __call__(
+        self, recorder: Recorder, number: int, loader: object, fetch: Callable[[], object]
+    ) -> object:
         progress = recorder.steps_total or self.batches
         if self.started is None and progress >= WARM_UP:
             self.started = time.perf_counter()
@@ -57,9 +61,16 @@ class Control:
         return recorder.wait(number, fetch)
 
     def done(self, progress: int) -> bool:
-        """Whether enough was seen. Ranks agree on a step, or the last ones would wait for the first for ever."""
+        """Whether enough was seen.
+
+        Ranks agree on a step, or the last ones would wait for the first for ever.
+        """
         over = self.limits.steps is not None and progress >= self.limits.steps + WARM_UP
-        late = self.limits.seconds is not None and self.started is not None and time.perf_counter() - self.started > self.limits.seconds
+        late = (
+            self.limits.seconds is not None
+            and self.started is not None
+            and time.perf_counter() - self.started > self.limits.seconds
+        )
         if self.ranks == 1 or over:
             return over or late
         path = os.path.join(self.folder, "stop_at")
@@ -73,16 +84,18 @@ class Control:
 
 
 class Rungs:
-    """Loader alone, training, step alone, in turns, within the training loop: one after the other for `seconds` each."""
+    """Loader alone, training, step alone, in turns, within the training loop: one after the other
+    for `seconds` each.
+    """
 
     def __init__(self, number: int, seconds: float, depth: int) -> None:
         self.number, self.seconds, self.depth = number, seconds, depth
-        self.kept: list[Any] = []
+        self.kept: list[object] = []
         self.rung = "training"
         self.began, self.images, self.last = time.perf_counter(), 0, 0
         self.given = 0
 
-    def next(self, recorder: Recorder, fetch: Callable[[], Any]) -> Any:
+    def next(self, recorder: Recorder, fetch: Callable[[], object]) -> object:
         """The loop's next batch."""
         now = time.perf_counter()
         if self.images and now - self.began >= self.seconds:
@@ -102,8 +115,11 @@ class Rungs:
         self.images += self.last
         return batch
 
-    def alone(self, recorder: Recorder, fetch: Callable[[], Any]) -> None:
-        """Loader alone; what it had ready counts for nothing. An epoch's end raises StopIteration, as for the loop."""
+    def alone(self, recorder: Recorder, fetch: Callable[[], object]) -> None:
+        """Loader alone; what it had ready counts for nothing.
+
+        An epoch's end raises StopIteration, as for the loop.
+        """
         self.rung = "loader"
         for _ in range(self.depth + 1):
             fetch()
@@ -117,24 +133,37 @@ class Rungs:
             self.rung, self.images, self.began = "training", 0, time.perf_counter()
 
     def close(self, recorder: Recorder) -> float:
-        """Write the rung down. The batch that was given last has been trained on when the loop asks for the next one."""
+        """Write the rung down.
+
+        The batch that was given last has been trained on when the loop asks for the next one.
+        """
         now = _settled()
-        recorder.log.write(log.RUNG, self.number, self.began, now - self.began, 0.0, images=self.images, name=self.rung)
+        recorder.log.write(
+            log.RUNG,
+            self.number,
+            self.began,
+            now - self.began,
+            0.0,
+            images=self.images,
+            name=self.rung,
+        )
         self.images = 0
         return now
 
 
 def _settled() -> float:
     """When the GPU has done everything that was asked of it, s."""
-    torch: Any = sys.modules.get("torch")
+    torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return time.perf_counter()
 
 
-def _depth(loader: Any) -> int:
+def _depth(loader: object) -> int:
     """Batches that the loader may hold ready."""
-    return int(getattr(loader, "num_workers", 0) or 0) * int(getattr(loader, "prefetch_factor", None) or 2)
+    return int(getattr(loader, "num_workers", 0) or 0) * int(
+        getattr(loader, "prefetch_factor", None) or 2
+    )
 
 
 def _write_once(path: str, text: str) -> None:

@@ -1,4 +1,6 @@
-"""Puts the recorder into PyTorch, at run time and by name: iterators of loaders, fetchers of workers, optimisers, PIL's decoding."""
+"""Puts the recorder into PyTorch, at run time and by name: iterators of loaders, fetchers of
+workers, optimisers, PIL's decoding.
+"""
 
 import functools
 import os
@@ -14,7 +16,12 @@ from fastload.attach.control import Control, Limits
 from fastload.attach.recorder import Recorder, time_collate
 from fastload.attach.stages import STAGES
 
-FOLDER, STEPS, SECONDS, LADDER = "FASTLOAD_ATTACH", "FASTLOAD_ATTACH_STEPS", "FASTLOAD_ATTACH_SECONDS", "FASTLOAD_ATTACH_LADDER"
+FOLDER, STEPS, SECONDS, LADDER = (
+    "FASTLOAD_ATTACH",
+    "FASTLOAD_ATTACH_STEPS",
+    "FASTLOAD_ATTACH_SECONDS",
+    "FASTLOAD_ATTACH_LADDER",
+)
 
 _make: Callable[[], Recorder] | None = None  # of this process; a forked child makes its own
 _recorder: Recorder | None = None
@@ -27,9 +34,13 @@ def recorder() -> Recorder | None:
     if _recorder is None and _make is not None:
         try:
             _recorder = _make()
-        except Exception as error:  # noqa: BLE001  the disk is full, or the folder has gone: the program must go on
+        # The disk is full, or the folder has gone: the program must go on
+        except Exception as error:  # noqa: BLE001
             _make = None
-            print(f"fastload: profile: process {os.getpid()} is not measured ({error})", file=sys.stderr)
+            print(
+                f"fastload: profile: process {os.getpid()} is not measured ({error})",
+                file=sys.stderr,
+            )
     return _recorder
 
 
@@ -37,7 +48,11 @@ def install_from_environment() -> None:
     """Attach to this process, if `fastload profile -- …` started it."""
     if folder := os.environ.get(FOLDER):
         steps, seconds = os.environ.get(STEPS), os.environ.get(SECONDS)
-        limits = Limits(int(steps) if steps else None, float(seconds) if seconds else None, os.environ.get(LADDER) == "1")
+        limits = Limits(
+            int(steps) if steps else None,
+            float(seconds) if seconds else None,
+            os.environ.get(LADDER) == "1",
+        )
         install(lambda: Recorder(folder, Control(limits, folder)))
         import atexit
 
@@ -53,8 +68,8 @@ def install(make: Callable[[], Recorder]) -> None:
         "torch.utils.data.dataloader": _loaders,
         "torch.utils.data._utils.fetch": _fetchers,
         "torch.optim.optimizer": _optimizers,
-        "fastload.engine": _engine,
-        "fastload.loader": _drop_in,
+        "fastload.engine.native": _engine,
+        "fastload.loader.loader": _drop_in,
         "PIL.ImageFile": _pil,
     }
     imports.after(actions)
@@ -87,7 +102,9 @@ def _forget() -> None:
     STAGES.open = False
 
 
-def _replace(owner: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+def _replace(
+    owner: object, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., object]]
+) -> None:
     original = None if owner is None else getattr(owner, name, None)
     if original is None:  # another version of the library: that part is not measured
         return
@@ -100,8 +117,8 @@ def _nothing() -> None:
 
 
 def _loaders(module: ModuleType) -> None:
-    def init(original: Callable[..., Any]) -> Callable[..., Any]:
-        def __init__(self: Any, loader: Any) -> None:  # noqa: N807
+    def init(original: Callable[..., object]) -> Callable[..., object]:
+        def __init__(self: Any, loader: object) -> None:  # noqa: N807
             original(self, loader)
             with suppress(Exception):  # a subclass may allow no such thing
                 self._fastload_loader = weakref.ref(loader)
@@ -113,27 +130,31 @@ def _loaders(module: ModuleType) -> None:
     _replace(iterator, "__next__", _timed_next)
 
 
-def _timed_next(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __next__(self: Any) -> Any:  # noqa: N807
+def _timed_next(original: Callable[..., object]) -> Callable[..., object]:
+    def __next__(self: object) -> object:  # noqa: N807
         found = recorder()
         if found is None:
             return original(self)
-        loader = self.__dict__.get("_fastload_loader", _nothing)()
+        loader = vars(self).get("_fastload_loader", _nothing)()
         return found.next(self if loader is None else loader, lambda: original(self))
 
     return __next__
 
 
 def _fetchers(module: ModuleType) -> None:
-    def fetch(original: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(self: Any, index: Any) -> Any:
+    def fetch(original: Callable[..., object]) -> Callable[..., object]:
+        def timed(self: Any, index: object) -> object:
             found = recorder()
-            return original(self, index) if found is None else found.made(self, lambda: original(self, index))
+            return (
+                original(self, index)
+                if found is None
+                else found.made(self, lambda: original(self, index))
+            )
 
         return timed
 
-    def init(original: Callable[..., Any]) -> Callable[..., Any]:
-        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+    def init(original: Callable[..., object]) -> Callable[..., object]:
+        def __init__(self: Any, *args: object, **kwargs: object) -> None:  # noqa: N807
             original(self, *args, **kwargs)
             with suppress(Exception):
                 time_collate(self)
@@ -158,18 +179,22 @@ def _optimizers(module: ModuleType) -> None:
 def _engine(module: ModuleType) -> None:
     """fastload's own iterators."""
 
-    def epoch(original: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda self, *args: _Epoch(original(self, *args), self.__dict__.get("_fastload_loader", lambda: self))
+    def epoch(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
+        return lambda self, *args: _Epoch(
+            original(self, *args), self.__dict__.get("_fastload_loader", lambda: self)
+        )
 
     for name in ("NativeEngine", "TorchEngine"):
         _replace(getattr(module, name, None), "epoch", epoch)
 
 
 def _drop_in(module: ModuleType) -> None:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def _make_engine(self: Any, *args: Any) -> Any:
-            engine = original(self, *args)
-            engine._fastload_loader = weakref.ref(self)  # the program drops the loader when it likes
+    def make(original: Callable[..., object]) -> Callable[..., object]:
+        def _make_engine(self: Any, *args: object) -> object:
+            engine: Any = original(self, *args)
+            engine._fastload_loader = weakref.ref(
+                self
+            )  # the program drops the loader when it likes
             return engine
 
         return _make_engine
@@ -180,23 +205,27 @@ def _drop_in(module: ModuleType) -> None:
 class _Epoch:
     """An iterator, timed."""
 
-    def __init__(self, inner: Iterator[Any], loader: Callable[[], Any]) -> None:
+    def __init__(self, inner: Iterator[object], loader: Callable[[], object]) -> None:
         self._inner, self._loader = inner, loader
 
     def __iter__(self) -> "_Epoch":
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         found, loader = recorder(), self._loader()
-        return next(self._inner) if found is None or loader is None else found.next(loader, self._inner.__next__)
+        return (
+            next(self._inner)
+            if found is None or loader is None
+            else found.next(loader, self._inner.__next__)
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
 
 def _pil(module: ModuleType) -> None:
-    def load(original: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def load(original: Callable[..., object]) -> Callable[..., object]:
+        def timed(self: object, *args: object, **kwargs: object) -> object:
             if not STAGES.open or getattr(self, "tile", None) in (None, []):  # decoded already
                 return original(self, *args, **kwargs)
             return STAGES.run("decode", original, self, *args, **kwargs)
@@ -215,7 +244,13 @@ def environment(folder: str, limits: Limits) -> dict[str, str]:
     """Variables that make every Python process below attach itself."""
     site = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
     path = os.pathsep.join(filter(None, (site, os.environ.get("PYTHONPATH", ""))))
-    out = {FOLDER: folder, "PYTHONPATH": path, LADDER: "1" if limits.ladder else "0", STEPS: "", SECONDS: ""}
+    out = {
+        FOLDER: folder,
+        "PYTHONPATH": path,
+        LADDER: "1" if limits.ladder else "0",
+        STEPS: "",
+        SECONDS: "",
+    }
     if limits.steps is not None:
         out[STEPS] = str(limits.steps)
     if limits.seconds is not None:
@@ -223,4 +258,12 @@ def environment(folder: str, limits: Limits) -> dict[str, str]:
     return {**os.environ, **out}
 
 
-__all__ = ["attached", "environment", "finish", "install", "install_from_environment", "recorder", "uninstall"]
+__all__ = [
+    "attached",
+    "environment",
+    "finish",
+    "install",
+    "install_from_environment",
+    "recorder",
+    "uninstall",
+]

@@ -11,7 +11,9 @@ Action = Callable[[ModuleType], object]
 
 
 def after(actions: Mapping[str, Action]) -> None:
-    """Call actions[name](module) for each module: at once where it is imported already, else after its import."""
+    """Call actions[name](module) for each module: at once where it is imported already, else after
+    its import.
+    """
     for name, action in actions.items():
         if name in sys.modules:
             action(sys.modules[name])
@@ -32,7 +34,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         self.actions = actions
         self._asking: set[str] = set()
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name not in self.actions or name in self._asking:
             return None
         self._asking.add(name)
@@ -52,7 +56,10 @@ def _add(loader: importlib.abc.Loader, action: Action) -> None:
         run(module)
         try:
             action(module)
-        except Exception as error:  # noqa: BLE001  another version of the library: the program's import must not fail
-            print(f"fastload: profile: {module.__name__} is not measured ({error!r})", file=sys.stderr)
+        # Another version of the library: the program's import must not fail
+        except Exception as error:  # noqa: BLE001
+            print(
+                f"fastload: profile: {module.__name__} is not measured ({error!r})", file=sys.stderr
+            )
 
     loader.exec_module = exec_module  # type: ignore[method-assign]

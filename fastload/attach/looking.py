@@ -1,32 +1,41 @@
-"""How to look into what strangers made, without running a line of their code: a look may not raise, wait or change anything.
+"""How to look into what strangers made, without running a line of their code: a look may not raise,
+wait or change anything.
 
-`hasattr`, `isinstance`, `len` and a loop over an object all may run its own methods. Here classes are asked by `type`, containers by
-the methods of `list`, `tuple` and `dict` themselves, tensors by those of torch.
+`hasattr`, `isinstance`, `len` and a loop over an object all may run its own methods. Here classes
+are asked by `type`, containers by the methods of `list`, `tuple` and `dict` themselves, tensors by
+those of torch.
 """
 
 import inspect
 import sys
 from collections import UserDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from functools import partial
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from typing import Any, TypeAlias
 
-DEPTH, WIDTH, COUNT = 8, 16, 256  # how far a batch is searched: levels, parts of each container, parts in all
+Facts: TypeAlias = dict[str, Any]  # as JSON has them
+DEPTH, WIDTH, COUNT = (
+    8,
+    16,
+    256,
+)  # how far a batch is searched: levels, parts of each container, parts in all
 UNKNOWN = 0
 FUNCTIONS = (FunctionType, BuiltinFunctionType)  # a method's text has its object's in it
 
 
-def samples_in(batch: Any) -> int:
-    """Samples in a batch: the length of its first tensor or array that has a side; UNKNOWN where none is found."""
+def samples_in(batch: object) -> int:
+    """Samples in a batch: the length of its first tensor or array that has a side; UNKNOWN where
+    none is found.
+    """
     try:
         return _searched(batch)
     except Exception:  # noqa: BLE001  whatever a batch is, counting it is not worth an error
         return UNKNOWN
 
 
-def _searched(batch: Any) -> int:
+def _searched(batch: object) -> int:
     todo = [(batch, 0)]
     for _ in range(COUNT):
         if not todo:
@@ -39,7 +48,7 @@ def _searched(batch: Any) -> int:
     return UNKNOWN
 
 
-def _parts(thing: Any) -> Iterable[Any]:
+def _parts(thing: Any) -> Iterable[object]:
     kind = type(thing)
     if issubclass(kind, tuple):
         return tuple.__iter__(thing)
@@ -53,11 +62,14 @@ def _parts(thing: Any) -> Iterable[Any]:
     return ()
 
 
-def _first_side(thing: Any) -> int | None:
+def _first_side(thing: object) -> int | None:
     """Of a tensor or an array of NumPy's; None of one without sides, and of anything else."""
     kind, torch, numpy = type(thing), sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and issubclass(kind, torch.Tensor):
-        if kind is not torch.Tensor and kind.__module__.split(".")[0] not in ("torch", "torchvision"):
+        if kind is not torch.Tensor and kind.__module__.split(".")[0] not in (
+            "torch",
+            "torchvision",
+        ):
             return None  # a class of a stranger's answers by its own code
         with torch._C.DisableTorchFunctionSubclass():
             return int(torch.Tensor.size(thing, 0)) if torch.Tensor.dim(thing) else None
@@ -67,7 +79,7 @@ def _first_side(thing: Any) -> int | None:
     return None
 
 
-def held(thing: Any, name: str) -> Any:
+def held(thing: object, name: str) -> Any:
     """An attribute that the object or its class holds; None where only its code could say."""
     try:
         return inspect.getattr_static(thing, name, None)
@@ -75,10 +87,12 @@ def held(thing: Any, name: str) -> Any:
         return None
 
 
-def asked(thing: Any, name: str, *kinds: type) -> Any:
-    """An attribute of an object that may have its own way of answering, where it is of one of these classes; else None.
+def asked(thing: object, name: str, *kinds: type) -> Any:
+    """An attribute of an object that may have its own way of answering, where it is of one of these
+    classes; else None.
 
-    Mocks have every attribute, proxies ask others, and either may fail; `isinstance` would ask them for their class.
+    Mocks have every attribute, proxies ask others, and either may fail; `isinstance` would ask them
+    for their class.
     """
     try:
         found = getattr(thing, name, None)
@@ -87,10 +101,43 @@ def asked(thing: Any, name: str, *kinds: type) -> Any:
     return found if not kinds or issubclass(type(found), kinds) else None
 
 
-def shown(thing: Any) -> str:
-    """A function as Python shows it; of any other object its class, since its own text may fail, or be a whole data set."""
+def shown(thing: object) -> str:
+    """A function as Python shows it; of any other object its class, since its own text may fail, or
+    be a whole data set.
+    """
     if type(thing) is partial:
         return f"functools.partial({shown(thing.func)})"
     if type(thing) in FUNCTIONS:
         return repr(thing)
     return f"<{type(thing).__module__}.{type(thing).__qualname__} object>"
+
+
+def facts(loader: object) -> Facts:
+    """What a reader wants to know of a loader."""
+    found = {
+        name: held(loader, name)
+        for name in ("num_workers", "batch_size", "prefetch_factor", "pin_memory")
+    }
+    plain = {name: value for name, value in found.items() if type(value) in (int, bool)}
+    return {
+        **plain,
+        "type": type(loader).__name__,
+        "dataset": type(held(loader, "dataset")).__name__,
+        "backend": _backend(loader),
+    }
+
+
+def images_in(batch: object) -> int:
+    """Images in a batch: the length of its first tensor, or of the batch; 1 where nothing has a
+    length.
+    """
+    if samples := samples_in(batch):
+        return samples
+    plain = type(batch) in (list, tuple, dict, str, bytes)
+    return len(batch) if plain and isinstance(batch, Sized) else 1
+
+
+def _backend(loader: object) -> str | None:
+    """Of fastload's own loaders."""
+    route = held(loader, "_route")
+    return route.backend if type(route).__module__ == "fastload.loader.base" else None

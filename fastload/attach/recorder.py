@@ -1,4 +1,7 @@
-"""Times the `next` of every loader in this process, and each batch that a worker makes. Costs some microseconds a batch."""
+"""Times the `next` of every loader in this process, and each batch that a worker makes.
+
+Costs some microseconds a batch.
+"""
 
 import os
 import sys
@@ -7,19 +10,48 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from fastload.attach import log, stages
-from fastload.attach.looking import held, samples_in
+from fastload.attach.looking import Facts, facts, images_in
 from fastload.attach.stages import STAGES, Timed
 
 IN_FLIGHT = 64  # waits whose GPU events may be unresolved; older ones are written without
 
 
-class Recorder:
-    """One per process and folder. turn: decides what the training loop gets, see `control`; only: the loader to look at."""
+P = ParamSpec("P")
+T = TypeVar("T")
 
-    def __init__(self, folder: str, turn: "Callable[[Recorder, int, Any, Callable[[], Any]], Any]", only: Any = None) -> None:
+
+class _Event(Protocol):
+    """torch.cuda.Event."""
+
+    def record(self) -> None: ...
+
+    def query(self) -> bool: ...
+
+    def elapsed_time(self, end: object, /) -> float: ...
+
+
+class _Fetcher(Protocol):
+    """Of a worker of PyTorch's loader."""
+
+    dataset: object
+    collate_fn: Callable[..., object]
+
+
+class Recorder:
+    """One per process and folder.
+
+    turn: decides what the training loop gets, see `control`; only: the loader to look at.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        turn: "Callable[[Recorder, int, object, Callable[[], object]], object]",
+        only: object = None,
+    ) -> None:
         self.log = log.Log(folder)
         self.turn, self.only = turn, only
         self.steps = 0  # of optimisers, since the last batch
@@ -27,13 +59,14 @@ class Recorder:
         self.inner = False  # inside a `next` already
         self.broken = False  # something of ours has failed; the program goes on unmeasured
         self._loaders: dict[int, int] = {}
-        self._refs: dict[int, Callable[[], Any]] = {}  # by number: gives the loader, which is the program's to drop
-        self._facts: list[dict[str, Any]] = []
-        self._said: dict[str, Any] = {}
-        self._events: deque[tuple[Any, Any, dict[str, Any]]] = deque()
+        # By number: gives the loader, which is the program's to drop.
+        self._refs: dict[int, Callable[[], Any]] = {}
+        self._facts: list[Facts] = []
+        self._said: dict[str, object] = {}
+        self._events: deque[tuple[_Event, _Event, Facts]] = deque()
         self._made = 0  # batches, in a worker
 
-    def number(self, loader: Any) -> int | None:
+    def number(self, loader: object) -> int | None:
         """The loader's number in the log; None for one that is not looked at."""
         if self.only is not None and loader is not self.only:
             return None
@@ -44,18 +77,20 @@ class Recorder:
             self.tell()
         return self._loaders[id(loader)]
 
-    def tell(self, **more: Any) -> None:
+    def tell(self, **more: object) -> None:
         """Write the facts of this process; what was said once (`more`) stays said."""
         self._said |= more
-        environment = {name.lower(): os.environ.get(name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+        environment = {
+            name.lower(): os.environ.get(name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+        }
         self.log.tell({"argv": sys.argv, **environment, "loaders": self._facts, **self._said})
 
-    def finish(self, **more: Any) -> None:
+    def finish(self, **more: object) -> None:
         """Write what is in flight, and what the loaders count themselves."""
         if not self.broken:
             self._try(self._finish, more)
 
-    def _finish(self, more: dict[str, Any]) -> None:
+    def _finish(self, more: dict[str, object]) -> None:
         self.resolve()
         for number in self._refs:
             self._count_stages(number)
@@ -73,8 +108,11 @@ class Recorder:
         self.steps += 1
         self.steps_total += 1
 
-    def next(self, loader: Any, fetch: Callable[[], Any]) -> Any:
-        """fetch(), timed; what the training loop gets in its place is `turn`'s to say. Raises what fetch raises, and nothing else."""
+    def next(self, loader: object, fetch: Callable[[], object]) -> object:
+        """fetch(), timed; what the training loop gets in its place is `turn`'s to say.
+
+        Raises what fetch raises, and nothing else.
+        """
         number = None if self.inner or self.broken else self._try(self.number, loader)
         if number is None:
             return fetch()
@@ -90,19 +128,23 @@ class Recorder:
             self.inner = False
         return fetched.batches.pop() if fetched.batches else fetch()
 
-    def _try(self, call: Callable[..., Any], *arguments: Any) -> Any:
+    def _try(self, call: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
         """What is ours to do around the program's own work: it may fail, but not the program."""
         try:
-            return call(*arguments)
+            return call(*arguments, **more)
         except Exception as error:  # noqa: BLE001
             self._fail(error)
+            return None
 
     def _fail(self, error: Exception) -> None:
         if not self.broken:
             self.broken = True
-            print(f"fastload: profile: process {os.getpid()} is not measured any more ({error!r})", file=sys.stderr)
+            print(
+                f"fastload: profile: process {os.getpid()} is not measured any more ({error!r})",
+                file=sys.stderr,
+            )
 
-    def wait(self, number: int, fetch: Callable[[], Any]) -> Any:
+    def wait(self, number: int, fetch: Callable[[], object]) -> object:
         """fetch(), timed and written down."""
         before = _event()
         start, cpu = time.perf_counter(), time.thread_time()
@@ -113,14 +155,14 @@ class Recorder:
             self.log.write(log.END, number, start, time.perf_counter() - start, 0.0, steps=steps)
             self._count_stages(number)
             raise
-        record: dict[str, Any] = {
+        record: Facts = {
             "kind": log.WAIT, "loader": number, "t": start, "wall": time.perf_counter() - start,
             "cpu": time.thread_time() - cpu, "images": images_in(batch), "steps": steps,
         }  # fmt: skip
-        if before is None:
+        if before is None or (after := _event()) is None:
             self.log.write(**record)
         else:
-            self._events.append((before, _event(), record))
+            self._events.append((before, after, record))
             self.resolve(IN_FLIGHT)
         return batch
 
@@ -132,10 +174,11 @@ class Recorder:
         while self._events and (len(self._events) > most or self._events[0][1].query()):
             before, after, record = self._events.popleft()
             idle = before.elapsed_time(after) / 1e3 if after.query() else log.UNKNOWN
-            self.log.write(**record, idle=min(idle, record["wall"]) if idle == idle else idle)  # noqa: PLR0124  NaN
+            # NaN
+            self.log.write(**record, idle=min(idle, record["wall"]) if idle == idle else idle)  # noqa: PLR0124
 
-    def made(self, fetcher: Any, fetch: Callable[[], Any]) -> Any:
-        """A batch made by a worker, or by num_workers=0: timed, and now and then split into stages."""
+    def made(self, fetcher: _Fetcher, fetch: Callable[[], object]) -> object:
+        """A batch made by a worker, or by num_workers=0: timed, and now and then split."""
         begun = None if self.broken else self._try(self._begin, fetcher)
         if begun is None:
             return fetch()
@@ -147,7 +190,7 @@ class Recorder:
             self._try(self._write_made, begun, found, images_in(batch))
         return batch
 
-    def _begin(self, fetcher: Any) -> "_Making":
+    def _begin(self, fetcher: _Fetcher) -> "_Making":
         self._made += 1
         deep = self._made % stages.DEEP_EVERY == 2
         # A worker's copy of the data set stays split; the user's own is put back after each batch.
@@ -165,10 +208,14 @@ class Recorder:
             stages.join_transforms(begun.undo)
         return wall, cpu, found
 
-    def _write_made(self, begun: "_Making", ended: "tuple[float, float, Mapping[str, list[float]]]", images: int) -> None:
+    def _write_made(
+        self, begun: "_Making", ended: "tuple[float, float, Mapping[str, list[float]]]", images: int
+    ) -> None:
         wall, cpu, found = ended
         start, late = begun.start, begun.late
-        self.log.write(log.FETCH, 0, start, wall, cpu, starved=stages.starved() - late, images=images)
+        self.log.write(
+            log.FETCH, 0, start, wall, cpu, starved=stages.starved() - late, images=images
+        )
         for name, (stage_wall, stage_cpu) in found.items():
             self.log.write(log.STAGE, 0, start, stage_wall, stage_cpu, images=images, name=name)
 
@@ -186,12 +233,12 @@ class _Making(NamedTuple):
 class _Fetched:
     """The loop's own `next`, which remembers what it gave and raised."""
 
-    def __init__(self, fetch: Callable[[], Any]) -> None:
+    def __init__(self, fetch: Callable[[], object]) -> None:
         self.fetch = fetch
-        self.batches: list[Any] = []  # the last one
+        self.batches: list[object] = []  # the last one
         self.error: int | None = None  # the id: the exception itself would hold this frame
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         self.batches.clear()
         try:
             batch = self.fetch()
@@ -205,36 +252,20 @@ class _Fetched:
         return self.error == id(error)
 
 
-def _reference(loader: Any, gone: Callable[[], object]) -> Callable[[], Any]:
-    """Gives the loader while it lives; `gone` is called once it does not, and its id may be another one's."""
+def _reference(loader: object, gone: Callable[[], object]) -> Callable[[], Any]:
+    """Gives the loader while it lives; `gone` is called once it does not, and its id may be another
+    one's.
+    """
     try:
         return weakref.ref(loader, lambda _: gone())
     except TypeError:  # of a class that allows none; then it is kept
         return lambda: loader
 
 
-def time_collate(fetcher: Any) -> None:
+def time_collate(fetcher: _Fetcher) -> None:
     """Make the collate function of a new fetcher a stage."""
     if type(fetcher.collate_fn) is not Timed:
         fetcher.collate_fn = Timed(fetcher.collate_fn, "collate")
-
-
-def facts(loader: Any) -> dict[str, Any]:
-    """What a reader wants to know of a loader."""
-    found = {name: held(loader, name) for name in ("num_workers", "batch_size", "prefetch_factor", "pin_memory")}
-    plain = {name: value for name, value in found.items() if type(value) in (int, bool)}
-    return {**plain, "type": type(loader).__name__, "dataset": type(held(loader, "dataset")).__name__, "backend": _backend(loader)}
-
-
-def images_in(batch: Any) -> int:
-    """Images in a batch: the length of its first tensor, or of the batch; 1 where nothing has a length."""
-    return samples_in(batch) or (len(batch) if type(batch) in (list, tuple, dict, str, bytes) else 1)
-
-
-def _backend(loader: Any) -> str | None:
-    """Of fastload's own loaders."""
-    route = held(loader, "_route")
-    return route.backend if type(route).__module__ == "fastload.loader" else None
 
 
 def _in_worker() -> bool:
@@ -243,11 +274,11 @@ def _in_worker() -> bool:
     return get_worker_info() is not None
 
 
-def _event() -> Any:
+def _event() -> "_Event | None":
     """A mark in the current stream of the GPU; None where the program uses no GPU."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None
-    event = torch.cuda.Event(enable_timing=True)
+    event: _Event = torch.cuda.Event(enable_timing=True)
     event.record()
     return event

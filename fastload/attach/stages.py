@@ -1,16 +1,27 @@
-"""Where a worker's time goes while it makes a batch: data set, PIL's decoding, each transform, collate."""
+"""Where a worker's time goes while it makes a batch: data set, PIL's decoding, each transform,
+collate.
+"""
 
 import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import ParamSpec, TypeVar
 
 from fastload.attach.looking import held
 
-COMPOSES = ("torchvision.transforms.transforms.Compose", "torchvision.transforms.v2._container.Compose")
-DEEP_EVERY = 10  # batches: only every tenth is split into stages, since each clock costs about a microsecond
+COMPOSES = (
+    "torchvision.transforms.transforms.Compose",
+    "torchvision.transforms.v2._container.Compose",
+)
+DEEP_EVERY = (
+    10  # batches: only every tenth is split into stages, since each clock costs about a microsecond
+)
 SCHEDSTAT = "/proc/thread-self/schedstat"  # CPU time, time in the run queue, both ns, and slices
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Stages(threading.local):
@@ -32,7 +43,7 @@ class Stages(threading.local):
         self.open = False
         return self.sums
 
-    def run(self, name: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def run(self, name: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """call(*args, **kwargs), as a stage."""
         if not self.open:
             return call(*args, **kwargs)
@@ -53,7 +64,9 @@ class Stages(threading.local):
         self._wall, self._cpu = wall, cpu
 
 
-_files: dict[tuple[int, int], int] = {}  # open SCHEDSTAT by process and thread: opening costs more than reading
+_files: dict[
+    tuple[int, int], int
+] = {}  # open SCHEDSTAT by process and thread: opening costs more than reading
 
 STAGES = Stages()
 
@@ -61,37 +74,46 @@ STAGES = Stages()
 class Timed:
     """A function or transform that runs as a stage; everything else about it stays."""
 
-    def __init__(self, inner: Any, name: str) -> None:
+    def __init__(self, inner: Callable[..., object], name: str) -> None:
         self.__dict__.update(_inner=inner, _name=name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    _inner: Callable[..., object]
+    _name: str
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
         return STAGES.run(self._name, self._inner, *args, **kwargs)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__") or "_inner" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._inner, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         setattr(self._inner, name, value)
 
     def __repr__(self) -> str:
         return repr(self._inner)
 
 
-Split = tuple[list[Any], list[Any]]  # members of a Compose, and what they were
+Split = tuple[list[object], list[object]]  # members of a Compose, and what they were
 
 
-def split_transforms(dataset: Any, depth: int = 4) -> list[Split]:
-    """Time each member of the data set's Compose, which is changed in place; for join_transforms: what was changed.
+def split_transforms(dataset: object, depth: int = 4) -> list[Split]:
+    """Time each member of the data set's Compose, which is changed in place; for join_transforms:
+    what was changed.
 
-    Only torchvision's Compose, which asks its members for nothing: other classes may look at what they hold.
+    Only torchvision's Compose, which asks its members for nothing: other classes may look at what
+    they hold.
     """
     done: list[Split] = []
     for _ in range(depth):
         for attribute in ("transform", "transforms"):
             chain = held(dataset, attribute)
-            members = held(chain, "transforms") if f"{type(chain).__module__}.{type(chain).__qualname__}" in COMPOSES else None
+            members = (
+                held(chain, "transforms")
+                if f"{type(chain).__module__}.{type(chain).__qualname__}" in COMPOSES
+                else None
+            )
             if type(members) is list and Timed not in map(type, members):
                 done.append((members, list(members)))
                 members[:] = [Timed(member, type(member).__name__) for member in members]
@@ -110,7 +132,10 @@ def join_transforms(done: list[Split]) -> None:
 
 def starved() -> float:
     """Seconds that this thread has waited for a core, ever; 0 where the system does not say."""
-    thread = os.getpid(), threading.get_ident()  # a forked child has its parent's open files, which tell of the parent
+    thread = (
+        os.getpid(),
+        threading.get_ident(),
+    )  # a forked child has its parent's open files, which tell of the parent
     try:
         if thread not in _files:
             _files[thread] = os.open(SCHEDSTAT, os.O_RDONLY | os.O_CLOEXEC)
@@ -123,6 +148,10 @@ def unseen() -> str:
     """Why waiting for cores is not seen here; empty where it is."""
     try:
         with open(SCHEDSTAT, encoding="ascii") as file:
-            return "" if len(file.read().split()) > 1 else f"waiting for cores ({SCHEDSTAT} says nothing)"
+            return (
+                ""
+                if len(file.read().split()) > 1
+                else f"waiting for cores ({SCHEDSTAT} says nothing)"
+            )
     except OSError as error:
         return f"waiting for cores ({SCHEDSTAT}: {error.strerror})"

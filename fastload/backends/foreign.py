@@ -1,8 +1,10 @@
-"""A batch's images that Pillow decodes: not too many px of them at a time. And what Pillow says of large ones, for all."""
+"""A batch's images that Pillow decodes: not too many px of them at a time.
 
-from typing import Any
+And what Pillow says of large ones, for all.
+"""
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from fastload import _native
@@ -23,7 +25,8 @@ class Given:
         self.sizes = job.sizes.tolist()
 
     def pixels(self, place: int, scale: int | None) -> bool:
-        """Whether a sample's pixels are given, at 1/scale; else its size (scale=None: nobody knows it yet), or nothing.
+        """Whether a sample's pixels are given, at 1/scale; else its size (scale=None: nobody knows
+        it yet), or nothing.
 
         Raises SampleError.
         """
@@ -37,12 +40,20 @@ class Given:
                 if (size := pil.header_size(self._payload(place, sample))) is not None:
                     self.job.set_size(place, *size)
                     return False
-            found = pil.decode_pixels(self._payload(place, sample), scale or 1) if found is None else found
+            found = (
+                pil.decode_pixels(self._payload(place, sample), scale or 1)
+                if found is None
+                else found
+            )
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(name, sample, error) from error
-        if scale is not None and found.shape[:2] != (want := tuple(-(-side // scale) for side in self.sizes[place])):
+        if scale is not None and found.shape[:2] != (
+            want := tuple(-(-side // scale) for side in self.sizes[place])
+        ):
             got, said = ("x".join(map(str, size)) for size in (found.shape[:2], want))
-            raise SampleError(name, sample, f"is {got} px, and was said to be {said} px; mend or remove the file")
+            raise SampleError(
+                name, sample, f"is {got} px, and was said to be {said} px; mend or remove the file"
+            )
         self._give(place, np.ascontiguousarray(found), scale or 1)
         return True
 
@@ -60,14 +71,18 @@ class Given:
         return self.job.payload(place) or read(self.source, sample)
 
 
-def too_large(source: Source, work: Work, sizes: Ints, encoded: Any) -> list[tuple[int, SampleError]]:
-    """Places and errors of the images that `PIL.Image.MAX_IMAGE_PIXELS` forbids, by the value of now; of others it warns.
+def too_large(
+    source: Source, work: Work, sizes: Ints, encoded: NDArray[np.bool_]
+) -> list[tuple[int, SampleError]]:
+    """Places and errors of the images that `PIL.Image.MAX_IMAGE_PIXELS` forbids, by the value of
+    now; of others it warns.
 
-    encoded: bool [N], whether a sample is one that Pillow has not looked at; raw pixels, which it never would, may be among them.
+    encoded: bool [N], whether a sample is one that Pillow has not looked at; raw pixels, which it
+        never would, may be among them.
     """
     most = Image.MAX_IMAGE_PIXELS
-    if most is None:
-        return []
+    if most is None or int(sizes.max(initial=0)) ** 2 <= most:
+        return []  # at once, as nearly always
     pixels = sizes[:, 0].astype(np.int64) * sizes[:, 1]
     places = np.flatnonzero((pixels > most) & encoded)
     if not len(places):

@@ -1,28 +1,40 @@
-"""The masks of a batch: decoded by Pillow, moved by the records of their images. Both backends give them from here."""
+"""The masks of a batch: decoded by Pillow, moved by the records of their images.
+
+Both backends give them from here.
+"""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from fastload.backends.crop import final_size
+from fastload.backends.native.crop import final_size
 from fastload.errors import SampleError, sample_error
-from fastload.plan import Plan
+from fastload.plan.plan import Plan
 from fastload.sources.masks import Masks
-from fastload.spec import Ints, Work
-from fastload.threads import Threads
+from fastload.spec import Array, Ints, Work
+from fastload.system.threads import Threads
 from fastload.transforms import Op, pil
 from fastload.transforms.reference import masks as reference
 
 
-def one(masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Any], size: tuple[int, int]) -> Any:
-    """uint8 or int64 [H, W]: a sample's mask after the ops; size: height and width of its image, px. Raises SampleError."""
+def one(
+    masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Array], size: tuple[int, int]
+) -> Array:
+    """uint8 or int64 [H, W]: a sample's mask after the ops; size: height and width of its image,
+    px. Raises SampleError.
+    """
     try:
         data = masks.read(sample)
     except OSError as error:
-        raise sample_error(masks.paths[sample], sample, f"cannot be read ({error.strerror}); restore the mask", error) from error
+        raise sample_error(
+            masks.paths[sample],
+            sample,
+            f"cannot be read ({error.strerror}); restore the mask",
+            error,
+        ) from error
     try:
         mask = reference.decode(data)
     except pil.DECODE_ERRORS as error:
@@ -30,16 +42,27 @@ def one(masks: Masks, sample: int, ops: Iterable[Op], records: Iterable[Any], si
         raise sample_error(masks.paths[sample], sample, reason, error) from error
     if mask.shape != size:
         got, want = ("x".join(map(str, found)) for found in (mask.shape, size))
-        raise SampleError(masks.paths[sample], sample, f"mask is {got} px, its image {want} px; make them equal")
-    if masks.dtype == "uint8" and mask.dtype != np.uint8 and not 0 <= mask.min() <= mask.max() <= 255:
         raise SampleError(
-            masks.paths[sample], sample, f"mask has values {mask.min()} to {mask.max()}, want 0 to 255; use mask_dtype='int64'"
+            masks.paths[sample], sample, f"mask is {got} px, its image {want} px; make them equal"
+        )
+    if (
+        masks.dtype == "uint8"
+        and mask.dtype != np.uint8
+        and not 0 <= mask.min() <= mask.max() <= 255
+    ):
+        raise SampleError(
+            masks.paths[sample],
+            sample,
+            f"mask has values {mask.min()} to {mask.max()}, want 0 to 255; use mask_dtype='int64'",
         )
     return reference.moved(mask, ops, records, masks.fill).astype(masks.dtype)
 
 
 def batch(plan: Plan, work: Work, sizes: Ints) -> torch.Tensor:
-    """uint8 or int64 [N, H, W], or [N, 1, H, W], of `work`; sizes int32 [N, 2] of the images, px. Raises SampleError."""
+    """uint8 or int64 [N, H, W], or [N, 1, H, W], of `work`; sizes int32 [N, 2] of the images, px.
+
+    Raises SampleError.
+    """
     return begin(plan, work, sizes, None).tensor()
 
 
@@ -47,7 +70,7 @@ class Begun(NamedTuple):
     """The masks of a batch under way."""
 
     tensor: Callable[[], torch.Tensor]  # waits for them
-    each: list[Future[Any]]  # empty: they are made in that call
+    each: list[Future[Array]]  # empty: they are made in that call
 
     @property
     def done(self) -> bool:
@@ -63,13 +86,25 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun
     assert plan.masks is not None
     masks, drawn = plan.masks, plan.records(work, sizes)
 
-    def make(place: int) -> Any:
+    def make(place: int) -> Array:
         height, width = (int(v) for v in sizes[place])
-        return one(masks, int(work.samples[place]), plan.ops, [record[place] for record in drawn], (height, width))
+        return one(
+            masks,
+            int(work.samples[place]),
+            plan.ops,
+            [record[place] for record in drawn],
+            (height, width),
+        )
 
     places, shape = range(len(work)), (len(work), *(1,) * masks.channel, *final_size(plan.out))
     paths = (masks.paths[sample] for sample in work.samples)
-    each = threads.begin(make, [(place, f"makes {path}") for place, path in zip(places, paths, strict=True)]) if threads else []
+    each = (
+        threads.begin(
+            make, [(place, f"makes {path}") for place, path in zip(places, paths, strict=True)]
+        )
+        if threads
+        else []
+    )
     made = (one.result() for one in each) if threads else map(make, places)
     return Begun(lambda: torch.from_numpy(np.stack(list(made)).reshape(shape)), each)
 
@@ -78,4 +113,9 @@ def explain(plan: Plan) -> list[str]:
     """How masks are made, as DataLoader.explain says it; nothing without them."""
     if plan.masks is None:
         return []
-    return [f"  masks   {plan.masks.where}: {plan.masks.dtype}, decoded by Pillow, moved like their images by nearest pixels"]
+    return [
+        (
+            f"  masks   {plan.masks.where}: {plan.masks.dtype}, decoded by Pillow, moved like their "
+            "images by nearest pixels"
+        )
+    ]

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from fastload import _native
-from fastload.backends import crop
-from fastload.bad_samples import Trouble, standing_in
+from fastload.backends.native import crop
 from fastload.errors import SampleError, sample_error
-from fastload.plan import Plan
+from fastload.plan.bad_samples import Trouble, standing_in
+from fastload.plan.plan import Plan
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Pixels, Work
 from fastload.transforms import pil
@@ -20,15 +20,21 @@ NOTHING = np.zeros((1, 1, 3), np.uint8)  # in the place of a sample that is left
 
 
 class Batch(Protocol):
-    """What takes pixels uint8 [H, W, 3] in place of a sample's bytes: a native job, or what DALI is given."""
+    """What takes pixels uint8 [H, W, 3] in place of a sample's bytes: a native job, or what DALI is
+    given.
+    """
 
     def set_pixels(self, sample: int, pixels: Pixels, /) -> None: ...
 
 
-def mended(batch: Batch, plan: Plan, work: Work, bad: list[tuple[int, SampleError]], trouble: Trouble) -> tuple[Work, dict[int, bytes]]:
-    """Give the batch pixels in place of bad ones; the work with the samples that stand in, and the bytes of those that are JPEGs.
+def mended(
+    batch: Batch, plan: Plan, work: Work, bad: list[tuple[int, SampleError]], trouble: Trouble
+) -> tuple[Work, dict[int, bytes]]:
+    """Give the batch pixels in place of bad ones; the work with the samples that stand in, and the
+    bytes of those that are JPEGs.
 
-    bad: places in the batch and what is wrong there. Raises the first error where bad samples raise, or where nothing is left to try.
+    bad: places in the batch and what is wrong there. Raises the first error where bad samples
+        raise, or where nothing is left to try.
     """
     encoded: dict[int, bytes] = {}
     for place, error in bad:
@@ -43,7 +49,15 @@ def mended(batch: Batch, plan: Plan, work: Work, bad: list[tuple[int, SampleErro
     return work, encoded
 
 
-def _substituted(batch: Batch, plan: Plan, work: Work, place: int, error: SampleError, trouble: Trouble, encoded: dict[int, bytes]) -> Work:
+def _substituted(
+    batch: Batch,
+    plan: Plan,
+    work: Work,
+    place: int,
+    error: SampleError,
+    trouble: Trouble,
+    encoded: dict[int, bytes],
+) -> Work:
     while (sample := trouble.next_for(place, len(plan.source))) is not None:
         try:
             data, pixels = _decoded(plan, sample)
@@ -65,7 +79,11 @@ def without_lost(parts: list[Any], trouble: Trouble, count: int) -> list[Any]:
 
 def _kept(part: Any, places: torch.Tensor) -> Any:
     """Images or labels of these places; of several views a list."""
-    return [_kept(one, places) for one in part] if isinstance(part, list) else part.index_select(0, places.to(part.device))
+    return (
+        [_kept(one, places) for one in part]
+        if isinstance(part, list)
+        else part.index_select(0, places.to(part.device))
+    )
 
 
 def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:
@@ -82,7 +100,9 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
         pixels = raw_pixels(plan.source, sample)
         data = read(plan.source, sample) if pixels is None else b""
     except OSError as error:
-        raise sample_error(name, sample, f"cannot be read ({error.strerror or error})", error) from error
+        raise sample_error(
+            name, sample, f"cannot be read ({error.strerror or error})", error
+        ) from error
     try:
         found = pil.decode_pixels(data) if pixels is None else pixels
     except pil.DECODE_ERRORS as error:
@@ -91,10 +111,17 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
 
 
 def failed(job: _native.Job, plan: Plan, work: Work, place: int) -> SampleError:
-    """What the engine says of a sample that failed. A thread without memory says no more than that."""
+    """What the engine says of a sample that failed.
+
+    A thread without memory says no more than that.
+    """
     said, code, sample = job.message(place), job.code(place), int(work.samples[place])
     where = plan.source.name(sample)
     if code == errno.ENOMEM:
-        return sample_error(where, sample, f"cannot be decoded ({said}); {pil.NO_MEMORY}", MemoryError())
+        return sample_error(
+            where, sample, f"cannot be decoded ({said}); {pil.NO_MEMORY}", MemoryError()
+        )
     path = plan.source.files.path(int(plan.source.locate(work.samples[place : place + 1]).file[0]))
-    return sample_error(where, sample, said, OSError(code, os.strerror(code), path) if code else None)
+    return sample_error(
+        where, sample, said, OSError(code, os.strerror(code), path) if code else None
+    )

@@ -1,4 +1,5 @@
-"""The reference and the fallback: the same plan and the same parameter records through PIL, NumPy and torch.
+"""The reference and the fallback: the same plan and the same parameter records through PIL, NumPy
+and torch.
 
 Slow and plain on purpose; uses whichever of Pillow and Pillow-SIMD is installed.
 """
@@ -11,10 +12,11 @@ import torch
 from PIL import Image
 
 from fastload import _native
-from fastload.backends import crop, masks
-from fastload.bad_samples import Trouble, made
+from fastload.backends import masks
+from fastload.backends.native import crop
 from fastload.errors import OpError, SampleError, sample_error
-from fastload.plan import Plan, Step, mixed, targets
+from fastload.plan.bad_samples import Trouble, made
+from fastload.plan.plan import Plan, Step, mixed, targets
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
@@ -26,8 +28,16 @@ Pictures = list[list[torch.Tensor]]  # of each sample, of each view
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every op has a reference, so nothing is missing but the device."""
-    reasons = [f"fills batches on the host only (got device {device!r}, want 'cpu')"] if device == "cuda" else []
-    return reasons + plan.every(lambda one: [f"{step.label} has no reference" for step in one.steps if type(step.op) not in pil.APPLY])
+    reasons = (
+        [f"fills batches on the host only (got device {device!r}, want 'cpu')"]
+        if device == "cuda"
+        else []
+    )
+    return reasons + plan.every(
+        lambda one: [
+            f"{step.label} has no reference" for step in one.steps if type(step.op) not in pil.APPLY
+        ]
+    )
 
 
 def compile(plan: Plan, device: str) -> "Runner":
@@ -41,19 +51,27 @@ class Runner:
     plan: Plan
 
     def tolerant(self, work: Work) -> tuple[Any, Trouble]:
-        """The batch as `plan.on_error` has it, with `valid` where the work has it, and what went wrong. Raises SampleError."""
+        """The batch as `plan.on_error` has it, with `valid` where the work has it, and what went
+        wrong. Raises SampleError.
+        """
         trouble = Trouble(self.plan.on_error, work)
         batch, done = made(self, trouble, len(self.plan.source), self.plan.views)
         whole = (torch.empty(0), torch.empty(0)) if batch is None else batch
         return (*whole, *([] if done.valid is None else [torch.from_numpy(done.valid)])), trouble
 
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
-        """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has them, or masks. Raises SampleError."""
+        """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has
+        them, or masks. Raises SampleError.
+        """
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
         pictures, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
         how = mixed(self.plan, work)
-        target = torch.from_numpy(targets(self.plan, work, how)) if self.plan.masks is None else masks.batch(self.plan, work, sizes)
+        target = (
+            torch.from_numpy(targets(self.plan, work, how))
+            if self.plan.masks is None
+            else masks.batch(self.plan, work, sizes)
+        )
         batches = []
         for picture, images in zip(self.plan.pictures, zip(*pictures, strict=True), strict=True):
             layout = torch.channels_last if picture.out.channels_last else torch.contiguous_format
@@ -67,18 +85,28 @@ class Runner:
     def _exact(self, work: Work) -> tuple[Pictures, Ints]:
         """Each sample's pictures, and its size int32 [N, 2], px."""
         images = self._images(work)
-        sizes = np.array([image.size if isinstance(image, Late) else pil.size(image) for image in images], np.int32)
+        sizes = np.array(
+            [image.size if isinstance(image, Late) else pil.size(image) for image in images],
+            np.int32,
+        )
         drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
         pictures = []
         for place, sample in enumerate(work.samples.tolist()):
             image, images[place] = images[place], None
             image = self._made(sample, image) if isinstance(image, Late) else image
-            pictures.append([_apply(self.plan, sample, image, steps, [record[place] for record in records]) for steps, records in drawn])
+            pictures.append(
+                [
+                    _apply(self.plan, sample, image, steps, [record[place] for record in records])
+                    for steps, records in drawn
+                ]
+            )
             del image  # before the next one is decoded
         return pictures, sizes
 
     def _images(self, work: Work) -> list[Any]:
-        """The images, up to foreign.HELD bytes of them; of the others what is to be decoded when its turn comes."""
+        """The images, up to foreign.HELD bytes of them; of the others what is to be decoded when
+        its turn comes.
+        """
         images, held = list[Any](), 0
         for sample in work.samples.tolist():
             data = self._read(sample)
@@ -96,7 +124,9 @@ class Runner:
     def _late(self, sample: int, data: bytes) -> "Late | None":
         """None where only decoding tells the size. Raises SampleError."""
         try:
-            size = None if raw_pixels(self.plan.source, sample) is not None else pil.header_size(data)
+            size = (
+                None if raw_pixels(self.plan.source, sample) is not None else pil.header_size(data)
+            )
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(self.plan.source.name(sample), sample, error) from error
         return Late(data, size) if size else None
@@ -105,7 +135,11 @@ class Runner:
         image = self._decode(sample, late.data)
         if pil.size(image) != late.size:
             got, said = ("x".join(map(str, size)) for size in (pil.size(image), late.size))
-            raise SampleError(self.plan.source.name(sample), sample, f"is {got} px, and was said to be {said} px; mend or remove the file")
+            raise SampleError(
+                self.plan.source.name(sample),
+                sample,
+                f"is {got} px, and was said to be {said} px; mend or remove the file",
+            )
         return image
 
     def _fast(self, work: Work) -> tuple[Pictures, Ints]:
@@ -113,9 +147,16 @@ class Runner:
         samples = [(int(sample), self._read(int(sample))) for sample in work.samples]
         headers = [_native.probe(data) for _, data in samples]
         jpegs = np.array([header[0] == _native.OK for header in headers])
-        others = [None if jpeg else self._decode(*sample) for sample, jpeg in zip(samples, jpegs, strict=True)]
+        others = [
+            None if jpeg else self._decode(*sample)
+            for sample, jpeg in zip(samples, jpegs, strict=True)
+        ]
         sizes = np.array(
-            [header[1:3] if image is None else pil.size(image) for header, image in zip(headers, others, strict=True)], np.int32
+            [
+                header[1:3] if image is None else pil.size(image)
+                for header, image in zip(headers, others, strict=True)
+            ],
+            np.int32,
         )
         drawn = [picture.records(work, sizes) for picture in self.plan.pictures]
         crops, filters = [], []
@@ -130,7 +171,14 @@ class Runner:
             parts = zip(self.plan.pictures, drawn, crops, filters, strict=True)
             done.append(
                 [
-                    _scaled(picture, sample[0], image, [r[place] for r in records], cut[place], None if by is None else int(by[place]))
+                    _scaled(
+                        picture,
+                        sample[0],
+                        image,
+                        [r[place] for r in records],
+                        cut[place],
+                        None if by is None else int(by[place]),
+                    )
                     for picture, records, cut, by in parts
                 ]
             )
@@ -140,7 +188,10 @@ class Runner:
         try:
             return read(self.plan.source, sample)
         except OSError as error:
-            name, reason = self.plan.source.name(sample), f"cannot be read ({error.strerror or error})"
+            name, reason = (
+                self.plan.source.name(sample),
+                f"cannot be read ({error.strerror or error})",
+            )
             raise sample_error(name, sample, reason, error) from error
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
@@ -160,34 +211,73 @@ class Late:
     size: tuple[int, int]  # height and width, px
 
 
-def _apply(plan: Plan, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]) -> torch.Tensor:
+def _apply(
+    plan: Plan, sample: int, image: Any, steps: tuple[Step, ...], drawn: list[Any]
+) -> torch.Tensor:
     for step, record in zip(steps, drawn, strict=True):
         try:
             image = pil.apply(step.op, image, record)
         except OpError as error:
-            raise SampleError(plan.source.name(sample), sample, f"op {step.number}: {error}") from error
+            raise SampleError(
+                plan.source.name(sample), sample, f"op {step.number}: {error}"
+            ) from error
     return pil.to_tensor(image)
 
 
-def _scaled(plan: Plan, sample: int, image: Image.Image, drawn: list[Any], record: Any, filter: int | None) -> torch.Tensor:
-    """A picture of an image that is decoded at the scale in `record`, one of crop.fold's. filter: as in _crop."""
+def _scaled(
+    plan: Plan, sample: int, image: Image.Image, drawn: list[Any], record: Any, filter: int | None
+) -> torch.Tensor:
+    """A picture of an image that is decoded at the scale in `record`, one of crop.fold's.
+
+    filter: as in _crop.
+    """
     if record[crop.SCALE] == 1:
         return _apply(plan, sample, image, plan.steps, drawn)
     first = len(plan.stage(Stage.CROP))
-    return _apply(plan, sample, _crop(plan, image, record, filter), plan.steps[first:], drawn[first:])
+    return _apply(
+        plan, sample, _crop(plan, image, record, filter), plan.steps[first:], drawn[first:]
+    )
 
 
 def _crop(plan: Plan, image: Image.Image, record: Any, filter: int | None) -> Image.Image:
-    """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized from the box's place in them.
+    """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized
+    from the box's place in them.
 
     filter: PIL's number, where each sample has its own.
     """
-    top, left, height, width, resized_height, resized_width, window_top, window_left, flip, scale = (int(v) for v in record)
-    x, y, right, bottom = left // scale, top // scale, -(-(left + width) // scale), -(-(top + height) // scale)
-    box = (left / scale - x, top / scale - y, (left + width) / scale - x, (top + height) / scale - y)
+    (
+        top,
+        left,
+        height,
+        width,
+        resized_height,
+        resized_width,
+        window_top,
+        window_left,
+        flip,
+        scale,
+    ) = (int(v) for v in record)
+    x, y, right, bottom = (
+        left // scale,
+        top // scale,
+        -(-(left + width) // scale),
+        -(-(top + height) // scale),
+    )
+    box = (
+        left / scale - x,
+        top / scale - y,
+        (left + width) / scale - x,
+        (top + height) / scale - y,
+    )
     steps = plan.stage(Stage.CROP)
-    resampling = pil.RESAMPLING[crop.interpolation(steps)] if filter is None else Image.Resampling(filter)
-    resized = image.crop((x, y, right, bottom)).resize((resized_width, resized_height), resampling, box)
+    resampling = (
+        pil.RESAMPLING[crop.interpolation(steps)] if filter is None else Image.Resampling(filter)
+    )
+    resized = image.crop((x, y, right, bottom)).resize(
+        (resized_width, resized_height), resampling, box
+    )
     out_height, out_width = crop.final_size(plan.cropped)
-    shown = resized.crop((window_left, window_top, window_left + out_width, window_top + out_height))
+    shown = resized.crop(
+        (window_left, window_top, window_left + out_width, window_top + out_height)
+    )
     return shown.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else shown

@@ -1,4 +1,7 @@
-"""The command line: one file per verb. Results on stdout, log on stderr; exit 0 ok, 1 an error that a user can mend, 2 usage."""
+"""The command line: one file per verb.
+
+Results on stdout, log on stderr; exit 0 ok, 1 an error that a user can mend, 2 usage.
+"""
 
 import importlib
 import os
@@ -26,8 +29,6 @@ VERBS = (
     "replay",
     "doctor",
 )
-
-
 INTERRUPTED = 130  # the exit code of a verb that Ctrl-C has ended
 
 

@@ -15,6 +15,7 @@ from fastload.files.below import replace_file
 
 if TYPE_CHECKING:
     from fastload.attach.control import Limits
+    from fastload.profiler import Report
 
 SECONDS, QUICK_SECONDS = 40.0, 8.0  # of measuring; importing and opening the data come on top
 
@@ -23,7 +24,9 @@ def budget(quick: bool) -> float:
     return QUICK_SECONDS if quick else SECONDS
 
 
-def limits(steps: int | None, seconds: float | None, *, whole: bool, quick: bool, ladder: bool) -> "Limits":
+def limits(
+    steps: int | None, seconds: float | None, *, whole: bool, quick: bool, ladder: bool
+) -> "Limits":
     """When to stop the command. Raises UsageError."""
     from fastload.attach.control import Limits
 
@@ -48,8 +51,13 @@ class Outputs:
 
     def __post_init__(self) -> None:
         for option, where in (("html", self.html), ("trace", self.trace)):
-            if where is not None and not os.path.isdir(os.path.dirname(where) or "."):  # before measuring, not after
-                raise UsageError(f"profile: {where}: its folder does not exist; make it, or give another file to --{option}")
+            if where is not None and not os.path.isdir(
+                os.path.dirname(where) or "."
+            ):  # before measuring, not after
+                raise UsageError(
+                    f"profile: {where}: its folder does not exist; make it, or give another file "
+                    f"to --{option}"
+                )
 
 
 def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) -> None:
@@ -59,7 +67,9 @@ def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) 
     stdout = sys.stderr.fileno() if to.json == "-" else None
     done = attached.run(command, limits, stdout, lambda line: output.log.print(line, markup=False))
     if done.code:
-        output.log.print(f"fastload: profile: the command ended with status {done.code}", markup=False)
+        output.log.print(
+            f"fastload: profile: the command ended with status {done.code}", markup=False
+        )
     if to.trace:
         save(to.trace, json.dumps(trace.document(done.processes)), "trace")
     if done.report is None:
@@ -68,10 +78,21 @@ def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) 
             raise typer.Exit(done.code)
         raise UsageError(done.why)
     share = attached.overhead(done.report, done.processes)
-    emit(done.report, to, f"Measuring took {100 * share:.2g} % of the training process's time (computed from its cost per batch).")
+    emit(
+        done.report,
+        to,
+        f"Measuring took {100 * share:.2g} % of the training process's time (computed from its "
+        "cost per batch).",
+    )
     if done.code:
         raise typer.Exit(done.code)
     fail(done.report.verdict.label, fail_if)
+
+
+def finish(report: "Report", to: Outputs, fail_if: str | None) -> None:
+    """Print and write a report; exit 1 if its verdict is the one to fail for."""
+    emit(report, to)
+    fail(report.verdict.label, fail_if)
 
 
 def emit(report: Any, to: Outputs, *more: str) -> None:
@@ -81,7 +102,9 @@ def emit(report: Any, to: Outputs, *more: str) -> None:
 
         save(to.html, page.write(report), "html")
     first, *rest = str(report).split("\n")
-    output.emit(report.to_json(), to.json, Text.assemble((first, "bold"), "\n", "\n".join([*rest, *more])))
+    output.emit(
+        report.to_json(), to.json, Text.assemble((first, "bold"), "\n", "\n".join([*rest, *more]))
+    )
 
 
 def save(where: str, text: str, option: str) -> None:
@@ -89,7 +112,10 @@ def save(where: str, text: str, option: str) -> None:
     try:
         replace_file(where, text.encode())
     except OSError as error:
-        raise UsageError(f"profile: {where}: cannot be written ({error.strerror}); give another file to --{option}") from error
+        raise UsageError(
+            f"profile: {where}: cannot be written ({error.strerror}); give another file to "
+            f"--{option}"
+        ) from error
 
 
 def fail(label: str, fail_if: str | None) -> None:
@@ -98,7 +124,10 @@ def fail(label: str, fail_if: str | None) -> None:
 
     unwanted = {"cpu-bound": (verdict.CPU,), "data-bound": verdict.DATA_BOUND}
     if fail_if and label in unwanted[fail_if]:
-        output.log.print(f"fastload: profile: the verdict is {label}, and --fail-if {fail_if} was given", markup=False)
+        output.log.print(
+            f"fastload: profile: the verdict is {label}, and --fail-if {fail_if} was given",
+            markup=False,
+        )
         raise typer.Exit(1)
 
 
@@ -107,7 +136,10 @@ def compare(files: tuple[str, str], json_to: str | None, *, alone: bool) -> None
     from fastload.profiler import compare as two
 
     if not alone:
-        raise UsageError("profile: --compare takes two reports and measures nothing; leave out --data, --html and the command")
+        raise UsageError(
+            "profile: --compare takes two reports and measures nothing; leave out --data, --html "
+            "and the command"
+        )
     found = two.compare(two.read(files[0]), two.read(files[1]))
     first, *rest = found.lines()
     output.emit(found.to_json(), json_to, Text.assemble((first, "bold"), "\n", "\n".join(rest)))

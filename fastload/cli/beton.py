@@ -2,13 +2,14 @@
 
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from fastload.cli.convert_report import emit_whole, expected_rows, log_transcoding, transcoding_text
 from fastload.cli.output import emit, interruptible, log, meter, table
 from fastload.errors import UsageError
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.conversion.beton_writer import Summary
@@ -21,18 +22,34 @@ SHOWN = 20  # bad samples on the terminal; all are in the JSON
 def refuse(**given: bool) -> None:
     """Raises UsageError for an option that only shards have."""
     if names := [name for name, there in given.items() if there]:
-        raise UsageError(f"convert: {', '.join(names)} {'is' if len(names) == 1 else 'are'} for shards, not for a .beton file; leave out")
+        raise UsageError(
+            f"convert: {', '.join(names)} {'is' if len(names) == 1 else 'are'} for shards, not for "
+            "a .beton file; leave out"
+        )
 
 
-def convert(source: str, target: str, choice: "Choice", given: dict[str, Any]) -> None:
+def convert(source: str, target: str, choice: "Choice", given: Json) -> None:
     """Write `target`. given: the command's arguments by name."""
-    from fastload.conversion import beton_writer, job, readers  # here, so that `fastload --help` loads no torch
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion import beton_writer, job, readers
     from fastload.conversion.editing import Edits
     from fastload.conversion.interrupts import absorbed
 
     refuse(**{"--shard-size": given["shard_size"] != "256M"})
-    edits = Edits(**{name: given[name] for name in ("max_side", "quality", "strip_metadata", "apply_exif")})
-    names = ("mode", "workers", "shuffle", "on_error", "check", "overwrite", "transcode", "extras", "resume")
+    edits = Edits(
+        **{name: given[name] for name in ("max_side", "quality", "strip_metadata", "apply_exif")}
+    )
+    names = (
+        "mode",
+        "workers",
+        "shuffle",
+        "on_error",
+        "check",
+        "overwrite",
+        "transcode",
+        "extras",
+        "resume",
+    )
     options = beton_writer.Options(edits=edits, **{name: given[name] for name in names})
     job.refuse_nesting(source, target)
     reader = readers.open_reader(source, choice)
@@ -51,7 +68,8 @@ def emit_forecast(target: str, reader: "Reader", expected: "Forecast", json_to: 
 
     counts = {"samples": len(reader), "classes": len(reader.classes)}
     rows = [
-        *((name, f"{count:,}") for name, count in counts.items()), ("format", "FFCV, one file"), ("about", human(expected.bytes)),
+        *((name, f"{count:,}") for name, count in counts.items()), ("format", "FFCV, one file"),
+        ("about", human(expected.bytes)),
         *expected_rows(expected),
     ]  # fmt: skip
     result = {"path": target, **counts, "dry_run": True, "forecast": asdict(expected)}
@@ -65,20 +83,35 @@ def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str |
     if summary.whole:
         emit_whole(target, summary, json_to)
         return
-    bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
+    bad = [
+        {"sample": row.sample, "name": readable(row.name), "reason": row.reason}
+        for row in summary.bad
+    ]
     rows = [
-        ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("size", human(summary.bytes)),
+        ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("size",
+        human(summary.bytes)),
         ("kept as JPEG", f"{summary.jpegs:,}"), ("stored as pixels", f"{summary.raw:,}"),
         ("left out", f"{sum(not row.mended for row in summary.bad):,}"),
         *[("resumed", f"{summary.resumed:,} samples were there already")] * bool(summary.resumed),
         *[("transcoded", transcoding_text(summary.transcoding))] * summary.transcoding.on,
         ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
     ]  # fmt: skip
-    result = {name: getattr(summary, name) for name in ("samples", "classes", "bytes", "jpegs", "raw", "resumed")}
-    result |= {"path": target, "seconds": seconds, "bad": bad, "transcoding": asdict(summary.transcoding)}
+    result = {
+        name: getattr(summary, name)
+        for name in ("samples", "classes", "bytes", "jpegs", "raw", "resumed")
+    }
+    result |= {
+        "path": target,
+        "seconds": seconds,
+        "bad": bad,
+        "transcoding": asdict(summary.transcoding),
+    }
     emit(result, json_to, Text(readable(target)), table(("converted for FFCV", ""), rows))
     log_transcoding(summary.transcoding)
     for row in summary.bad[:SHOWN]:
-        log.print(f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}", markup=False)
+        log.print(
+            f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}",
+            markup=False,
+        )
     if len(bad) > SHOWN:
         log.print(f"left out: {len(bad) - SHOWN} more; --json lists all", markup=False)

@@ -1,7 +1,7 @@
 """fastload convert: the data sets people have, in the formats their tools read."""
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,13 +34,15 @@ from fastload.cli.convert_options import (
 from fastload.cli.convert_report import emit_plan, emit_summary
 from fastload.cli.output import JsonTo, interruptible, meter
 from fastload.errors import UsageError
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.conversion.job import Options
     from fastload.conversion.readers import Choice
 
 SOURCE = (
-    "Folder of classes, shards, WebDataset tars, a tar or zip of a folder, Parquet or Arrow tables, a CSV or JSONL list, "
+    "Folder of classes, shards, WebDataset tars, a tar or zip of a folder, Parquet or Arrow "
+    "tables, a CSV or JSONL list, "
     "images/ and masks/, or an FFCV file."
 )
 
@@ -51,7 +53,9 @@ def register(app: typer.Typer) -> None:
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="SRC", help=SOURCE)],
-    target: Annotated[str, typer.Argument(metavar="DST", help="New or empty folder, or NAME.beton.")],
+    target: Annotated[
+        str, typer.Argument(metavar="DST", help="New or empty folder, or NAME.beton.")
+    ],
     to: To = None,
     workers: Workers = None,
     shard_size: ShardSize = "256M",
@@ -77,14 +81,17 @@ def convert(
     dry_run: DryRun = False,
     json_to: JsonTo = None,
 ) -> None:
-    """Convert a data set: to WebDataset tar shards with an index, or with --to to what other tools read.
+    """Convert a data set: to WebDataset tar shards with an index, or with --to to what other tools
+    read.
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    _convert(source, target, to or ("beton" if target.lower().endswith(".beton") else "shards"), locals())
+    _convert(
+        source, target, to or ("beton" if target.lower().endswith(".beton") else "shards"), locals()
+    )
 
 
-def _convert(source: str, target: str, to: str, given: dict[str, Any]) -> None:
+def _convert(source: str, target: str, to: str, given: Json) -> None:
     """given: the command's arguments by name."""
     choice = _choice(given)
     if to == "beton":
@@ -98,29 +105,45 @@ def _convert(source: str, target: str, to: str, given: dict[str, Any]) -> None:
         emit_plan(prepared, given["json_to"])
         return
     begin = time.perf_counter()
-    with interruptible(), meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance:
+    with (
+        interruptible(),
+        meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
+    ):
         summary = job.run(prepared, advance, absorbed)
     emit_summary(target, summary, time.perf_counter() - begin, given["json_to"], to)
 
 
-def _choice(given: dict[str, Any]) -> "Choice":
+def _choice(given: Json) -> "Choice":
     from fastload.conversion.readers import Choice
 
     names = ("split", "labels", "root", "masks", "subset")
     return Choice(**{name: given[name] for name in names}, seed=given["shuffle"] or 0)
 
 
-def _options(to: str, given: dict[str, Any]) -> "Options":
+def _options(to: str, given: Json) -> "Options":
     """The options as the job takes them; what makes no sense is a usage error (exit 2)."""
     from fastload.conversion import job, units
     from fastload.conversion.editing import Edits
 
-    names = ("workers", "shuffle", "on_error", "check", "overwrite", "transcode", "extras", "split", "mode", "resume")
+    names = (
+        "workers",
+        "shuffle",
+        "on_error",
+        "check",
+        "overwrite",
+        "transcode",
+        "extras",
+        "split",
+        "mode",
+        "resume",
+    )
     edits = ("max_side", "quality", "strip_metadata", "apply_exif")
     try:
         return job.Options(
-            shard_bytes=units.parse_size(given["shard_size"]), seek_step=None if given["no_seek"] else given["seek_step"], to=to,
-            edits=Edits(**{name: given[name] for name in edits}), **{name: given[name] for name in names},
+            shard_bytes=units.parse_size(given["shard_size"]),
+            seek_step=None if given["no_seek"] else given["seek_step"], to=to,
+            edits=Edits(**{name: given[name] for name in edits}),
+            **{name: given[name] for name in names},
         )  # fmt: skip
     except UsageError as error:
         raise typer.BadParameter(str(error)) from error

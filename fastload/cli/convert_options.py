@@ -4,41 +4,118 @@ from typing import Annotated
 
 import typer
 
-TRANSCODE = "Rewrite progressive, arithmetic, multi-scan and restart-marked JPEGs losslessly as baseline, so that they load fast."
+TRANSCODE = (
+    "Rewrite progressive, arithmetic, multi-scan and restart-marked JPEGs losslessly as "
+    "baseline, so that they load fast."
+)
 
 To = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="shards (the default), webdataset, parquet, folder, or beton (the default for NAME.beton)."),
+    typer.Option(
+        metavar="FORMAT",
+        help="shards (the default), webdataset, parquet, folder, or beton (the default for "
+        "NAME.beton).",
+    ),
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")]
-ShardSize = Annotated[str, typer.Option(metavar="BYTES", help="Largest shard or table, like 256M or 1G.")]
-Shuffle = Annotated[int | None, typer.Option(metavar="SEED", help="Shuffle the samples once; good for sequential readers.")]
-Subset = Annotated[str | None, typer.Option(metavar="N|SHARE", help="Only so many samples, drawn by the seed of --shuffle: 1000, 10%.")]
-Split = Annotated[str | None, typer.Option(metavar="NAME", help="SRC's folder NAME, or its files NAME-…; Parquet files are named so.")]
+ShardSize = Annotated[
+    str, typer.Option(metavar="BYTES", help="Largest shard or table, like 256M or 1G.")
+]
+Shuffle = Annotated[
+    int | None,
+    typer.Option(metavar="SEED", help="Shuffle the samples once; good for sequential readers."),
+]
+Subset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|SHARE", help="Only so many samples, drawn by the seed of --shuffle: 1000, 10%."
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="SRC's folder NAME, or its files NAME-…; Parquet files are named so."
+    ),
+]
 Labels = Annotated[
     str | None,
-    typer.Option(metavar="FILE|none", help="Names of the classes, one per line; or CSV or JSONL with key and label; none: take no labels."),
+    typer.Option(
+        metavar="FILE|none",
+        help="Names of the classes, one per line; or CSV or JSONL with key and label; none: take "
+        "no labels.",
+    ),
 ]
-Root = Annotated[str | None, typer.Option(metavar="DIR", help="Where the paths in a CSV or JSONL list begin; default: beside it.")]
-Masks = Annotated[str | None, typer.Option(metavar="DIR", help="Masks with the same paths and stems as the images in SRC.")]
-Extras = Annotated[str, typer.Option(metavar="keep|drop", help="Files beside the images, such as masks and captions.")]
+Root = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="Where the paths in a CSV or JSONL list begin; default: beside it."
+    ),
+]
+Masks = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Masks with the same paths and stems as the images in SRC."),
+]
+Extras = Annotated[
+    str,
+    typer.Option(metavar="keep|drop", help="Files beside the images, such as masks and captions."),
+]
 OnError = Annotated[
-    str, typer.Option(metavar="raise|skip|substitute", help="Bad images: fail and list them, leave out, or take the class's next good one.")
+    str,
+    typer.Option(
+        metavar="raise|skip|substitute",
+        help="Bad images: fail and list them, leave out, or take the class's next good one.",
+    ),
 ]
 Check = Annotated[
     str,
     typer.Option(
-        metavar="decode|markers|none", help="Find bad images: decode all; follow JPEGs' markers to their end, decode the rest; none."
+        metavar="decode|markers|none",
+        help="Find bad images: decode all; follow JPEGs' markers to their end, decode the rest; "
+        "none.",
     ),
 ]
-MaxSide = Annotated[int | None, typer.Option(metavar="PX", help="Make larger images smaller, so that no side is longer.")]
-Quality = Annotated[int | None, typer.Option(metavar="1..100", help="Encode JPEGs anew with this quality; those that change anyway: 90.")]
-StripMetadata = Annotated[bool, typer.Option("--strip-metadata", help="Leave out EXIF, previews and comments; the pixels stay.")]
-ApplyExif = Annotated[bool, typer.Option("--apply-exif", help="Turn images as their EXIF orientation says.")]
+MaxSide = Annotated[
+    int | None,
+    typer.Option(metavar="PX", help="Make larger images smaller, so that no side is longer."),
+]
+Quality = Annotated[
+    int | None,
+    typer.Option(
+        metavar="1..100", help="Encode JPEGs anew with this quality; those that change anyway: 90."
+    ),
+]
+StripMetadata = Annotated[
+    bool,
+    typer.Option(
+        "--strip-metadata", help="Leave out EXIF, previews and comments; the pixels stay."
+    ),
+]
+ApplyExif = Annotated[
+    bool, typer.Option("--apply-exif", help="Turn images as their EXIF orientation says.")
+]
 Transcode = Annotated[bool, typer.Option("--transcode", help=TRANSCODE)]
-SeekStep = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="MCUs per entry of the seek index; 0: rows only.")]
-NoSeek = Annotated[bool, typer.Option("--no-seek", help="Build no seek index: smaller, but crops decode more.")]
+SeekStep = Annotated[
+    int,
+    typer.Option(
+        min=0, max=65535, metavar="N", help="MCUs per entry of the seek index; 0: rows only."
+    ),
+]
+NoSeek = Annotated[
+    bool, typer.Option("--no-seek", help="Build no seek index: smaller, but crops decode more.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the data set in DST.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an interrupted conversion has left.")]
-Mode = Annotated[str, typer.Option(metavar="keep|raw", help="For a .beton: keep JPEGs' bytes, or store all as pixels.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be written: size, time, rate, from a sample of SRC.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with what an interrupted conversion has left.")
+]
+Mode = Annotated[
+    str,
+    typer.Option(
+        metavar="keep|raw", help="For a .beton: keep JPEGs' bytes, or store all as pixels."
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Only say what would be written: size, time, rate, from a sample of SRC."
+    ),
+]

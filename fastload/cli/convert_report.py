@@ -1,7 +1,8 @@
 """What fastload convert says: the forecast, and what it wrote."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -10,7 +11,9 @@ from fastload.cli.output import emit, log, table
 if TYPE_CHECKING:
     from fastload.conversion.beton_writer import Summary as BetonSummary
     from fastload.conversion.forecast import Forecast
-    from fastload.conversion.job import Job, Summary
+    from fastload.conversion.job import Summary
+    from fastload.conversion.parts import Bad
+    from fastload.conversion.parts_writer import Job
     from fastload.conversion.seek_writer import Totals
     from fastload.conversion.transcoding import Totals as Transcoding
 
@@ -25,11 +28,13 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
 
     plan, reader, expected = prepared.plan, prepared.reader, forecast(prepared)
     result = {
-        "samples": len(reader), "classes": len(reader.classes), "shards": plan.shards, "bytes_at_most": plan.bytes, "dry_run": True,
+        "samples": len(reader), "classes": len(reader.classes), "shards": plan.shards,
+        "bytes_at_most": plan.bytes, "dry_run": True,
         "forecast": asdict(expected),
     }  # fmt: skip
     rows = [
-        ("samples", f"{len(reader):,}"), ("classes", f"{len(reader.classes):,}"), ("shards", plan.shards),
+        ("samples", f"{len(reader):,}"), ("classes", f"{len(reader.classes):,}"), ("shards",
+        plan.shards),
         ("about", human(expected.bytes)), ("at most", human(plan.bytes)), *expected_rows(expected),
     ]  # fmt: skip
     emit(result, json_to, Text(readable(prepared.where)), table(("would be written", ""), rows))
@@ -37,7 +42,13 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
 
 def expected_rows(expected: "Forecast") -> list[tuple[str, str]]:
     return [
-        ("time", f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s, and what the disk takes to write"),
+        (
+            "time",
+            (
+                f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s, and what the "
+                "disk takes to write"
+            ),
+        ),
         ("looked at", f"{expected.looked_at:,} samples, {expected.bad:,} of them bad"),
     ]
 
@@ -49,39 +60,76 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str | None, to: str = "shards") -> None:
+def emit_summary(
+    target: str, summary: "Summary", seconds: float, json_to: str | None, to: str = "shards"
+) -> None:
     from fastload.conversion.readers import readable
-    from fastload.conversion.units import human
-    from fastload.sources.shards import BAD
 
     if summary.whole:
         emit_whole(target, summary, json_to)
         return
-    bad = [{"sample": row.sample, "name": readable(row.name), "reason": row.reason} for row in summary.bad]
-    result: dict[str, Any] = {
-        "path": target, "samples": summary.samples, "classes": summary.classes, "shards": summary.shards, "bytes": summary.bytes,
-        "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad, **seek_json(summary.seek, summary.bytes),
-        "transcoding": asdict(summary.transcoding), "resumed": summary.resumed, "notes": summary.notes,
-    }  # fmt: skip
-    rows = [
-        ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"),
-        ("shards" if to == "shards" else "files", f"{summary.shards:,}"),
-        ("size", human(summary.bytes)), *[("seek index", seek_text(summary.seek, summary.bytes))] * (to == "shards"),
-        ("left out", f"{sum(not row.mended for row in summary.bad):,}"),
-        *[("resumed", f"{summary.resumed:,} samples were there already")] * bool(summary.resumed),
-        *[("transcoded", transcoding_text(summary.transcoding))] * summary.transcoding.on,
-        ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
-    ]  # fmt: skip
+    rows = summary_rows(summary, seconds, to)
+    result = summary_json(target, summary, seconds)
     emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
     if to == "shards":
         log_reasons(summary.seek)
     log_transcoding(summary.transcoding)
     for note in summary.notes:
         log.print(note, markup=False)
-    for row in summary.bad[:SHOWN]:
-        log.print(f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}", markup=False)
+    log_bad(target, summary.bad)
+
+
+def summary_json(target: str, summary: "Summary", seconds: float) -> dict[str, object]:
+    from fastload.conversion.readers import readable
+
+    bad = [
+        {"sample": row.sample, "name": readable(row.name), "reason": row.reason}
+        for row in summary.bad
+    ]
+    return {
+        "path": target, "samples": summary.samples, "classes": summary.classes,
+        "shards": summary.shards, "bytes": summary.bytes,
+        "seconds": seconds, "images_per_s": summary.samples / seconds, "bad": bad,
+        **seek_json(summary.seek, summary.bytes),
+        "transcoding": asdict(summary.transcoding), "resumed": summary.resumed,
+        "notes": summary.notes,
+    }  # fmt: skip
+
+
+def summary_rows(summary: "Summary", seconds: float, to: str) -> list[tuple[str, str]]:
+    from fastload.conversion.units import human
+
+    files = "shards" if to == "shards" else "files"
+    rows = [
+        ("samples", f"{summary.samples:,}"),
+        ("classes", f"{summary.classes:,}"),
+        (files, f"{summary.shards:,}"),
+        ("size", human(summary.bytes)),
+    ]
+    if to == "shards":
+        rows.append(("seek index", seek_text(summary.seek, summary.bytes)))
+    rows.append(("left out", f"{sum(not row.mended for row in summary.bad):,}"))
+    if summary.resumed:
+        rows.append(("resumed", f"{summary.resumed:,} samples were there already"))
+    if summary.transcoding.on:
+        rows.append(("transcoded", transcoding_text(summary.transcoding)))
+    rate = summary.samples / seconds
+    return [*rows, ("time", f"{seconds:.1f} s, {rate:,.0f} images/s")]
+
+
+def log_bad(target: str, bad: "Sequence[Bad]") -> None:
+    from fastload.conversion.readers import readable
+    from fastload.sources.shard_index import BAD
+
+    for row in bad[:SHOWN]:
+        log.print(
+            f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}",
+            markup=False,
+        )
     if len(bad) > SHOWN:
-        log.print(f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False)
+        log.print(
+            f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False
+        )
 
 
 def emit_whole(target: str, summary: "Summary | BetonSummary", json_to: str | None) -> None:
@@ -89,22 +137,36 @@ def emit_whole(target: str, summary: "Summary | BetonSummary", json_to: str | No
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 
-    result = {"path": target, "samples": summary.samples, "classes": summary.classes, "bytes": summary.bytes, "already_whole": True}
-    text = f"already whole: {summary.samples:,} samples, {human(summary.bytes)}; nothing was written"
+    result = {
+        "path": target,
+        "samples": summary.samples,
+        "classes": summary.classes,
+        "bytes": summary.bytes,
+        "already_whole": True,
+    }
+    text = (
+        f"already whole: {summary.samples:,} samples, {human(summary.bytes)}; nothing was written"
+    )
     emit(result, json_to, Text(f"{readable(target)}: {text}"))
 
 
-def seek_json(totals: "Totals", size: int) -> dict[str, Any]:
+def seek_json(totals: "Totals", size: int) -> dict[str, object]:
     """size: bytes of the data."""
     return {
-        "indexed": totals.indexed, "seek_bytes": totals.bytes, "seek_share": totals.bytes / max(size, 1), "not_indexed": totals.reasons,
+        "indexed": totals.indexed, "seek_bytes": totals.bytes,
+        "seek_share": totals.bytes / max(size, 1), "not_indexed": totals.reasons,
     }  # fmt: skip
 
 
 def seek_text(totals: "Totals", size: int) -> str:
     from fastload.conversion.units import human
 
-    return f"{totals.indexed:,} images, {human(totals.bytes)} ({totals.bytes / max(size, 1):.2%} of the data)" if totals.bytes else "none"
+    return (
+        f"{totals.indexed:,} images, {human(totals.bytes)} ({totals.bytes / max(size, 1):.2%} of "
+        "the data)"
+        if totals.bytes
+        else "none"
+    )
 
 
 def log_reasons(totals: "Totals") -> None:
@@ -120,7 +182,10 @@ def transcoding_text(totals: "Transcoding") -> str:
         return "none"
     codings = ", ".join(f"{count:,} {coding}" for coding, count in totals.images.items())
     change = totals.after - totals.before
-    return f"{codings}; {human(abs(change))} {'larger' if change > 0 else 'saved'} ({change / totals.before:+.1%})"
+    return (
+        f"{codings}; {human(abs(change))} {'larger' if change > 0 else 'saved'} "
+        f"({change / totals.before:+.1%})"
+    )
 
 
 def log_transcoding(totals: "Transcoding") -> None:
@@ -129,4 +194,7 @@ def log_transcoding(totals: "Transcoding") -> None:
         log.print(f"not transcoded: {count:,} images: {reason}", markup=False)
     if not totals.on:
         for coding, count in totals.slow.items():
-            log.print(f"{count:,} {coding} images decode slowly; --transcode rewrites them losslessly", markup=False)
+            log.print(
+                f"{count:,} {coding} images decode slowly; --transcode rewrites them losslessly",
+                markup=False,
+            )

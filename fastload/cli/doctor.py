@@ -1,22 +1,24 @@
-"""`fastload doctor`: what this machine offers to a data loader, and what would hold it back. Reads, changes nothing."""
+"""`fastload doctor`: what this machine offers to a data loader, and what would hold it back.
+
+Reads, changes nothing.
+"""
 
 import importlib
 import importlib.metadata
 import os
 import platform
 import resource
-import sys
-from collections.abc import Iterator
-from typing import Any
 
 import typer
 from rich.text import Text
 
-from fastload.backend_facts import DALI, OWN
+from fastload.backends.table import DALI, OWN
 from fastload.cli import gpus
+from fastload.cli.doctor_lines import SHM, lines, verdict
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
-from fastload.machine import (
+from fastload.spec import Json
+from fastload.system.machine import (
     BROKEN_CODEC,
     CODECS,
     WHOLE_CODEC,
@@ -28,18 +30,29 @@ from fastload.machine import (
 )
 
 GIB = 1 << 30
-SHM = "/dev/shm"  # noqa: S108  looked at, never written to
-SMALL_SHM = GIB  # bytes; PyTorch's workers hand batches over in /dev/shm, Docker's default is 64 MiB
-FEW_FILES = 4096  # descriptors; PyTorch's workers take one per tensor under way, shards one per file
+SMALL_SHM = (
+    GIB  # bytes; PyTorch's workers hand batches over in /dev/shm, Docker's default is 64 MiB
+)
+FEW_FILES = (
+    4096  # descriptors; PyTorch's workers take one per tensor under way, shards one per file
+)
 
 # What it is for, the distributions that bring it (any one will do), how to get it.
 OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "torchvision": ("recipes, the reference in demo and benchmarks", ("torchvision",), 'pip install "fastload-torch[recipes]"'),
+    "torchvision": (
+        "recipes, the reference in demo and benchmarks",
+        ("torchvision",),
+        'pip install "fastload-torch[recipes]"',
+    ),
     "timm": ("recipes, models", ("timm",), 'pip install "fastload-torch[recipes]"'),
     "pyarrow": ("reading Parquet and Arrow", ("pyarrow",), 'pip install "fastload-torch[convert]"'),
     "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
     "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
-    **{one.name: (f"backend {one.name}", one.distributions, one.install) for one in OWN if one.install and not one.own_draws},
+    **{
+        one.name: (f"backend {one.name}", one.distributions, one.install)
+        for one in OWN
+        if one.install and not one.own_draws
+    },
 }
 
 
@@ -50,14 +63,19 @@ def register(app: typer.Typer) -> None:
 def doctor(json_to: JsonTo = None) -> None:
     """Look at the machine, the libraries and fastload itself; say what would slow loading down."""
     found = examine()
-    emit(found, json_to, *(Text(f"{part:12} {text}") for part, text in _lines(found)), *map(Text, _verdict(found)))
+    emit(
+        found,
+        json_to,
+        *(Text(f"{part:12} {text}") for part, text in lines(found)),
+        *map(Text, verdict(found)),
+    )
     if not found["native"]["ok"]:
         raise typer.Exit(1)
 
 
-def examine() -> dict[str, Any]:
+def examine() -> Json:
     """Everything that doctor knows; None stands for "cannot be known here". Sizes in bytes."""
-    found: dict[str, Any] = {
+    found: Json = {
         "system": system(),
         "python": platform.python_version(),
         "torch": torch_facts(),
@@ -65,7 +83,10 @@ def examine() -> dict[str, Any]:
         "pillow": pillow(),
         "native": native(),
         "nvimagecodec": version_of(*CODECS),  # DALI's decoder
-        "optional": {name: {"for": what, "version": version_of(*names), "install": how} for name, (what, names, how) in OPTIONAL.items()},
+        "optional": {
+            name: {"for": what, "version": version_of(*names), "install": how}
+            for name, (what, names, how) in OPTIONAL.items()
+        },
     }
     found["backends"] = backend_problems() if found["native"]["ok"] else {}
     found["warnings"] = warnings_about(found)
@@ -75,14 +96,19 @@ def examine() -> dict[str, Any]:
 # --- the machine ---
 
 
-def system() -> dict[str, Any]:
+def system() -> Json:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {
         "os": f"{platform.system()} {platform.release()}",
         "distribution": _distribution(),
         "architecture": platform.machine(),
         "cpu": cpu_model(),
-        "cores": {"usable": usable_cores(), "affinity": len(os.sched_getaffinity(0)), "online": os.cpu_count(), "quota": cpu_quota()},
+        "cores": {
+            "usable": usable_cores(),
+            "affinity": len(os.sched_getaffinity(0)),
+            "online": os.cpu_count(),
+            "quota": cpu_quota(),
+        },
         "memory": {"total": memory_total(), "limit": memory_limit()},
         "shm": _shm(),
         "open_files": {"soft": soft, "hard": hard},
@@ -119,38 +145,58 @@ def version_of(*distributions: str) -> str | None:
 
 def backend_problems() -> dict[str, str]:
     """Why a backend whose library is installed cannot be used, with the line that mends it."""
-    from fastload.backends import dali, ffcv  # need the native module
+    from fastload.backends.dali import installed as dali_installed
+    from fastload.backends.ffcv import installed as ffcv_installed  # need the native module
 
     found = {}
     if version_of("ffcv"):
-        found["ffcv"] = ffcv.problem() or ffcv.unloadable()
+        found["ffcv"] = ffcv_installed.problem() or ffcv_installed.unloadable()
     if version_of(*DALI):
-        found["dali"] = "; ".join(dali.missing())
+        found["dali"] = "; ".join(dali_installed.missing())
     return {name: problem for name, problem in found.items() if problem}
 
 
-def pillow() -> dict[str, Any]:
-    """Which Pillow `import PIL` gives: Pillow-SIMD has the same module and a version like 9.5.0.post2."""
+def pillow() -> Json:
+    """Which Pillow `import PIL` gives:
+
+    Pillow-SIMD has the same module and a version like 9.5.0.post2.
+    """
     import PIL
     from PIL import features
 
     simd = ".post" in PIL.__version__
-    turbo = features.version_feature("libjpeg_turbo") if features.check_feature("libjpeg_turbo") else None
-    return {"name": "Pillow-SIMD" if simd else "Pillow", "version": PIL.__version__, "simd": simd, "libjpeg_turbo": turbo}
+    turbo = (
+        features.version_feature("libjpeg_turbo")
+        if features.check_feature("libjpeg_turbo")
+        else None
+    )
+    return {
+        "name": "Pillow-SIMD" if simd else "Pillow",
+        "version": PIL.__version__,
+        "simd": simd,
+        "libjpeg_turbo": turbo,
+    }
 
 
-def torch_facts() -> dict[str, Any]:
+def torch_facts() -> Json:
     import torch
 
     return {"version": str(torch.__version__), "cuda": torch.version.cuda} | gpus.gpu_facts()
 
 
-def native() -> dict[str, Any]:
+def native() -> Json:
     try:
         module = importlib.import_module("fastload._native")
     except ImportError as error:
         text = str(error).splitlines()[0]
-        return {"ok": False, "error": text, "targets": [], "versions": {}, "cuda_built": False, "architectures": []}
+        return {
+            "ok": False,
+            "error": text,
+            "targets": [],
+            "versions": {},
+            "cuda_built": False,
+            "architectures": [],
+        }
     return {
         "ok": True,
         "error": None,
@@ -164,62 +210,35 @@ def native() -> dict[str, Any]:
 # --- what to make of it ---
 
 
-def warnings_about(found: dict[str, Any]) -> list[str]:
+def warnings_about(found: Json) -> list[str]:
     """What would slow loading down or break it: what (got, want); what to do."""
     cores, shm, files = (found["system"][name] for name in ("cores", "shm", "open_files"))
     out = []
     if cores["quota"] is not None and cores["quota"] < cores["affinity"]:
         out.append(
-            f"CPU quota: {cores['quota']:g} cores of the {cores['affinity']} that programs see; use {cores['usable']} workers or raise it"
+            f"CPU quota: {cores['quota']:g} cores of the {cores['affinity']} that programs see; "
+            f"use {cores['usable']} workers or raise it"
         )
     if shm is None or shm["total"] < SMALL_SHM:
         size = "missing" if shm is None else human(shm["total"])
-        out.append(f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run --shm-size=8g (fastload needs none)")
+        out.append(
+            f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run "
+            "--shm-size=8g (fastload needs none)"
+        )
     if files["soft"] != resource.RLIM_INFINITY and files["soft"] < FEW_FILES:
-        out.append(f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n {_wanted_files(files['hard'])}")
+        out.append(
+            f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n "
+            f"{_wanted_files(files['hard'])}"
+        )
     if found["torch"]["gpus"] and (found["nvimagecodec"] or "").startswith(BROKEN_CODEC):
         so = "on the GPU, backend dali decodes whole images, and dali-own refuses"
-        out.append(f"nvImageCodec: {found['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} brings 0.8")
+        out.append(
+            f"nvImageCodec: {found['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} "
+            "brings 0.8"
+        )
     out += [f"backend {name}: {problem}" for name, problem in found["backends"].items()]
     return [*out, *gpus.warnings(found)]
 
 
 def _wanted_files(hard: int) -> int:
     return 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
-
-
-def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    here, cores, memory, files = (found["system"], *(found["system"][name] for name in ("cores", "memory", "open_files")))
-    quota = "none" if cores["quota"] is None else f"{cores['quota']:g} cores"
-    limit = "" if memory["limit"] is None else f", limit {human(memory['limit'])}"
-    yield "system", f"{here['distribution'] or here['os']}, {here['os']}, {here['architecture']}"
-    yield "cpu", f"{here['cpu']}: {cores['usable']} cores usable (affinity {cores['affinity']}, online {cores['online']}, quota {quota})"
-    yield "memory", human(memory["total"]) + limit
-    yield SHM, "missing" if here["shm"] is None else f"{human(here['shm']['total'])}, {human(here['shm']['free'])} free"
-    yield "open files", f"{files['soft']} (hard limit {files['hard']})"
-    yield "python", f"{found['python']} ({sys.prefix})"
-    yield from _library_lines(found)
-
-
-def _library_lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    torch, pil, ours = found["torch"], found["pillow"], found["native"]
-    count = f"{len(torch['gpus'])} GPU{'s' * (len(torch['gpus']) != 1)} seen" if torch["gpus"] else "no GPU seen"
-    yield "torch", f"{torch['version']}, built for {'CUDA ' + torch['cuda'] if torch['cuda'] else 'CPU only'}; {count}"
-    yield from gpus.lines(found)
-    turbo = f"libjpeg-turbo {pil['libjpeg_turbo']}" if pil["libjpeg_turbo"] else "no libjpeg-turbo"
-    yield "pillow", f"{pil['name']} {pil['version']}, {turbo}"
-    if ours["ok"]:
-        yield "native", "vector code: " + ", ".join(ours["targets"])
-        yield "", ", ".join(f"{name} {version}" for name, version in ours["versions"].items() if name != "cuda")
-        yield "", f"CUDA kernels: built with {ours['versions'].get('cuda')}" if ours["cuda_built"] else "CUDA kernels: not built"
-    else:
-        yield "native", f"cannot be loaded: {ours['error']}; install fastload again"
-    for name, fact in found["optional"].items():
-        codec = f", nvImageCodec {found['nvimagecodec'] or 'not installed'}" * (name == "dali")
-        yield name, f"{fact['version']}{codec}" if fact["version"] else f"not installed, for {fact['for']}: {fact['install']}"
-
-
-def _verdict(found: dict[str, Any]) -> list[str]:
-    if not found["native"]["ok"]:
-        return ["", "fastload is broken: its native module cannot be loaded"]
-    return ["", *(f"warning: {text}" for text in found["warnings"])] if found["warnings"] else ["", "nothing to complain about"]

@@ -8,7 +8,10 @@ from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 
-WHERE = 'Condition on key, label, class_name, height, width, size, format: width >= 224 and label in ("cat", "dog").'
+WHERE = (
+    "Condition on key, label, class_name, height, width, size, format: width >= 224 and label "
+    'in ("cat", "dog").'
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -23,11 +26,17 @@ def filter(
     json_to: JsonTo = None,
 ) -> None:
     """A data set of the samples for which a condition holds. The shards are linked, not copied."""
-    from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion import subset_columns, subsets
     from fastload.conversion import where as conditions
     from fastload.conversion.interrupts import absorbed
 
     index = subsets.open_index(source)
     with interruptible(AS_IT_WAS):
-        done = subsets.write(target, [subsets.Part(index, conditions.rows(index, where))], overwrite=overwrite, committing=absorbed)
+        done = subsets.write(
+            target,
+            [subset_columns.Part(index, conditions.rows(index, where))],
+            overwrite=overwrite,
+            committing=absorbed,
+        )
     say("filtered", [done], json_to)

@@ -1,7 +1,7 @@
 """fastload index: seek indexes for data that stays as it is."""
 
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -9,6 +9,7 @@ from rich.text import Text
 from fastload.cli.convert_options import SeekStep
 from fastload.cli.convert_report import log_reasons, seek_json, seek_text
 from fastload.cli.output import AS_IT_WAS, JsonTo, emit, interruptible, meter, table
+from fastload.spec import Json
 
 
 def register(app: typer.Typer) -> None:
@@ -16,12 +17,22 @@ def register(app: typer.Typer) -> None:
 
 
 def index(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file."
+        ),
+    ],
     seek_step: SeekStep = 8,
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads; default: one per processor.")
+    ] = None,
     json_to: JsonTo = None,
 ) -> None:
-    """Index where decoding can begin within each JPEG, so that a crop decodes only its own part. The images are only read."""
+    """Index where decoding can begin within each JPEG, so that a crop decodes only its own part.
+
+    The images are only read.
+    """
     from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.readers import readable
@@ -32,8 +43,9 @@ def index(
         summary = indexing.run(prepared, seek_step, workers, advance, absorbed)
     seconds = time.perf_counter() - begin
     rate = summary.samples / seconds
-    result: dict[str, Any] = {
-        "path": source, "kind": summary.kind, "written_to": summary.where, "samples": summary.samples, "bytes": summary.bytes,
+    result: Json = {
+        "path": source, "kind": summary.kind, "written_to": summary.where,
+        "samples": summary.samples, "bytes": summary.bytes,
         "seconds": seconds, "images_per_s": rate, **seek_json(summary.seek, summary.bytes),
     }  # fmt: skip
     rows = [

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from fastload.conversion.inspect import Facts
 
 KINDS = {
-    "folder": "folder of classes", "span": "tar archives", "zip": "zip archive", "table": "tables", "files": "list of files",
+    "folder": "folder of classes", "span": "tar archives", "zip": "zip archive", "table": "tables",
+    "files": "list of files",
     "beton": "FFCV", "selected": "chosen samples",
 }  # fmt: skip
 INDEXED, NO_INDEX = ("shards", "folder"), "none (fastload index builds one)"
@@ -25,13 +26,23 @@ def register(app: typer.Typer) -> None:
 
 def inspect(
     path: Annotated[str, typer.Argument(metavar="PATH", help="Anything that can be converted.")],
-    headers: Annotated[int, typer.Option(min=1, metavar="N", help="Image headers to read from a folder, spread evenly.")] = 10_000,
-    histograms: Annotated[bool, typer.Option("--histograms", help="Show how sizes and classes are spread.")] = False,
-    png: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the histograms into a PNG file.")] = None,
+    headers: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Image headers to read from a folder, spread evenly."
+        ),
+    ] = 10_000,
+    histograms: Annotated[
+        bool, typer.Option("--histograms", help="Show how sizes and classes are spread.")
+    ] = False,
+    png: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the histograms into a PNG file.")
+    ] = None,
     json_to: JsonTo = None,
 ) -> None:
     """Say what a data set holds: samples, classes, formats, sizes."""
-    from fastload.conversion.inspect import inspect as look  # here, so that `fastload --help` loads no torch
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion.inspect import inspect as look
     from fastload.conversion.readers import readable
 
     facts = look(path, headers)
@@ -60,7 +71,15 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
         ("format", f"{facts.shards} shards" if facts.kind == "shards" else KINDS[facts.kind]),
         ("samples", f"{facts.samples:,} in {facts.classes:,} classes"),
         ("bytes", human(facts.bytes)),
-        *[("seek index", f"{facts.indexed:,} images, {human(facts.seek_bytes)}" if facts.indexed else NO_INDEX)] * (facts.kind in INDEXED),
+        *[
+            (
+                "seek index",
+                f"{facts.indexed:,} images, {human(facts.seek_bytes)}"
+                if facts.indexed
+                else NO_INDEX,
+            )
+        ]
+        * (facts.kind in INDEXED),
         ("smallest class", f"{readable(facts.smallest_class)} ({counts['p0']:,.0f})"),
         ("largest class", f"{readable(facts.largest_class)} ({counts['p100']:,.0f})"),
     ]
@@ -69,7 +88,10 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
     rows += [(name, f"{share:.1%}") for name, share in facts.formats.items()]
     if facts.transcoded is not None:
         rows.append(("transcoded", f"{facts.transcoded:,} images"))
-    rows += [(f"{coding}: decode slowly", f"{share:.1%} (convert --transcode)") for coding, share in facts.slow.items()]
+    rows += [
+        (f"{coding}: decode slowly", f"{share:.1%} (convert --transcode)")
+        for coding, share in facts.slow.items()
+    ]
     if facts.with_extras:
         rows.append(("with other files", f"{facts.with_extras:,}"))
     if facts.left_out:
@@ -81,7 +103,9 @@ def _histograms(facts: "Facts") -> list[Any]:
     from fastload.conversion.histograms import text
 
     return [
-        table((name, "", "samples" if name != "samples per class" else "classes"), _padded(text(each)))
+        table(
+            (name, "", "samples" if name != "samples per class" else "classes"), _padded(text(each))
+        )
         for name, each in facts.histograms.items()
     ]
 
@@ -98,7 +122,9 @@ def _draw(facts: "Facts", path: str) -> None:
     try:
         picture(facts.histograms).save(path, "PNG")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror or error}); give another file to --png") from error
+        raise UsageError(
+            f"{path}: cannot be written ({error.strerror or error}); give another file to --png"
+        ) from error
 
 
 def _unreadable(facts: "Facts") -> list[Text]:
@@ -106,14 +132,17 @@ def _unreadable(facts: "Facts") -> list[Text]:
     from fastload.conversion.readers import readable
 
     lines = [Text(f"not an image: {readable(path)}") for path in facts.unreadable[:SHOWN]]
-    return lines + [Text(f"not an image: {len(facts.unreadable) - SHOWN} more; --json lists all")] * (len(facts.unreadable) > SHOWN)
+    return lines + [
+        Text(f"not an image: {len(facts.unreadable) - SHOWN} more; --json lists all")
+    ] * (len(facts.unreadable) > SHOWN)
 
 
 def _spreads(facts: "Facts") -> list[list[str]]:
     from fastload.conversion.units import human
 
     pixels = [
-        [name, *(f"{value:,.0f} px" for value in values.values())] for name, values in (("height", facts.height), ("width", facts.width))
+        [name, *(f"{value:,.0f} px" for value in values.values())]
+        for name, values in (("height", facts.height), ("width", facts.width))
     ]
     return [
         *pixels,

@@ -17,6 +17,15 @@ def say(what: str, done: "list[Summary]", json_to: str | None) -> None:
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 
-    rows = [(readable(each.where), f"{each.samples:,}", f"{each.classes:,}", f"{each.shards:,}", human(each.copied)) for each in done]
+    rows = [
+        (
+            readable(each.where),
+            f"{each.samples:,}",
+            f"{each.classes:,}",
+            f"{each.shards:,}",
+            human(each.copied),
+        )
+        for each in done
+    ]
     result = {"data_sets": [each._asdict() for each in done]}
     emit(result, json_to, table((what, "samples", "classes", "shards", "copied"), rows))

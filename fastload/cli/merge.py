@@ -15,21 +15,28 @@ def register(app: typer.Typer) -> None:
 
 
 def merge(
-    sources: Annotated[list[str], typer.Argument(metavar="SRC… DST", help="Converted shards, and a new or empty folder.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SRC… DST", help="Converted shards, and a new or empty folder."),
+    ],
     overwrite: Overwrite = False,
     json_to: JsonTo = None,
 ) -> None:
     """One data set of several with the same classes. The shards are linked, not copied."""
     import numpy as np
 
-    from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion import subset_columns, subsets
     from fastload.conversion.interrupts import absorbed
 
     if len(sources) < 3:
-        raise UsageError(f"merge: got {len(sources)} paths, want at least two data sets and a folder for the result; give them")
+        raise UsageError(
+            f"merge: got {len(sources)} paths, want at least two data sets and a folder for the "
+            "result; give them"
+        )
     *given, target = sources
     indexes = [subsets.open_index(source) for source in given]
-    parts = [subsets.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes]
+    parts = [subset_columns.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes]
     with interruptible(AS_IT_WAS):
         done = subsets.write(target, parts, overwrite=overwrite, committing=absorbed)
     say("merged", [done], json_to)

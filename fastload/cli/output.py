@@ -8,14 +8,27 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
-from fastload import backend_facts
+from fastload.backends import table as backend_facts
 from fastload.errors import UsageError
+from fastload.spec import Json
 
-JsonTo = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON to FILE, or to stdout with '-'.")]
+JsonTo = Annotated[
+    str | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the result as JSON to FILE, or to stdout with '-'."
+    ),
+]
 
 BACKENDS = ("auto", *backend_facts.BACKENDS)  # of --backend
 
@@ -23,8 +36,10 @@ results = Console(highlight=False, soft_wrap=True)  # stdout
 log = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-def emit(result: dict[str, Any], json_to: str | None, *shown: Any) -> None:
-    """Print `shown` (rich renderables or text), and write `result` where --json says; with '-' only the JSON is printed."""
+def emit(result: Json, json_to: str | None, *shown: Any) -> None:
+    """Print `shown` (rich renderables or text), and write `result` where --json says; with '-' only
+    the JSON is printed.
+    """
     if json_to != "-":
         for item in shown:
             results.print(item)
@@ -38,16 +53,21 @@ def emit(result: dict[str, Any], json_to: str | None, *shown: Any) -> None:
         with open(json_to, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise UsageError(f"{json_to}: cannot be written ({error.strerror}); give another file to --json") from error
+        raise UsageError(
+            f"{json_to}: cannot be written ({error.strerror}); give another file to --json"
+        ) from error
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None
+) -> Table:
     """First column left, the others right: numbers line up."""
     out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, column in enumerate(columns):
         out.add_column(Text(column), justify="left" if place == 0 else "right")
     for row in rows:
-        out.add_row(*(Text(str(cell)) for cell in row))  # Text: a file name may look like rich's markup
+        # Text: a file name may look like rich's markup
+        out.add_row(*(Text(str(cell)) for cell in row))
     return out
 
 
@@ -73,7 +93,9 @@ AS_IT_WAS = "everything is as it was"  # after Ctrl-C, for verbs that do all or 
 
 @contextmanager
 def interruptible(what: str = "what is done is kept: go on with --resume") -> Iterator[None]:
-    """Ctrl-C ends a verb with a line on what becomes of its work; once that is committed, `interrupts.absorbed` keeps Ctrl-C away."""
+    """Ctrl-C ends a verb with a line on what becomes of its work; once that is committed,
+    `interrupts.absorbed` keeps Ctrl-C away.
+    """
     try:
         yield
     except KeyboardInterrupt:
@@ -82,14 +104,18 @@ def interruptible(what: str = "what is done is kept: go on with --resume") -> It
 
 
 @contextmanager
-def meter(what: str, total: int | None, size: int | None = None) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar with rate, bytes and bad samples; yields advance(images, bytes), which any thread may call: 0 bytes is a bad image.
+def meter(
+    what: str, total: int | None, size: int | None = None
+) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar with rate, bytes and bad samples; yields advance(images, bytes), which any
+    thread may call: 0 bytes is a bad image.
 
     size: bytes of the whole.
     """
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("images"),
-        TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"),
+        TimeRemainingColumn(),
         console=log, transient=True, disable=not log.is_terminal,
     )  # fmt: skip
     with bar:
@@ -103,7 +129,10 @@ def meter(what: str, total: int | None, size: int | None = None) -> Iterator[Cal
             done[2] += images if not count else 0
             if elapsed := bar.tasks[0].elapsed:
                 bad = f", {done[2]:,} bad" if done[2] else ""
-                rate = f"{done[0] / elapsed:,.0f} images/s, {done[1] / 2**20:,.0f}{whole} MiB, {done[1] / elapsed / 2**20:,.0f} MiB/s{bad}"
+                rate = (
+                    f"{done[0] / elapsed:,.0f} images/s, {done[1] / 2**20:,.0f}{whole} MiB, "
+                    f"{done[1] / elapsed / 2**20:,.0f} MiB/s{bad}"
+                )
                 bar.update(task, completed=done[0], rate=rate)
 
         yield advance

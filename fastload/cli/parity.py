@@ -1,4 +1,6 @@
-"""`fastload parity`: how far each backend's pixels are from the reference's, on the user's own data and recipe."""
+"""`fastload parity`: how far each backend's pixels are from the reference's, on the user's own data
+and recipe.
+"""
 
 import math
 import os
@@ -20,6 +22,33 @@ if TYPE_CHECKING:
 MOST_IMAGES = 100_000
 FACTOR = 16  # by how much the sheet's differences are brightened
 SIDE = 224  # px, longer side of an image on the sheet
+Path = Annotated[
+    str,
+    typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or an FFCV file."),
+]
+RecipeOption = Annotated[str, typer.Option(metavar="NAME|FILE", help="See fastload recipes list.")]
+Images = Annotated[
+    int, typer.Option(metavar="N", help="At most so many, in the order of a shuffle.")
+]
+Backend = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Only these; default every one that there is.")
+]
+BatchSize = Annotated[int, typer.Option(metavar="N", help="The loader's.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="The loader's seed=.")]
+Workers = Annotated[
+    int,
+    typer.Option(metavar="N", help="Threads or worker processes; 0: one thread does everything."),
+]
+FailAbove = Annotated[
+    float | None,
+    typer.Option(metavar="LEVELS", help="Exit 1 if a backend is further off than that."),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="sheet.png or sheet.html of the worst images."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -27,23 +56,24 @@ def register(app: typer.Typer) -> None:
 
 
 def parity(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or an FFCV file.")],
-    recipe: Annotated[str, typer.Option(metavar="NAME|FILE", help="See fastload recipes list.")] = "hot",
-    images: Annotated[int, typer.Option(metavar="N", help="At most so many, in the order of a shuffle.")] = 64,
-    backend: Annotated[str | None, typer.Option(metavar="A,B", help="Only these; default every one that there is.")] = None,
-    batch_size: Annotated[int, typer.Option(metavar="N", help="The loader's.")] = 16,
-    seed: Annotated[int, typer.Option(metavar="S", help="The loader's seed=.")] = 0,
-    workers: Annotated[int, typer.Option(metavar="N", help="Threads or worker processes; 0: one thread does everything.")] = 0,
-    fail_above: Annotated[float | None, typer.Option(metavar="LEVELS", help="Exit 1 if a backend is further off than that.")] = None,
-    out: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html of the worst images.")] = None,
+    path: Path,
+    recipe: RecipeOption = "hot",
+    images: Images = 64,
+    backend: Backend = None,
+    batch_size: BatchSize = 16,
+    seed: Seed = 0,
+    workers: Workers = 0,
+    fail_above: FailAbove = None,
+    out: Out = None,
     json_to: output.JsonTo = None,
 ) -> None:
-    """Compare the backends' pixels with the reference (Pillow and torch): after decoding, after each op of the recipe, and mixed."""
+    """Compare the backends' pixels with the reference (Pillow and torch): after decoding, after
+    each op of the recipe, and mixed.
+    """
     _refuse(images, batch_size, seed, workers, fail_above, out)
     from fastload import lowering, recipes
     from fastload.parity.run import Setting, measure
     from fastload.show import files
-    from fastload.show.layout import clean
 
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
     found = recipes.load(recipe)
@@ -51,16 +81,30 @@ def parity(
     mix = _mix(found, dataset.pipeline.source)
     rows = 1 + max(map(len, dataset.pipeline.pictures)) + bool(mix)
     with output.progress("comparing", rows * min(images, len(dataset))) as advance:
-        report = measure(dataset, Setting(images, batch_size, seed, workers), names=names, mix=mix, on_done=advance)
+        report = measure(
+            dataset,
+            Setting(images, batch_size, seed, workers),
+            names=names,
+            mix=mix,
+            on_done=advance,
+        )
     if out is not None:
         files.save(_sheet(report, path, found.name), out)
-    head = f"recipe {found.name}, {report.images} images, against the torch backend; levels of 255"
-    output.emit(
-        {"data": path, "recipe": found.name, "seed": seed, "batch_size": batch_size, **report.to_json()}, json_to,
-        output.table(["stage", *map(str, report.columns)], [(name, *cells) for name, cells in report.rows], clean(head)),
-        Text("\n".join(notes(report))),
-    )  # fmt: skip
+    facts = {"data": path, "recipe": found.name, "seed": seed, "batch_size": batch_size}
+    _emit(report, facts, json_to)
     _fail(report, fail_above)
+
+
+def _emit(report: "Report", facts: dict[str, object], json_to: str | None) -> None:
+    from fastload.show.layout import clean
+
+    title = (
+        f"recipe {facts['recipe']}, {report.images} images, against the torch backend; levels of "
+        "255"
+    )
+    rows = [(name, *cells) for name, cells in report.rows]
+    table = output.table(["stage", *map(str, report.columns)], rows, clean(title))
+    output.emit({**facts, **report.to_json()}, json_to, table, Text("\n".join(notes(report))))
 
 
 def _mix(recipe: "Recipe", source: "Source") -> "Mix | None":
@@ -72,7 +116,9 @@ def _mix(recipe: "Recipe", source: "Source") -> "Mix | None":
 
 
 def notes(report: "Report") -> list[str]:
-    """Below the table: what did not run and why, each reason once, with the first row that it ended; and the worst images."""
+    """Below the table: what did not run and why, each reason once, with the first row that it
+    ended; and the worst images.
+    """
     from fastload.show.layout import clean
 
     lines: dict[str, str] = {}
@@ -82,18 +128,27 @@ def notes(report: "Report") -> list[str]:
                 lines.setdefault(f"{column}: {cell.verdict}: {why}", f" (from row {name!r} on)")
     for column, cell in zip(report.columns, report.whole, strict=True):
         if cell.worst:
-            lines[f"{column}: the image that differs most is {clean(cell.worst.name)}, by {cell.worst.largest:.2g} at most"] = ""
+            lines[
+                f"{column}: the image that differs most is {clean(cell.worst.name)}, by "
+                f"{cell.worst.largest:.2g} at most"
+            ] = ""
     return ["", *(f"{line}{where}" for line, where in lines.items())] if lines else []
 
 
-def _refuse(images: int, batch_size: int, seed: int, workers: int, fail_above: float | None, out: str | None) -> None:
+def _refuse(
+    images: int, batch_size: int, seed: int, workers: int, fail_above: float | None, out: str | None
+) -> None:
     """Raises UsageError with all problems."""
     from fastload.show import files
 
-    found = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (not 1 <= images <= MOST_IMAGES)
+    found = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (
+        not 1 <= images <= MOST_IMAGES
+    )
     found += [f"parity: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
     found += [f"parity: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
-    found += [f"parity: --workers is {workers}, want 0 or more (0: everything in one thread)"] * (workers < 0)
+    found += [f"parity: --workers is {workers}, want 0 or more (0: everything in one thread)"] * (
+        workers < 0
+    )
     if fail_above is not None and not fail_above >= 0:
         found.append(f"parity: --fail-above is {fail_above:g}, want 0 or more levels")
     found += files.problems(out) if out is not None else []
@@ -102,7 +157,9 @@ def _refuse(images: int, batch_size: int, seed: int, workers: int, fail_above: f
 
 
 def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":
-    """For each backend and row, the image that differs most: the reference's, the backend's, and their difference."""
+    """For each backend and row, the image that differs most: the reference's, the backend's, and
+    their difference.
+    """
     import numpy as np
 
     from fastload.show.layout import Card, Sheet, fitted
@@ -116,10 +173,25 @@ def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":
                 apart = np.abs(worst.got.astype(np.int32) - worst.want) * FACTOR
                 shown = (worst.want, worst.got, np.minimum(apart, 255).astype(np.uint8))
                 pictures = tuple(fitted(picture(pixels), SIDE) for pixels in shown)
-                cards.append(Card(f"{column}, after {name}", os.path.basename(worst.name), pictures, (str(cell),)))
-    what = f"Left the reference, middle the backend, right their difference, {FACTOR} times as bright."
-    told = f"The image that differs most, for each backend and stage. {what}" if cards else "No image differs."
-    return Sheet(f"fastload parity {path}", (f"recipe {recipe}, {report.images} images", told), tuple(cards))
+                cards.append(
+                    Card(
+                        f"{column}, after {name}",
+                        os.path.basename(worst.name),
+                        pictures,
+                        (str(cell),),
+                    )
+                )
+    what = (
+        f"Left the reference, middle the backend, right their difference, {FACTOR} times as bright."
+    )
+    told = (
+        f"The image that differs most, for each backend and stage. {what}"
+        if cards
+        else "No image differs."
+    )
+    return Sheet(
+        f"fastload parity {path}", (f"recipe {recipe}, {report.images} images", told), tuple(cards)
+    )
 
 
 def _fail(report: "Report", above: float | None) -> None:
@@ -127,6 +199,12 @@ def _fail(report: "Report", above: float | None) -> None:
     largest = report.largest()
     if above is None or largest <= above:
         return
-    what = f"differs by {largest:.3g} levels" if math.isfinite(largest) else "gave other labels, shapes or pictures, or failed"
-    output.log.print(f"fastload: parity: a backend {what}, and --fail-above {above:g} was given", markup=False)
+    what = (
+        f"differs by {largest:.3g} levels"
+        if math.isfinite(largest)
+        else "gave other labels, shapes or pictures, or failed"
+    )
+    output.log.print(
+        f"fastload: parity: a backend {what}, and --fail-above {above:g} was given", markup=False
+    )
     raise typer.Exit(1)

@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli import output
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.recipes import Recipe
@@ -15,7 +16,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME|FILE")]
 
 
 def register(app: typer.Typer) -> None:
-    verbs = typer.Typer(help="Training recipes: list, show, diff.", no_args_is_help=True, rich_markup_mode=None)
+    verbs = typer.Typer(
+        help="Training recipes: list, show, diff.", no_args_is_help=True, rich_markup_mode=None
+    )
     verbs.command("list")(list_)
     verbs.command("show")(show)
     verbs.command("diff")(diff)
@@ -28,8 +31,14 @@ def list_(json_to: output.JsonTo = None) -> None:
 
     found = [recipes.load(name) for name in recipes.names()]
     rows = [("recipe", "train px", "eval px", "epochs", "hash", "what")]
-    rows += [(r.name, _size(r, True), _size(r, False), str(r.training.epochs), r.hash, r.title) for r in found]
-    lines = [f"{name:16}{train:>8}{evaluation:>9}{epochs:>8}  {mark:16}  {title}" for name, train, evaluation, epochs, mark, title in rows]
+    rows += [
+        (r.name, _size(r, True), _size(r, False), str(r.training.epochs), r.hash, r.title)
+        for r in found
+    ]
+    lines = [
+        f"{name:16}{train:>8}{evaluation:>9}{epochs:>8}  {mark:16}  {title}"
+        for name, train, evaluation, epochs, mark, title in rows
+    ]
     output.emit({"recipes": [_document(r) for r in found]}, json_to, Text("\n".join(lines)))
 
 
@@ -38,12 +47,25 @@ def show(recipe: Name, json_to: output.JsonTo = None) -> None:
     from fastload import recipes
 
     found = recipes.load(recipe)
-    lines = [f"{found.name}: {found.title}", f"source: {found.source}", f"file: {found.where}", f"hash: {found.hash}"]
+    lines = [
+        f"{found.name}: {found.title}",
+        f"source: {found.source}",
+        f"file: {found.where}",
+        f"hash: {found.hash}",
+    ]
     for ops, count in found.views:
-        lines += ["", f"data, training, {count} view{'s' * (count != 1)}:", *(f"  {op}" for op in ops)]
+        lines += [
+            "",
+            f"data, training, {count} view{'s' * (count != 1)}:",
+            *(f"  {op}" for op in ops),
+        ]
     for train in (False,) if found.views else (True, False):
         what = "training" if train else "evaluation"
-        lines += ["", f"data, {what} ({_size(found, train)} px):", *(f"  {op}" for op in found.ops(train))]
+        lines += [
+            "",
+            f"data, {what} ({_size(found, train)} px):",
+            *(f"  {op}" for op in found.ops(train)),
+        ]
     lines += [
         "",
         "training step (fastload.recipes.step runs it):",
@@ -59,11 +81,21 @@ def diff(a: Name, b: Name, json_to: output.JsonTo = None) -> None:
     one, other = _flat(_document(recipes.load(a))), _flat(_document(recipes.load(b)))
     for key in ("name", "title", "source", "file", "hash"):
         one.pop(key), other.pop(key)
-    keys = [key for key in [*one, *(key for key in other if key not in one)] if one.get(key) != other.get(key)]
-    result = {"a": a, "b": b, "differences": [{"key": key, "a": one.get(key), "b": other.get(key)} for key in keys]}
+    keys = [
+        key
+        for key in [*one, *(key for key in other if key not in one)]
+        if one.get(key) != other.get(key)
+    ]
+    result = {
+        "a": a,
+        "b": b,
+        "differences": [{"key": key, "a": one.get(key), "b": other.get(key)} for key in keys],
+    }
     width = max(map(len, keys), default=0)
     lines = [f"{key:{width}}  {_shown(one.get(key))}  ->  {_shown(other.get(key))}" for key in keys]
-    output.emit(result, json_to, Text("\n".join([f"{a} -> {b}", *lines] if keys else ["no difference"])))
+    output.emit(
+        result, json_to, Text("\n".join([f"{a} -> {b}", *lines] if keys else ["no difference"]))
+    )
 
 
 def _size(recipe: "Recipe", train: bool) -> str:
@@ -71,23 +103,36 @@ def _size(recipe: "Recipe", train: bool) -> str:
     return str(spec.width) if spec.width == spec.height else f"{spec.height}x{spec.width}"
 
 
-def _training(recipe: "Recipe") -> dict[str, Any]:
+def _training(recipe: "Recipe") -> Json:
     """The training step as nested tables, without what it does not have."""
     return {key: value for key, value in asdict(recipe.training).items() if value is not None}
 
 
-def _document(recipe: "Recipe") -> dict[str, Any]:
-    data: dict[str, Any] = {name: [str(op) for op in recipe.ops(name == "train")] for name in ("train", "eval")}
+def _document(recipe: "Recipe") -> Json:
+    data: Json = {
+        name: [str(op) for op in recipe.ops(name == "train")] for name in ("train", "eval")
+    }
     if recipe.views:
-        data["train"] = {f"view{place}": [str(op) for op in ops] for place, ops in enumerate(recipe.transform().each, start=1)}
+        data["train"] = {
+            f"view{place}": [str(op) for op in ops]
+            for place, ops in enumerate(recipe.transform().each, start=1)
+        }
     sizes = {"train_px": list(recipe.sizes())}
-    head = {"name": recipe.name, "title": recipe.title, "source": recipe.source, "file": recipe.where, "hash": recipe.hash}
+    head = {
+        "name": recipe.name,
+        "title": recipe.title,
+        "source": recipe.source,
+        "file": recipe.where,
+        "hash": recipe.hash,
+    }
     return {**head, "data": data, "sizes": sizes, "training": _training(recipe)}
 
 
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested tables as one with dotted keys; lists of ops by their names, so that one more op does not shift the rest."""
-    out: dict[str, Any] = {}
+def _flat(value: Any, prefix: str = "") -> Json:
+    """Nested tables as one with dotted keys; lists of ops by their names, so that one more op does
+    not shift the rest.
+    """
+    out: Json = {}
     for key, inner in value.items():
         name = f"{prefix}{key}"
         if isinstance(inner, dict):
@@ -101,5 +146,9 @@ def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     if isinstance(value, list):
-        return f"{len(value)} sizes, {value[0]} to {value[-1]} px" if len(value) > 1 else f"{value[0]} px"
+        return (
+            f"{len(value)} sizes, {value[0]} to {value[-1]} px"
+            if len(value) > 1
+            else f"{value[0]} px"
+        )
     return "(none)" if value is None else str(value)

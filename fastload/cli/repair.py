@@ -5,7 +5,17 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from fastload.cli.convert_options import ApplyExif, Labels, Masks, MaxSide, Quality, Root, Split, StripMetadata, Workers
+from fastload.cli.convert_options import (
+    ApplyExif,
+    Labels,
+    Masks,
+    MaxSide,
+    Quality,
+    Root,
+    Split,
+    StripMetadata,
+    Workers,
+)
 from fastload.cli.output import JsonTo, emit, interruptible, meter, table
 
 
@@ -27,20 +37,29 @@ def repair(
     workers: Workers = None,
     json_to: JsonTo = None,
 ) -> None:
-    """Make again the shards and seek indexes that are damaged, from the source; what is good stays as it is.
+    """Make again the shards and seek indexes that are damaged, from the source; what is good stays
+    as it is.
 
     Give the options of the conversion that chose or changed images.
     """
-    from fastload.conversion import repair as mending  # here, so that `fastload --help` loads no torch
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion import repair as mending
     from fastload.conversion.editing import Edits
     from fastload.conversion.readers import Choice, open_reader, readable
 
     reader = open_reader(source, Choice(split, labels, root, masks))
     with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
-        done = mending.run(path, reader, Edits(max_side, quality, strip_metadata, apply_exif), workers, advance)
+        done = mending.run(
+            path, reader, Edits(max_side, quality, strip_metadata, apply_exif), workers, advance
+        )
     rows = [
         ("damages", f"{done.damages:,}"),
         ("files made again", f"{len(done.files):,}"),
         ("samples from the source", f"{done.samples:,}"),
     ]
-    emit({"path": path, **done.__dict__}, json_to, Text(readable(path)), table(("repaired", ""), rows))
+    emit(
+        {"path": path, **done.__dict__},
+        json_to,
+        Text(readable(path)),
+        table(("repaired", ""), rows),
+    )

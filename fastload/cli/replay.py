@@ -1,13 +1,26 @@
 """`fastload replay`: one sample of an epoch again, stage by stage."""
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from fastload.cli import output
-from fastload.cli.show import BATCH_SIZE, Backend, BatchSize, EpochNumber, Path, RecipeName, Seed, head, problems, refuse, where
+from fastload.cli.show import (
+    BATCH_SIZE,
+    Backend,
+    BatchSize,
+    EpochNumber,
+    Path,
+    RecipeName,
+    Seed,
+    head,
+    problems,
+    refuse,
+    where,
+)
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.show.batch import Epoch, Shown
@@ -15,6 +28,11 @@ if TYPE_CHECKING:
     from fastload.spec import Work
 
 LARGEST = 320  # px, longer side of a picture on the sheet
+Sample = Annotated[int, typer.Option(metavar="I", help="Sample number in the data set, from 0.")]
+Out = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Pictures too: sheet.png or sheet.html."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -23,16 +41,18 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     path: Path,
-    sample: Annotated[int, typer.Option(metavar="I", help="Sample number in the data set, from 0.")],
+    sample: Sample,
     recipe: RecipeName = "hot",
     epoch: EpochNumber = 0,
     seed: Seed = 0,
     batch_size: BatchSize = BATCH_SIZE,
     backend: Backend = "auto",
-    out: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Pictures too: sheet.png or sheet.html.")] = None,
+    out: Out = None,
     json_to: output.JsonTo = None,
 ) -> None:
-    """Draw one sample of an epoch again: what was drawn for it, and with -o its picture after every stage."""
+    """Draw one sample of an epoch again: what was drawn for it, and with -o its picture after every
+    stage.
+    """
     refuse(problems("replay", epoch, seed, batch_size, backend), out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.show import batch, files
@@ -43,9 +63,20 @@ def replay(
     (shown,) = made.show(work, place)
     if out is not None:
         files.save(_sheet(made, batch.cut(work, place), shown), out)
-    result: dict[str, Any] = {**head(made), "step": work.step, "rank": work.rank, "output": out, **shown.as_dict()}
-    title = f"{shown.name}: sample {sample}, class {shown.class_name}, {shown.size[0]}x{shown.size[1]} px"
-    output.emit(result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *shown.lines]))))
+    result: Json = {
+        **head(made),
+        "step": work.step,
+        "rank": work.rank,
+        "output": out,
+        **shown.as_dict(),
+    }
+    title = (
+        f"{shown.name}: sample {sample}, class {shown.class_name}, "
+        f"{shown.size[0]}x{shown.size[1]} px"
+    )
+    output.emit(
+        result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *shown.lines])))
+    )
 
 
 def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
@@ -60,10 +91,20 @@ def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
     for view in shown.views:
         drawn = [record[0] for record in view.plan.records(work, np.array([shown.size], np.int32))]
         for title, words, picture in stages(view.plan, image, drawn):
-            cards.append(Card(f"{view.plan.where}{title}", f"{picture.height}x{picture.width} px", (fitted(picture, LARGEST),), (words,)))
+            cards.append(
+                Card(
+                    f"{view.plan.where}{title}",
+                    f"{picture.height}x{picture.width} px",
+                    (fitted(picture, LARGEST),),
+                    (words,),
+                )
+            )
         last = f"{view.image.height}x{view.image.width} px"
         mixed = tuple(str(line) for line in view.log if line.stage == "MIX")
         lines = (*mixed, "what the model gets, de-normalised")
         cards.append(Card(f"{view.plan.where}result", last, (fitted(view.image, LARGEST),), lines))
-    name = f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample {shown.sample}"
+    name = (
+        f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample "
+        f"{shown.sample}"
+    )
     return Sheet("fastload replay", (name, where(made, work.step)), tuple(cards))

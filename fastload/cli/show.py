@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from fastload import backend_facts
+from fastload.backends import table as backend_facts
 from fastload.cli import output
 from fastload.errors import UsageError
 
@@ -14,17 +14,40 @@ if TYPE_CHECKING:
     from fastload.show.batch import Epoch, Shown
     from fastload.show.layout import Sheet
 
-BACKENDS = ("auto", *(name for name, one in backend_facts.BACKENDS.items() if not one.own_draws))  # those draws nobody can tell
+# Not those that draw for themselves: nobody can tell what they drew.
+BACKENDS = ("auto", *(name for name, one in backend_facts.BACKENDS.items() if not one.own_draws))
 MOST_IMAGES = 256  # of a sheet
 BATCH_SIZE = 16
 LARGEST = 256  # px, longer side of an image on the sheet
 
-Path = Annotated[str, typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file.")]
-RecipeName = Annotated[str, typer.Option("--recipe", metavar="NAME|FILE", help="See fastload recipes list.")]
+Path = Annotated[
+    str,
+    typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file."),
+]
+RecipeName = Annotated[
+    str, typer.Option("--recipe", metavar="NAME|FILE", help="See fastload recipes list.")
+]
 EpochNumber = Annotated[int, typer.Option("--epoch", metavar="E", help="From 0.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The loader's seed=.")]
-BatchSize = Annotated[int, typer.Option("--batch-size", metavar="N", help="The loader's; it decides which images share a batch.")]
-Backend = Annotated[str, typer.Option("--backend", metavar="|".join(BACKENDS), help="Who makes the batch.")]
+BatchSize = Annotated[
+    int,
+    typer.Option(
+        "--batch-size", metavar="N", help="The loader's; it decides which images share a batch."
+    ),
+]
+Backend = Annotated[
+    str, typer.Option("--backend", metavar="|".join(BACKENDS), help="Who makes the batch.")
+]
+Out = Annotated[
+    str, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html.")
+]
+Step = Annotated[int, typer.Option(metavar="B", help="Batch number in the epoch, from 0.")]
+Rank = Annotated[
+    int, typer.Option(metavar="R", help="0: batches of several ranks are not written yet.")
+]
+Images = Annotated[
+    int, typer.Option(metavar="N", help=f"At most so many of the batch, up to {MOST_IMAGES}.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,23 +56,22 @@ def register(app: typer.Typer) -> None:
 
 def show(
     path: Path,
-    out: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html.")],
+    out: Out,
     recipe: RecipeName = "hot",
     epoch: EpochNumber = 0,
-    step: Annotated[int, typer.Option(metavar="B", help="Batch number in the epoch, from 0.")] = 0,
-    rank: Annotated[int, typer.Option(metavar="R", help="0: batches of several ranks are not written yet.")] = 0,
+    step: Step = 0,
+    rank: Rank = 0,
     seed: Seed = 0,
     batch_size: BatchSize = BATCH_SIZE,
-    images: Annotated[int, typer.Option(metavar="N", help=f"At most so many of the batch, up to {MOST_IMAGES}.")] = 64,
+    images: Images = 64,
     backend: Backend = "auto",
     json_to: output.JsonTo = None,
 ) -> None:
-    """Draw what the model will see: a batch, each image beside its original, with everything that was drawn for it."""
+    """Draw what the model will see: a batch, each image beside its original, with everything that
+    was drawn for it.
+    """
     found = problems("show", epoch, seed, batch_size, backend)
-    found += [f"show: --step is {step}, want 0 or more"] * (step < 0)
-    found += [f"show: --rank is {rank}, want 0; batches of other ranks are not written yet"] * (rank != 0)
-    found += [f"show: --images is {images}, want 1 to {MOST_IMAGES}"] * (not 1 <= images <= MOST_IMAGES)
-    refuse(found, out)
+    refuse(found + _own_problems(step, rank, images), out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.show import batch, files
     from fastload.show.layout import clean
@@ -61,7 +83,21 @@ def show(
     files.save(_sheet(made, step, len(work), shown), out)
     few = f"{len(shown)} of the {len(work)}" if len(shown) < len(work) else f"the {len(work)}"
     said = f"{out}: {few} images of batch {step}, epoch {epoch}, by the {made.backend} backend"
-    output.emit({**facts, "output": out, "samples": [one.as_dict() for one in shown]}, json_to, Text(clean(said)))
+    output.emit(
+        {**facts, "output": out, "samples": [one.as_dict() for one in shown]},
+        json_to,
+        Text(clean(said)),
+    )
+
+
+def _own_problems(step: int, rank: int, images: int) -> list[str]:
+    """What is wrong with the options that only show has."""
+    checks = (
+        (step >= 0, f"--step is {step}, want 0 or more"),
+        (rank == 0, f"--rank is {rank}, want 0; batches of other ranks are not written yet"),
+        (1 <= images <= MOST_IMAGES, f"--images is {images}, want 1 to {MOST_IMAGES}"),
+    )
+    return [f"show: {text}" for good, text in checks if not good]
 
 
 def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) -> list[str]:
@@ -69,7 +105,9 @@ def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) ->
     found = [f"{verb}: --epoch is {epoch}, want 0 to 2**32 - 1"] * (not 0 <= epoch < 1 << 32)
     found += [f"{verb}: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
     found += [f"{verb}: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
-    return found + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (backend not in BACKENDS)
+    return found + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (
+        backend not in BACKENDS
+    )
 
 
 def refuse(found: list[str], out: str | None) -> None:
@@ -90,7 +128,10 @@ def head(made: "Epoch") -> dict[str, object]:
 
 def where(made: "Epoch", step: int) -> str:
     run = made.run
-    return f"recipe {run.recipe.name}, epoch {run.epoch}, batch {step} of {run.batch_size} images, seed {run.seed}, backend {made.backend}"
+    return (
+        f"recipe {run.recipe.name}, epoch {run.epoch}, batch {step} of {run.batch_size} "
+        f"images, seed {run.seed}, backend {made.backend}"
+    )
 
 
 def _sheet(made: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet":
@@ -103,5 +144,8 @@ def _sheet(made: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet
         pictures = (one.original, *(fitted(view.image, LARGEST) for view in one.views))
         cards.append(Card(os.path.basename(one.name), about, pictures, one.lines))
     few = f"; the first {len(shown)} of {count} images" if len(shown) < count else ""
-    notes = (where(made, step), f"Left the original, right what the model gets, de-normalised{few}.")
+    notes = (
+        where(made, step),
+        f"Left the original, right what the model gets, de-normalised{few}.",
+    )
     return Sheet(f"fastload show {made.run.data}", notes, tuple(cards))

@@ -19,21 +19,32 @@ def register(app: typer.Typer) -> None:
 
 def split(
     source: Source,
-    target: Annotated[str, typer.Argument(metavar="DST", help="Folder for the parts: DST/train, DST/val.")],
+    target: Annotated[
+        str, typer.Argument(metavar="DST", help="Folder for the parts: DST/train, DST/val.")
+    ],
     parts: Annotated[str, typer.Option(metavar="NAME=SHARE,…", help=PARTS)],
     seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
-    by_class: Annotated[bool, typer.Option("--by-class/--by-sample", help="Every class in the same shares, or drawn from all.")] = True,
+    by_class: Annotated[
+        bool,
+        typer.Option(
+            "--by-class/--by-sample", help="Every class in the same shares, or drawn from all."
+        ),
+    ] = True,
     overwrite: Overwrite = False,
     json_to: JsonTo = None,
 ) -> None:
     """Data sets of random parts, disjoint. The shards are linked, not copied."""
-    from fastload.conversion import subsets  # here, so that `fastload --help` loads no torch
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion import subset_columns, subsets
     from fastload.conversion.interrupts import absorbed
 
     shares = _shares(parts)
     index = subsets.open_index(source)
     chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
-    wanted = [(os.path.join(target, name), [subsets.Part(index, rows)]) for name, rows in zip(shares, chosen, strict=True)]
+    wanted = [
+        (os.path.join(target, name), [subset_columns.Part(index, rows)])
+        for name, rows in zip(shares, chosen, strict=True)
+    ]
     with interruptible(AS_IT_WAS):
         done = subsets.write_all(wanted, overwrite=overwrite, inside=True, committing=absorbed)
     say("split", done, json_to)
@@ -47,8 +58,15 @@ def _shares(text: str) -> dict[str, float]:
         try:
             shares[name.strip()] = float(share)
         except ValueError:
-            raise UsageError(f"split: {part!r} is no name with a share; write it like train=0.9,val=0.1") from None
-    wrong = [name for name in shares if not name or name != os.path.basename(name) or name in (".", "..")]
+            raise UsageError(
+                f"split: {part!r} is no name with a share; write it like train=0.9,val=0.1"
+            ) from None
+    wrong = [
+        name for name in shares if not name or name != os.path.basename(name) or name in (".", "..")
+    ]
     if wrong or len(shares) < len(text.split(",")):
-        raise UsageError(f"split: {text!r} needs a different plain name for each part; write it like train=0.9,val=0.1")
+        raise UsageError(
+            f"split: {text!r} needs a different plain name for each part; write it like "
+            "train=0.9,val=0.1"
+        )
     return shares

@@ -15,12 +15,20 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="Converted shards, or a folder of classes.")],
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")] = None,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="Converted shards, or a folder of classes.")
+    ],
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads; default: one per processor.")
+    ] = None,
     json_to: JsonTo = None,
 ) -> None:
-    """Compare every checksum of shards, or decode every image of a folder; seek indexes too. Exit 1 if anything is damaged."""
-    from fastload.conversion import verify as checker  # here, so that `fastload --help` loads no torch
+    """Compare every checksum of shards, or decode every image of a folder; seek indexes too.
+
+    Exit 1 if anything is damaged.
+    """
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion import verify as checker
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 
@@ -28,14 +36,20 @@ def verify(
     with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
         report = checker.verify(prepared, workers, advance)
     result = {
-        "path": path, "kind": report.kind, "files": report.files, "samples": report.samples, "bytes": report.bytes,
+        "path": path, "kind": report.kind, "files": report.files, "samples": report.samples,
+        "bytes": report.bytes,
         "ok": not report.damages, "damages": [damage._asdict() for damage in report.damages],
     }  # fmt: skip
     lines = [Text(readable(f"damaged: {damage}")) for damage in report.damages[:SHOWN]]
     if len(report.damages) > SHOWN:
         lines.append(Text(f"damaged: {len(report.damages) - SHOWN} more; --json lists all"))
     verdict = f"{len(report.damages):,} damaged" if report.damages else "all intact"
-    rows = [("files", f"{report.files:,}"), ("samples", f"{report.samples:,}"), ("read", human(report.bytes)), ("result", verdict)]
+    rows = [
+        ("files", f"{report.files:,}"),
+        ("samples", f"{report.samples:,}"),
+        ("read", human(report.bytes)),
+        ("result", verdict),
+    ]
     emit(result, json_to, *lines, Text(readable(path)), table(("verified", ""), rows))
     if report.damages:
         raise typer.Exit(1)

@@ -1,1 +1,3 @@
-"""Conversion of data sets: readers and writers apart from the job that drives them, and the tools that look at the result."""
+"""Conversion of data sets: readers and writers apart from the job that drives them, and the tools
+that look at the result.
+"""

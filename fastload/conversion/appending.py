@@ -1,4 +1,6 @@
-"""A file that grows piece by piece: written in large parts, hashed on the way, and on its way to the disk long before it is whole."""
+"""A file that grows piece by piece: written in large parts, hashed on the way, and on its way to
+the disk long before it is whole.
+"""
 
 import os
 from collections.abc import Callable
@@ -11,7 +13,10 @@ PIECES = 1000  # of one call; Linux takes 1024
 
 
 class Appender:
-    """A new file at `place`. go: asked before each write; once it says no, nothing is written any more and the file is gone."""
+    """A new file at `place`.
+
+    go: asked before each write; once it says no, nothing is written any more and the file is gone.
+    """
 
     def __init__(self, place: Place, go: Callable[[], bool] = lambda: True) -> None:
         self.place, self.go = place, go

@@ -11,13 +11,16 @@ from PIL import ExifTags, Image, ImageOps
 from fastload.conversion import samples
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import UsageError
+from fastload.spec import Json
 
 QUALITY = 90  # of JPEGs that are encoded anew
-# What says nothing about pixels: EXIF and XMP, previews, Photoshop's blocks, comments. JFIF (E0), ICC (E2) and Adobe (EE) decide colours.
+# What says nothing about pixels: EXIF and XMP, previews, Photoshop's blocks, comments. JFIF (E0),
+# ICC (E2) and Adobe (EE) decide colours.
 JPEG_METADATA = (0xE1, *range(0xE3, 0xEE), 0xEF, 0xFE)
 PNG_METADATA = (b"tEXt", b"zTXt", b"iTXt", b"eXIf", b"tIME")
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
-SUBSAMPLING = {"jpeg 4:4:4": 0, "jpeg 4:2:2": 1}  # as Pillow numbers them; everything else becomes 4:2:0
+# As Pillow numbers them; everything else becomes 4:2:0
+SUBSAMPLING = {"jpeg 4:4:4": 0, "jpeg 4:2:2": 1}
 LOSSY = ("JPEG", "WEBP")
 
 
@@ -26,7 +29,9 @@ class Edits:
     """Changes to every image."""
 
     max_side: int | None = None  # px: larger images are made smaller, so that no side is longer
-    quality: int | None = None  # 1..100: JPEGs are encoded anew with it; of those that must be, QUALITY without it
+    quality: int | None = (
+        None  # 1..100: JPEGs are encoded anew with it; of those that must be, QUALITY without it
+    )
     strip_metadata: bool = False  # what says nothing about pixels is left out; lossless
     apply_exif: bool = False  # images are turned as their EXIF orientation says
 
@@ -45,7 +50,10 @@ UNCHANGED = Edits()
 
 
 def edit(data: bytes, edits: Edits) -> bytes:
-    """The image with the changes; its own bytes where there is nothing to do. Raises BadSampleError if it cannot be decoded."""
+    """The image with the changes; its own bytes where there is nothing to do.
+
+    Raises BadSampleError if it cannot be decoded.
+    """
     if edits.none or not data:
         return data
     facts = samples.headers(data)
@@ -76,9 +84,17 @@ def _encode(data: bytes, facts: samples.Facts, edits: Edits, *, turn: bool) -> b
             image = ImageOps.exif_transpose(opened) if turn else opened
             if edits.max_side is not None and max(image.size) > edits.max_side:
                 image = _smaller(image, edits.max_side)
-            return _save(image, kind if kind in ("JPEG", "PNG", "WEBP") else "PNG", facts.format, edits, opened.info)
+            return _save(
+                image,
+                kind if kind in ("JPEG", "PNG", "WEBP") else "PNG",
+                facts.format,
+                edits,
+                opened.info,
+            )
     except samples.PILLOW_ERRORS as error:
-        raise BadSampleError(f"cannot be decoded ({samples.reason(error)}); mend or remove the file") from error
+        raise BadSampleError(
+            f"cannot be decoded ({samples.reason(error)}); mend or remove the file"
+        ) from error
 
 
 def _smaller(image: Image.Image, side: int) -> Image.Image:
@@ -93,7 +109,7 @@ def _smaller(image: Image.Image, side: int) -> Image.Image:
 
 
 def _save(image: Image.Image, kind: str, format: str, edits: Edits, info: dict[Any, Any]) -> bytes:
-    how: dict[str, Any] = {}
+    how: Json = {}
     if kind in LOSSY:
         how["quality"] = edits.quality or QUALITY
     if kind == "JPEG" and image.mode == "RGB":
@@ -108,7 +124,10 @@ def _save(image: Image.Image, kind: str, format: str, edits: Edits, info: dict[A
 
 
 def strip(data: bytes) -> bytes:
-    """The file without metadata; anything that is not a well-formed JPEG or PNG stays as it is. The same pixels."""
+    """The file without metadata; anything that is not a well-formed JPEG or PNG stays as it is.
+
+    The same pixels.
+    """
     if data.startswith(b"\xff\xd8"):
         return b"".join(_jpeg_parts(data))
     if data.startswith(PNG_MAGIC):

@@ -1,62 +1,83 @@
-"""What was asked of the conversion that made a target, kept in the user's cache: so that --resume knows a finished one.
+"""What was asked of the conversion that made a target, kept in the user's cache: so that --resume
+knows a finished one.
 
-Not in the target, whose bytes depend on nothing but the images and the options: the source's times are part of what was asked.
+Not in the target, whose bytes depend on nothing but the images and the options: the source's times
+are part of what was asked.
 """
 
 import contextlib
 import json
 import os
 import stat
-from typing import Any
 
 from fastload import _native
 from fastload.conversion.readers.base import stamp_of
 from fastload.errors import ConversionError
 from fastload.files import cache
+from fastload.spec import Json
 
 VERSION = 1
 LARGEST = 1 << 16  # bytes of a file
 
 
-def note(where: str, job: dict[str, Any], said: dict[str, Any]) -> None:
-    """Keep it. said: what the user is told of the target. Where there is no cache, nothing is kept."""
+def note(where: str, job: Json, said: Json) -> None:
+    """Keep it. said: what the user is told of the target.
+
+    Where there is no cache, nothing is kept.
+    """
     with contextlib.suppress(OSError):
         content = {"version": VERSION, "job": job, "target": stamp(where), "said": said}
         cache.keep(place(where), json.dumps(content).encode())
 
 
-def found(where: str, job: dict[str, Any], *, overwrite: bool) -> dict[str, Any] | None:
-    """What was said of the target, if this very job made it and it is as it was; None: nothing is known of what stands there.
+def found(where: str, job: Json, *, overwrite: bool) -> Json | None:
+    """What was said of the target, if this very job made it and it is as it was; None: nothing is
+    known of what stands there.
 
     Raises ConversionError where another job made it, unless it may be overwritten.
     """
     if not os.path.lexists(where):
         return None
     try:
-        content: dict[str, Any] = json.loads(cache.recall(place(where), LARGEST))
+        content: Json = json.loads(cache.recall(place(where), LARGEST))
         known, said = content["job"], content["said"]
-        if content["version"] != VERSION or type(known) is not dict or type(said) is not dict or content["target"] != stamp(where):
+        if (
+            content["version"] != VERSION
+            or type(known) is not dict
+            or type(said) is not dict
+            or content["target"] != stamp(where)
+        ):
             return None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     job = json.loads(json.dumps(job))  # as it is after it was written
     other = sorted(name for name in {*job, *known} if job.get(name) != known.get(name))
     if other and not overwrite:
-        raise ConversionError(f"{where}: was made with another {', '.join(other)}; give the same again, or --overwrite to replace it")
+        raise ConversionError(
+            f"{where}: was made with another {', '.join(other)}; give the same again, or "
+            "--overwrite to replace it"
+        )
     return None if other else said
 
 
 def place(where: str) -> str:
     """The file of a target."""
-    return cache.path("converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json")
+    return cache.path(
+        "converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json"
+    )
 
 
 def stamp(where: str) -> str:
-    """Another one if a file of the target was added, removed, or changed as far as sizes and times tell. Raises OSError."""
+    """Another one if a file of the target was added, removed, or changed as far as sizes and times
+    tell. Raises OSError.
+    """
     files = [_facts(where, "")] if not os.path.isdir(where) else []
     for parent, folders, names in os.walk(where):
         folders.sort()
-        files += [_facts(os.path.join(parent, name), os.path.relpath(os.path.join(parent, name), where)) for name in sorted(names)]
+        files += [
+            _facts(os.path.join(parent, name), os.path.relpath(os.path.join(parent, name), where))
+            for name in sorted(names)
+        ]
     return f"{stamp_of(files):016x}"
 
 

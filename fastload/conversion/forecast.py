@@ -1,4 +1,6 @@
-"""What a conversion will take, from some samples of the source: read, changed and indexed as the job would, written nowhere."""
+"""What a conversion will take, from some samples of the source: read, changed and indexed as the
+job would, written nowhere.
+"""
 
 import time
 from collections.abc import Callable
@@ -7,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastload.conversion import tar
-from fastload.conversion.job import Job, how_of, threads
 from fastload.conversion.making import Maker
 from fastload.conversion.parts import Item
+from fastload.conversion.parts_writer import Job, how_of, threads
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.workers import Stop
 
@@ -28,11 +30,18 @@ class Forecast:
 
 
 def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
-    """Make up to MOST samples, spread evenly, within about `seconds`. Raises nothing for bad ones."""
+    """Make up to MOST samples, spread evenly, within about `seconds`.
+
+    Raises nothing for bad ones.
+    """
     how = replace(how_of(job.options), substitute=False)
 
     def weight(item: Item) -> int:
-        return tar.most(len(item.key.encode()), len(item.data)) + sum(len(extra.data) for extra in item.extras) + len(item.index)
+        return (
+            tar.most(len(item.key.encode()), len(item.data))
+            + sum(len(extra.data) for extra in item.extras)
+            + len(item.index)
+        )
 
     found = estimate(
         job.reader,
@@ -41,16 +50,26 @@ def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
         min(threads(job), job.plan.shards),
         seconds,
     )
-    return replace(found, bytes=min(found.bytes + job.plan.index_bytes * (job.options.to == "shards"), job.plan.bytes))
+    return replace(
+        found,
+        bytes=min(
+            found.bytes + job.plan.index_bytes * (job.options.to == "shards"), job.plan.bytes
+        ),
+    )
 
 
 def estimate(
-    reader: Reader, make: Callable[[int], Maker], weight: Callable[[Item], int], threads: int, seconds: float = SECONDS
+    reader: Reader,
+    make: Callable[[int], Maker],
+    weight: Callable[[Item], int],
+    threads: int,
+    seconds: float = SECONDS,
 ) -> Forecast:
     """The same for any way of making a sample. weight: bytes that one takes."""
     total = len(reader)
     chosen = np.unique(np.linspace(0, total - 1, min(MOST, total)).astype(np.int64))
-    mixed = np.random.Generator(np.random.Philox(0)).permutation(len(chosen))  # what time allows is spread too
+    # What time allows is spread too
+    mixed = np.random.Generator(np.random.Philox(0)).permutation(len(chosen))
     chosen = np.arange(len(chosen)) if reader.in_order else chosen[mixed]
     begin, done, size, bad = time.perf_counter(), 0, 0, 0
     for sample in chosen.tolist():

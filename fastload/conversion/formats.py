@@ -23,15 +23,27 @@ def writer(where: str, reader: Reader, options: Options) -> Writer:
     if options.to == "webdataset":
         return WebDatasetWriter(where)
     if options.to == "beton":
-        raise UsageError("to: FFCV's files have a job of their own; use conversion.beton_writer.run")
+        raise UsageError(
+            "to: FFCV's files have a job of their own; use conversion.beton_writer.run"
+        )
     beside: Longs = reader.beside if options.extras == "keep" else np.zeros(0, np.int64)
     if options.to == "folder":
-        return FolderWriter(where, Catalog(reader.keys, reader.labels, reader.classes), paired=bool(beside.any()))
-    return ParquetWriter(where, reader.classes, extra_names(reader, beside), options.split or "train")
+        return FolderWriter(
+            where, Catalog(reader.keys, reader.labels, reader.classes), paired=bool(beside.any())
+        )
+    return ParquetWriter(
+        where, reader.classes, extra_names(reader, beside), options.split or "train"
+    )
 
 
 def extra_names(reader: Reader, beside: Longs) -> Sequence[str]:
     """What the files beside the images are called, in some samples that have any."""
     having = np.flatnonzero(beside)
-    chosen = having[np.unique(np.linspace(0, len(having) - 1, min(LOOKED_AT, len(having))).astype(np.int64))] if len(having) else having
+    chosen = (
+        having[
+            np.unique(np.linspace(0, len(having) - 1, min(LOOKED_AT, len(having))).astype(np.int64))
+        ]
+        if len(having)
+        else having
+    )
     return sorted({extra.name for sample in chosen.tolist() for extra in reader.extras(sample)})

@@ -39,7 +39,9 @@ def text(found: Histogram) -> list[tuple[str, str, str]]:
     rows = []
     for edge, count in zip(found.edges, found.counts, strict=False):
         eighths = round(count / most * WIDE * 8)
-        rows.append((f"{edge:,.0f}", "█" * (eighths // 8) + BARS[eighths % 8].strip(), f"{count:,}"))
+        rows.append(
+            (f"{edge:,.0f}", "█" * (eighths // 8) + BARS[eighths % 8].strip(), f"{count:,}")
+        )
     return rows
 
 

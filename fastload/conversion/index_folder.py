@@ -15,19 +15,28 @@ from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
 from fastload.files.below import Folder, Place, temporary
 from fastload.files.names import Inner
-from fastload.sources import seek, seek_merge, sums
-from fastload.sources.seek_merge import Rows
+from fastload.sources import seek, seek_data, seek_merge, sums
+from fastload.sources.seek_data import Rows
 from fastload.spec import Longs
 
 TASK = 64  # files that one worker indexes at once
 MODE = 0o666  # of the files, less the umask
-ROUND = 256  # tasks between two writes: their indexes are held in memory, to be written in the order of the files
+# Tasks between two writes: their indexes are held in memory, to be written in the order of the
+# files
+ROUND = 256
 
 
 def write(
-    reader: Reader, names: Sequence[str], folder: Folder, step: int, count: int, advance: Advance, committing: Committing = delayed
+    reader: Reader,
+    names: Sequence[str],
+    folder: Folder,
+    step: int,
+    count: int,
+    advance: Advance,
+    committing: Committing = delayed,
 ) -> Totals:
-    """Index all samples, which are known by `names`, into `folder`; on any error the files there stay as they were. Raises OSError.
+    """Index all samples, which are known by `names`, into `folder`; on any error the files there
+    stay as they were. Raises OSError.
 
     committing: as in job.run.
     """
@@ -47,7 +56,9 @@ def write(
     return Totals(int(np.count_nonzero(size)), total, dict(reasons.most_common()))
 
 
-def _write_data(reader: Reader, place: Place, step: int, count: int, advance: Advance) -> tuple[Longs, Counter[str]]:
+def _write_data(
+    reader: Reader, place: Place, step: int, count: int, advance: Advance
+) -> tuple[Longs, Counter[str]]:
     """All indexes, one after another: their sizes [N], bytes, and why there is none."""
     sizes: list[int] = []
     reasons: Counter[str] = Counter()
@@ -82,11 +93,17 @@ def _file_hash(path: str) -> int:
     return _native.Files([path], keep_open=False).xxh3(0, os.path.getsize(path))
 
 
-def _index(reader: Reader, known: Sequence[str], size: Longs, total: int, checksum: int) -> memoryview:
-    """Content of the file that says whose the indexes are. total, checksum: of the file with the indexes."""
+def _index(
+    reader: Reader, known: Sequence[str], size: Longs, total: int, checksum: int
+) -> memoryview:
+    """Content of the file that says whose the indexes are. total, checksum: of the file with the
+    indexes.
+    """
     names = [os.fsencode(name) for name in known]
     offset = np.where(size > 0, seek.HEADER.size + np.cumsum(size) - size, 0)
-    rows = Rows(names, np.maximum(reader.sizes, 0), offset, size, np.full(len(names), seek_merge.DATA))
+    rows = Rows(
+        names, np.maximum(reader.sizes, 0), offset, size, np.full(len(names), seek_data.DATA)
+    )
     return seek_merge.encode(rows, total, checksum, {})
 
 

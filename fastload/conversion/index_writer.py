@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
 from fastload.sources import arrow
 from fastload.sources.extras import COLUMN, extras_field
-from fastload.sources.shards import METADATA, NUMBERS, VERSION, Index, Shard, arrow_schema
-from fastload.spec import Longs
+from fastload.sources.shard_index import METADATA, NUMBERS, VERSION, Index, Shard, arrow_schema
+from fastload.spec import Json, Longs
 
 
 class Extras(NamedTuple):
@@ -26,17 +27,34 @@ class Extras(NamedTuple):
 PLAIN = Extras()
 
 
-def index_bytes(where: str, catalog: Catalog, shards: Sequence[Written], names: Sequence[str], extras: Extras) -> memoryview:
-    """The index file's content for `shards`, whose final names are `names`; the same for the same input and pyarrow."""
+def index_bytes(
+    where: str, catalog: Catalog, shards: Sequence[Written], names: Sequence[str], extras: Extras
+) -> memoryview:
+    """The index file's content for `shards`, whose final names are `names`; the same for the same
+    input and pyarrow.
+    """
     pa = arrow.import_arrow(where, ConversionError)
-    listed = [Shard(name, shard.bytes, shard.checksum) for name, shard in zip(names, shards, strict=True)]
-    text = metadata(sum(len(shard.samples) for shard in shards), [readable(name) for name in catalog.classes], listed, extras)
-    schema = arrow_schema(pa, extras=any(shard.extras for shard in shards)).with_metadata({METADATA: text})
+    listed = [
+        Shard(name, shard.bytes, shard.checksum) for name, shard in zip(names, shards, strict=True)
+    ]
+    text = metadata(
+        sum(len(shard.samples) for shard in shards),
+        [readable(name) for name in catalog.classes],
+        listed,
+        extras,
+    )
+    schema = arrow_schema(pa, extras=any(shard.extras for shard in shards)).with_metadata(
+        {METADATA: text}
+    )
     return arrow.encode_batches(pa, schema, _batches(pa, schema, catalog, shards))
 
 
-def _batches(pa: Any, schema: Any, catalog: Catalog, shards: Sequence[Written]) -> Iterator[dict[str, Any]]:
-    """The columns, BATCH rows at a time: an index of millions of samples is larger than what it is made from."""
+def _batches(
+    pa: ModuleType, schema: Any, catalog: Catalog, shards: Sequence[Written]
+) -> Iterator[Json]:
+    """The columns, BATCH rows at a time: an index of millions of samples is larger than what it is
+    made from.
+    """
     formats = sorted({name for shard in shards for name in shard.formats})
     numbers = {name: number for number, name in enumerate(formats)}
     dictionary = pa.array(formats, pa.string())
@@ -48,11 +66,19 @@ def _batches(pa: Any, schema: Any, catalog: Catalog, shards: Sequence[Written]) 
         arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in NUMBERS.items()}
         samples = columns["sample"].tolist()
         arrays["key"] = pa.array([catalog.keys[sample] for sample in samples], pa.string())
-        places = np.array([numbers[name] for shard, cut in runs for name in shards[shard].formats[cut]], np.int32)
+        places = np.array(
+            [numbers[name] for shard, cut in runs for name in shards[shard].formats[cut]], np.int32
+        )
         arrays["format"] = pa.DictionaryArray.from_arrays(pa.array(places), dictionary)
         if COLUMN in schema.names:
-            rows = [row for shard, cut in runs for row in (shards[shard].extras or ((),) * len(shards[shard].samples))[cut]]
-            arrays[COLUMN] = pa.array([[placed._asdict() for placed in row] for row in rows], extras_field(pa).type)
+            rows = [
+                row
+                for shard, cut in runs
+                for row in (shards[shard].extras or ((),) * len(shards[shard].samples))[cut]
+            ]
+            arrays[COLUMN] = pa.array(
+                [[placed._asdict() for placed in row] for row in rows], extras_field(pa).type
+            )
         yield arrays
 
 
@@ -67,7 +93,9 @@ def _runs(ends: Longs, start: int, stop: int) -> Iterator[tuple[int, slice]]:
         start, shard = end, shard + 1
 
 
-def _columns(catalog: Catalog, shards: Sequence[Written], runs: Sequence[tuple[int, slice]]) -> dict[str, Any]:
+def _columns(
+    catalog: Catalog, shards: Sequence[Written], runs: Sequence[tuple[int, slice]]
+) -> Json:
     def joined(get: Callable[[Written], Any]) -> Any:
         return np.concatenate([get(shards[shard])[cut] for shard, cut in runs])
 
@@ -86,18 +114,31 @@ def _columns(catalog: Catalog, shards: Sequence[Written], runs: Sequence[tuple[i
     }
 
 
-def with_sidecars(where: str, index: Index, offset: Longs, size: Longs, sidecars: Sequence[Shard]) -> memoryview:
+def with_sidecars(
+    where: str, index: Index, offset: Longs, size: Longs, sidecars: Sequence[Shard]
+) -> memoryview:
     """`index` with other seek indexes: their places [N] and their files."""
     pa = arrow.import_arrow(where, ConversionError)
     table = pa.Table.from_batches(index.batches)
     arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
     arrays |= {"index_offset": pa.array(offset), "index_size": pa.array(size)}
-    return encode(pa, arrays, metadata(len(index), index.classes, index.shards, Extras(sidecars, index.transcoded)))
+    return encode(
+        pa,
+        arrays,
+        metadata(len(index), index.classes, index.shards, Extras(sidecars, index.transcoded)),
+    )
 
 
-def metadata(samples: int, classes: Sequence[str], shards: Sequence[Shard], extras: Extras = PLAIN) -> str:
+def metadata(
+    samples: int, classes: Sequence[str], shards: Sequence[Shard], extras: Extras = PLAIN
+) -> str:
     """The JSON in the schema: what the reader needs before the first row."""
-    said: dict[str, object] = {"version": VERSION, "samples": samples, "classes": list(classes), "shards": _listed(shards)}
+    said: dict[str, object] = {
+        "version": VERSION,
+        "samples": samples,
+        "classes": list(classes),
+        "shards": _listed(shards),
+    }
     if extras.sidecars:
         said["sidecars"] = _listed(extras.sidecars)
     if extras.transcoded is not None:
@@ -106,15 +147,21 @@ def metadata(samples: int, classes: Sequence[str], shards: Sequence[Shard], extr
 
 
 def _listed(files: Sequence[Shard]) -> list[dict[str, object]]:
-    return [{"name": file.name, "bytes": file.bytes, "xxh3": f"{file.checksum:016x}"} for file in files]
+    return [
+        {"name": file.name, "bytes": file.bytes, "xxh3": f"{file.checksum:016x}"} for file in files
+    ]
 
 
-def encode(pa: Any, arrays: dict[str, Any], text: str) -> memoryview:
+def encode(pa: ModuleType, arrays: Json, text: str) -> memoryview:
     """The index file with these columns and this metadata."""
-    return arrow.encode(pa, arrow_schema(pa, extras=COLUMN in arrays).with_metadata({METADATA: text}), arrays)
+    return arrow.encode(
+        pa, arrow_schema(pa, extras=COLUMN in arrays).with_metadata({METADATA: text}), arrays
+    )
 
 
-def dictionary(pa: Any, formats: Sequence[str]) -> Any:
+def dictionary(pa: ModuleType, formats: Sequence[str]) -> Any:
     """Dictionary-encoded text; names sorted, so that the order of the samples does not matter."""
     names, places = np.unique(np.array(formats), return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), pa.array(names.tolist(), pa.string()))
+    return pa.DictionaryArray.from_arrays(
+        pa.array(places.astype(np.int32)), pa.array(names.tolist(), pa.string())
+    )

@@ -1,4 +1,6 @@
-"""Seek indexes for data that lies there already: beside shards, or beside (else in the cache for) a plain folder."""
+"""Seek indexes for data that lies there already: beside shards, or beside (else in the cache for) a
+plain folder.
+"""
 
 import errno
 import os
@@ -6,7 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.conversion import index_folder, index_writer, seek_writer, shards_writer, target, workers
+from fastload.conversion import (
+    commits,
+    index_folder,
+    index_writer,
+    seek_writer,
+    shards_writer,
+    target,
+    workers,
+)
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.parents import inner
 from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
@@ -16,11 +26,12 @@ from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.files import cache
 from fastload.files.below import opened
-from fastload.machine import usable_cores
 from fastload.sources import FileSource, beton, open_source, seek
 from fastload.sources.arrow import import_arrow
 from fastload.sources.beton import BetonSource
-from fastload.sources.shards import Shard, ShardSource
+from fastload.sources.shard_index import Shard
+from fastload.sources.shards import ShardSource
+from fastload.system.machine import usable_cores
 
 Readable = FolderReader | ShardsReader | BetonReader
 PATIENCE = 10.0  # s to wait for a loader that adds to the same cache
@@ -47,8 +58,13 @@ def prepare(where: str) -> Readable:
     if isinstance(source, FileSource):
         return FolderReader(source, (), file_sizes(source.paths))
     if isinstance(source, BetonSource):
-        return BetonReader(source, (), source.locate(np.arange(len(source), dtype=np.int64)).size, pngs=False)
-    raise SourceError(f"{where}: cannot be indexed (got {type(source).__name__}); give a folder of classes, shards or an FFCV file")
+        return BetonReader(
+            source, (), source.locate(np.arange(len(source), dtype=np.int64)).size, pngs=False
+        )
+    raise SourceError(
+        f"{where}: cannot be indexed (got {type(source).__name__}); give a folder of classes, "
+        "shards or an FFCV file"
+    )
 
 
 def run(
@@ -58,7 +74,10 @@ def run(
     advance: Advance = workers.ignore,
     committing: Committing = delayed,
 ) -> Summary:
-    """Build every index anew and put them in place at once. step: MCUs per entry, 0: rows only. Raises ConversionError."""
+    """Build every index anew and put them in place at once.
+
+    step: MCUs per entry, 0: rows only. Raises ConversionError.
+    """
     seek_writer.check_step(step)
     count = count or usable_cores()
     if isinstance(reader, ShardsReader):
@@ -73,24 +92,52 @@ def run(
     folder = seek.cache_folder(root)
     try:
         if wrong := cache.trouble(folder):
-            raise ConversionError(f"{wrong}, and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can")
+            raise ConversionError(
+                f"{wrong}, and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can"
+            )
         cache.make(folder).close()
     except OSError as error:
-        text = f"{folder}: cannot be made ({error.strerror}), and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can"
+        text = (
+            f"{folder}: cannot be made ({error.strerror}), and {beside} cannot be written; set "
+            "XDG_CACHE_HOME to a folder that can"
+        )
         raise ConversionError(text) from error
     return _folder(reader, folder, step, count, advance, committing)
 
 
-def _folder(reader: FolderReader | BetonReader, folder: str, step: int, count: int, advance: Advance, committing: Committing) -> Summary:
+def _folder(
+    reader: FolderReader | BetonReader,
+    folder: str,
+    step: int,
+    count: int,
+    advance: Advance,
+    committing: Committing,
+) -> Summary:
     one_file, source = isinstance(reader, BetonReader), reader.source
-    names = beton.sample_names(len(source)) if isinstance(source, BetonSource) else seek.names(source.paths, source.where)
+    names = (
+        beton.sample_names(len(source))
+        if isinstance(source, BetonSource)
+        else seek.names(source.paths, source.where)
+    )
     needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(name) for name in names)
-    with target.translated(folder, needed), inner(folder) if one_file else opened(folder) as held, target.lock(held, PATIENCE):
+    with (
+        target.translated(folder, needed),
+        inner(folder) if one_file else opened(folder) as held,
+        target.lock(held, PATIENCE),
+    ):
         totals = index_folder.write(reader, names, held, step, count, advance, committing)
-    return Summary("file" if one_file else "folder", folder, len(reader.sizes), int(np.maximum(reader.sizes, 0).sum()), totals)
+    return Summary(
+        "file" if one_file else "folder",
+        folder,
+        len(reader.sizes),
+        int(np.maximum(reader.sizes, 0).sum()),
+        totals,
+    )
 
 
-def _shards(reader: ShardsReader, step: int, count: int, advance: Advance, committing: Committing) -> Summary:
+def _shards(
+    reader: ShardsReader, step: int, count: int, advance: Advance, committing: Committing
+) -> Summary:
     """New sidecars, and the index with their places. The old ones hold until then."""
     where, index = reader.source.where, reader.source.index
     rows = rows_of(index)
@@ -103,7 +150,9 @@ def _shards(reader: ShardsReader, step: int, count: int, advance: Advance, commi
             advance(1, int(reader.sizes[sample]))
         return builder.finish(seek_writer.beside_place(shards_writer.temporary(folder, shard)))
 
-    with target.being_extended(where, seek_writer.expected(reader.sizes, step) + 2 * len(index) * 128) as folder:
+    with target.being_extended(
+        where, seek_writer.expected(reader.sizes, step) + 2 * len(index) * 128
+    ) as folder:
         sidecars = workers.run(range(len(index.shards)), work, count)
         files = [
             Shard(seek_writer.beside(shard.name), sidecar.bytes, sidecar.checksum)
@@ -113,7 +162,12 @@ def _shards(reader: ShardsReader, step: int, count: int, advance: Advance, commi
         for shard, sidecar in zip(rows, sidecars, strict=True):
             offset[shard], size[shard] = sidecar.offset, sidecar.size
         content = index_writer.with_sidecars(where, index, offset, size, files)
-        pairs = [(os.path.basename(sidecar.path), file.name) for sidecar, file in zip(sidecars, files, strict=True)]
+        pairs = [
+            (os.path.basename(sidecar.path), file.name)
+            for sidecar, file in zip(sidecars, files, strict=True)
+        ]
         with committing():
-            target.replace_index(folder, pairs, content, index.checksum)
-    return Summary("shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars))
+            commits.replace_index(folder, pairs, content, index.checksum)
+    return Summary(
+        "shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars)
+    )

@@ -13,12 +13,14 @@ from fastload.conversion import samples
 from fastload.conversion.histograms import Histogram, histogram
 from fastload.conversion.readers import FolderReader, Reader, ShardsReader, file_sizes, open_reader
 from fastload.conversion.transcoding import SLOW
-from fastload.files.below import no_wait
+from fastload.files.opening import no_wait
 from fastload.sources import FileSource, Source, seek
-from fastload.sources.shards import BAD, ShardSource
-from fastload.spec import Longs
+from fastload.sources.shard_index import BAD
+from fastload.sources.shards import ShardSource
+from fastload.spec import Json, Longs
 
-HEADERS = 10_000  # headers read from a folder, spread evenly; a share of 1 % is then known to about ±0.2 %
+# Headers read from a folder, spread evenly; a share of 1 % is then known to about ±0.2 %
+HEADERS = 10_000
 WHOLE = 1000  # images read from what has to give them whole
 START = 1 << 16  # bytes; headers with large colour profiles or previews need more, and get it
 PERCENTILES = (0, 5, 50, 95, 100)
@@ -29,7 +31,9 @@ class Facts:
     """A data set in numbers."""
 
     path: str
-    kind: str  # "shards", "folder", or what else it is: "span" (archives), "zip", "table", "files" (lists), "beton"
+    # "shards", "folder", or what else it is: "span" (archives), "zip", "table", "files" (lists),
+    # "beton"
+    kind: str
     samples: int
     classes: int
     bytes: int  # of the images
@@ -46,18 +50,22 @@ class Facts:
     indexed: int = 0  # samples with a seek index
     seek_bytes: int = 0  # of all seek indexes
     transcoded: int | None = None  # images that the conversion rewrote; None: not asked to
-    slow: dict[str, float] = field(default_factory=dict)  # of a folder: how JPEGs that decode slowly are coded, to share of the headers
+    # Of a folder: how JPEGs that decode slowly are coded, to share of the headers
+    slow: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)  # seek indexes that are left aside
     unreadable: list[str] = field(default_factory=list)  # of the headers that were read
-    histograms: dict[str, Histogram] = field(default_factory=dict)  # of heights, widths, bytes, samples per class
+    # Of heights, widths, bytes, samples per class
+    histograms: dict[str, Histogram] = field(default_factory=dict)
     with_extras: int = 0  # samples that have files beside their image
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         return asdict(self)
 
 
 def inspect(where: str, headers: int = HEADERS) -> Facts:
-    """Facts about whatever can be converted; of what has no index at most `headers` images are opened. Raises SourceError."""
+    """Facts about whatever can be converted; of what has no index at most `headers` images are
+    opened. Raises SourceError.
+    """
     reader = open_reader(where)
     if isinstance(reader, ShardsReader):
         return _shards(reader.source)
@@ -79,22 +87,31 @@ def _reader(reader: Reader, headers: int) -> Facts:
             codings[looked.coding] += 1
         except samples.BadSampleError:
             unreadable.append(reader.name(sample))
-    height, width = (np.array([getattr(facts, name) for facts in found]) for name in ("height", "width"))
+    height, width = (
+        np.array([getattr(facts, name) for facts in found]) for name in ("height", "width")
+    )
     kind = type(reader).__name__.removesuffix("Reader").lower()
     return Facts(
-        reader.where, kind, total, len(reader.classes), int(np.maximum(reader.sizes, 0).sum()), 0, len(chosen),
-        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width), percentiles(reader.sizes),
-        *_classes(reader), unreadable=unreadable, histograms=spread(height, width, reader.sizes, reader),
+        reader.where, kind, total, len(reader.classes), int(np.maximum(reader.sizes, 0).sum()), 0,
+        len(chosen),
+        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width),
+        percentiles(reader.sizes),
+        *_classes(reader), unreadable=unreadable, histograms=spread(height, width, reader.sizes,
+        reader),
         slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW},
         with_extras=int(np.count_nonzero(reader.beside)),
     )  # fmt: skip
 
 
-def spread(height: Longs, width: Longs, size: Longs, source: Source | Reader) -> dict[str, Histogram]:
+def spread(
+    height: Longs, width: Longs, size: Longs, source: Source | Reader
+) -> dict[str, Histogram]:
     """Histograms of what there is."""
     values = {"height, px": height, "width, px": width, "bytes": size}
     counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
-    made = {name: histogram(each) for name, each in (values | {"samples per class": counts}).items()}
+    made = {
+        name: histogram(each) for name, each in (values | {"samples per class": counts}).items()
+    }
     return {name: each for name, each in made.items() if each}
 
 
@@ -102,7 +119,10 @@ def percentiles(values: NDArray[Any]) -> dict[str, float]:
     """Minimum, 5 %, median, 95 % and maximum; empty without values."""
     if not len(values):
         return {}
-    return {f"p{rank}": float(value) for rank, value in zip(PERCENTILES, np.percentile(values, PERCENTILES), strict=True)}
+    return {
+        f"p{rank}": float(value)
+        for rank, value in zip(PERCENTILES, np.percentile(values, PERCENTILES), strict=True)
+    }
 
 
 def shares(counts: Counter[str]) -> dict[str, float]:
@@ -115,12 +135,17 @@ def _shards(source: ShardSource) -> Facts:
     for batch in source.index.batches:
         column = batch.column("format")
         names = column.dictionary.to_pylist()
-        for place, count in enumerate(np.bincount(column.indices.to_numpy(), minlength=len(names)).tolist()):
+        for place, count in enumerate(
+            np.bincount(column.indices.to_numpy(), minlength=len(names)).tolist()
+        ):
             counts[names[place]] += count
     return Facts(
-        source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()), len(source.index.shards), len(source),
-        shares(+counts), percentiles(columns["height"]), percentiles(columns["width"]), percentiles(columns["size"]),
-        *_classes(source), left_out=_left_out(source.where), transcoded=source.index.transcoded, slow=_slow(source),
+        source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()),
+        len(source.index.shards), len(source),
+        shares(+counts), percentiles(columns["height"]), percentiles(columns["width"]),
+        percentiles(columns["size"]),
+        *_classes(source), left_out=_left_out(source.where), transcoded=source.index.transcoded,
+        slow=_slow(source),
         histograms=spread(columns["height"], columns["width"], columns["size"], source),
         with_extras=int(np.count_nonzero(source.index.extras.sizes())) if source.index.extras else 0,
         **_seek_of_shards(source),
@@ -132,7 +157,9 @@ def _slow(source: ShardSource) -> dict[str, float]:
     chosen = np.unique(np.linspace(0, len(source) - 1, min(WHOLE, len(source))).astype(np.int64))
     place = source.locate(chosen)
     codings = Counter[str]()
-    for file, offset, size in zip(place.file.tolist(), place.offset.tolist(), place.size.tolist(), strict=True):
+    for file, offset, size in zip(
+        place.file.tolist(), place.offset.tolist(), place.size.tolist(), strict=True
+    ):
         try:
             codings[_native.jpeg_coding(source.files.read(file, offset, min(size, START)))] += 1
         except OSError:  # verify's to tell
@@ -140,24 +167,38 @@ def _slow(source: ShardSource) -> dict[str, float]:
     return {name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}
 
 
-def _seek_of_shards(source: ShardSource) -> dict[str, Any]:
+def _seek_of_shards(source: ShardSource) -> Json:
     place = source.locate(np.arange(len(source))).seek
     size = place.size if place else np.zeros(0, np.int64)
     warnings = [problem for problem in source.index.sidecar_problems() if problem]
-    return {"indexed": int(np.count_nonzero(size)), "seek_bytes": int(size.sum()), "warnings": warnings}
+    return {
+        "indexed": int(np.count_nonzero(size)),
+        "seek_bytes": int(size.sum()),
+        "warnings": warnings,
+    }
 
 
-def _seek_of_folder(source: FileSource, sizes: Longs) -> dict[str, Any]:
+def _seek_of_folder(source: FileSource, sizes: Longs) -> Json:
     found = seek.find_beside(source.paths, source.where)
     if found.seek is None:
         return {"warnings": list(map(str, found.problems))}
     fits = (found.seek.size > 0) & (found.seek.file_size == sizes)
     warnings = list(map(str, found.problems))
-    if changed := int(np.count_nonzero((found.seek.file_size > 0) & (found.seek.file_size != sizes))):
-        warnings.append(f"{found.seek.path}: is older than {changed} of {len(source)} files; {seek.REMEDY}")
+    if changed := int(
+        np.count_nonzero((found.seek.file_size > 0) & (found.seek.file_size != sizes))
+    ):
+        warnings.append(
+            f"{found.seek.path}: is older than {changed} of {len(source)} files; {seek.REMEDY}"
+        )
     if new := int(np.count_nonzero((found.seek.file_size == 0) & (sizes > 0))):
-        warnings.append(f"{found.seek.path}: does not know {new} of {len(source)} files; {seek.REMEDY}")
-    return {"indexed": int(np.count_nonzero(fits)), "seek_bytes": int(found.seek.size[fits].sum()), "warnings": warnings}
+        warnings.append(
+            f"{found.seek.path}: does not know {new} of {len(source)} files; {seek.REMEDY}"
+        )
+    return {
+        "indexed": int(np.count_nonzero(fits)),
+        "seek_bytes": int(found.seek.size[fits].sum()),
+        "warnings": warnings,
+    }
 
 
 def _folder(source: FileSource, headers: int) -> Facts:
@@ -174,17 +215,25 @@ def _folder(source: FileSource, headers: int) -> Facts:
             unreadable.append(source.paths[sample])
         else:
             found.append(facts)
-    height, width = (np.array([getattr(facts, name) for facts in found]) for name in ("height", "width"))
+    height, width = (
+        np.array([getattr(facts, name) for facts in found]) for name in ("height", "width")
+    )
     return Facts(
-        source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0, len(chosen),
-        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width), percentiles(sizes),
-        *_classes(source), unreadable=unreadable, histograms=spread(height, width, np.maximum(sizes, 0), source),
-        slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}, **_seek_of_folder(source, sizes),
+        source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0,
+        len(chosen),
+        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width),
+        percentiles(sizes),
+        *_classes(source), unreadable=unreadable, histograms=spread(height, width, np.maximum(sizes,
+        0), source),
+        slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW},
+        **_seek_of_folder(source, sizes),
     )  # fmt: skip
 
 
 def _header(path: str, size: int) -> tuple[samples.Facts | None, str]:
-    """Facts and JPEG coding from a file's first bytes, from all of it if they are not enough; None if it cannot be read."""
+    """Facts and JPEG coding from a file's first bytes, from all of it if they are not enough; None
+    if it cannot be read.
+    """
     if size <= 0:
         return None, ""
     try:
@@ -202,7 +251,11 @@ def _header(path: str, size: int) -> tuple[samples.Facts | None, str]:
 def _classes(source: Source | Reader) -> tuple[dict[str, float], str, str]:
     """Samples per class in percentiles, and the names of the smallest and the largest class."""
     counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
-    return percentiles(counts), source.classes[int(counts.argmin())], source.classes[int(counts.argmax())]
+    return (
+        percentiles(counts),
+        source.classes[int(counts.argmin())],
+        source.classes[int(counts.argmax())],
+    )
 
 
 def _left_out(where: str) -> int:

@@ -1,4 +1,6 @@
-"""When Ctrl-C still counts: up to the point of commitment a conversion is interrupted, from there on it is done."""
+"""When Ctrl-C still counts: up to the point of commitment a conversion is interrupted, from there
+on it is done.
+"""
 
 import contextlib
 import signal
@@ -6,16 +8,20 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-Committing = Callable[[], AbstractContextManager[None]]  # around the renames that put a target in its place
+# Around the renames that put a target in its place
+Committing = Callable[[], AbstractContextManager[None]]
 
 
 @contextlib.contextmanager
 def absorbed() -> Iterator[None]:
-    """Ctrl-C does nothing, and afterwards neither unless an error was raised: for a program that ends with what it commits."""
+    """Ctrl-C does nothing, and afterwards neither unless an error was raised: for a program that
+    ends with what it commits.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as long as it runs, what came before is raised here
+    # As long as it runs, what came before is raised here
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     except BaseException:

@@ -1,49 +1,54 @@
-"""A conversion from plan to commit: orchestration only. What is read and what is written do not know each other."""
+"""A conversion from plan to commit: orchestration only.
+
+What is read and what is written do not know each other.
+"""
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import PIL
-from PIL import Image
 
-from fastload.conversion import finished, formats, parts, plan, readers, seek_writer, transcoding, workers
+from fastload.conversion import (
+    finished,
+    formats,
+    parts,
+    plan,
+    readers,
+    seek_writer,
+    transcoding,
+    workers,
+)
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
-from fastload.conversion.making import How, Maker
 from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
 from fastload.conversion.parts import Bad, Written
+from fastload.conversion.parts_writer import Job, Noted, fails, write_parts
 from fastload.conversion.readers import ANYTHING, Choice, Reader
 from fastload.conversion.readers.base import stamp_of
 from fastload.conversion.readers.spans import spooled
 from fastload.conversion.target import Hold
-from fastload.conversion.workers import Advance, Stop
-from fastload.conversion.writers import Catalog, Made, Writer
+from fastload.conversion.workers import Advance
+from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
 from fastload.files.names import check_keys
-from fastload.machine import usable_cores
 from fastload.sources.arrow import import_arrow
+from fastload.spec import Json
+from fastload.system.machine import usable_cores
 
-__all__ = ["SHARD_BYTES", "SHARD_LIMITS", "Job", "Options", "Summary", "prepare", "prepare_reader", "run"]
-
-
+__all__ = [
+    "SHARD_BYTES",
+    "SHARD_LIMITS",
+    "Job",
+    "Options",
+    "Summary",
+    "prepare",
+    "prepare_reader",
+    "run",
+]
 KEPT = ("samples", "classes", "shards", "bytes")  # of a summary, for --resume of a finished target
-TABLE_COPIES = 3  # of a part that is a table in memory: the images, the rows, the file
-
-
-@dataclass(frozen=True)
-class Job:
-    """A conversion that can begin: what is read, and what goes where."""
-
-    where: str
-    reader: Reader
-    plan: plan.Plan
-    options: Options
-    writer: Writer
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,10 @@ class Summary:
 
 
 def prepare(source: str, where: str, options: Options, choice: Choice = ANYTHING) -> Job:
-    """Read the source's names and sizes and plan the parts; writes nothing. Raises SourceError, ConversionError, UsageError."""
+    """Read the source's names and sizes and plan the parts; writes nothing.
+
+    Raises SourceError, ConversionError, UsageError.
+    """
     import_arrow(where, ConversionError)
     refuse_nesting(source, where)
     return prepare_reader(readers.open_reader(source, choice), where, options)
@@ -77,10 +85,20 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     check_keys(reader.where, reader.keys)
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
-    sizes = transcoding.room(reader.sizes) if options.transcode or not options.edits.none else reader.sizes
+    sizes = (
+        transcoding.room(reader.sizes)
+        if options.transcode or not options.edits.none
+        else reader.sizes
+    )
     if options.extras == "keep":
         sizes = np.where(sizes > 0, sizes + reader.beside, sizes)
-    made = plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, options.seek_step if options.to == "shards" else None)
+    made = plan.make(
+        reader.keys,
+        sizes,
+        options.shard_bytes,
+        options.shuffle,
+        options.seek_step if options.to == "shards" else None,
+    )
     return Job(where, reader, made, options, formats.writer(where, reader, options))
 
 
@@ -92,11 +110,15 @@ def refuse_nesting(source: str, where: str) -> None:
 
 
 def run(job: Job, advance: Advance = workers.ignore, committing: Committing = delayed) -> Summary:
-    """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be completed.
+    """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be
+    completed.
 
-    The renames that put the target in its place stand in `committing`: before them Ctrl-C interrupts, behind them all is done.
+    The renames that put the target in its place stand in `committing`: before them Ctrl-C
+    interrupts, behind them all is done.
     """
-    if job.options.resume and (said := finished.found(job.where, identity(job), overwrite=job.options.overwrite)):
+    if job.options.resume and (
+        said := finished.found(job.where, identity(job), overwrite=job.options.overwrite)
+    ):
         return already(said, on=job.options.transcode)
     with ExitStack() as at_the_end:
         summary = _converted(job, advance, lambda: at_the_end.enter_context(committing()))
@@ -112,49 +134,56 @@ def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Su
         with closing(Journal(hold.journal, identity(job), resume=options.resume)) as journal:
             hold.strange = False
             done = earlier(job, journal, hold)
-            found = write_parts(job, _Noted(journal, hold), done, advance)
-            bad = tuple(sorted((bad for part in found for bad in part.bad), key=lambda bad: bad.sample))
+            found = write_parts(job, Noted(journal, hold), done, advance)
+            bad = tuple(
+                sorted((bad for part in found for bad in part.bad), key=lambda bad: bad.sample)
+            )
             check_bad(job, bad, found)
             catalog = Catalog(job.reader.keys, job.reader.labels, job.reader.classes)
             committing()
-            committed = writer.commit(found, catalog, lambda pairs: journal.append({"commit": pairs}))
+            committed = writer.commit(
+                found, catalog, lambda pairs: journal.append({"commit": pairs})
+            )
     return Summary(
-        sum(len(part.samples) for part in found), len(job.reader.classes), committed.files, committed.bytes, bad,
+        sum(len(part.samples) for part in found), len(job.reader.classes), committed.files,
+        committed.bytes, bad,
         seek_writer.total(part.sidecar for part in found if len(part.samples)),
         transcoding.total((part.transcoding for part in found), on=options.transcode),
         sum(len(part.samples) for part in done.values()), committed.notes,
     )  # fmt: skip
 
 
-def already(said: dict[str, Any], *, on: bool) -> Summary:
+def already(said: Json, *, on: bool) -> Summary:
     """Of a target that an earlier run has finished. on: whether images were to be rewritten."""
     samples, classes, shards, size = (int(said[name]) for name in KEPT)
-    return Summary(samples, classes, shards, size, (), seek_writer.total(()), transcoding.total((), on=on), whole=True)
+    return Summary(
+        samples,
+        classes,
+        shards,
+        size,
+        (),
+        seek_writer.total(()),
+        transcoding.total((), on=on),
+        whole=True,
+    )
 
 
-def identity(job: Job) -> dict[str, Any]:
+def identity(job: Job) -> Json:
     """What must be the same for a job to go on: everything that decides a byte of the result."""
     reader, options = job.reader, job.options
-    keys = stamp_of(list(map(readers.readable, reader.keys)), list(map(readers.readable, reader.classes)))
+    keys = stamp_of(
+        list(map(readers.readable, reader.keys)), list(map(readers.readable, reader.classes))
+    )
     return {
-        "target": options.to, "source": f"{stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels):016x}",
-        "shard size": options.shard_bytes, "shuffle": options.shuffle, "check": options.check, "seek step": options.seek_step,
+        "target": options.to,
+        "source": f"{stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels):016x}",
+        "shard size": options.shard_bytes, "shuffle": options.shuffle, "check": options.check,
+        "seek step": options.seek_step,
         "transcode": options.transcode, "edits": asdict(options.edits), "extras": options.extras,
-        "substitute": options.on_error == "substitute", "mode": options.mode, "parts": job.plan.shards,
+        "substitute": options.on_error == "substitute", "mode": options.mode,
+        "parts": job.plan.shards,
         "Pillow": None if options.edits.none else PIL.__version__,
     }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Noted:
-    """Where finished parts are noted."""
-
-    journal: Journal
-    hold: Hold
-
-    def __call__(self, number: int, part: Written) -> None:
-        self.journal.append({"part": number, **parts.pack(part)})
-        self.hold.keep = True
 
 
 def earlier(job: Job, journal: Journal, hold: Hold) -> dict[int, Written]:
@@ -165,10 +194,12 @@ def earlier(job: Job, journal: Journal, hold: Hold) -> dict[int, Written]:
     hold.keep = bool(found)
     count = job.options.workers or usable_cores()
     good = workers.run(found.items(), lambda item, _: job.writer.intact(item[1]), count)
-    return {number: part for (number, part), whole in zip(found.items(), good, strict=True) if whole}
+    return {
+        number: part for (number, part), whole in zip(found.items(), good, strict=True) if whole
+    }
 
 
-def known(record: dict[str, Any], folder: str) -> Written | None:
+def known(record: Json, folder: str) -> Written | None:
     """What a record of the journal says; None for what no journal of ours says."""
     try:
         return parts.unpack(record, folder)
@@ -176,55 +207,16 @@ def known(record: dict[str, Any], folder: str) -> Written | None:
         return None
 
 
-def write_parts(job: Job, note: _Noted, done: dict[int, Written], advance: Advance) -> list[Written]:
-    """All planned parts under temporary names. Once a sample is bad and that is an error, the rest is only checked."""
-    Image.init()  # Pillow loads its plugins at first use, which is not safe in several threads
-    options, failing = job.options, threading.Event()
-    how = how_of(options)
-    if fails(job, [bad for part in done.values() for bad in part.bad]):
-        failing.set()
-
-    def work(number: int, stop: Stop) -> Written:
-        if number in done:
-            advance(len(done[number].samples), int(done[number].size.sum()))
-            return done[number]
-        maker = Maker(job.reader, how, job.plan.samples(number).tolist(), lambda size: advance(1, size), stop)
-        part = job.writer.write(number, maker, wanted)
-        if wanted(maker):
-            note(number, part)
-        return part
-
-    def wanted(made: Made) -> bool:
-        if fails(job, made.bad):
-            failing.set()
-        return not failing.is_set()
-
-    return workers.run(range(job.plan.shards), work, threads(job))
-
-
-def threads(job: Job) -> int:
-    """How many parts are made at once."""
-    table = TABLE_COPIES * int(job.plan.capacity.max()) if job.options.to == "parquet" else 0
-    return workers.fitting(job.options.workers or usable_cores(), max(table, int(job.reader.sizes.max())))
-
-
-def how_of(options: Options) -> How:
-    """What is done to each sample."""
-    step = options.seek_step if options.to == "shards" else None
-    substitute = options.on_error == "substitute"
-    return How(options.check, options.transcode, options.edits, options.extras == "keep", step, substitute)
-
-
-def fails(job: Job, bad: Sequence[Bad]) -> bool:
-    """Whether these make the conversion fail."""
-    return job.options.on_error != "skip" and not all(row.mended for row in bad)
-
-
 def check_bad(job: Job, bad: Sequence[Bad], found: Sequence[Written]) -> None:
     """Raise ConversionError with every bad sample, one per line, unless they are to be left out."""
     total = len(job.reader)
     lines = "\n".join(map(str, bad))
     if fails(job, bad):
-        raise ConversionError(f"{job.where}: {len(bad)} of {total} samples are bad; mend them, or pass --on-error skip\n{lines}")
+        raise ConversionError(
+            f"{job.where}: {len(bad)} of {total} samples are bad; mend them, or pass --on-error "
+            f"skip\n{lines}"
+        )
     if not any(len(part.samples) for part in found):
-        raise ConversionError(f"{job.where}: no sample is left of {total}; give other images\n{lines}")
+        raise ConversionError(
+            f"{job.where}: no sample is left of {total}; give other images\n{lines}"
+        )

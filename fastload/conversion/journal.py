@@ -1,7 +1,9 @@
-"""What a conversion has done so far: records that are only appended, each with a checksum and on disk before the next step.
+"""What a conversion has done so far: records that are only appended, each with a checksum and on
+disk before the next step.
 
-u8[8] "FASTJRNL", then records: u64 XXH3-64 of what follows in the record, u64 bytes of the text, the text: JSON. The first says which job
-it is. A reader stops at the first record that is not whole.
+u8[8] "FASTJRNL", then records: u64 XXH3-64 of what follows in the record, u64 bytes of the text,
+the text: JSON. The first says which job it is. A reader stops at the first record that is not
+    whole.
 """
 
 import json
@@ -11,12 +13,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.errors import ConversionError
 from fastload.files.below import Place
 from fastload.files.names import Inner, NameRefusedError
+from fastload.spec import Json
+from fastload.system import limits
 
-Record = dict[str, Any]
+Record = Json
 
 MAGIC = b"FASTJRNL"
 HEAD = struct.Struct("<QQ")
@@ -25,18 +29,29 @@ CHECKSUM = 17  # characters before the name in a part's list of files: XXH3-64, 
 
 
 class Journal:
-    """An open journal; `append` may be called from any thread. records: what an earlier run has left, without the first."""
+    """An open journal; `append` may be called from any thread.
+
+    records: what an earlier run has left, without the first.
+    """
 
     def __init__(self, place: Place, job: Record, *, resume: bool) -> None:
-        """Begin one, or with `resume` go on with what lies there. Raises ConversionError if that is another job's; OSError."""
+        """Begin one, or with `resume` go on with what lies there.
+
+        Raises ConversionError if that is another job's; OSError.
+        """
         self.lock = threading.Lock()
         self.records: list[Record] = []
         job = {"version": VERSION, **job}
         said, end = read(place) if resume else ([], 0)
         if said:
-            if other := sorted(name for name in {*job, *said[0]} if job.get(name) != said[0].get(name)):
+            if other := sorted(
+                name for name in {*job, *said[0]} if job.get(name) != said[0].get(name)
+            ):
                 what = f"was begun with another {', '.join(other)}"
-                raise ConversionError(f"{place.folder.path}: {what}; give the same again, or leave --resume out to begin anew")
+                raise ConversionError(
+                    f"{place.folder.path}: {what}; give the same again, or leave --resume out to "
+                    "begin anew"
+                )
             self.records = said[1:]
         if said:
             self.file = place.folder.open(place.name, os.O_WRONLY | os.O_APPEND)
@@ -66,7 +81,10 @@ class Journal:
 
 
 def read(place: Place) -> tuple[list[Record], int]:
-    """All whole records, and where they end; nothing if there is no journal. Raises OSError for a link or a pipe in its place."""
+    """All whole records, and where they end; nothing if there is no journal.
+
+    Raises OSError for a link or a pipe in its place.
+    """
     try:
         with os.fdopen(place.folder.open(place.name), "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
@@ -81,7 +99,9 @@ def read(place: Place) -> tuple[list[Record], int]:
 
 
 def _next(file: BinaryIO, left: int) -> tuple[Record, int] | None:
-    """The next record and its bytes, of `left` that the file has; None: it is not whole, or no record of ours."""
+    """The next record and its bytes, of `left` that the file has; None: it is not whole, or no
+    record of ours.
+    """
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
@@ -99,14 +119,18 @@ def _next(file: BinaryIO, left: int) -> tuple[Record, int] | None:
 
 
 def files(records: Sequence[Record]) -> Iterator[Inner]:
-    """The files of all parts, below the folder that parts are written to. What is no such name is passed over."""
+    """The files of all parts, below the folder that parts are written to.
+
+    What is no such name is passed over.
+    """
     for record in records:
         yield from _names([record.get("path"), *_listed(record.get("sidecar"))[:1]])
         yield from _names([str(line)[CHECKSUM:] for line in _listed(record.get("names"))])
 
 
 def committed(records: Sequence[Record]) -> Iterator[tuple[Inner, Inner]]:
-    """What a commit has renamed or was about to: temporary and final name, directly in the folder. Whoever can write the folder can write
+    """What a commit has renamed or was about to: temporary and final name, directly in the folder.
+    Whoever can write the folder can write
     a journal: a name that leads out of it is passed over."""
     for record in records:
         for pair in _listed(record.get("commit")):

@@ -5,13 +5,17 @@ import re
 from collections.abc import Iterable
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-SURROGATE = re.compile(r"[\ud800-\udfff]")  # how Python shows bytes of a file name that are not UTF-8
-UNSAFE = re.compile(r"(^|/)\.{0,2}(?=/|$)")  # parts that would lead out of a folder, or that are empty
+# How Python shows bytes of a file name that are not UTF-8
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+# Parts that would lead out of a folder, or that are empty
+UNSAFE = re.compile(r"(^|/)\.{0,2}(?=/|$)")
 SKIPPED = re.compile(r"__[^/]*__/")  # WebDataset takes such members for metadata and skips them
 
 
 def unique_keys(names: Iterable[str]) -> list[str]:
-    """One key per file name (relative to the root): the second `a` becomes `a_2`, in the order of the names."""
+    """One key per file name (relative to the root): the second `a` becomes `a_2`, in the order of
+    the names.
+    """
     keys: list[str] = []
     taken: set[str] = set()
     for name in names:
@@ -26,9 +30,15 @@ def unique_keys(names: Iterable[str]) -> list[str]:
 
 
 def tidy_key(name: str) -> str:
-    """CLASS/NAME without extension, as WebDataset can read it: no dot in NAME, since it splits keys at the first one."""
+    """CLASS/NAME without extension, as WebDataset can read it: no dot in NAME, since it splits keys
+    at the first one.
+    """
     folder, base = os.path.split(readable(name))
-    key = f"{folder}/{os.path.splitext(base)[0].replace('.', '_')}" if folder else os.path.splitext(base)[0].replace(".", "_")
+    key = (
+        f"{folder}/{os.path.splitext(base)[0].replace('.', '_')}"
+        if folder
+        else os.path.splitext(base)[0].replace(".", "_")
+    )
     key = UNSAFE.sub(r"\1_", CONTROL.sub("_", key))
     return f"_{key.lstrip('_')}" if SKIPPED.match(key) else key
 

@@ -27,9 +27,18 @@ class How:
 
 
 class Maker:
-    """The samples of one part, made one after the other while they are asked for; then `bad` and `tally` are known."""
+    """The samples of one part, made one after the other while they are asked for; then `bad` and
+    `tally` are known.
+    """
 
-    def __init__(self, reader: Reader, how: How, chosen: Iterable[int], step: Callable[[int], object], stop: Stop) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        how: How,
+        chosen: Iterable[int],
+        step: Callable[[int], object],
+        stop: Stop,
+    ) -> None:
         self.reader, self.how, self.chosen, self.step, self.stop = reader, how, chosen, step, stop
         self.bad: list[Bad] = []
         self.tally = transcoding.Tally(how.transcode)
@@ -55,7 +64,14 @@ class Maker:
                 item = self.made(other, sample)
             except BadSampleError:
                 continue
-            self.bad.append(Bad(sample, name, f"{reason}; {self.reader.keys[other]} stands in for it", mended=True))
+            self.bad.append(
+                Bad(
+                    sample,
+                    name,
+                    f"{reason}; {self.reader.keys[other]} stands in for it",
+                    mended=True,
+                )
+            )
             return item
         self.bad.append(Bad(sample, name, reason))
         return None
@@ -66,7 +82,10 @@ class Maker:
         return [int(row) for row in np.roll(same, -place)[1 : TRIES + 1]]
 
     def made(self, sample: int, owner: int) -> Item:
-        """What `sample` holds, under the key of `owner`, as it is written. Raises BadSampleError."""
+        """What `sample` holds, under the key of `owner`, as it is written.
+
+        Raises BadSampleError.
+        """
         how, data, image = self.how, editing.edit(self.reader.read(sample), self.how.edits), None
         if how.transcode:
             image = transcoding.rewrite(data)
@@ -75,4 +94,12 @@ class Maker:
         extras = self.reader.extras(sample) if how.extras else ()
         self.tally.add(image or transcoding.kept(data, looked.coding))
         row = Row(owner, len(data), looked.checksum, looked.facts)
-        return Item(self.reader.keys[owner], int(self.reader.labels[owner]), data, row, extras, looked.index, looked.reason)
+        return Item(
+            self.reader.keys[owner],
+            int(self.reader.labels[owner]),
+            data,
+            row,
+            extras,
+            looked.index,
+            looked.reason,
+        )

@@ -26,7 +26,8 @@ class Options:
     on_error: str = "raise"  # or "skip", "substitute"
     check: str = "decode"  # or "markers", "none": samples.CHECKS
     overwrite: bool = False
-    seek_step: int | None = seek_writer.STEP  # MCUs per entry of the seek index, 0: rows only; None builds none
+    # MCUs per entry of the seek index, 0: rows only; None builds none
+    seek_step: int | None = seek_writer.STEP
     transcode: bool = False  # rewrite JPEGs that cannot have a seek index as baseline
     to: str = "shards"  # of FORMATS
     edits: Edits = UNCHANGED
@@ -38,21 +39,35 @@ class Options:
     def __post_init__(self) -> None:
         low, high = SHARD_LIMITS
         if not low <= self.shard_bytes <= high:
-            raise UsageError(f"shard size: {self.shard_bytes} bytes (want {low} to {high}); the default is {SHARD_BYTES}")
+            raise UsageError(
+                f"shard size: {self.shard_bytes} bytes (want {low} to {high}); the default is "
+                f"{SHARD_BYTES}"
+            )
         if self.on_error not in POLICIES:
-            raise UsageError(f"on_error: got {self.on_error!r}, want 'raise', 'skip' or 'substitute'; choose one")
+            raise UsageError(
+                f"on_error: got {self.on_error!r}, want 'raise', 'skip' or 'substitute'; choose one"
+            )
         if self.check not in CHECKS:
-            raise UsageError(f"check: got {self.check!r}, want 'decode', 'markers' or 'none'; choose one")
+            raise UsageError(
+                f"check: got {self.check!r}, want 'decode', 'markers' or 'none'; choose one"
+            )
         if self.workers is not None and self.workers < 1:
-            raise UsageError(f"workers: got {self.workers}, want at least 1; leave it out for one per processor")
+            raise UsageError(
+                f"workers: got {self.workers}, want at least 1; leave it out for one per processor"
+            )
         if self.shuffle is not None and not 0 <= self.shuffle < 1 << 64:
-            raise UsageError(f"shuffle: seed {self.shuffle} (want 0 to 2^64 - 1); give another seed")
+            raise UsageError(
+                f"shuffle: seed {self.shuffle} (want 0 to 2^64 - 1); give another seed"
+            )
         if self.to not in FORMATS:
             raise UsageError(f"to: got {self.to!r}, want one of {', '.join(FORMATS)}; choose one")
         if self.extras not in ("keep", "drop"):
             raise UsageError(f"extras: got {self.extras!r}, want 'keep' or 'drop'; choose one")
         if self.split is not None and not SPLIT.fullmatch(self.split):
-            raise UsageError(f"split: {self.split!r} is no name of files; write it with letters, digits and _.- only")
+            raise UsageError(
+                f"split: {self.split!r} is no name of files; write it with letters, digits and _.- "
+                "only"
+            )
         if self.mode not in ("keep", "raw"):
             raise UsageError(f"mode: got {self.mode!r}, want 'keep' or 'raw'; choose one")
         seek_writer.check_step(self.seek_step)

@@ -1,4 +1,6 @@
-"""The folder of a target and those above it: the user's own path, in which links are followed, and what is made in it."""
+"""The folder of a target and those above it: the user's own path, in which links are followed, and
+what is made in it.
+"""
 
 import contextlib
 import errno
@@ -12,7 +14,9 @@ NO_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
 def make_folders(where: str, made: list[str]) -> None:
-    """Create the folder and its parents; appends to `made` those that were not there, outermost first."""
+    """Create the folder and its parents; appends to `made` those that were not there, outermost
+    first.
+    """
     if os.path.isdir(where):
         return
     if os.path.lexists(where):
@@ -27,8 +31,10 @@ def make_folders(where: str, made: list[str]) -> None:
 
 
 def inner(where: str, mode: int = 0o777) -> Folder:
-    """The folder, made where there is none: one whose name is ours and not the user's, so that whoever made what lies beside it may have
-    put a link there. Raises ConversionError for that; OSError."""
+    """The folder, made where there is none: one whose name is ours and not the user's, so that
+    whoever made what lies beside it may have put a link there. Raises ConversionError for that;
+    OSError.
+    """
     parent, name = os.path.split(where)
     with opened(parent) as above:
         try:
@@ -36,7 +42,9 @@ def inner(where: str, mode: int = 0o777) -> Folder:
         except OSError as error:
             if error.errno not in NO_FOLDER:
                 raise
-            raise ConversionError(f"{where}: is a link or a file, want a folder; remove it") from error
+            raise ConversionError(
+                f"{where}: is a link or a file, want a folder; remove it"
+            ) from error
         try:
             above.sync()
         except BaseException:

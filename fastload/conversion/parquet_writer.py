@@ -1,8 +1,11 @@
-"""Parquet files as Hugging Face's `datasets` writes them: a column of images, of labels and of keys, with the features said."""
+"""Parquet files as Hugging Face's `datasets` writes them: a column of images, of labels and of
+keys, with the features said.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import Any
 
 from fastload import _native
@@ -13,7 +16,7 @@ from fastload.conversion.shards_writer import commit_staged, is_intact, temporar
 from fastload.conversion.writers import Catalog, Committed, Made, Wanted
 from fastload.errors import ConversionError
 from fastload.sources.arrow import import_arrow
-from fastload.sources.shards import BAD
+from fastload.sources.shard_index import BAD
 
 ROWS, GROUP_BYTES = 100, 64 << 20  # of a row group, at most: what a reader of one image has to read
 TEXTS = ("json", "txt", "text", "caption")  # extras that become text
@@ -24,17 +27,26 @@ METADATA = b"huggingface"
 class ParquetWriter:
     """Tables of about the size of a shard. split: the first word of their names."""
 
-    def __init__(self, where: str, classes: Sequence[str], extras: Sequence[str], split: str) -> None:
+    def __init__(
+        self, where: str, classes: Sequence[str], extras: Sequence[str], split: str
+    ) -> None:
         self.where, self.split = where, split
         self.stage = staging.Stage(where)
         self.pa = import_arrow(where, ConversionError, "Parquet needs")
         self.columns = {column_of(name): name for name in extras}
         if len(self.columns) < len(extras) or set(self.columns) & {"image", "label", "key"}:
-            raise ConversionError(f"{where}: files beside the images share a column name (have {', '.join(extras)}); pass --extras drop")
+            raise ConversionError(
+                f"{where}: files beside the images share a column name (have {', '.join(extras)}); "
+                "pass --extras drop"
+            )
         self.schema = schema(self.pa, [readable(name) for name in classes], self.columns)
 
-    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
-        check = staging.replaceable(lambda name: name == BAD or name.endswith(".parquet"), overwrite=overwrite)
+    def holding(
+        self, needed: int, *, overwrite: bool, resume: bool
+    ) -> AbstractContextManager[target.Hold]:
+        check = staging.replaceable(
+            lambda name: name == BAD or name.endswith(".parquet"), overwrite=overwrite
+        )
         return staging.being_staged(self.stage, needed, check, resume=resume)
 
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
@@ -42,7 +54,9 @@ class ParquetWriter:
 
         place = temporary(self.stage.into, number, ".parquet")
         rows, sink = list[Row](), self.pa.BufferOutputStream()
-        with pq.ParquetWriter(sink, self.schema, compression="none", use_dictionary=False, write_page_checksum=True) as table:
+        with pq.ParquetWriter(
+            sink, self.schema, compression="none", use_dictionary=False, write_page_checksum=True
+        ) as table:
             for group in _groups(made):
                 table.write_table(self._table(group), row_group_size=ROWS)
                 rows += [item.row for item in group]
@@ -58,19 +72,29 @@ class ParquetWriter:
     def intact(self, part: Written) -> bool:
         return is_intact(part)
 
-    def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Callable[[Sequence[tuple[str, str]]], None]) -> Committed:
+    def commit(
+        self,
+        parts: Sequence[Written],
+        catalog: Catalog,
+        announce: Callable[[Sequence[tuple[str, str]]], None],
+    ) -> Committed:
         count = sum(len(part.samples) > 0 for part in parts)
         names = [f"{self.split}-{number:05d}-of-{count:05d}.parquet" for number in range(count)]
         return commit_staged(self.stage, parts, names, {}, announce)
 
     def _table(self, items: Sequence[Item]) -> Any:
         arrays: dict[str, list[Any]] = {
-            "image": [{"bytes": item.data, "path": f"{item.key}.{item.extension}"} for item in items],
+            "image": [
+                {"bytes": item.data, "path": f"{item.key}.{item.extension}"} for item in items
+            ],
             "label": [item.label for item in items],
             "key": [item.key for item in items],
         }
         for column, name in self.columns.items():
-            found = [next((extra.data for extra in item.extras if extra.name == name), None) for item in items]
+            found = [
+                next((extra.data for extra in item.extras if extra.name == name), None)
+                for item in items
+            ]
             arrays[column] = [_cell(name, data) for data in found]
         return self.pa.Table.from_pydict(arrays, self.schema)
 
@@ -101,18 +125,33 @@ def _kind(name: str) -> str:
 def _cell(name: str, data: bytes | None) -> Any:
     if data is None or _kind(name) == "binary":
         return data
-    return {"bytes": data, "path": name} if _kind(name) == "image" else data.decode("utf-8", "replace")
+    return (
+        {"bytes": data, "path": name} if _kind(name) == "image" else data.decode("utf-8", "replace")
+    )
 
 
-def schema(pa: Any, classes: Sequence[str], columns: dict[str, str]) -> Any:
-    """The columns, with what `datasets` calls features as metadata. columns: name of each extra's column to the extra."""
+def schema(pa: ModuleType, classes: Sequence[str], columns: dict[str, str]) -> Any:
+    """The columns, with what `datasets` calls features as metadata.
+
+    columns: name of each extra's column to the extra.
+    """
     image = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
-    kinds = {"image": (image, {"_type": "Image"}), "text": (pa.string(), _value("string")), "binary": (pa.binary(), _value("binary"))}
-    fields = [("image", *kinds["image"]), ("label", pa.int64(), {"names": list(classes), "_type": "ClassLabel"})]
+    kinds = {
+        "image": (image, {"_type": "Image"}),
+        "text": (pa.string(), _value("string")),
+        "binary": (pa.binary(), _value("binary")),
+    }
+    fields = [
+        ("image", *kinds["image"]),
+        ("label", pa.int64(), {"names": list(classes), "_type": "ClassLabel"}),
+    ]
     fields.append(("key", *kinds["text"]))
     fields += [(column, *kinds[_kind(name)]) for column, name in columns.items()]
     features = {name: feature for name, _, feature in fields}
-    return pa.schema([pa.field(name, kind) for name, kind, _ in fields], metadata={METADATA: json.dumps({"info": {"features": features}})})
+    return pa.schema(
+        [pa.field(name, kind) for name, kind, _ in fields],
+        metadata={METADATA: json.dumps({"info": {"features": features}})},
+    )
 
 
 def _value(dtype: str) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""What one part of a conversion has become: a shard, a table, a run of files. Kept in the journal, so a resumed job knows it."""
+"""What one part of a conversion has become: a shard, a table, a run of files.
+
+Kept in the journal, so a resumed job knows it.
+"""
 
 import base64
 import json
@@ -17,7 +20,7 @@ from fastload.conversion.keys import readable
 from fastload.conversion.readers.base import Extra
 from fastload.conversion.samples import Facts, extension
 from fastload.sources.extras import Placed
-from fastload.spec import Longs
+from fastload.spec import Json, Longs
 
 
 class Bad(NamedTuple):
@@ -79,23 +82,30 @@ class Written:
     names: tuple[str, ...] = ()  # of all files, where a part is many
 
 
-NUMBERS = {**dict.fromkeys(("samples", "offset", "size", "height", "width"), "<i8"), "checksums": "<u8"}
+NUMBERS = {
+    **dict.fromkeys(("samples", "offset", "size", "height", "width"), "<i8"),
+    "checksums": "<u8",
+}
 
 
-def written(path: str, whole: tuple[int, int], rows: Sequence[Row], offset: Sequence[int], **rest: Any) -> Written:
+def written(
+    path: str, whole: tuple[int, int], rows: Sequence[Row], offset: Sequence[int], **rest: Any
+) -> Written:
     """The part with these samples. whole: bytes and checksum of the file."""
 
     def column(values: Iterable[int]) -> Longs:
         return np.fromiter(values, np.int64, len(rows))
 
     return Written(
-        path, *whole, column(row.sample for row in rows), np.array(offset, np.int64), column(row.size for row in rows),
+        path, *whole, column(row.sample for row in rows), np.array(offset, np.int64),
+        column(row.size for row in rows),
         column(row.facts.height for row in rows), column(row.facts.width for row in rows),
-        np.array([row.checksum for row in rows], np.uint64), tuple(sys.intern(row.facts.format) for row in rows), **rest,
+        np.array([row.checksum for row in rows], np.uint64),
+        tuple(sys.intern(row.facts.format) for row in rows), **rest,
     )  # fmt: skip
 
 
-def pack(part: Written) -> dict[str, Any]:
+def pack(part: Written) -> Json:
     """The part as JSON can hold it; its files by their names only."""
     side = part.sidecar
     formats = sorted(set(part.formats))
@@ -115,8 +125,11 @@ def pack(part: Written) -> dict[str, Any]:
     }
 
 
-def unpack(said: dict[str, Any], folder: str) -> Written:
-    """What `pack` was given, its files in `folder`. Raises KeyError, TypeError, ValueError for what it has not made."""
+def unpack(said: Json, folder: str) -> Written:
+    """What `pack` was given, its files in `folder`.
+
+    Raises KeyError, TypeError, ValueError for what it has not made.
+    """
     numbers = {name: _array(said[name], kind) for name, kind in NUMBERS.items()}
     path, size, checksum, reasons = said["sidecar"]
     offsets, sizes = (_array(text, "<i8") for text in said["seek"])
@@ -127,7 +140,9 @@ def unpack(said: dict[str, Any], folder: str) -> Written:
         **numbers,
         formats=tuple(said["formats"][place] for place in _array(said["format"], "<i4").tolist()),
         bad=tuple(Bad(*each) for each in said["bad"]),
-        sidecar=seek_writer.Sidecar(os.path.join(folder, path), size, checksum, offsets, sizes, Counter(reasons)),
+        sidecar=seek_writer.Sidecar(
+            os.path.join(folder, path), size, checksum, offsets, sizes, Counter(reasons)
+        ),
         transcoding=transcoding.Tally.unpack(said["transcoding"]),
         extras=tuple(tuple(Placed(*each) for each in row) for row in said["extras"]),
         names=tuple(said["names"]),

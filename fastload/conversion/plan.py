@@ -1,4 +1,6 @@
-"""Which sample goes into which shard: known before a byte is read, so the result does not depend on who does what when."""
+"""Which sample goes into which shard: known before a byte is read, so the result does not depend on
+who does what when.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,20 +33,35 @@ class Plan:
     @property
     def bytes(self) -> int:
         """What the data set takes on disk, at most."""
-        return int(self.capacity.sum()) + self.index_bytes + self.seek_bytes + self.shards * len(tar.END)
+        return (
+            int(self.capacity.sum())
+            + self.index_bytes
+            + self.seek_bytes
+            + self.shards * len(tar.END)
+        )
 
     def samples(self, shard: int) -> Longs:
         return self.order[self.cuts[shard] : self.cuts[shard + 1]]
 
 
-def make(keys: Sequence[str], sizes: Longs, shard_bytes: int, seed: int | None, seek_step: int | None = None) -> Plan:
-    """Cut the samples, in their order or shuffled with `seed`, into shards of at most shard_bytes (a larger sample is alone)."""
+def make(
+    keys: Sequence[str],
+    sizes: Longs,
+    shard_bytes: int,
+    seed: int | None,
+    seek_step: int | None = None,
+) -> Plan:
+    """Cut the samples, in their order or shuffled with `seed`, into shards of at most shard_bytes
+    (a larger sample is alone).
+    """
     count = len(keys)
     order = np.arange(count)
     if seed is not None:
         order = rng.permute(order, count, seed, 0)
     key_bytes = np.fromiter((len(key.encode()) for key in keys), np.int64, count)
-    each = np.fromiter(map(tar.most, key_bytes.tolist(), np.clip(sizes, 0, LARGEST).tolist()), np.int64, count)[order]
+    each = np.fromiter(
+        map(tar.most, key_bytes.tolist(), np.clip(sizes, 0, LARGEST).tolist()), np.int64, count
+    )[order]
     ends = np.cumsum(each)
     cuts = [0]
     while cuts[-1] < count:
@@ -53,4 +70,10 @@ def make(keys: Sequence[str], sizes: Longs, shard_bytes: int, seed: int | None, 
         cuts.append(max(cut, cuts[-1] + 1))
     capacity = np.diff(ends[np.array(cuts[1:]) - 1], prepend=0)
     index_bytes = INDEX_BASE + INDEX_ROW * count + int(key_bytes.sum())
-    return Plan(order, np.array(cuts, np.int64), capacity, index_bytes, seek_writer.expected(sizes, seek_step))
+    return Plan(
+        order,
+        np.array(cuts, np.int64),
+        capacity,
+        index_bytes,
+        seek_writer.expected(sizes, seek_step),
+    )

@@ -9,9 +9,17 @@ from PIL import Image, UnidentifiedImageError
 from fastload import _native
 from fastload.transforms import pil
 
-EXTENSIONS = {"jpeg": "jpg", "png": "png", "webp": "webp", "bmp": "bmp", "gif": "gif", "tiff": "tiff", "ppm": "ppm"}
-# How an image is checked: by decoding it (of a baseline JPEG its coded blocks, which is what can be wrong); a JPEG by its markers,
-# which have to lead to its end, all else by decoding; not at all.
+EXTENSIONS = {
+    "jpeg": "jpg",
+    "png": "png",
+    "webp": "webp",
+    "bmp": "bmp",
+    "gif": "gif",
+    "tiff": "tiff",
+    "ppm": "ppm",
+}
+# How an image is checked: by decoding it (of a baseline JPEG its coded blocks, which is what can be
+# wrong); a JPEG by its markers, which have to lead to its end, all else by decoding; not at all.
 CHECKS = ("decode", "markers", "none")
 # Warnings are errors where the user asked Python for that.
 PILLOW_ERRORS = (*pil.DECODE_ERRORS, Warning)
@@ -30,7 +38,9 @@ class Facts(NamedTuple):
 
 
 def extension(format: str) -> str:
-    """The file name extension of an image format: of the bytes, not of the name that the file happened to have."""
+    """The file name extension of an image format: of the bytes, not of the name that the file
+    happened to have.
+    """
     return EXTENSIONS.get(format.split(maxsplit=1)[0], "bin")
 
 
@@ -47,15 +57,26 @@ class Looked:
 
 
 def look(data: bytes, check: str, step: int | None = None) -> Looked:
-    """What an encoded image is. check: one of CHECKS; step: MCUs per entry of a seek index, None for none. Raises BadSampleError."""
+    """What an encoded image is.
+
+    check: one of CHECKS; step: MCUs per entry of a seek index, None for none. Raises
+    BadSampleError.
+    """
     if not data:
         raise BadSampleError("is empty (0 bytes); mend or remove the file")
-    height, width, format, coding, checksum, sound, index, reason = _native.examine(data, check, step)
-    return Looked(_known(data, Facts(height, width, format)), coding, checksum, sound, index, reason)
+    height, width, format, coding, checksum, sound, index, reason = _native.examine(
+        data, check, step
+    )
+    return Looked(
+        _known(data, Facts(height, width, format)), coding, checksum, sound, index, reason
+    )
 
 
 def require_sound(data: bytes, looked: Looked) -> None:
-    """What the look has left open: decode the image, natively or by Pillow. Raises BadSampleError."""
+    """What the look has left open: decode the image, natively or by Pillow.
+
+    Raises BadSampleError.
+    """
     if looked.sound:
         return
     if looked.facts.format == "unknown":
@@ -65,7 +86,9 @@ def require_sound(data: bytes, looked: Looked) -> None:
     try:
         pil.decode(data)
     except PILLOW_ERRORS as error:
-        raise BadSampleError(f"cannot be decoded ({reason(error)}); mend or remove the file") from error
+        raise BadSampleError(
+            f"cannot be decoded ({reason(error)}); mend or remove the file"
+        ) from error
 
 
 def examine(data: bytes, check: str = "none", step: int | None = None) -> Looked:
@@ -89,7 +112,11 @@ def _known(data: bytes, facts: Facts) -> Facts:
         return facts
     try:
         with Image.open(io.BytesIO(data)) as image:
-            return Facts(image.height, image.width, (image.format or "unknown").lower() if format == "unknown" else format)
+            return Facts(
+                image.height,
+                image.width,
+                (image.format or "unknown").lower() if format == "unknown" else format,
+            )
     except PILLOW_ERRORS:
         return facts
 

@@ -20,7 +20,8 @@ from fastload.spec import Longs
 
 STEP = 8  # MCUs per entry: 1.7 % of ImageNet's bytes; rows only take 0.3 %, every MCU 11 %
 MOST_STEP = 0xFFFF
-PLACE = re.compile(r"(?:^jpeg_index: | (?:at|near) byte \d+)")  # what differs between two files with the same reason
+# What differs between two files with the same reason
+PLACE = re.compile(r"(?:^jpeg_index: | (?:at|near) byte \d+)")
 DETAIL = re.compile(r" \(.*|; .*")  # … of a reason why a sample is bad
 NO_JPEG = "not a JPEG"
 
@@ -46,7 +47,10 @@ class Totals:
 
 
 class Builder:
-    """Appends one sample's index after the other. step: MCUs per entry, 0: rows only; None builds nothing."""
+    """Appends one sample's index after the other.
+
+    step: MCUs per entry, 0: rows only; None builds nothing.
+    """
 
     def __init__(self, step: int | None) -> None:
         self.step = step
@@ -70,7 +74,9 @@ class Builder:
         self.end += len(index)
 
     def add_sample(self, reader: Reader, sample: int) -> None:
-        """The next sample, to be read; none is made of a bad one, which is for fastload verify to tell."""
+        """The next sample, to be read; none is made of a bad one, which is for fastload verify to
+        tell.
+        """
         try:
             self.add(reader.read(sample))
         except BadSampleError as error:
@@ -132,4 +138,6 @@ def total(sidecars: Iterable[Sidecar]) -> Totals:
 
 def check_step(step: int | None) -> None:
     if step is not None and not 0 <= step <= MOST_STEP:
-        raise UsageError(f"seek step: got {step} (want 0 to {MOST_STEP} MCUs per entry); the default is {STEP}")
+        raise UsageError(
+            f"seek step: got {step} (want 0 to {MOST_STEP} MCUs per entry); the default is {STEP}"
+        )

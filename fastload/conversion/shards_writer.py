@@ -1,4 +1,6 @@
-"""WebDataset tar shards: with an index and seek indexes in place, or plain ones in a folder that appears at once."""
+"""WebDataset tar shards: with an index and seek indexes in place, or plain ones in a folder that
+appears at once.
+"""
 
 import json
 import os
@@ -8,7 +10,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 
 from fastload import _native
-from fastload.conversion import index_writer, seek_writer, staging, tar, target, transcoding
+from fastload.conversion import (
+    commits,
+    index_writer,
+    seek_writer,
+    staging,
+    tar,
+    target,
+    transcoding,
+)
 from fastload.conversion.appending import Appender
 from fastload.conversion.index_writer import Extras
 from fastload.conversion.keys import readable
@@ -17,7 +27,8 @@ from fastload.conversion.writers import Catalog, Committed, Made, Wanted
 from fastload.files.below import Folder, Place
 from fastload.files.names import Inner
 from fastload.sources.extras import Placed
-from fastload.sources.shards import BAD, SHARD_NAME, TEMPORARY, Shard
+from fastload.sources.shard_index import BAD, SHARD_NAME, Shard
+from fastload.sources.shards import TEMPORARY
 
 CLASSES = "classes.json"  # beside plain shards, whose labels are numbers
 Announce = Callable[[Sequence[tuple[str, str]]], None]
@@ -29,7 +40,10 @@ def temporary(folder: Folder, shard: int, extension: str = ".tar") -> Place:
 
 
 def write_shard(place: Place, made: Made, wanted: Wanted, seek_step: int | None) -> Written:
-    """The samples in one tar at `place`, their seek indexes beside it. Raises OSError, workers.StoppedError."""
+    """The samples in one tar at `place`, their seek indexes beside it.
+
+    Raises OSError, workers.StoppedError.
+    """
     seek = seek_writer.Builder(seek_step)
     rows, offsets, extras = list[Row](), list[int](), list[tuple[Placed, ...]]()
     with closing(Appender(place, lambda: bool(rows) and wanted(made))) as file:
@@ -39,7 +53,12 @@ def write_shard(place: Place, made: Made, wanted: Wanted, seek_step: int | None)
             offsets.append(archive.add(item.key, item.extension, item.label, item.data))
             extras.append(
                 tuple(
-                    Placed(extra.name, archive.add_extra(item.key, extra.name, extra.data), len(extra.data), _native.xxh3(extra.data))
+                    Placed(
+                        extra.name,
+                        archive.add_extra(item.key, extra.name, extra.data),
+                        len(extra.data),
+                        _native.xxh3(extra.data),
+                    )
                     for extra in item.extras
                 )
             )
@@ -64,7 +83,11 @@ def same(path: str, size: int, checksum: int) -> bool:
     """Whether a file, and no link, has this size and XXH3-64."""
     try:
         facts = os.lstat(path)
-        return stat.S_ISREG(facts.st_mode) and facts.st_size == size and _native.Files([path], keep_open=False).xxh3(0, size) == checksum
+        return (
+            stat.S_ISREG(facts.st_mode)
+            and facts.st_size == size
+            and _native.Files([path], keep_open=False).xxh3(0, size) == checksum
+        )
     except OSError:
         return False
 
@@ -76,7 +99,9 @@ class ShardsWriter:
         self.where, self.seek_step, self.transcode = where, seek_step, transcode
         self.hold = target.Hold(where)
 
-    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
+    def holding(
+        self, needed: int, *, overwrite: bool, resume: bool
+    ) -> AbstractContextManager[target.Hold]:
         return target.being_written(self.hold, needed, overwrite=overwrite, resume=resume)
 
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
@@ -88,28 +113,41 @@ class ShardsWriter:
     def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Announce) -> Committed:
         full = [part for part in parts if len(part.samples)]
         names = [f"shard-{number:06d}.tar" for number in range(len(full))]
-        pairs = [(os.path.basename(part.path), name) for part, name in zip(full, names, strict=True)]
+        pairs = [
+            (os.path.basename(part.path), name) for part, name in zip(full, names, strict=True)
+        ]
         sidecars = [] if self.seek_step is None else [
-            Shard(seek_writer.beside(name), part.sidecar.bytes, part.sidecar.checksum) for part, name in zip(full, names, strict=True)
+            Shard(seek_writer.beside(name), part.sidecar.bytes, part.sidecar.checksum) for part,
+            name in zip(full, names, strict=True)
         ]  # fmt: skip
-        pairs += [(os.path.basename(part.sidecar.path), sidecar.name) for part, sidecar in zip(full, sidecars, strict=False)]
+        pairs += [
+            (os.path.basename(part.sidecar.path), sidecar.name)
+            for part, sidecar in zip(full, sidecars, strict=False)
+        ]
         rewritten = transcoding.total((part.transcoding for part in full), on=self.transcode)
         count = sum(rewritten.images.values()) if rewritten.on else None
         index = index_writer.index_bytes(self.where, catalog, full, names, Extras(sidecars, count))
         announce(pairs)
-        target.commit(self.hold.into, pairs, index, bad_lines(all_bad(parts)))
+        commits.commit(self.hold.into, pairs, index, bad_lines(all_bad(parts)))
         return Committed(len(full), sum(part.bytes for part in full))
 
 
 class WebDatasetWriter:
-    """Plain tars for other programs: no index, no seek indexes; the classes' names in a list beside them."""
+    """Plain tars for other programs: no index, no seek indexes; the classes' names in a list beside
+    them.
+    """
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.stage = staging.Stage(where)
 
-    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[target.Hold]:
-        check = staging.replaceable(lambda name: name in (CLASSES, BAD) or bool(SHARD_NAME.fullmatch(name)), overwrite=overwrite)
+    def holding(
+        self, needed: int, *, overwrite: bool, resume: bool
+    ) -> AbstractContextManager[target.Hold]:
+        check = staging.replaceable(
+            lambda name: name in (CLASSES, BAD) or bool(SHARD_NAME.fullmatch(name)),
+            overwrite=overwrite,
+        )
         return staging.being_staged(self.stage, needed, check, resume=resume)
 
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
@@ -120,14 +158,31 @@ class WebDatasetWriter:
 
     def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Announce) -> Committed:
         full = [part for part in parts if len(part.samples)]
-        names = json.dumps([readable(name) for name in catalog.classes], indent=0, ensure_ascii=False).encode() + b"\n"
-        return commit_staged(self.stage, parts, [f"shard-{number:06d}.tar" for number in range(len(full))], {CLASSES: names}, announce)
+        names = (
+            json.dumps(
+                [readable(name) for name in catalog.classes], indent=0, ensure_ascii=False
+            ).encode()
+            + b"\n"
+        )
+        return commit_staged(
+            self.stage,
+            parts,
+            [f"shard-{number:06d}.tar" for number in range(len(full))],
+            {CLASSES: names},
+            announce,
+        )
 
 
 def commit_staged(
-    stage: staging.Stage, parts: Sequence[Written], names: Sequence[str], more: dict[str, bytes], announce: Announce
+    stage: staging.Stage,
+    parts: Sequence[Written],
+    names: Sequence[str],
+    more: dict[str, bytes],
+    announce: Announce,
 ) -> Committed:
-    """One file per part under its final name, and `more` files, in a folder that takes the target's place."""
+    """One file per part under its final name, and `more` files, in a folder that takes the target's
+    place.
+    """
     full = [part for part in parts if len(part.samples)]
     pairs = [(os.path.basename(part.path), name) for part, name in zip(full, names, strict=True)]
     announce(pairs)

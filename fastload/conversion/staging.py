@@ -1,7 +1,9 @@
-"""A target that appears all at once: written in a hidden folder beside it, renamed when it is whole.
+"""A target that appears all at once: written in a hidden folder beside it, renamed when it is
+whole.
 
-PARENT/.fastload-NAME/ holds the journal, a lock and `data`, a folder or a file. Renaming `data` to PARENT/NAME is the commit. The hidden
-folder is the user's alone: nobody else can put anything there.
+PARENT/.fastload-NAME/ holds the journal, a lock and `data`, a folder or a file. Renaming `data` to
+PARENT/NAME is the commit. The hidden folder is the user's alone: nobody else can put anything
+there.
 """
 
 import contextlib
@@ -10,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from fastload.conversion import journal, target
+from fastload.conversion import commits, journal, target
 from fastload.conversion.parents import inner, make_folders, remove_folders
 from fastload.errors import ConversionError
 from fastload.files.below import Folder, opened, own
@@ -34,7 +36,9 @@ class Stage(target.Hold):
         self._made: tuple[int, int] | None = None  # device and inode of what becomes the target
 
     def writes(self, descriptor: int) -> None:
-        """This open file or folder is what becomes the target, and nothing that is put in its place meanwhile."""
+        """This open file or folder is what becomes the target, and nothing that is put in its place
+        meanwhile.
+        """
         facts = os.fstat(descriptor)
         self._made = facts.st_dev, facts.st_ino
 
@@ -65,7 +69,8 @@ class Stage(target.Hold):
             if os.path.isdir(self.final) and not os.listdir(self.final):
                 os.rmdir(name, dir_fd=parent.descriptor)
             if moved := parent.has(name) and is_folder:
-                parent.rename(name, OLD, self.at)  # a folder cannot be renamed over one that is not empty
+                # A folder cannot be renamed over one that is not empty
+                parent.rename(name, OLD, self.at)
             try:
                 self.at.rename(DATA, name, parent)
                 self._require_ours(parent, name)
@@ -92,8 +97,11 @@ class Stage(target.Hold):
 
 
 @contextlib.contextmanager
-def being_staged(stage: Stage, needed: int, check: Callable[[str], None], *, resume: bool) -> Iterator[Stage]:
-    """Hold the stage for a conversion of `needed` bytes. check: raises ConversionError if what stands at the target may not be replaced.
+def being_staged(
+    stage: Stage, needed: int, check: Callable[[str], None], *, resume: bool
+) -> Iterator[Stage]:
+    """Hold the stage for a conversion of `needed` bytes. check: raises ConversionError if what
+    stands at the target may not be replaced.
 
     Raises ConversionError as target.being_written does; on an error the target is as it was.
     """
@@ -103,7 +111,12 @@ def being_staged(stage: Stage, needed: int, check: Callable[[str], None], *, res
         with target.translated(where, needed, stage):
             check(where)
             make_folders(os.path.dirname(stage.final), made)
-            with private(stage.folder) as folder, target.lock(folder), stage.holding(folder), contextlib.closing(stage):
+            with (
+                private(stage.folder) as folder,
+                target.lock(folder),
+                stage.holding(folder),
+                contextlib.closing(stage),
+            ):
                 with _prepared(stage, where, needed, check, resume=resume):
                     yield stage
                 with contextlib.suppress(OSError):
@@ -118,12 +131,18 @@ def being_staged(stage: Stage, needed: int, check: Callable[[str], None], *, res
 
 
 def private(where: str) -> Folder:
-    """The hidden folder, which nobody else can enter. Raises ConversionError for what another user, or a link, has put in its place."""
+    """The hidden folder, which nobody else can enter.
+
+    Raises ConversionError for what another user, or a link, has put in its place.
+    """
     found = inner(where, MODE)
     try:
         facts, mine = os.fstat(found.descriptor), os.geteuid()
         if facts.st_uid != mine:
-            raise ConversionError(f"{where}: belongs to user {facts.st_uid} (want {mine}); remove it, or give another target")
+            raise ConversionError(
+                f"{where}: belongs to user {facts.st_uid} (want {mine}); remove it, or give "
+                "another target"
+            )
         if facts.st_mode & 0o077:
             with contextlib.suppress(PermissionError):  # a file system without modes
                 os.fchmod(found.descriptor, MODE)
@@ -134,7 +153,9 @@ def private(where: str) -> Folder:
 
 
 @contextlib.contextmanager
-def _prepared(stage: Stage, where: str, needed: int, check: Callable[[str], None], *, resume: bool) -> Iterator[None]:
+def _prepared(
+    stage: Stage, where: str, needed: int, check: Callable[[str], None], *, resume: bool
+) -> Iterator[None]:
     restore(stage)
     check(where)
     if not resume:
@@ -164,11 +185,13 @@ def restore(stage: Stage) -> None:
 
 
 def take_back(stage: Stage) -> None:
-    """Temporary names again for files that a killed commit had renamed, by what the journal says; parts that were cut off are removed."""
+    """Temporary names again for files that a killed commit had renamed, by what the journal says;
+    parts that were cut off are removed.
+    """
     records = journal.read(stage.journal)[0]
     if not stage.at.is_folder(DATA):
         return
-    target.undo(stage.into, records)
+    commits.undo(stage.into, records)
     known = set(journal.files(records))
     for folder, path, names in stage.into.files():
         for name in names:
@@ -182,7 +205,9 @@ def taken(whole: Folder) -> int:
 
 
 def replaceable(belongs: Callable[[str], bool], *, overwrite: bool) -> Callable[[str], None]:
-    """A check for being_staged: a new or empty folder, or with `overwrite` one that holds only files that `belongs`."""
+    """A check for being_staged: a new or empty folder, or with `overwrite` one that holds only
+    files that `belongs`.
+    """
 
     def check(where: str) -> None:
         if os.path.lexists(where) and not os.path.isdir(where):
@@ -191,8 +216,14 @@ def replaceable(belongs: Callable[[str], bool], *, overwrite: bool) -> Callable[
         foreign = [name for name in names if not belongs(name)]
         if foreign:
             more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
-            raise ConversionError(f"{where}: is not empty (holds {', '.join(map(repr, foreign[:3]))}{more}); give a new or empty folder")
+            raise ConversionError(
+                f"{where}: is not empty (holds {', '.join(map(repr, foreign[:3]))}{more}); give a "
+                "new or empty folder"
+            )
         if names and not overwrite:
-            raise ConversionError(f"{where}: holds a data set already; give another folder, or --overwrite to replace it")
+            raise ConversionError(
+                f"{where}: holds a data set already; give another folder, or --overwrite to "
+                "replace it"
+            )
 
     return check

@@ -17,11 +17,13 @@ def header(name: bytes, size: int, kind: bytes = b"0") -> bytes:
     if len(name) > NAME:
         before = header(b"././@LongLink", len(name) + 1, b"L") + padded(name + b"\0")
     fields = (
-        name[:NAME].ljust(NAME, b"\0"), b"0000644\0", b"0000000\0", b"0000000\0", b"%011o\0" % size, b"%011o\0" % 0,
+        name[:NAME].ljust(NAME, b"\0"), b"0000644\0", b"0000000\0", b"0000000\0", b"%011o\0" % size,
+        b"%011o\0" % 0,
         b" " * 8, kind, bytes(100), b"ustar  \0",
     )  # fmt: skip
     block = b"".join(fields).ljust(BLOCK, b"\0")
-    return before + block[:148] + b"%06o\0 " % sum(block) + block[156:]  # the sum is taken with blanks in its own place
+    # The sum is taken with blanks in its own place
+    return before + block[:148] + b"%06o\0 " % sum(block) + block[156:]
 
 
 def padded(content: bytes) -> bytes:
@@ -60,7 +62,10 @@ class Archive:
         return offset
 
     def add_extra(self, key: str, name: str, payload: bytes) -> int:
-        """Append a file of the sample that was added last; returns its offset, bytes. Raises OSError."""
+        """Append a file of the sample that was added last; returns its offset, bytes.
+
+        Raises OSError.
+        """
         head = header(f"{key}.{name}".encode(), len(payload))
         offset = self.file.end + len(head)
         self.file.add(head, payload, bytes(-len(payload) % BLOCK))

@@ -1,4 +1,6 @@
-"""JPEGs that are rewritten as baseline on their way into a shard: which, how much room they need, what became of them."""
+"""JPEGs that are rewritten as baseline on their way into a shard: which, how much room they need,
+what became of them.
+"""
 
 import re
 from collections import Counter
@@ -13,9 +15,11 @@ from fastload.conversion.readers.base import LARGEST
 from fastload.spec import Longs
 
 AS_IT_IS = ("baseline", "other")  # has a seek index already, or is for other decoders
-# Never decoded by the own decoder. It takes restart-marked files and skips most of them, though less than by a seek index.
+# Never decoded by the own decoder. It takes restart-marked files and skips most of them, though
+# less than by a seek index.
 SLOW = ("progressive", "arithmetic", "multi-scan")
-DETAIL = re.compile(r"^(Corrupt JPEG data): .*")  # what differs between two files with the same reason
+# What differs between two files with the same reason
+DETAIL = re.compile(r"^(Corrupt JPEG data): .*")
 
 
 class Rewritten(NamedTuple):
@@ -87,7 +91,10 @@ def kept(data: bytes, coding: str) -> Rewritten:
 
 
 def rewrite(data: bytes) -> Rewritten:
-    """The image as one baseline scan if it is worth that; else as it is. Raises nothing: every doubt leaves it."""
+    """The image as one baseline scan if it is worth that; else as it is.
+
+    Raises nothing: every doubt leaves it.
+    """
     coding = _native.jpeg_coding(data)
     if coding in AS_IT_IS:
         return kept(data, coding)
@@ -101,7 +108,9 @@ def rewrite(data: bytes) -> Rewritten:
 
 
 def most(size: int) -> int:
-    """Bytes that an image of `size` bytes may take after it was rewritten: photographs grow by 2 to 14 % at most."""
+    """Bytes that an image of `size` bytes may take after it was rewritten: photographs grow by 2 to
+    14 % at most.
+    """
     return size + size // 4 + 1024
 
 
@@ -115,5 +124,9 @@ def total(tallies: Iterable[Tally], *, on: bool) -> Totals:
     for tally in tallies:
         whole.take(tally)
     return Totals(
-        on, dict(whole.images.most_common()), whole.before, whole.after, *(dict(c.most_common()) for c in (whole.left, whole.slow))
+        on,
+        dict(whole.images.most_common()),
+        whole.before,
+        whole.after,
+        *(dict(c.most_common()) for c in (whole.left, whole.slow)),
     )

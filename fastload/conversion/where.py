@@ -1,6 +1,8 @@
-"""Conditions on samples, like `width >= 224 and label in ("cat", "dog")`: a small part of Python's grammar, never run as Python.
+"""Conditions on samples, like `width >= 224 and label in ("cat", "dog")`: a small part of Python's
+grammar, never run as Python.
 
-What is written is parsed (`ast`), every node is one of a short list, and the answer is computed by Arrow on the columns of the index.
+What is written is parsed (`ast`), every node is one of a short list, and the answer is computed by
+Arrow on the columns of the index.
 """
 
 import ast
@@ -11,13 +13,14 @@ import numpy as np
 
 from fastload.errors import UsageError
 from fastload.sources.arrow import import_arrow
-from fastload.sources.shards import Index
+from fastload.sources.shard_index import Index
 
 NUMBERS = ("label", "height", "width", "size", "shard")
 TEXTS = ("key", "format", "class_name")
 LONGEST = 10_000  # characters
 COMPARE = {
-    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less", ast.LtE: "less_equal",
+    ast.Gt: "greater", ast.GtE: "greater_equal",
 }  # fmt: skip
 MEMBER = (ast.In, ast.NotIn)  # codespell:ignore notin
 ARITHMETIC = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
@@ -26,7 +29,10 @@ HAS = f"have {', '.join((*NUMBERS, *TEXTS))}"
 
 
 def rows(index: Index, condition: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64 [K]: the rows of the index for which the condition holds, in order. Raises UsageError."""
+    """int64 [K]: the rows of the index for which the condition holds, in order.
+
+    Raises UsageError.
+    """
     mask = _Evaluator(index, condition).answer()
     return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
 
@@ -44,18 +50,22 @@ class _Evaluator:
     def answer(self) -> Any:
         """A boolean array over all rows."""
         if len(self.condition) > LONGEST:
-            raise UsageError(f"where: has {len(self.condition)} characters, want at most {LONGEST}; shorten it")
+            raise UsageError(
+                f"where: has {len(self.condition)} characters, want at most {LONGEST}; shorten it"
+            )
         try:
             found = self._truth(ast.parse(self.condition.strip(), mode="eval").body)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if isinstance(error, UsageError):
                 raise
             raise UsageError(
-                f"where: {self.condition!r} is no condition ({error}); write it like: width >= 224 and label in (1, 2)"
+                f"where: {self.condition!r} is no condition ({error}); write it like: width >= 224 "
+                "and label in (1, 2)"
             ) from error
         except self.pa.ArrowException as error:
             raise UsageError(
-                f"where: {self.condition!r} cannot be computed ({' '.join(str(error).split())}); compare numbers with numbers"
+                f"where: {self.condition!r} cannot be computed ({' '.join(str(error).split())}); "
+                "compare numbers with numbers"
             ) from error
         return found.combine_chunks() if hasattr(found, "combine_chunks") else found
 
@@ -105,7 +115,12 @@ class _Evaluator:
         if name not in FUNCTIONS or len(node.args) != 2 or node.keywords:
             raise self._refused(node, f"is not known, want {', '.join(FUNCTIONS)} of (NAME, TEXT)")
         column, text = node.args
-        if not (isinstance(column, ast.Name) and column.id in TEXTS and isinstance(text, ast.Constant) and type(text.value) is str):
+        if not (
+            isinstance(column, ast.Name)
+            and column.id in TEXTS
+            and isinstance(text, ast.Constant)
+            and type(text.value) is str
+        ):
             raise self._refused(node, f"takes one of {', '.join(TEXTS)} and a text")
         return getattr(self.pc, FUNCTIONS[name])(self._column(column), text.value)
 
@@ -141,7 +156,13 @@ class _Evaluator:
         if node.id not in (*NUMBERS, *TEXTS):
             raise self._refused(node, f"is no column ({HAS})")
         column = self.table.column(node.id)
-        return column.cast("string") if node.id == "format" else column.cast("int64") if node.id in NUMBERS else column
+        return (
+            column.cast("string")
+            if node.id == "format"
+            else column.cast("int64")
+            if node.id in NUMBERS
+            else column
+        )
 
     def _constant(self, node: ast.expr, beside: ast.expr) -> Any:
         if not _is_plain(node):
@@ -149,9 +170,13 @@ class _Evaluator:
         value = ast.literal_eval(node)
         if type(value) is str and isinstance(beside, ast.Name) and beside.id == "label":
             if value not in self.classes:
-                raise UsageError(f"where: {value!r} is no class (have {_some(self.classes)}); correct the name")
+                raise UsageError(
+                    f"where: {value!r} is no class (have {_some(self.classes)}); correct the name"
+                )
             value = self.classes.index(value)
-        if type(value) not in (int, float, str) or (type(value) is int and not -(1 << 63) <= value < 1 << 63):
+        if type(value) not in (int, float, str) or (
+            type(value) is int and not -(1 << 63) <= value < 1 << 63
+        ):
             raise self._refused(node, "is no number and no text")
         return self.pa.scalar(value)
 
@@ -160,7 +185,11 @@ class _Evaluator:
 
     def _same_kind(self, one: Any, other: Any, node: ast.expr) -> None:
         if self._is_text(one) != self._is_text(other):
-            raise self._refused(node, "is compared with something of another kind, want numbers with numbers and texts with texts")
+            raise self._refused(
+                node,
+                "is compared with something of another kind, want numbers with numbers and texts "
+                "with texts",
+            )
 
     def _refused(self, node: ast.AST, why: str) -> UsageError:
         text = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
@@ -170,7 +199,9 @@ class _Evaluator:
 def _is_plain(node: ast.expr) -> bool:
     """Whether this is a constant, or one with a minus."""
     return isinstance(node, ast.Constant) or (
-        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+        isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
     )
 
 

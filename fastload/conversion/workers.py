@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
-from fastload.machine import memory_limit, memory_total
+from fastload.system.machine import memory_limit, memory_total
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -38,7 +38,10 @@ def fitting(count: int, task_bytes: int) -> int:
 
 
 def run(tasks: Iterable[Task], work: Callable[[Task, Stop], Result], count: int) -> list[Result]:
-    """`work` on every task; results in the order of the tasks. The first error stops all and is raised."""
+    """`work` on every task; results in the order of the tasks.
+
+    The first error stops all and is raised.
+    """
     stop = Stop()
     with ThreadPoolExecutor(count, thread_name_prefix="fastload-convert") as pool:
         futures = [pool.submit(work, task, stop) for task in tasks]

@@ -1,4 +1,7 @@
-"""What a conversion writes: one class per format. A writer knows nothing of what is read, nor of the job between them."""
+"""What a conversion writes: one class per format.
+
+A writer knows nothing of what is read, nor of the job between them.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +12,8 @@ from fastload.conversion.target import Hold
 from fastload.conversion.transcoding import Tally
 from fastload.spec import Longs
 
-Wanted = Callable[["Made"], bool]  # asked when a part is complete: whether to write it; false if the conversion fails anyway
+# Asked when a part is complete: whether to write it; false if the conversion fails anyway
+Wanted = Callable[["Made"], bool]
 
 
 class Made(Protocol):
@@ -41,14 +45,27 @@ class Committed(NamedTuple):
 class Writer(Protocol):
     """One format, at one place."""
 
-    def holding(self, needed: int, *, overwrite: bool, resume: bool) -> AbstractContextManager[Hold]:
+    def holding(
+        self, needed: int, *, overwrite: bool, resume: bool
+    ) -> AbstractContextManager[Hold]:
         """The place, locked, with room for `needed` bytes. Raises ConversionError."""
 
     def write(self, number: int, made: Made, wanted: Wanted) -> Written:
-        """One part under temporary names, on disk when this returns; from any thread. Raises OSError."""
+        """One part under temporary names, on disk when this returns; from any thread.
+
+        Raises OSError.
+        """
 
     def intact(self, part: Written) -> bool:
         """Whether the files of a part that an earlier run wrote are there as they were."""
 
-    def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Callable[[Sequence[tuple[str, str]]], None]) -> Committed:
-        """Put all parts in their place at once. announce: is told (temporary name, final name) before the first is renamed."""
+    def commit(
+        self,
+        parts: Sequence[Written],
+        catalog: Catalog,
+        announce: Callable[[Sequence[tuple[str, str]]], None],
+    ) -> Committed:
+        """Put all parts in their place at once.
+
+        announce: is told (temporary name, final name) before the first is renamed.
+        """

@@ -1,1 +1,3 @@
-"""Names that come from outside, folders that nothing escapes from, and the user's cache: what every part that writes files stands on."""
+"""Names that come from outside, folders that nothing escapes from, and the user's cache: what every
+part that writes files stands on.
+"""

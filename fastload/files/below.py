@@ -1,7 +1,9 @@
-"""A folder by its descriptor: what is made, renamed and removed below it never passes a link and never leaves it.
+"""A folder by its descriptor: what is made, renamed and removed below it never passes a link and
+never leaves it.
 
-The user's own path to the folder is followed as the system does. Below it every name is an `Inner`, folders are opened by
-openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), step by step where the kernel has no such call, and files are only made anew (O_EXCL).
+The user's own path to the folder is followed as the system does. Below it every name is an `Inner`,
+folders are opened by openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), step by step where the kernel
+has no such call, and files are only made anew (O_EXCL).
 """
 
 import contextlib
@@ -14,10 +16,10 @@ from types import TracebackType
 from typing import NamedTuple
 
 from fastload.files.names import Inner
+from fastload.files.opening import umask, write_all
 from fastload.files.steps import DIRECTORY, open_folder
 
 NO_MODES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # of a file system without them
-CHUNK = 1 << 24  # bytes per write
 PRIVATE, PLAIN = 0o600, 0o644  # modes: of what is not committed; of what is, less the umask
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -34,7 +36,10 @@ class Place(NamedTuple):
 
 
 class Folder:
-    """An open folder. `path` is for messages and for readers; every OSError is as the system says it."""
+    """An open folder.
+
+    `path` is for messages and for readers; every OSError is as the system says it.
+    """
 
     def __init__(self, descriptor: int, path: str) -> None:
         self.descriptor, self.path = descriptor, path
@@ -42,7 +47,12 @@ class Folder:
     def __enter__(self) -> "Folder":  # noqa: PYI034 - Self needs Python 3.11
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -62,15 +72,25 @@ class Folder:
             if not make:
                 raise
         parent, _, last = name.rpartition("/")
-        with self._parent(parent, make=True, mode=mode) as above, contextlib.suppress(FileExistsError):
+        with (
+            self._parent(parent, make=True, mode=mode) as above,
+            contextlib.suppress(FileExistsError),
+        ):
             os.mkdir(last, mode, dir_fd=above.descriptor)
         return Folder(open_folder(self.descriptor, name), self.at(name))
 
     def _parent(self, parent: str, *, make: bool, mode: int = 0o777) -> "Folder":
-        return self.folder(Inner(parent), make=make, mode=mode) if parent else Folder(os.dup(self.descriptor), self.path)
+        return (
+            self.folder(Inner(parent), make=make, mode=mode)
+            if parent
+            else Folder(os.dup(self.descriptor), self.path)
+        )
 
     def create(self, name: Inner, mode: int = PRIVATE, flags: int = os.O_WRONLY) -> int:
-        """The descriptor of a new file; its folder is there. Raises FileExistsError for anything of that name, links too."""
+        """The descriptor of a new file; its folder is there.
+
+        Raises FileExistsError for anything of that name, links too.
+        """
         parent, _, last = name.rpartition("/")
         if not parent:
             return os.open(last, flags | NEW, mode, dir_fd=self.descriptor)
@@ -78,10 +98,14 @@ class Folder:
             return os.open(last, flags | NEW, mode, dir_fd=above.descriptor)
 
     def open(self, name: Inner, flags: int = os.O_RDONLY, *, alone: bool = True) -> int:
-        """The descriptor of a file that lies there: no link and no pipe; to write to it, if `alone`, no second name of another file."""
+        """The descriptor of a file that lies there: no link and no pipe; to write to it, if
+        `alone`, no second name of another file.
+        """
         parent, _, last = name.rpartition("/")
         with self._parent(parent, make=False) as above:
-            file = os.open(last, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above.descriptor)
+            file = os.open(
+                last, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above.descriptor
+            )
         try:
             facts = os.fstat(file)
             if not stat.S_ISREG(facts.st_mode):
@@ -97,7 +121,9 @@ class Folder:
         with os.fdopen(self.open(name), "rb") as file:
             return file.read()
 
-    def write(self, name: Inner, content: bytes | memoryview, mode: int = PRIVATE, *, sync: bool = True) -> None:
+    def write(
+        self, name: Inner, content: bytes | memoryview, mode: int = PRIVATE, *, sync: bool = True
+    ) -> None:
         """A new file with this content, with `sync` on disk when this returns."""
         file = self.create(name, mode)
         try:
@@ -107,8 +133,18 @@ class Folder:
         finally:
             os.close(file)
 
-    def replace(self, name: Inner, content: bytes | memoryview, mode: int = PLAIN, *, prefix: str = ".", sync: bool = True) -> None:
-        """The content in the place of whatever has this name, at once; on an error the old one stays. prefix: of the temporary name."""
+    def replace(
+        self,
+        name: Inner,
+        content: bytes | memoryview,
+        mode: int = PLAIN,
+        *,
+        prefix: str = ".",
+        sync: bool = True,
+    ) -> None:
+        """The content in the place of whatever has this name, at once; on an error the old one
+        stays. prefix: of the temporary name.
+        """
         new = temporary(name, prefix)
         try:
             self.write(new, content, sync=sync)
@@ -119,12 +155,17 @@ class Folder:
             raise
 
     def put(self, new: Inner, final: Inner, mode: int = PLAIN) -> None:
-        """Rename a file that was written here to its final name, with its final mode. A link in the final name's place is replaced."""
+        """Rename a file that was written here to its final name, with its final mode.
+
+        A link in the final name's place is replaced.
+        """
         self.allow(new, mode)
         self.rename(new, final)
 
     def allow(self, name: Inner, mode: int = PLAIN) -> None:
-        """Give a file that was written here its final mode, less the umask; some file systems have none."""
+        """Give a file that was written here its final mode, less the umask; some file systems have
+        none.
+        """
         file = self.open(name)
         try:
             if os.fstat(file).st_nlink > 1:
@@ -138,7 +179,10 @@ class Folder:
             os.close(file)
 
     def rename(self, old: Inner, new: Inner, to: "Folder | None" = None) -> None:
-        """Of names directly in it; to: another folder. What has the new name is replaced, a link itself."""
+        """Of names directly in it; to: another folder.
+
+        What has the new name is replaced, a link itself.
+        """
         there = self.descriptor if to is None else to.descriptor
         os.rename(_single(old), _single(new), src_dir_fd=self.descriptor, dst_dir_fd=there)
 
@@ -149,7 +193,9 @@ class Folder:
             os.unlink(last, dir_fd=above.descriptor)
 
     def remove_tree(self, name: Inner) -> None:
-        """Whatever has this name directly in it, with all that lies below; links are removed, not followed."""
+        """Whatever has this name directly in it, with all that lies below; links are removed, not
+        followed.
+        """
         if not self.is_folder(_single(name)):
             os.unlink(name, dir_fd=self.descriptor)
             return
@@ -194,15 +240,44 @@ class Folder:
             return None
 
     def files(self) -> Iterator[tuple["Folder", str, list[Inner]]]:
-        """Each folder in it and below, the last ones first: open until the next, its path below this one and a slash, its files."""
-        for parent, folders, names, descriptor in os.fwalk(".", topdown=False, follow_symlinks=False, dir_fd=self.descriptor):
-            below, path = Folder(descriptor, os.path.normpath(self.at(parent))), parent.removeprefix(".").removeprefix("/")
-            links = [name for name in folders if stat.S_ISLNK(os.lstat(name, dir_fd=descriptor).st_mode)]
+        """Each folder in it and below, the last ones first: open until the next, its path below
+        this one and a slash, its files.
+        """
+        for parent, folders, names, descriptor in os.fwalk(
+            ".", topdown=False, follow_symlinks=False, dir_fd=self.descriptor
+        ):
+            below, path = (
+                Folder(descriptor, os.path.normpath(self.at(parent))),
+                parent.removeprefix(".").removeprefix("/"),
+            )
+            links = [
+                name for name in folders if stat.S_ISLNK(os.lstat(name, dir_fd=descriptor).st_mode)
+            ]
             yield below, path and f"{path}/", [own(name) for name in (*names, *links)]
 
     def sync(self) -> None:
         """Names in it are on disk when this returns."""
         os.fsync(self.descriptor)
+
+
+def temporary(name: str, prefix: str = ".") -> Inner:
+    """A name that nobody can guess, for what becomes `name` in the same folder."""
+    return Inner(f"{prefix}{name.removeprefix(prefix)}.{secrets.token_hex(8)}.new")
+
+
+def own(name: str) -> Inner:
+    """A name directly in a folder that the user gave, or that the system lists: a control character
+    in it does no harm.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r}: is no name directly in a folder")
+    return str.__new__(Inner, name)
+
+
+def _single(name: Inner) -> Inner:
+    if "/" in name:
+        raise ValueError(f"{name}: is no name directly in a folder")
+    return name
 
 
 def opened(path: str) -> Folder:
@@ -214,45 +289,3 @@ def replace_file(path: str, content: bytes) -> None:
     """A file at the user's own path, whole or not at all. Raises OSError."""
     with opened(os.path.dirname(path)) as folder:
         folder.replace(own(os.path.basename(path)), content, 0o666)
-
-
-def temporary(name: str, prefix: str = ".") -> Inner:
-    """A name that nobody can guess, for what becomes `name` in the same folder."""
-    return Inner(f"{prefix}{name.removeprefix(prefix)}.{secrets.token_hex(8)}.new")
-
-
-def own(name: str) -> Inner:
-    """A name directly in a folder that the user gave, or that the system lists: a control character in it does no harm."""
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise ValueError(f"{name!r}: is no name directly in a folder")
-    return str.__new__(Inner, name)
-
-
-def no_wait(path: str, flags: int) -> int:
-    """An `opener` for files only: a named pipe in a file's place would be waited for."""
-    file = os.open(path, flags | os.O_NONBLOCK, 0o666)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise OSError(errno.EINVAL, "Not a regular file", path)
-    return file
-
-
-def write_all(file: int, content: bytes | memoryview) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(file, view[:CHUNK]) :]
-
-
-def umask() -> int:
-    """This process's, without changing it for a moment: other threads make files."""
-    try:
-        with open("/proc/self/status", "rb") as lines:
-            return next(int(line.split()[1], 8) for line in lines if line.startswith(b"Umask:"))
-    except (OSError, StopIteration):
-        return 0o022
-
-
-def _single(name: Inner) -> Inner:
-    if "/" in name:
-        raise ValueError(f"{name}: is no name directly in a folder")
-    return name

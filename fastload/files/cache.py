@@ -1,6 +1,8 @@
-"""The user's cache: `$XDG_CACHE_HOME/fastload`, else `~/.cache/fastload`. Nobody else reads it or writes to it.
+"""The user's cache: `$XDG_CACHE_HOME/fastload`, else `~/.cache/fastload`. Nobody else reads it or
+writes to it.
 
-What another user put there is never used: a seek index, a measurement or a list that somebody else wrote decides nothing here.
+What another user put there is never used: a seek index, a measurement or a list that somebody else
+wrote decides nothing here.
 """
 
 import contextlib
@@ -11,8 +13,9 @@ import warnings
 from collections.abc import Iterator
 from typing import IO
 
-from fastload.files.below import PRIVATE, Folder, no_wait, opened
+from fastload.files.below import PRIVATE, Folder, opened
 from fastload.files.names import Inner
+from fastload.files.opening import no_wait
 
 OURS = "fastload"
 MODE = 0o700
@@ -28,7 +31,10 @@ def path(*parts: str) -> str:
 
 
 def trouble(folder: str) -> str:
-    """Why the folder of the cache is not to be used, or nothing. It need not be there yet; what others may enter is closed to them."""
+    """Why the folder of the cache is not to be used, or nothing.
+
+    It need not be there yet; what others may enter is closed to them.
+    """
     try:
         return _strange(folder)
     except OSError as error:
@@ -95,7 +101,10 @@ def keep(file: str, content: bytes) -> bool:
 
 
 def recall(file: str, most: int) -> bytes:
-    """Up to `most` bytes of a file in the cache. Raises OSError, also where it is not to be trusted."""
+    """Up to `most` bytes of a file in the cache.
+
+    Raises OSError, also where it is not to be trusted.
+    """
     folder, name = os.path.split(file)
     with opened(folder) as held:
         if wrong := said(_strange(folder)):
@@ -107,7 +116,11 @@ def recall(file: str, most: int) -> bytes:
 def said(wrong: str) -> str:
     """The same text, after a warning."""
     if wrong:
-        warnings.warn(f"{wrong}; nothing is kept there or taken from there; set XDG_CACHE_HOME to a folder of your own", stacklevel=4)
+        warnings.warn(
+            f"{wrong}; nothing is kept there or taken from there; set XDG_CACHE_HOME to a folder "
+            "of your own",
+            stacklevel=4,
+        )
     return wrong
 
 
@@ -117,7 +130,10 @@ def inside(file: str) -> bool:
 
 
 def _wrong(at: str) -> str:
-    """Why a folder of ours is none, or nothing. Only the whole cache may be a link, of the user's own, to a folder of the user's own."""
+    """Why a folder of ours is none, or nothing.
+
+    Only the whole cache may be a link, of the user's own, to a folder of the user's own.
+    """
     mine, link = os.geteuid(), os.lstat(at)
     if stat.S_ISLNK(link.st_mode) and at != path():
         return "is a link (want a folder)"
@@ -137,5 +153,8 @@ def _foreign(folder: str) -> str:
     """What another user put into a folder that was open to them once, or nothing."""
     mine = os.geteuid()
     with os.scandir(folder) as entries:
-        other = next((entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != mine), None)
+        other = next(
+            (entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != mine),
+            None,
+        )
     return "" if other is None else f"{os.path.join(folder, other)}: belongs to another user"

@@ -1,8 +1,11 @@
-"""Names that come from outside: of files in archives, columns, indexes, journals. None leads out of its folder.
+"""Names that come from outside: of files in archives, columns, indexes, journals. None leads out of
+its folder.
 
-The types are texts that were checked when they were made, so a function that takes one need not check again, and mypy refuses others.
-Bytes that are no UTF-8 are surrogates, as everywhere in Python: a byte above 127 is never a separator. Names of Windows' devices, other
-cases of the same letters and characters that look like `/` are ordinary: where two names are one file, making the second one fails.
+The types are texts that were checked when they were made, so a function that takes one need not
+check again, and mypy refuses others.
+Bytes that are no UTF-8 are surrogates, as everywhere in Python: a byte above 127 is never a
+separator. Names of Windows' devices, other cases of the same letters and characters that look like
+`/` are ordinary: where two names are one file, making the second one fails.
 """
 
 import os
@@ -16,7 +19,8 @@ LONGEST_PART = 255  # bytes of a file's name, as Linux allows
 LONGEST = 4000  # bytes of a path; Linux takes 4,095 in one call
 LONGEST_SUFFIX = 128  # bytes; a name of a sample, cut to 255 bytes, has room for it
 SHOWN = 60  # characters of a name in a message
-# One search over many keys: a part that is empty, `.` or `..`, or a control character other than the line end between two keys.
+# One search over many keys: a part that is empty, `.` or `..`, or a control character other than
+# the line end between two keys.
 UNSAFE_LINES = re.compile(r"(?m)(?:^|/)\.{0,2}(?:/|$)|[\x00-\x09\x0b-\x1f\x7f]")
 
 
@@ -25,7 +29,10 @@ class NameRefusedError(SourceError):
 
 
 class Inner(str):
-    """A path below a folder: parts that are no `.`, `..` or empty, without control characters. Raises NameRefusedError."""
+    """A path below a folder: parts that are no `.`, `..` or empty, without control characters.
+
+    Raises NameRefusedError.
+    """
 
     __slots__ = ()
 
@@ -50,7 +57,11 @@ def problem(text: str) -> str:
     if "." in parts or "" in parts:
         return "has an empty part or '.'"
     longest = max(len(os.fsencode(part)) for part in parts)
-    return f"is too long (a part has {longest} bytes, want at most {LONGEST_PART})" if longest > LONGEST_PART else ""
+    return (
+        f"is too long (a part has {longest} bytes, want at most {LONGEST_PART})"
+        if longest > LONGEST_PART
+        else ""
+    )
 
 
 def suffix_problem(text: str) -> str:
@@ -84,15 +95,24 @@ def whole_problem(text: str) -> str:
 
 
 def key_problem(text: str) -> str:
-    """Why this is no key of a sample, or nothing: a path whose parts may be longer than a file's name, since writers shorten them."""
+    """Why this is no key of a sample, or nothing: a path whose parts may be longer than a file's
+    name, since writers shorten them.
+    """
     wrong = whole_problem(text) or outside(text)
     return wrong or ("has an empty part or '.'" if UNSAFE_LINES.search(text) else "")
 
 
 def check_keys(where: str, keys: Sequence[str]) -> None:
-    """Raise SourceError for keys that may not become names of files. One search over all of them: under 1 s for a million."""
+    """Raise SourceError for keys that may not become names of files.
+
+    One search over all of them: under 1 s for a million.
+    """
     whole = "\n".join(keys)
-    if whole.count("\n") == len(keys) - 1 and not UNSAFE_LINES.search(whole) and max(map(len, keys), default=0) <= LONGEST // 4:
+    if (
+        whole.count("\n") == len(keys) - 1
+        and not UNSAFE_LINES.search(whole)
+        and max(map(len, keys), default=0) <= LONGEST // 4
+    ):
         return
     for number, key in enumerate(keys):
         if wrong := key_problem(key):
@@ -102,12 +122,15 @@ def check_keys(where: str, keys: Sequence[str]) -> None:
 def tidy_suffix(text: str) -> Suffix:
     """A suffix of any text, such as a column's name; the same text where that is one."""
     plain = CONTROL.sub("_", text).replace("/", "_")
-    data = plain.encode("utf-8", "replace")[: LONGEST_SUFFIX - 16]  # room for a number and an extension
+    # Room for a number and an extension
+    data = plain.encode("utf-8", "replace")[: LONGEST_SUFFIX - 16]
     return Suffix(data.decode("utf-8", "ignore") or "_")
 
 
 def unique_suffixes(texts: Sequence[str]) -> dict[str, str]:
-    """Each text, such as a column's name, by the suffix that it becomes; two that would be the same get _2, _3, …"""
+    """Each text, such as a column's name, by the suffix that it becomes; two that would be the same
+    get _2, _3, …
+    """
     found = dict[str, str]()
     for text in dict.fromkeys(texts):
         name = wanted = tidy_suffix(text)

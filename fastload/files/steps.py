@@ -1,4 +1,6 @@
-"""Opening a folder below another one through no link: by openat2, or step by step where the kernel has no such call."""
+"""Opening a folder below another one through no link: by openat2, or step by step where the kernel
+has no such call.
+"""
 
 import ctypes
 import errno
@@ -60,7 +62,13 @@ def has_openat2() -> bool:
 def _openat2(above: int, path: bytes, how: _How) -> tuple[int, int]:
     """A descriptor, or -1 and errno."""
     call = _library().syscall
-    found = call(OPENAT2, above, ctypes.c_char_p(path), ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how)))
+    found = call(
+        OPENAT2,
+        above,
+        ctypes.c_char_p(path),
+        ctypes.byref(how),
+        ctypes.c_size_t(ctypes.sizeof(how)),
+    )
     return int(found), ctypes.get_errno()
 
 

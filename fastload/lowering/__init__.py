@@ -1,7 +1,9 @@
-"""From what people have (data sets and transforms of torchvision and timm) to a pipeline; or the reasons why not."""
+"""From what people have (data sets and transforms of torchvision and timm) to a pipeline; or the
+reasons why not.
+"""
 
 import os
-from typing import Any
+from collections.abc import Callable
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
@@ -9,7 +11,7 @@ from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import Equal, Marks, watched
-from fastload.pipeline import Pipeline
+from fastload.plan.pipeline import Pipeline
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
 
@@ -18,20 +20,26 @@ __all__ = ["Equal", "Marks", "from_huggingface", "lower", "lower_transform", "op
 
 def open(
     path: str | os.PathLike[str],
-    transform: Any = None,
+    transform: object = None,
     *,
-    masks: Any = None,
+    masks: str | os.PathLike[str] | Callable[[str], str | os.PathLike[str]] | None = None,
     mask_dtype: str = "uint8",
     mask_fill: int | None = None,
     fields: tuple[str, str] | None = None,
 ) -> Dataset:
-    """The data set at `path`: a folder of classes, converted shards, or an FFCV file (.beton); with masks, a folder of images.
+    """The data set at `path`: a folder of classes, converted shards, or an FFCV file (.beton); with
+    masks, a folder of images.
 
-    transform: None, one fastload op, a list of them, torchvision transforms that fastload knows (also in a Compose), or Views of such.
-    masks: a folder with a mask of each image, under the same path and stem; or a function from the image's path, below `path`, to the
-           mask's. Batches are [images, masks]: class numbers as the files have them, moved as their images are.
-    mask_dtype: "uint8" or "int64". mask_fill: what is seen beyond a mask, such as 255 to ignore it; None: the op's own fill.
-    fields: of an FFCV file, the names of the fields with images and with integer labels; None takes the first of each.
+    transform: None, one fastload op, a list of them, torchvision transforms that fastload knows
+        (also in a Compose), or Views of such.
+    masks: a folder with a mask of each image, under the same path and stem; or a function from the
+        image's path, below `path`, to the
+           mask's. Batches are [images, masks]: class numbers as the files have them, moved as their
+           images are.
+    mask_dtype: "uint8" or "int64". mask_fill: what is seen beyond a mask, such as 255 to ignore it;
+        None: the op's own fill.
+    fields: of an FFCV file, the names of the fields with images and with integer labels; None takes
+        the first of each.
     Raises SourceError, and PipelineError for a transform that has no op.
     """
     ops, views = known_pictures(transform)
@@ -43,10 +51,16 @@ def open(
     return Dataset(Pipeline(source, ops, masks=found))
 
 
-def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: Any) -> list[str]:
-    found = ["masks: Views makes several pictures of an image, want one; leave out masks or Views"] * bool(views)
+def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:
+    found = [
+        "masks: Views makes several pictures of an image, want one; leave out masks or Views"
+    ] * bool(views)
     if dtype not in ("uint8", "int64"):
         found.append(f"mask_dtype is {dtype!r}, want 'uint8' or 'int64'")
-    if fill is not None and (isinstance(fill, bool) or not isinstance(fill, int) or not 0 <= fill <= 255):
-        found.append(f"mask_fill is {fill!r}, want None (the op's fill) or a whole number from 0 to 255")
+    if fill is not None and (
+        isinstance(fill, bool) or not isinstance(fill, int) or not 0 <= fill <= 255
+    ):
+        found.append(
+            f"mask_fill is {fill!r}, want None (the op's fill) or a whole number from 0 to 255"
+        )
     return found

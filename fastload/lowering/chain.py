@@ -1,14 +1,13 @@
 """From what people give as `transform` to ops; or the reasons why not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from torch.nn import Identity, ModuleList, Sequential
 
 from fastload.errors import PipelineError
 from fastload.lowering import forwarding, reach, timm_ops, torchvision_ops
-from fastload.lowering.names import LIBRARIES, Reasons, altered, classes, is_a, type_name
+from fastload.lowering.names import LIBRARIES, Reasons, altered, attribute, classes, is_a, type_name
 from fastload.transforms import Grayscale, Mix, Op, Views
 
 Ops = tuple[Op, ...]
@@ -16,13 +15,15 @@ Ops = tuple[Op, ...]
 VIEWS = "if it makes several views of an image, fastload.transforms.Views does so natively"
 
 
-def lower_transform(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
-    """Ops of an op, of a transform of torchvision or timm, or of a list, Compose or Sequential of them; and what has none."""
+def lower_transform(transform: object) -> tuple[tuple[Op, ...], Reasons]:
+    """Ops of an op, of a transform of torchvision or timm, or of a list, Compose or Sequential of
+    them; and what has none.
+    """
     reach.refresh()
     return lower_parts(transform)
 
 
-def lower_parts(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
+def lower_parts(transform: object) -> tuple[tuple[Op, ...], Reasons]:
     """The same, after `reach.refresh`."""
     ops, reasons = list[Op](), Reasons()
     try:
@@ -38,10 +39,14 @@ def lower_parts(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
     return tuple(ops), reasons
 
 
-def lower_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
-    """The ops of the one picture that a transform makes, those of each of its views, and what has none."""
-    holds = isinstance(transform, (list, tuple)) or (type(transform) in classes("Compose") and not altered(transform))
-    inner: Any = getattr(transform, "transforms", transform) if holds else ()
+def lower_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
+    """The ops of the one picture that a transform makes, those of each of its views, and what has
+    none.
+    """
+    holds = isinstance(transform, (list, tuple)) or (
+        type(transform) in classes("Compose") and not altered(transform)
+    )
+    inner = _members(transform) if holds else ()
     if len(inner) == 1:
         return lower_pictures(inner[0])
     if type(transform) is not Views:
@@ -55,8 +60,11 @@ def lower_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...], Reasons]:
     return (), tuple(views), unknown
 
 
-def known_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...]]:
-    """The ops of the one picture, and those of each view. Raises PipelineError for what has no op."""
+def known_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...]]:
+    """The ops of the one picture, and those of each view.
+
+    Raises PipelineError for what has no op.
+    """
     reach.refresh()
     ops, views, reasons = lower_pictures(transform)
     if reasons:
@@ -64,12 +72,12 @@ def known_pictures(transform: Any) -> tuple[Ops, tuple[Ops, ...]]:
     return ops, views
 
 
-def _leaves(transform: Any) -> Iterator[Any]:
+def _leaves(transform: object) -> Iterator[object]:
     """What a transform runs, one after the other."""
     if transform is None:
         return
     if isinstance(transform, (list, tuple)) or (_is_chain(transform) and not altered(transform)):
-        for part in transform.transforms if type(transform) in classes("Compose") else transform:
+        for part in _members(transform):
             yield from _leaves(part)
     elif (held := forwarding.inner(transform)) is not None:
         yield from _leaves(held)
@@ -77,17 +85,27 @@ def _leaves(transform: Any) -> Iterator[Any]:
         yield transform
 
 
-def _is_chain(transform: Any) -> bool:
+def _members(transform: object) -> Sequence[object]:
+    """Of a list or a chain."""
+    if isinstance(transform, (list, tuple, Sequential, ModuleList)):
+        return list(transform)
+    members: Sequence[object] = attribute(transform, "transforms")
+    return members
+
+
+def _is_chain(transform: object) -> bool:
     return type(transform) in (Sequential, ModuleList, *classes("Compose"))
 
 
-def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
+def _leaf(transform: object) -> tuple[tuple[Op, ...], Reasons]:
     if isinstance(transform, Op):
         return (transform,), []
     if isinstance(transform, Mix):
         return (), [f"{transform.name} mixes batches, not images; give it to DataLoader(mix=...)"]
     if type(transform) is Views:
-        return (), ["Views stands beside other ops, want it alone; put them into each of its pipelines"]
+        return (), [
+            "Views stands beside other ops, want it alone; put them into each of its pipelines"
+        ]
     try:
         found = _known(transform)
     except (TypeError, ValueError, AttributeError, LookupError) as error:
@@ -97,11 +115,17 @@ def _leaf(transform: Any) -> tuple[tuple[Op, ...], Reasons]:
     return ((), changed) if (changed := altered(transform)) else found
 
 
-def _known(transform: Any) -> tuple[tuple[Op, ...], Reasons] | None:
+def _known(transform: object) -> tuple[tuple[Op, ...], Reasons] | None:
     """None for a class that is neither torchvision's nor timm's, or that has no op."""
-    if type(transform) is Identity or type(transform) in [*classes("Identity"), *classes("ToPureTensor"), *classes("RGB")]:
+    if type(transform) is Identity or type(transform) in [
+        *classes("Identity"),
+        *classes("ToPureTensor"),
+        *classes("RGB"),
+    ]:
         return (), []
-    if is_a(transform, "timm.data.transforms", "MaybeToTensor") and (why := torchvision_ops.default_dtype(transform)):
+    if is_a(transform, "timm.data.transforms", "MaybeToTensor") and (
+        why := torchvision_ops.default_dtype(transform)
+    ):
         return (), why
     ops = timm_ops.ops(transform)
     return torchvision_ops.ops(transform, lower_parts) if ops is None else (ops, [])
@@ -109,7 +133,11 @@ def _known(transform: Any) -> tuple[tuple[Op, ...], Reasons] | None:
 
 def _to_rgb(ops: list[Op]) -> Reasons:
     """torchvision's RGB: images have three channels anyway, unless Grayscale has left one."""
-    grey = [place for place, op in enumerate(ops) if isinstance(op, Grayscale) and op.num_output_channels == 1]
+    grey = [
+        place
+        for place, op in enumerate(ops)
+        if isinstance(op, Grayscale) and op.num_output_channels == 1
+    ]
     if grey and grey[-1] != len(ops) - 1:
         return ["RGB comes after ops on an image of one channel"]
     if grey:
@@ -117,16 +145,23 @@ def _to_rgb(ops: list[Op]) -> Reasons:
     return []
 
 
-def _unknown(transform: Any) -> str:
+def _unknown(transform: object) -> str:
     name = type_name(transform)
     if type(transform) in classes("Lambda"):
-        return f"{name} calls {type_name(transform.lambd)}, which fastload cannot see into"
+        return f"{name} calls {type_name(attribute(transform, 'lambd'))}, which fastload cannot see into"
     theirs = name.split(".")[0] in LIBRARIES
-    return f"{name} is not one that fastload knows" + (f"; {VIEWS}" if not theirs and _holds_transforms(transform) else "")
+    return f"{name} is not one that fastload knows" + (
+        f"; {VIEWS}" if not theirs and _holds_transforms(transform) else ""
+    )
 
 
-def _holds_transforms(value: Any) -> bool:
-    """Whether a user's own class has transforms of torchvision or timm inside, as those for SimCLR's and DINO's views do."""
+def _holds_transforms(value: object) -> bool:
+    """Whether a user's own class has transforms of torchvision or timm inside, as those for
+    SimCLR's and DINO's views do.
+    """
     held = list(getattr(value, "__dict__", {}).values())
     held += [inner for item in held if isinstance(item, (list, tuple)) for inner in item]
-    return any(type(item) is Sequential or type(item).__module__.split(".")[0] in ("torchvision", "timm") for item in held)
+    return any(
+        type(item) is Sequential or type(item).__module__.split(".")[0] in ("torchvision", "timm")
+        for item in held
+    )

@@ -1,9 +1,10 @@
-"""What the file of an installed library defines: the code of its functions, read as an import reads it, and not run."""
+"""What the file of an installed library defines: the code of its functions, read as an import reads
+it, and not run.
+"""
 
 import functools
 import sys
 from types import CodeType, FunctionType
-from typing import Any
 
 # Libraries whose code fastload's stands in for.
 LIBRARIES = ("torchvision", "timm", "PIL")
@@ -13,7 +14,7 @@ Codes = dict[str, list[CodeType]]
 
 
 @functools.cache
-def library(module: Any) -> bool:
+def library(module: object) -> bool:
     """Whether a module of this name is looked into."""
     if not isinstance(module, str):
         return False
@@ -35,10 +36,10 @@ def codes(module: str) -> Codes | None:
     return found
 
 
-_read: dict[str, tuple[Any, Codes | None]] = {}  # and the module that it was read for
+_read: dict[str, tuple[object, Codes | None]] = {}  # and the module that it was read for
 
 
-def _codes(module: str, there: Any) -> Codes | None:
+def _codes(module: str, there: object) -> Codes | None:
     loader = getattr(getattr(there, "__spec__", None), "loader", None)
     try:
         code = loader.get_code(module)  # type: ignore[union-attr]  # what has none raises
@@ -67,8 +68,8 @@ def names(code: CodeType) -> frozenset[str]:
 
 
 def is_defined(function: FunctionType, module: str, name: str) -> bool:
-    """Whether it is what the module's file defines by this qualified name; a file that defines none may
-    take any library's function by it."""
+    """Whether it is what the module's file defines by this qualified name; a file that defines none
+    may take any library's function by it."""
     defined = codes(module)
     if defined is None:
         return True
@@ -82,18 +83,24 @@ def is_defined(function: FunctionType, module: str, name: str) -> bool:
 
 
 def _assigns(defined: Codes, name: str) -> bool:
-    """Whether the body of the class or module gives something this name, as an import or `a = b` does."""
+    """Whether the body of the class or module gives something this name, as an import or `a = b`
+    does.
+    """
     holder, _, last = name.rpartition(".")
     bodies = defined.get(holder)
     return bodies is None or any(last in body.co_names for body in bodies)
 
 
 def is_library(function: FunctionType) -> bool:
-    """Whether some file of the libraries defines it, or of Python and torch, which are not looked into."""
+    """Whether some file of the libraries defines it, or of Python and torch, which are not looked
+    into.
+    """
     home = function.__globals__.get("__name__")
     if not library(home):
         root = str(home).partition(".")[0]
         theirs = root in ("torch", "numpy") or root.startswith("namedtuple_")  # which Python makes
         return theirs or (root in sys.stdlib_module_names and root != "__main__")
     defined = codes(str(home))
-    return defined is None or any(function.__code__ == code for found in defined.values() for code in found)
+    return defined is None or any(
+        function.__code__ == code for found in defined.values() for code in found
+    )

@@ -1,9 +1,8 @@
 """From a data set of torchvision, timm or torch to a pipeline; or the reasons why not."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,99 +12,38 @@ from fastload import sources
 from fastload.dataset import Dataset
 from fastload.lowering import arrays, masks, reach
 from fastload.lowering.chain import Ops, lower_parts, lower_pictures
-from fastload.lowering.names import Reasons, altered, image_backend, is_a, type_name
-from fastload.lowering.rows import plain_paths, sequence, split, whole
-from fastload.pipeline import Pipeline
+from fastload.lowering.folders import Files, kind_of
+from fastload.lowering.names import Reasons, altered, attribute, image_backend, is_a, type_name
+from fastload.lowering.rows import plain_paths, whole
+from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, Source, seek
 from fastload.transforms import ToImage
 
 Lowered = tuple[Pipeline | None, Reasons]
 WANTED = "want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open"
-
-
-class Files(NamedTuple):
-    """Image files that torchvision's or timm's default loader would read."""
-
-    root: str
-    paths: Iterable[Any]
-    labels: Any
-    classes: Iterable[Any]
-
-
-class Kind(NamedTuple):
-    """A class of data sets: its files, and the attributes with samples that its `__getitem__` reads."""
-
-    find: Callable[[Any], Files]
-    reads: tuple[str, ...]
-
-
-def _samples(name: str = "samples") -> Kind:
-    """Data sets that keep pairs (path, label) as `name`."""
-
-    def find(dataset: Any) -> Files:
-        paths, labels = split(getattr(dataset, name), name)
-        return Files(str(dataset.root), paths, labels, getattr(dataset, "classes", ()))
-
-    return Kind(find, (name,))
-
-
-def _two_lists(dataset: Any) -> Files:
-    paths = sequence(dataset._image_files, "_image_files")
-    return Files(str(dataset.root), paths, dataset._labels, getattr(dataset, "classes", ()))
-
-
-def _imagenet(dataset: Any) -> Files:
-    return _samples().find(dataset)._replace(root=str(dataset.split_folder))
-
-
-def _pets(dataset: Any) -> Files:
-    kinds = {"category": dataset._labels, "binary-category": getattr(dataset, "_bin_labels", None)}
-    if len(dataset._target_types) != 1 or dataset._target_types[0] not in kinds:
-        raise ValueError(f"has target_types {dataset._target_types}, which are no class numbers")
-    paths, labels = sequence(dataset._images, "_images"), kinds[dataset._target_types[0]]
-    return Files(str(dataset.root), paths, labels, dataset.classes)
-
-
-def _timm(dataset: Any) -> Files:
-    reader = dataset.reader
-    if not is_a(reader, "timm.data.readers.reader_image_folder", "ReaderImageFolder") or altered(reader):
-        raise ValueError(f"has reader {type_name(reader)}, want timm's ReaderImageFolder")
-    for name, want in (("load_bytes", False), ("input_img_mode", "RGB"), ("additional_features", None)):
-        if getattr(dataset, name, want) != want:
-            raise ValueError(f"has {name} {getattr(dataset, name)!r}, want {want!r}")
-    paths, labels = split(reader.samples, "samples")
-    return Files(reader.root, paths, labels, sorted(reader.class_to_idx, key=reader.class_to_idx.get))
-
-
-# Class → what its __getitem__ reads, where that is a file by torchvision's default loader and one class number.
-TWO = Kind(_two_lists, ("_image_files", "_labels"))
-FILES: dict[str, dict[str, Kind]] = {
-    "torchvision.datasets": {
-        **dict.fromkeys(("ImageFolder", "DatasetFolder", "EuroSAT", "Country211"), _samples()),
-        **dict.fromkeys(("GTSRB", "Imagenette", "RenderedSST2", "StanfordCars"), _samples("_samples")),
-        **dict.fromkeys(("DTD", "FGVCAircraft", "Flowers102", "Food101", "SUN397"), TWO),
-        "ImageNet": Kind(_imagenet, ("samples",)),
-        "OxfordIIITPet": Kind(_pets, ("_images", "_labels", "_bin_labels", "_target_types")),
-        "Places365": _samples("imgs"),
-    },
-    "timm.data.dataset": {"ImageDataset": Kind(_timm, ())},
-}
 FOLDER = "torchvision.datasets.folder"
 INDICES = (list, tuple, range, np.ndarray, torch.Tensor)  # of a Subset
 JOINT = ("OxfordIIITPet", "Places365")  # transform image and target by `transforms`
 
 
-def lower(dataset: Any) -> Lowered:
-    """The pipeline that `dataset` describes, or every reason why it is not known to be one. Raises nothing."""
+def lower(dataset: object) -> Lowered:
+    """The pipeline that `dataset` describes, or every reason why it is not known to be one.
+
+    Raises nothing.
+    """
     reach.refresh()
     try:
         return _lower(dataset)
     except Exception as error:  # noqa: BLE001  a program may have put anything into its objects
-        what = "holds itself" if isinstance(error, RecursionError) else f"raises {type(error).__name__}: {error}"
+        what = (
+            "holds itself"
+            if isinstance(error, RecursionError)
+            else f"raises {type(error).__name__}: {error}"
+        )
         return None, [f"data set {type_name(dataset)} is not as fastload knows it: it {what}"]
 
 
-def _lower(dataset: Any) -> Lowered:
+def _lower(dataset: object) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
     if found := masks.lower(dataset, lower_parts):
@@ -119,21 +57,20 @@ def _lower(dataset: Any) -> Lowered:
     if arrays.knows(dataset):
         return _lowered(dataset, partial(arrays.source, dataset), grey=arrays.is_grey(dataset))
     if is_a(dataset, "datasets.arrow_dataset", "Dataset"):
-        return None, ["data set datasets.arrow_dataset.Dataset makes rows of any kind; give its images by fastload.from_huggingface"]
+        return None, [
+            (
+                "data set datasets.arrow_dataset.Dataset makes rows of any kind; give its images by "
+                "fastload.from_huggingface"
+            )
+        ]
     return None, [f"data set {type_name(dataset)} is not one that fastload reads ({WANTED})"]
 
 
-def kind_of(dataset: Any) -> Kind | None:
-    """Of a data set of files; None for others."""
-    for module, kinds in FILES.items():
-        for name, kind in kinds.items():
-            if is_a(dataset, module, name):
-                return kind
-    return None
+def _lowered(dataset: object, make: Callable[[], Source], *, grey: bool) -> Lowered:
+    """make: gives the source, and raises ValueError for what is none.
 
-
-def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered:
-    """make: gives the source, and raises ValueError for what is none. grey: its images have one channel."""
+    grey: its images have one channel.
+    """
     kind, reasons = type(dataset).__name__, altered(dataset)
     try:
         transform, target_transform = transforms_of(dataset)
@@ -144,16 +81,24 @@ def _lowered(dataset: Any, make: Callable[[], Source], *, grey: bool) -> Lowered
         source = make()
     except ValueError as error:
         return None, [*reasons, f"{kind} {error}"]
-    except (TypeError, AttributeError, LookupError, RuntimeError) as error:  # other versions keep other attributes
-        return None, [*reasons, f"{kind} is not as fastload knows it ({type(error).__name__}: {error})"]
+    except (
+        TypeError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+    ) as error:  # other versions keep other attributes
+        return None, [
+            *reasons,
+            f"{kind} is not as fastload knows it ({type(error).__name__}: {error})",
+        ]
     return (None, reasons) if reasons else (Pipeline(source, ops, views), [])
 
 
-def transforms_of(dataset: Any) -> tuple[Any, Any]:
+def transforms_of(dataset: object) -> tuple[object, object]:
     """Of images and of targets. Raises ValueError if both are transformed as one."""
     if type(dataset).__name__ not in JOINT:
-        return dataset.transform, dataset.target_transform
-    joint = dataset.transforms
+        return attribute(dataset, "transform"), attribute(dataset, "target_transform")
+    joint = attribute(dataset, "transforms")
     if joint is None:
         return None, None
     if not is_a(joint, "torchvision.datasets.vision", "StandardTransform"):
@@ -161,7 +106,7 @@ def transforms_of(dataset: Any) -> tuple[Any, Any]:
     return joint.transform, joint.target_transform
 
 
-def _ops(kind: str, transform: Any, *, grey: bool) -> tuple[Ops, tuple[Ops, ...], Reasons]:
+def _ops(kind: str, transform: object, *, grey: bool) -> tuple[Ops, tuple[Ops, ...], Reasons]:
     """Of the one picture, or of each view."""
     if transform is None:
         return (), (), [f"{kind} has no transform, so its images are no tensors"]
@@ -179,40 +124,57 @@ def _ops(kind: str, transform: Any, *, grey: bool) -> tuple[Ops, tuple[Ops, ...]
     return ((), tuple(made), []) if views else (made[0], (), [])
 
 
-def _subset(dataset: Any) -> Lowered:
+def _subset(dataset: Subset[object]) -> Lowered:
     pipeline, reasons = _lower(dataset.dataset)
     reasons = [*altered(dataset), *reasons, *_with_masks(pipeline, "Subset")]
     if type(dataset.indices) not in INDICES:
-        return None, [*reasons, f"Subset has indices of class {type_name(dataset.indices)}, want a list or an array"]
+        return None, [
+            *reasons,
+            f"Subset has indices of class {type_name(dataset.indices)}, want a list or an array",
+        ]
     if not whole(dataset.indices) or np.ndim(dataset.indices) != 1:
         return None, [*reasons, "Subset has indices that are no whole numbers"]
     indices, length = np.asarray(dataset.indices), len(pipeline.source) if pipeline else 0
     if pipeline and indices.size and not (-length <= indices.min() and indices.max() < length):
-        reasons.append(f"Subset has indices from {indices.min()} to {indices.max()}, but its data set has {length} samples")
+        reasons.append(
+            f"Subset has indices from {indices.min()} to {indices.max()}, but its data set has "
+            f"{length} samples"
+        )
     if reasons or pipeline is None:
         return None, reasons
-    return replace(pipeline, source=sources.Subset(pipeline.source, indices.astype(np.int64) % max(length, 1))), []
+    return replace(
+        pipeline, source=sources.Subset(pipeline.source, indices.astype(np.int64) % max(length, 1))
+    ), []
 
 
-def _concat(dataset: Any) -> Lowered:
+def _concat(dataset: ConcatDataset[object]) -> Lowered:
     found = [_lower(part) for part in dataset.datasets]
     reasons = [*altered(dataset), *dict.fromkeys(reason for _, why in found for reason in why)]
-    if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in dataset.datasets]).tolist():
+    lengths = [attribute(part, "__len__")() for part in dataset.datasets]
+    if list(dataset.cumulative_sizes) != np.cumsum(lengths).tolist():
         reasons.append("ConcatDataset has cumulative_sizes that are not those of its parts")
     pipelines = [pipeline for pipeline, _ in found if pipeline]
-    reasons += dict.fromkeys(reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset"))
+    reasons += dict.fromkeys(
+        reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset")
+    )
     if not reasons and any(pipeline.pictures != pipelines[0].pictures for pipeline in pipelines):
         reasons.append("ConcatDataset has parts with different transforms")
     if reasons:
         return None, reasons
-    return replace(pipelines[0], source=sources.Concat(tuple(pipeline.source for pipeline in pipelines))), []
+    return replace(
+        pipelines[0], source=sources.Concat(tuple(pipeline.source for pipeline in pipelines))
+    ), []
 
 
 def _with_masks(pipeline: Pipeline | None, kind: str) -> Reasons:
-    return [f"{kind} of a data set with masks is not one that fastload reads"] if pipeline and pipeline.masks else []
+    return (
+        [f"{kind} of a data set with masks is not one that fastload reads"]
+        if pipeline and pipeline.masks
+        else []
+    )
 
 
-def _source(dataset: Any, find: Callable[[Any], Files]) -> FileSource:
+def _source(dataset: object, find: Callable[[object], Files]) -> FileSource:
     loader = getattr(dataset, "loader", None)  # none: the class opens its files with PIL itself
     if loader is not None and not reach.is_function(loader, FOLDER, "default_loader"):
         raise ValueError(f"has its own loader ({type_name(loader)})")

@@ -1,8 +1,10 @@
-"""A user's class that only passes the image on to what it holds, as the presets of torchvision's references do."""
+"""A user's class that only passes the image on to what it holds, as the presets of torchvision's
+references do.
+"""
 
 import inspect
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
 
 from fastload.lowering.names import LIBRARIES
 
@@ -13,24 +15,36 @@ OTHER = (
 )  # fmt: skip
 
 
-def _model(self: Any, image: Any) -> Any:
-    return self.held(image)
+class _Model:
+    """What an object that only passes an image on looks like."""
+
+    held: Callable[[object], object]
+
+    def __call__(self, image: object) -> object:
+        return self.held(image)
 
 
-def inner(transform: Any) -> Any:
-    """What an object calls with the image, if its whole `__call__` is `return self.NAME(image)`; else None.
+def inner(transform: object) -> object:
+    """What an object calls with the image, if its whole `__call__` is `return self.NAME(image)`;
+    else None.
 
-    Its code is compared, not run: the same instructions as `_model`, a name that the object itself holds, nothing in between.
+    Its code is compared, not run: the same instructions as `_Model`, a name that the object itself
+    holds, nothing in between.
     """
-    kind: Any = type(transform)
-    call = getattr(kind, "__call__", None)  # noqa: B004  it is read, not only asked for
-    if type(call) is not FunctionType or kind.__getattribute__ is not object.__getattribute__:
+    kind = type(transform)
+    call: object = getattr(kind, "__call__", None)  # noqa: B004  it is read, not only asked for
+    looks = getattr(kind, "__getattribute__", None)
+    if type(call) is not FunctionType or looks is not object.__getattribute__:
         return None
     if str(call.__module__).split(".")[0] in LIBRARIES:  # torchvision's Lambda, say, which is known
         return None
-    code, model = call.__code__, _model.__code__
+    code, model = call.__code__, _Model.__call__.__code__
     shape = (code.co_code, code.co_argcount, code.co_kwonlyargcount, len(code.co_names))
-    if shape != (model.co_code, model.co_argcount, model.co_kwonlyargcount, 1) or code.co_freevars or code.co_flags & OTHER:
+    if (
+        shape != (model.co_code, model.co_argcount, model.co_kwonlyargcount, 1)
+        or code.co_freevars
+        or code.co_flags & OTHER
+    ):
         return None
     name = code.co_names[0]
     return None if hasattr(kind, name) else getattr(transform, "__dict__", {}).get(name)

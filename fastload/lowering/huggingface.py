@@ -1,7 +1,7 @@
 """Hugging Face's `datasets`: the images of a column, with a transform that fastload sees."""
 
 import os
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from fastload.dataset import Dataset
 from fastload.errors import SourceError, UsageError
 from fastload.lowering.chain import known_pictures
 from fastload.lowering.names import is_a, type_name
-from fastload.pipeline import Pipeline
+from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, Source, Subset, read, seek
 from fastload.sources.mapped import SpanSource, check_whole, spans
 from fastload.spec import Longs
@@ -18,21 +18,44 @@ WHERE = "from_huggingface"
 MODES = (None, "RGB")
 
 
-def from_huggingface(dataset: Any, image: str = "image", label: str = "label", transform: Any = None) -> Dataset:
-    """The images and labels of a `datasets.Dataset`, as (image, label) pairs, read from its files and not through it.
+class _Scalar(Protocol):
+    def as_py(self) -> bytes: ...
 
-    image, label: names of its columns, of an Image feature and of whole numbers. transform: as in `fastload.open`.
-    What `with_transform`, `set_format` and EXIF orientation do is left out: give the transform here.
-    Raises UsageError, SourceError (data sets in memory have no files), and PipelineError for a transform that has no op.
+
+class _Column(Protocol):
+    """Of Arrow: images as {"bytes": …, "path": …}."""
+
+    def __getitem__(self, row: int) -> dict[str, _Scalar]: ...
+
+
+def from_huggingface(
+    dataset: Any, image: str = "image", label: str = "label", transform: object = None
+) -> Dataset:
+    """The images and labels of a `datasets.Dataset`, as (image, label) pairs, read from its files
+    and not through it.
+
+    image, label: names of its columns, of an Image feature and of whole numbers. transform: as in
+        `fastload.open`.
+    What `with_transform`, `set_format` and EXIF orientation do is left out: give the transform
+    here.
+    Raises UsageError, SourceError (data sets in memory have no files), and PipelineError for a
+    transform that has no op.
     """
     if not is_a(dataset, "datasets.arrow_dataset", "Dataset"):
-        raise UsageError(f"{WHERE}: got {type_name(dataset)}, want a datasets.Dataset (one split, not streamed)")
+        raise UsageError(
+            f"{WHERE}: got {type_name(dataset)}, want a datasets.Dataset (one split, not streamed)"
+        )
     columns = dataset.column_names
     if missing := [name for name in (image, label) if name not in columns]:
-        raise UsageError(f"{WHERE}: no column {', '.join(missing)} (has {', '.join(columns)}); give image= and label=")
+        raise UsageError(
+            f"{WHERE}: no column {', '.join(missing)} (has {', '.join(columns)}); give image= and "
+            "label="
+        )
     feature = dataset.features[image]
     if not is_a(feature, "datasets.features.image", "Image") or feature.mode not in MODES:
-        raise UsageError(f"{WHERE}: column {image} is {feature!r}, want Image() or Image(mode='RGB')")
+        raise UsageError(
+            f"{WHERE}: column {image} is {feature!r}, want Image() or Image(mode='RGB')"
+        )
     return Dataset(Pipeline(_source(dataset, image, label), *known_pictures(transform)))
 
 
@@ -40,12 +63,23 @@ def _source(dataset: Any, image: str, label: str) -> Source:
     split = getattr(dataset, "split", None)
     where = f"{WHERE}({split or 'data set'}, {image})"
     rows = getattr(dataset, "_indices", None)  # of select, shuffle, train_test_split
-    check_whole([dataset.data.column(image), dataset.data.column(label), *([rows.column(0)] if rows is not None else [])])
-    labels, classes = _labels(dataset, label), tuple(getattr(dataset.features[label], "names", None) or ())
+    check_whole(
+        [
+            dataset.data.column(image),
+            dataset.data.column(label),
+            *([rows.column(0)] if rows is not None else []),
+        ]
+    )
+    labels, classes = (
+        _labels(dataset, label),
+        tuple(getattr(dataset.features[label], "names", None) or ()),
+    )
     column = dataset.data.column(image)
     parts = [chunk.flatten() for chunk in column.chunks]  # bytes, path
     if parts and all(content.null_count == len(content) for content, _ in parts):
-        whole: Source = _of_paths([path for _, chunk in parts for path in chunk.to_pylist()], where, labels, classes)
+        whole: Source = _of_paths(
+            [path for _, chunk in parts for path in chunk.to_pylist()], where, labels, classes
+        )
     else:
         import pyarrow as pa  # datasets has it
 
@@ -55,11 +89,16 @@ def _source(dataset: Any, image: str, label: str) -> Source:
     return whole if rows is None else Subset(whole, rows.column(0).to_numpy().astype(np.int64))
 
 
-def _of_paths(paths: list[str | None], where: str, labels: Longs, classes: tuple[str, ...]) -> FileSource:
+def _of_paths(
+    paths: list[str | None], where: str, labels: Longs, classes: tuple[str, ...]
+) -> FileSource:
     """Images that are files of their own, as in an "imagefolder"."""
     local = [path for path in paths if path and "://" not in path]
     if len(local) < len(paths):
-        raise SourceError(f"{where}: {len(paths) - len(local)} images have no bytes, and no path on this machine; download them first")
+        raise SourceError(
+            f"{where}: {len(paths) - len(local)} images have no bytes, and no path on this "
+            "machine; download them first"
+        )
     root = os.path.commonpath([os.path.dirname(path) for path in local])
     return FileSource(root, tuple(local), labels, classes, seek.attach(local, root))
 
@@ -68,13 +107,18 @@ def _labels(dataset: Any, label: str) -> Longs:
     """int64 of all rows, in the order of the files."""
     out = dataset.data.column(label).to_numpy()
     if out.dtype.kind not in "iu":
-        raise UsageError(f"{WHERE}: column {label} has {out.dtype}, want whole numbers, none missing; see class_encode_column")
+        raise UsageError(
+            f"{WHERE}: column {label} has {out.dtype}, want whole numbers, none missing; see "
+            "class_encode_column"
+        )
     numbers: Longs = out.astype(np.int64)
     return numbers
 
 
-def _check(source: Source, column: Any) -> None:
+def _check(source: Source, column: "_Column") -> None:
     """The first and the last image, read from the file, are what the data set gives."""
     for row in {0, len(source) - 1}:
         if read(source, row) != column[row]["bytes"].as_py():
-            raise SourceError(f"{source.name(row)}: its file holds other bytes than the data set; load it again")
+            raise SourceError(
+                f"{source.name(row)}: its file holds other bytes than the data set; load it again"
+            )

@@ -1,4 +1,6 @@
-"""Loaders around loaders: timm's, which normalises on the device (and its collate function), and Accelerate's."""
+"""Loaders around loaders: timm's, which normalises on the device (and its collate function), and
+Accelerate's.
+"""
 
 import copy
 import sys
@@ -11,16 +13,18 @@ from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from fastload.errors import PipelineError
 from fastload.lowering import reach
 from fastload.lowering.codes import library
-from fastload.lowering.names import Reasons, is_a
-from fastload.pipeline import Pipeline
-from fastload.plan import place
+from fastload.lowering.names import Reasons, attribute, is_a
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import place
 
 COLLATE = "torch.utils.data._utils.collate"
 TIMM, ACCELERATE = "timm.data.loader", "accelerate.data_loader"
 
 
-def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
-    """Whether the function makes of the pipeline's images and labels what the native engine makes of them."""
+def stacks(collate_fn: object, pipeline: Pipeline | None) -> bool:
+    """Whether the function makes of the pipeline's images and labels what the native engine makes
+    of them.
+    """
     if reach.is_function(collate_fn, COLLATE, "default_collate"):
         return True
     if pipeline is None or collate_fn is not getattr(sys.modules.get(TIMM), "fast_collate", None):
@@ -31,8 +35,10 @@ def stacks(collate_fn: Any, pipeline: Pipeline | None) -> bool:
         return False
 
 
-def patched(collate_fn: Any) -> Reasons:
-    """What of PyTorch's making of batches was patched or set, which native batches would not follow."""
+def patched(collate_fn: object) -> Reasons:
+    """What of PyTorch's making of batches was patched or set, which native batches would not
+    follow.
+    """
     found = list(reach.changed(_MapDatasetFetcher))
     if type(collate_fn) is FunctionType and library(collate_fn.__globals__.get("__name__")):
         found += reach.changed(collate_fn)
@@ -42,15 +48,23 @@ def patched(collate_fn: Any) -> Reasons:
     return found
 
 
-def inside(loader: Any) -> Any:
-    """PyTorch's loader inside timm's PrefetchLoader or inside what Accelerator.prepare made; None for any other loader."""
+def inside(loader: object) -> object:
+    """PyTorch's loader inside timm's PrefetchLoader or inside what Accelerator.prepare made; None
+    for any other loader.
+    """
     if is_a(loader, TIMM, "PrefetchLoader"):
-        return loader.loader
-    return loader.base_dataloader if is_a(loader, ACCELERATE, "DataLoaderShard") else None
+        return attribute(loader, "loader")
+    return (
+        attribute(loader, "base_dataloader")
+        if is_a(loader, ACCELERATE, "DataLoaderShard")
+        else None
+    )
 
 
-def around(loader: Any, inner: Any) -> Any:
-    """The same PrefetchLoader around another loader; of Accelerate's the very object, which its Accelerator knows."""
+def around(loader: Any, inner: object) -> object:
+    """The same PrefetchLoader around another loader; of Accelerate's the very object, which its
+    Accelerator knows.
+    """
     if is_a(loader, ACCELERATE, "DataLoaderShard"):
         loader.base_dataloader = inner
         return loader

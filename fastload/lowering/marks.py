@@ -1,13 +1,13 @@
 """Whether a data set is still what it was when its loader looked at it.
 
-What is compared is what PyTorch would read: everything that lowering has read. The values are kept, so that an address
-is never another object's. Lists are copied (8 bytes per item) and compared item by item, by identity; arrays by a hash.
+What is compared is what PyTorch would read: everything that lowering has read. The values are kept,
+so that an address is never another object's. Lists are copied (8 bytes per item) and compared item
+by item, by identity; arrays by a hash.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,43 +17,46 @@ from fastload import _native
 from fastload.dataset import Dataset
 from fastload.lowering import arrays, masks, reach
 from fastload.lowering.chain import lower_parts, lower_pictures
-from fastload.lowering.datasets import kind_of, transforms_of
-from fastload.lowering.names import altered, image_backend
+from fastload.lowering.datasets import transforms_of
+from fastload.lowering.folders import kind_of
+from fastload.lowering.names import altered, attribute, image_backend
 
 ATOMS = (str, bytes, int, float, bool, type(None), range)
-Check = Callable[[Any], bool]
+Check = Callable[[object], bool]
 
 
 class Marks:
     """Values as they are now."""
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
+    def __init__(self, values: Iterable[object] = ()) -> None:
         self.checks = tuple(map(_check, values))
 
-    def fit(self, values: Iterable[Any]) -> bool:
+    def fit(self, values: Iterable[object]) -> bool:
         """Whether these are the same values, unchanged; takes 1 ms for a list of a million items."""
         now = list(values)
-        return len(now) == len(self.checks) and all(check(value) for check, value in zip(self.checks, now, strict=True))
+        return len(now) == len(self.checks) and all(
+            check(value) for check, value in zip(self.checks, now, strict=True)
+        )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type["Marks"], tuple[()]]:
         return Marks, ()  # of a copy's data set nothing is known yet
 
 
 class Equal:
     """A value of ours, of which equality counts: reasons, ops, settings."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
 class Live:
     """An array of which only the place counts: its contents are read again for each batch."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
-def watched(dataset: Any) -> Iterator[Any]:
+def watched(dataset: object) -> Iterator[object]:
     """Every value that `lower` reads of it, but what cannot change. Raises nothing."""
     reach.refresh()
     try:
@@ -62,7 +65,7 @@ def watched(dataset: Any) -> Iterator[Any]:
         yield f"{type(error).__name__}: {error}"
 
 
-def _watched(dataset: Any, around: tuple[int, ...] = ()) -> Iterator[Any]:
+def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
     """around: the data sets that this one is part of."""
     if id(dataset) in around:
         raise RecursionError("a data set holds itself")
@@ -78,14 +81,19 @@ def _watched(dataset: Any, around: tuple[int, ...] = ()) -> Iterator[Any]:
         for part in dataset.datasets:
             yield from _watched(part, inside)
     elif (inner := masks.wrapped(dataset)) is not None:
-        yield from (type(inner), Equal(altered(dataset)), Equal(altered(inner)), Equal(image_backend()))
+        yield from (
+            type(inner),
+            Equal(altered(dataset)),
+            Equal(altered(inner)),
+            Equal(image_backend()),
+        )
         yield from (Equal(reach.is_whole(vars(dataset).get("_wrapper"))), *masks.reads(inner))
-        yield Equal(masks.joint(dataset.transforms, lower_parts))
+        yield Equal(masks.joint(attribute(dataset, "transforms"), lower_parts))
     else:
         yield from _of_files_or_arrays(dataset)
 
 
-def _of_files_or_arrays(dataset: Any) -> Iterator[Any]:
+def _of_files_or_arrays(dataset: object) -> Iterator[object]:
     kind, held = kind_of(dataset), getattr(dataset, "__dict__", {})
     if kind is None and not arrays.knows(dataset):
         return
@@ -100,12 +108,16 @@ def _of_files_or_arrays(dataset: Any) -> Iterator[Any]:
     else:
         yield from (held.get(name) for name in kind.reads)
     if (reader := held.get("reader")) is not None:  # timm's
-        yield from (type(reader), Equal(altered(reader)), *map(vars(reader).get, ("samples", "root")))
+        yield from (
+            type(reader),
+            Equal(altered(reader)),
+            *map(vars(reader).get, ("samples", "root")),
+        )
         yield Equal(dict(vars(reader).get("class_to_idx") or {}))
         yield from map(held.get, ("load_bytes", "input_img_mode", "additional_features"))
 
 
-def _transforms(dataset: Any) -> Iterator[Any]:
+def _transforms(dataset: object) -> Iterator[object]:
     try:
         transform, target_transform = transforms_of(dataset)
     except ValueError as error:
@@ -114,7 +126,7 @@ def _transforms(dataset: Any) -> Iterator[Any]:
         yield from (target_transform, Equal(lower_pictures(transform)))
 
 
-def _check(value: Any) -> Check:
+def _check(value: object) -> Check:
     """How a value of the same place is compared with this one."""
     if type(value) is Equal:
         return partial(_equal, value.value)
@@ -122,7 +134,10 @@ def _check(value: Any) -> Check:
         return partial(_same_place, value.value, _place(value.value))
     if type(value) is list:
         rows = list in set(map(type, value))
-        return partial(_same_list, [list(row) if type(row) is list else row for row in value] if rows else list(value))
+        return partial(
+            _same_list,
+            [list(row) if type(row) is list else row for row in value] if rows else list(value),
+        )
     if issubclass(type(value), (np.ndarray, torch.Tensor)):
         return partial(_same_array, _content(value))
     if type(value) in ATOMS:
@@ -130,42 +145,52 @@ def _check(value: Any) -> Check:
     return partial(_same, value)
 
 
-def _same(kept: Any, now: Any) -> bool:
+def _same(kept: object, now: object) -> bool:
     return kept is now
 
 
-def _same_atom(kept: Any, now: Any) -> bool:
+def _same_atom(kept: object, now: object) -> bool:
     return kept is now or (type(kept) is type(now) and bool(kept == now))
 
 
-def _same_list(kept: list[Any], now: Any) -> bool:
+def _same_list(kept: list[object], now: object) -> bool:
     return type(now) is list and _native.same_items(kept, now)
 
 
-def _equal(kept: Any, now: Any) -> bool:
+def _equal(kept: object, now: object) -> bool:
     try:
         return type(now) is Equal and bool(kept == now.value)
-    except (TypeError, ValueError, RuntimeError):  # arrays inside: found again, which is right and slower
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # arrays inside: found again, which is right and slower
         return False
 
 
-def _same_place(kept: Any, place: Any, now: Any) -> bool:
+def _same_place(kept: object, place: object, now: object) -> bool:
     return type(now) is Live and now.value is kept and _place(kept) == place
 
 
-def _place(value: Any) -> Any:
+def _place(value: object) -> object:
     """Type, shape and address of an array."""
     if isinstance(value, torch.Tensor):
         return value.dtype, tuple(value.shape), value.stride(), value.data_ptr()
     return value.__array_interface__ if isinstance(value, np.ndarray) else None
 
 
-def _same_array(kept: Any, now: Any) -> bool:
-    return kept is not None and issubclass(type(now), (np.ndarray, torch.Tensor)) and _content(now) == kept
+def _same_array(kept: object, now: object) -> bool:
+    return (
+        kept is not None
+        and issubclass(type(now), (np.ndarray, torch.Tensor))
+        and _content(now) == kept
+    )
 
 
-def _content(value: Any) -> Any:
-    """Class, type, shape and a 64-bit hash of an array's numbers; None for those that are not on the host, or no numbers."""
+def _content(value: object) -> object:
+    """Class, type, shape and a 64-bit hash of an array's numbers; None for those that are not on
+    the host, or no numbers.
+    """
     try:
         numbers = value.detach().numpy() if isinstance(value, torch.Tensor) else value
         flat = np.ascontiguousarray(numbers)

@@ -1,4 +1,6 @@
-"""torchvision's segmentation data sets with joint transforms, as wrap_dataset_for_transforms_v2 gives them; or the reasons why not."""
+"""torchvision's segmentation data sets with joint transforms, as wrap_dataset_for_transforms_v2
+gives them; or the reasons why not.
+"""
 
 import sys
 from collections.abc import Callable
@@ -7,16 +9,23 @@ from typing import Any
 import numpy as np
 
 from fastload.lowering import reach
-from fastload.lowering.names import Reasons, altered, classes, image_backend, type_name
+from fastload.lowering.names import Reasons, altered, attribute, classes, image_backend, type_name
 from fastload.lowering.rows import plain_paths, sequence
-from fastload.pipeline import Pipeline
+from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, seek
 from fastload.sources.masks import Masks
-from fastload.transforms import Op, RandomAffine, RandomErasing, RandomPerspective, RandomRotation, ToImage
+from fastload.transforms import (
+    Op,
+    RandomAffine,
+    RandomErasing,
+    RandomPerspective,
+    RandomRotation,
+    ToImage,
+)
 
-Lower = Callable[[Any], tuple[tuple[Op, ...], Reasons]]  # of one transform
+Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]  # of one transform
 # Of each class: the attributes with its images and its masks, and what makes its targets masks.
-KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+KINDS: dict[str, tuple[str, str, dict[str, object]]] = {
     "VOCSegmentation": ("images", "masks", {}),
     "OxfordIIITPet": ("_images", "_segs", {"_target_types": ["segmentation"]}),
 }
@@ -24,15 +33,19 @@ INNER = ("transform", "target_transform", "transforms")  # which the wrapper has
 DTYPES = ("uint8", "int64")  # of a batch of masks
 
 
-def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
-    """The pipeline of a data set of KINDS, or every reason why it is none; None for any other data set. one: lowers a transform."""
+def lower(dataset: object, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
+    """The pipeline of a data set of KINDS, or every reason why it is none; None for any other data
+    set. one: lowers a transform.
+    """
     inner = wrapped(dataset)
     if inner is None:
         return None
     name = type(inner).__name__
     images, masks, wanted = KINDS[name]
     reasons = [
-        f"{name} has {key.strip('_')} {getattr(inner, key)}, want {value}" for key, value in wanted.items() if getattr(inner, key) != value
+        f"{name} has {key.strip('_')} {getattr(inner, key)}, want {value}"
+        for key, value in wanted.items()
+        if getattr(inner, key) != value
     ]
     if image_backend() != "PIL":
         reasons.append("torchvision's image backend is not PIL")
@@ -40,58 +53,82 @@ def lower(dataset: Any, one: Lower) -> tuple[Pipeline | None, Reasons] | None:
         reasons.append(f"{name} has transforms of its own inside the wrapper")
     if not reach.is_whole(vars(dataset).get("_wrapper")):
         reasons.append(f"{name} has a wrapper of its own")
-    ops, dtype, why = joint(dataset.transforms, one)
+    ops, dtype, why = joint(attribute(dataset, "transforms"), one)
     reasons += [*altered(dataset), *altered(inner), *why]
     if reasons:
         return None, reasons
     try:
-        paths, targets = (plain_paths(sequence(getattr(inner, key), key)) for key in (images, masks))
+        paths, targets = (
+            plain_paths(sequence(getattr(inner, key), key)) for key in (images, masks)
+        )
     except ValueError as error:
         return None, [f"{name} {error}"]
-    source = FileSource(str(inner.root), paths, np.zeros(len(paths), np.int64), (), seek.attach(paths, str(inner.root)))
+    root = str(attribute(inner, "root"))
+    labels = np.zeros(len(paths), np.int64)
+    source = FileSource(root, paths, labels, (), seek.attach(paths, root))
     return Pipeline(source, ops, masks=Masks(f"those of {name}", targets, dtype, channel=True)), []
 
 
-def joint(transforms: Any, one: Lower) -> tuple[tuple[Op, ...], str, Reasons]:
+def joint(transforms: object, one: Lower) -> tuple[tuple[Op, ...], str, Reasons]:
     """The ops of the image and its mask, the type that masks get, and what has none."""
     parts, dtype, unknown = _parts(transforms)
     found = [one(part) for part in parts]
     ops = tuple(op for some, _ in found for op in some)
-    reasons = [f"transform {reason}" for reason in [*unknown, *(reason for _, some in found for reason in some)]]
+    reasons = [
+        f"transform {reason}"
+        for reason in [*unknown, *(reason for _, some in found for reason in some)]
+    ]
     reasons += [
         f"transform {op.name} moves masks by torch's arithmetic, fastload by Pillow's"
         for op in ops if isinstance(op, (RandomAffine, RandomPerspective, RandomRotation))
     ]  # fmt: skip
-    reasons += ["transform RandomErasing warns at every mask"] * any(isinstance(op, RandomErasing) for op in ops)
+    reasons += ["transform RandomErasing warns at every mask"] * any(
+        isinstance(op, RandomErasing) for op in ops
+    )
     if not reasons and not any(isinstance(op, ToImage) for op in ops):
         reasons.append("its transforms make no tensor of the image (no ToImage)")
     return ops, dtype, reasons
 
 
-def reads(inner: Any) -> list[Any]:
+def reads(inner: object) -> list[object]:
     """What `lower` reads of the data set inside the wrapper."""
     images, masks, wanted = KINDS[type(inner).__name__]
     return [getattr(inner, key, None) for key in (images, masks, "root", *wanted, *INNER)]
 
 
-def wrapped(dataset: Any) -> Any:
-    """The data set of KINDS inside torchvision's wrapper; None if this is none. Classes are known by identity."""
-    wrapper = getattr(sys.modules.get("torchvision.tv_tensors._dataset_wrapper"), "VisionDatasetTVTensorWrapper", None)
+def wrapped(dataset: object) -> object:
+    """The data set of KINDS inside torchvision's wrapper; None if this is none.
+
+    Classes are known by identity.
+    """
+    wrapper = getattr(
+        sys.modules.get("torchvision.tv_tensors._dataset_wrapper"),
+        "VisionDatasetTVTensorWrapper",
+        None,
+    )
     known = [getattr(sys.modules.get("torchvision.datasets"), name, None) for name in KINDS]
     bases = type(dataset).__bases__
-    if wrapper is None or len(bases) != 2 or bases[0] is not wrapper or bases[1] not in known or "__getitem__" in vars(type(dataset)):
+    if (
+        wrapper is None
+        or len(bases) != 2
+        or bases[0] is not wrapper
+        or bases[1] not in known
+        or "__getitem__" in vars(type(dataset))
+    ):
         return None
     inner = vars(dataset).get("_dataset")
     return inner if type(inner) is bases[1] else None
 
 
-def _parts(transforms: Any) -> tuple[list[Any], str, Reasons]:
-    """The joint transforms one by one, without what only concerns types, and the type that masks get."""
+def _parts(transforms: object) -> tuple[list[object], str, Reasons]:
+    """The joint transforms one by one, without what only concerns types, and the type that masks
+    get.
+    """
     if type(transforms) not in classes("Compose"):
         return [], "uint8", [f"{type_name(transforms)} is no v2.Compose of joint transforms"]
-    parts: list[Any] = []
+    parts: list[object] = []
     dtype, unknown = "uint8", altered(transforms)
-    for part in transforms.transforms:
+    for part in attribute(transforms, "transforms"):
         unknown += altered(part)
         if type(part) in classes("ToPureTensor"):
             continue
@@ -108,11 +145,13 @@ def _parts(transforms: Any) -> tuple[list[Any], str, Reasons]:
     return parts, dtype, unknown
 
 
-def _of_kind(dtypes: dict[Any, Any], kind: str) -> Any:
+def _of_kind(dtypes: dict[object, object], kind: str) -> object:
     """What a dict of types has for tv_tensors.Image or .Mask; None: unchanged."""
-    return dtypes.get(getattr(sys.modules.get("torchvision.tv_tensors"), kind, None), dtypes.get("others"))
+    return dtypes.get(
+        getattr(sys.modules.get("torchvision.tv_tensors"), kind, None), dtypes.get("others")
+    )
 
 
-def _for_images(part: Any, dtype: Any) -> Any:
+def _for_images(part: Any, dtype: object) -> object:
     """The same ToDtype for images alone."""
     return type(part)(dtype, scale=part.scale)

@@ -2,20 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from fastload import transforms
-from fastload.lowering.names import Reasons, classes, type_name
+from fastload.lowering.names import Reasons, attribute, classes, type_name
+from fastload.spec import Json
 from fastload.transforms import Op
 
-Arguments = dict[str, Any]
-Lower = Callable[[Any], tuple[tuple[Op, ...], Reasons]]
+Arguments = Json
+Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]
 
 # torchvision class name → the attributes that become the op's arguments; the same in its two APIs.
 FIELDS: dict[str, tuple[str, ...]] = {
-    "AugMix": ("severity", "mixture_width", "chain_depth", "alpha", "all_ops", "interpolation", "fill"),
+    "AugMix": (
+        "severity",
+        "mixture_width",
+        "chain_depth",
+        "alpha",
+        "all_ops",
+        "interpolation",
+        "fill",
+    ),
     "AutoAugment": ("policy", "interpolation", "fill"),
     "CenterCrop": ("size",),
     "ColorJitter": ("brightness", "contrast", "saturation", "hue"),
@@ -51,15 +59,22 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "TrivialAugmentWide": ("num_magnitude_bins", "interpolation", "fill"),
 }
 AT_TIMES = (  # ops of CROP with a probability of their own
-    transforms.RandomAffine, transforms.RandomHorizontalFlip, transforms.RandomPerspective, transforms.RandomRotation,
+    transforms.RandomAffine, transforms.RandomHorizontalFlip, transforms.RandomPerspective,
+    transforms.RandomRotation,
     transforms.RandomVerticalFlip,
 )  # fmt: skip
-POLICIES = ("AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide")  # whose thresholds of Solarize differ
+POLICIES = (
+    "AugMix",
+    "AutoAugment",
+    "RandAugment",
+    "TrivialAugmentWide",
+)  # whose thresholds of Solarize differ
 GROUPS = ("RandomApply", "RandomChoice", "RandomOrder")
 
 
-def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
-    """The ops that a transform is, or the reasons why it is none; None for a class that has no op. `lower` is for what groups hold.
+def ops(transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
+    """The ops that a transform is, or the reasons why it is none; None for a class that has no op.
+    `lower` is for what groups hold.
 
     Raises ValueError, TypeError and AttributeError for arguments that no op takes.
     """
@@ -73,7 +88,9 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
     kind: Callable[..., Op] = getattr(transforms, name)
     arguments: Arguments = {field: _frozen(getattr(transform, field)) for field in FIELDS[name]}
     if isinstance(arguments.get("interpolation"), str):
-        raise TypeError(f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses")
+        raise TypeError(
+            f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses"
+        )
     if name == "RandomAffine" and not _second_api(transform):
         arguments["definition"] = "v1"
     if name in POLICIES and _second_api(transform):
@@ -87,19 +104,22 @@ def ops(transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | None:
     return (kind(**arguments),), []
 
 
-def default_dtype(transform: Any) -> Reasons:
+def default_dtype(transform: object) -> Reasons:
     """Why a ToTensor does not make float32."""
     made = torch.get_default_dtype()
-    text = f"{type_name(transform)} makes {made} (torch.get_default_dtype()), and the native engine torch.float32"
+    text = (
+        f"{type_name(transform)} makes {made} (torch.get_default_dtype()), and the native "
+        "engine torch.float32"
+    )
     return [] if made == torch.float32 else [text]
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     """Lists as tuples: an op must not change with a list of the program's."""
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _fit_padding(transform: Any, arguments: Arguments) -> None:
+def _fit_padding(transform: object, arguments: Arguments) -> None:
     if _second_api(transform):  # kept as left, right, top, bottom
         left, right, top, bottom = arguments["padding"]
         arguments["padding"] = (left, top, right, bottom)
@@ -107,24 +127,32 @@ def _fit_padding(transform: Any, arguments: Arguments) -> None:
         raise ValueError("padding and pad_if_needed mirror the image twice, one after the other")
 
 
-def _group(name: str, transform: Any, lower: Lower) -> tuple[tuple[Op, ...], Reasons]:
-    arguments: Arguments = {field: getattr(transform, field) for field in FIELDS[name] if field != "transforms"}
+def _group(name: str, transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons]:
+    arguments: Arguments = {
+        field: getattr(transform, field) for field in FIELDS[name] if field != "transforms"
+    }
     inner, reasons = list[Op](), Reasons()
-    for part in transform.transforms:
+    for part in attribute(transform, "transforms"):
         found, why = lower(part)
         inner += [_as_one(found)] if name != "RandomApply" else found
         reasons += [f"{type_name(transform)}: {reason}" for reason in why]
     if reasons:
         return (), reasons
-    if name == "RandomApply" and len(inner) == 1 and isinstance(inner[0], AT_TIMES):  # whether to, twice
+    if (
+        name == "RandomApply" and len(inner) == 1 and isinstance(inner[0], AT_TIMES)
+    ):  # whether to, twice
         return (replace(inner[0], p=inner[0].p * arguments["p"]),), []
     return (getattr(transforms, name)(tuple(inner), **arguments),), []
 
 
 def _as_one(found: tuple[Op, ...]) -> Op:
     """Ops as one of a group's: nothing is what is never done."""
-    return found[0] if len(found) == 1 else transforms.RandomApply(found or (transforms.RandomInvert(),), float(bool(found)))
+    return (
+        found[0]
+        if len(found) == 1
+        else transforms.RandomApply(found or (transforms.RandomInvert(),), float(bool(found)))
+    )
 
 
-def _second_api(transform: Any) -> bool:
+def _second_api(transform: object) -> bool:
     return type(transform).__module__.startswith("torchvision.transforms.v2")

@@ -1,4 +1,5 @@
-"""Parity: the same plans and records through every backend, compared with the torch backend, pixel by pixel.
+"""Parity: the same plans and records through every backend, compared with the torch backend, pixel
+by pixel.
 
 `print(measure(dataset))` is the shortest use.
 """

@@ -5,17 +5,34 @@ import torch
 
 from fastload.parity import difference, distribution
 from fastload.parity.difference import PerImage
-from fastload.parity.report import DIFFERS, EQUAL, LABELS, NEAR, OTHER, OWN, SHAPE, WITHIN, Cell, Worst
-from fastload.plan import Plan
+from fastload.parity.report import (
+    DIFFERS,
+    EQUAL,
+    LABELS,
+    NEAR,
+    OTHER,
+    OWN,
+    SHAPE,
+    WITHIN,
+    Cell,
+    Worst,
+)
+from fastload.plan.plan import Plan
 from fastload.show.pixels import denormalised
 from fastload.spec import Floats
 
-OTHERS = 0.1  # share of images that are far off in the mean, from which they are other pictures, not the same ones by other arithmetic
+# Share of images that are far off in the mean, from which they are other pictures, not the same
+# ones by other arithmetic
+OTHERS = 0.1
 Images = list[torch.Tensor]  # [N, C, H, W] of each view
 
 
 class Comparison:
-    """One backend in one row. order: the samples that come. own: it may draw its own numbers, so that only distributions can be equal."""
+    """One backend in one row.
+
+    order: the samples that come. own: it may draw its own numbers, so that only distributions can
+    be equal.
+    """
 
     def __init__(self, plan: Plan, order: list[int], *, own: bool) -> None:
         self.plan, self.order, self.own = plan, order, own
@@ -25,7 +42,9 @@ class Comparison:
         self.worst: tuple[float, float, int, torch.Tensor, torch.Tensor, str] | None = None
         self.images = 0  # compared
 
-    def add(self, got: Images, target: torch.Tensor, want: Images, want_target: torch.Tensor) -> Cell | None:
+    def add(
+        self, got: Images, target: torch.Tensor, want: Images, want_target: torch.Tensor
+    ) -> Cell | None:
         """Compare a batch with the reference's; a cell where that ends the row."""
         if len(got) != len(want):
             return Cell(SHAPE, why=(f"batches have {len(got)} views, want {len(want)}",))
@@ -38,22 +57,38 @@ class Comparison:
             self.found.append(found)
             self._keep_worst(view, found, ours, theirs)
             if self.own:
-                parts = (distribution.features(difference.in_levels(images, level)) for images in (ours, theirs))
+                parts = (
+                    distribution.features(difference.in_levels(images, level))
+                    for images in (ours, theirs)
+                )
                 self.features.append((next(parts), next(parts)))
         self.images += len(want_target)
         return None
 
-    def _keep_worst(self, view: int, found: PerImage, got: torch.Tensor, want: torch.Tensor) -> None:
+    def _keep_worst(
+        self, view: int, found: PerImage, got: torch.Tensor, want: torch.Tensor
+    ) -> None:
         place = int(np.argmax(found.mean))
         mean = float(found.mean[place])
         if mean > (self.worst[1] if self.worst else 0.0):
             where = f"{self.plan.pictures[view].where}{self.plan.source.name(self.order[self.images + place])}"
-            self.worst = (float(found.largest[place]), mean, view, got[place : place + 1].clone(), want[place : place + 1].clone(), where)
+            self.worst = (
+                float(found.largest[place]),
+                mean,
+                view,
+                got[place : place + 1].clone(),
+                want[place : place + 1].clone(),
+                where,
+            )
 
     def cell(self) -> Cell:
         """What all batches come to."""
         found = PerImage(*(np.concatenate(parts) for parts in zip(*self.found, strict=True)))
-        largest, mean, share = float(found.largest.max()), float(found.mean.mean()), float(found.share.mean())
+        largest, mean, share = (
+            float(found.largest.max()),
+            float(found.mean.mean()),
+            float(found.share.mean()),
+        )
         own = self.own and float((found.mean > NEAR).mean()) >= OTHERS
         chance = self._chance() if own else None
         verdict = DIFFERS if largest > NEAR else WITHIN if share else EQUAL

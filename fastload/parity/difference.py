@@ -1,12 +1,14 @@
-"""How far a batch is from the reference's, image by image, in levels: one of the 255 steps of a uint8 value, whatever is stored."""
+"""How far a batch is from the reference's, image by image, in levels: one of the 255 steps of a
+uint8 value, whatever is stored.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from fastload.backends import store
-from fastload.plan import Plan
+from fastload.backends.native import store
+from fastload.plan.plan import Plan
 from fastload.spec import Floats, Stage
 
 
@@ -19,12 +21,16 @@ class PerImage(NamedTuple):
 
 
 def level(plan: Plan) -> torch.Tensor:
-    """float64 [C]: what one level is in the images that `plan` makes; 1 for uint8, 1/255/std where values are normalised."""
+    """float64 [C]: what one level is in the images that `plan` makes; 1 for uint8, 1/255/std where
+    values are normalised.
+    """
     table = store.table(plan.stage(Stage.STORE), plan.out.dtype)
     if table is None:
         return torch.ones(plan.out.channels, dtype=torch.float64)
     entries = torch.from_numpy(table)
-    values = (entries.view(torch.bfloat16) if plan.out.dtype == "bfloat16" else entries).to(torch.float64)
+    values = (entries.view(torch.bfloat16) if plan.out.dtype == "bfloat16" else entries).to(
+        torch.float64
+    )
     return ((values[:, 255] - values[:, 0]).abs() / 255)[: plan.out.channels]
 
 
@@ -54,11 +60,21 @@ def _what(images: torch.Tensor) -> str:
 def of_batch(got: torch.Tensor, want: torch.Tensor, one: torch.Tensor) -> PerImage:
     """Of batches [N, C, H, W] that are no mismatch; one: of `level`."""
     other = _bits(got) != _bits(want)
-    # The same bits are no difference, even of values that are not finite; against finite values these are an endless one.
-    apart = (in_levels(got, one) - in_levels(want, one)).abs().nan_to_num(nan=torch.inf, posinf=torch.inf)
+    # The same bits are no difference, even of values that are not finite; against finite values
+    # these are an endless one.
+    apart = (
+        (in_levels(got, one) - in_levels(want, one))
+        .abs()
+        .nan_to_num(nan=torch.inf, posinf=torch.inf)
+    )
     apart = torch.where(other, apart, torch.zeros((), dtype=torch.float64)).flatten(1)
     share = other.any(dim=1).flatten(1).to(torch.float64).mean(dim=1)
-    return PerImage(*(np.asarray(values.numpy(), np.float64) for values in (apart.amax(dim=1), apart.mean(dim=1), share)))
+    return PerImage(
+        *(
+            np.asarray(values.numpy(), np.float64)
+            for values in (apart.amax(dim=1), apart.mean(dim=1), share)
+        )
+    )
 
 
 def _bits(images: torch.Tensor) -> torch.Tensor:

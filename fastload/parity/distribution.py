@@ -1,8 +1,11 @@
-"""Whether a backend that draws its own numbers makes images of the same kind: its pixels are others, their distribution must not be.
+"""Whether a backend that draws its own numbers makes images of the same kind: its pixels are
+others, their distribution must not be.
 
-Each image becomes a few numbers. Where both backends draw from one distribution, it is a coin's throw which of an image's two results has
-the larger number, so their differences are as likely with the other sign: the sign-flip test, which sees through what images themselves
-differ by. Source: Fisher 1935, The Design of Experiments, section 21; the sum's distribution over all signs is taken as normal.
+Each image becomes a few numbers. Where both backends draw from one distribution, it is a coin's
+throw which of an image's two results has the larger number, so their differences are as likely with
+the other sign: the sign-flip test, which sees through what images themselves differ by. Source:
+    Fisher 1935, The Design of Experiments,
+section 21; the sum's distribution over all signs is taken as normal.
 """
 
 import math
@@ -33,7 +36,9 @@ def features(images: torch.Tensor) -> Floats:
 
 
 def chance(got: Floats, want: Floats) -> float:
-    """How likely paired samples [N, K] are this far apart in the place or the spread of any of their K numbers (0..1; Bonferroni)."""
+    """How likely paired samples [N, K] are this far apart in the place or the spread of any of
+    their K numbers (0..1; Bonferroni).
+    """
     middle = (got + want).mean(axis=0) / 2
     signs = np.concatenate([got - want, (got - middle) ** 2 - (want - middle) ** 2], axis=1)
     count: int = signs.shape[1]

@@ -1,16 +1,20 @@
-"""What was found, and its JSON form: schema fastload.parity/1. Levels are steps of a uint8 value."""
+"""What was found, and its JSON form: schema fastload.parity/1.
+
+Levels are steps of a uint8 value.
+"""
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from fastload.parity.distribution import UNLIKELY
-from fastload.spec import Pixels
+from fastload.spec import Json, Pixels
 
 SCHEMA = "fastload.parity/1"
-NEAR = 8.0  # levels: up to here a difference is rounding or another decoder, beyond it is another picture
+# Levels: up to here a difference is rounding or another decoder, beyond it is another picture
+NEAR = 8.0
 EQUAL, WITHIN, DIFFERS, OWN, OTHER, LABELS, SHAPE, CANNOT, FAILED = (
-    "bit-equal", "within", "differs", "own draws", "other distribution", "other labels", "other shape", "cannot", "failed",
+    "bit-equal", "within", "differs", "own draws", "other distribution", "other labels",
+    "other shape", "cannot", "failed",
 )  # fmt: skip
 FINE = (EQUAL, WITHIN, OWN)
 
@@ -53,16 +57,24 @@ class Cell:
         if self.verdict in (OWN, OTHER):
             return f"{self.verdict}: p {self.chance:.2g}"
         numbers = f"mean {self.mean:.2g}, {100 * self.share:.3g} % of pixels"
-        return f"within {self.largest:.2g}: {numbers}" if self.verdict == WITHIN else f"{self.verdict}: max {self.largest:.3g}, {numbers}"
+        return (
+            f"within {self.largest:.2g}: {numbers}"
+            if self.verdict == WITHIN
+            else f"{self.verdict}: max {self.largest:.3g}, {numbers}"
+        )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         numbers = {
             "max_levels": _finite(self.largest),
             "mean_levels": _finite(self.mean),
             "pixels_share": self.share,
             "p_value": self.chance,
         }
-        worst = {"name": self.worst.name, "max_levels": _finite(self.worst.largest)} if self.worst else None
+        worst = (
+            {"name": self.worst.name, "max_levels": _finite(self.worst.largest)}
+            if self.worst
+            else None
+        )
         return {"verdict": self.verdict, **numbers, "worst": worst, "why": list(self.why)}
 
 
@@ -83,16 +95,29 @@ class Report:
         return self.rows[-1][1]
 
     def largest(self) -> float:
-        """Of all cells, levels; endless where labels, shapes or distributions are others, or a backend failed."""
+        """Of all cells, levels; endless where labels, shapes or distributions are others, or a
+        backend failed.
+        """
         cells = [cell for _, cells in self.rows for cell in cells]
         if any(cell.verdict in (OTHER, LABELS, SHAPE, FAILED) for cell in cells):
             return float("inf")
         return max((cell.largest or 0.0 for cell in cells if cell.verdict != OWN), default=0.0)
 
-    def to_json(self) -> dict[str, Any]:
-        head = {"schema": SCHEMA, "reference": "torch", "images": self.images, "unlikely_p_value": UNLIKELY}
-        return {**head, "rows": [{"name": name, "cells": self._documents(cells)} for name, cells in self.rows]}
+    def to_json(self) -> Json:
+        head = {
+            "schema": SCHEMA,
+            "reference": "torch",
+            "images": self.images,
+            "unlikely_p_value": UNLIKELY,
+        }
+        return {
+            **head,
+            "rows": [{"name": name, "cells": self._documents(cells)} for name, cells in self.rows],
+        }
 
-    def _documents(self, cells: tuple[Cell, ...]) -> list[dict[str, Any]]:
+    def _documents(self, cells: tuple[Cell, ...]) -> list[Json]:
         pairs = zip(self.columns, cells, strict=True)
-        return [{"backend": column.backend, "device": column.device, **cell.as_dict()} for column, cell in pairs]
+        return [
+            {"backend": column.backend, "device": column.device, **cell.as_dict()}
+            for column, cell in pairs
+        ]

@@ -1,10 +1,12 @@
-"""A pipeline as the series of its beginnings: each row of the table runs one op more, so that the first row that differs names the op."""
+"""A pipeline as the series of its beginnings: each row of the table runs one op more, so that the
+first row that differs names the op.
+"""
 
 from dataclasses import dataclass, replace
 
 from fastload.errors import PipelineError
-from fastload.pipeline import Pipeline
-from fastload.plan import Plan, plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import Plan, plan
 from fastload.transforms import CenterCrop, Mix
 
 
@@ -16,10 +18,11 @@ class Row:
 
 
 def rows(pipeline: Pipeline, mix: Mix | None = None) -> list[Row]:
-    """Decoding alone, then the pipeline up to each of its ops, then its batches mixed; ops before which sizes still differ share a row
-    with the next.
+    """Decoding alone, then the pipeline up to each of its ops, then its batches mixed; ops before
+    which sizes still differ share a row with the next.
 
-    A beginning draws what the whole draws: random numbers depend on an op's place, not on what follows. Raises PipelineError.
+    A beginning draws what the whole draws: random numbers depend on an op's place, not on what
+    follows. Raises PipelineError.
     """
     size = plan(pipeline).cropped
     middle = CenterCrop((size.height or 1, size.width or 1))
@@ -40,7 +43,9 @@ def rows(pipeline: Pipeline, mix: Mix | None = None) -> list[Row]:
 
 
 def _beginning(pipeline: Pipeline, count: int) -> Pipeline:
-    return replace(pipeline, ops=pipeline.ops[:count], views=tuple(ops[:count] for ops in pipeline.views))
+    return replace(
+        pipeline, ops=pipeline.ops[:count], views=tuple(ops[:count] for ops in pipeline.views)
+    )
 
 
 def _name(pipeline: Pipeline, number: int) -> str:

@@ -8,15 +8,15 @@ from typing import Any
 import torch
 
 from fastload import backends, lowering
-from fastload.backend_facts import BACKENDS, facts
+from fastload.backends.table import BACKENDS, facts
 from fastload.dataset import Dataset
 from fastload.errors import BackendError, FastloadError, UsageError
 from fastload.loader import DataLoader
+from fastload.order.samplers import ShuffleSampler
 from fastload.parity import rows as beginnings
 from fastload.parity.compare import Comparison
 from fastload.parity.report import CANNOT, FAILED, Cell, Column, Report
 from fastload.parity.rows import Row
-from fastload.samplers import ShuffleSampler
 from fastload.transforms import Mix
 
 REFERENCE = "torch"
@@ -44,15 +44,22 @@ def measure(
 ) -> Report:
     """Compare the backends on a data set that `fastload.open` gives, or that fastload recognises.
 
-    names: backends; none takes every one that there is. whole: only the whole pipeline, without its beginnings. mix: as the loader's,
+    names: backends; none takes every one that there is. whole: only the whole pipeline, without its
+        beginnings. mix: as the loader's,
     a last row.
     on_done: called with the images of each batch of a row, for progress.
-    Raises UsageError, BackendError where the data set is none of fastload's, and what the reference raises, such as SampleError.
+    Raises UsageError, BackendError where the data set is none of fastload's, and what the reference
+    raises, such as SampleError.
     """
     setting = setting or Setting()
     pipeline, reasons = lowering.lower(dataset)
     if pipeline is None:
-        raise BackendError("\n".join(f"parity: only PyTorch's own engine can run this data set: {reason}" for reason in reasons))
+        raise BackendError(
+            "\n".join(
+                f"parity: only PyTorch's own engine can run this data set: {reason}"
+                for reason in reasons
+            )
+        )
     made = beginnings.rows(pipeline, mix)[-1:] if whole else beginnings.rows(pipeline, mix)
     compared = columns(names)
     order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
@@ -61,17 +68,33 @@ def measure(
 
 
 def columns(names: Sequence[str] = ()) -> tuple[Column, ...]:
-    """The backends to compare with the reference, on each device that is there. Raises UsageError for names that are none."""
+    """The backends to compare with the reference, on each device that is there.
+
+    Raises UsageError for names that are none.
+    """
     known = [name for name in BACKENDS if name != REFERENCE]
     if wrong := [name for name in names if name not in known]:
         note = f"{REFERENCE} is what they are compared with"
-        raise UsageError(f"parity: backend {wrong[0]!r} is unknown (want {', '.join(known)}; {note}); choose one of them")
+        raise UsageError(
+            f"parity: backend {wrong[0]!r} is unknown (want {', '.join(known)}; {note}); choose "
+            "one of them"
+        )
     devices = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
-    return tuple(Column(name, device) for name in known if name in names or not names for device in devices)
+    return tuple(
+        Column(name, device) for name in known if name in names or not names for device in devices
+    )
 
 
-def _cells(row: Row, compared: Sequence[Column], order: list[int], setting: Setting, on_done: Callable[[int], None]) -> tuple[Cell, ...]:
-    """One row. The reference's batches are made once; what the others cannot or will not do ends only their own part."""
+def _cells(
+    row: Row,
+    compared: Sequence[Column],
+    order: list[int],
+    setting: Setting,
+    on_done: Callable[[int], None],
+) -> tuple[Cell, ...]:
+    """One row. The reference's batches are made once; what the others cannot or will not do ends
+    only their own part.
+    """
     running: dict[Column, Comparison] = {}
     feeds: dict[Column, Iterator[Batch]] = {}
     done: dict[Column, Cell] = {}
@@ -89,11 +112,17 @@ def _cells(row: Row, compared: Sequence[Column], order: list[int], setting: Sett
     return tuple(done[column] if column in done else running[column].cell() for column in compared)
 
 
-def _advance(feed: Iterator[Batch], comparison: Comparison, images: list[torch.Tensor], target: torch.Tensor) -> Cell | None:
+def _advance(
+    feed: Iterator[Batch], comparison: Comparison, images: list[torch.Tensor], target: torch.Tensor
+) -> Cell | None:
     """Compare one more batch; a cell where that ends the row."""
     try:
         got = next(feed, None)
-    except (FastloadError, RuntimeError, ValueError) as error:  # other libraries' own errors; a failing backend is a finding, not the end
+    except (
+        FastloadError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # other libraries' own errors; a failing backend is a finding, not the end
         return Cell(FAILED, why=(str(error).strip().partition("\n")[0] or type(error).__name__,))
     if got is None:
         return Cell(FAILED, why=(f"its epoch ended after {comparison.images} images",))
@@ -103,8 +132,10 @@ def _advance(feed: Iterator[Batch], comparison: Comparison, images: list[torch.T
 def batches(column: Column, row: Row, order: list[int], setting: Setting) -> Iterator[Batch]:
     """A loader's batches of the samples in `order`, on the CPU. Raises what the loader raises."""
     loader = DataLoader(
-        Dataset(row.pipeline), setting.batch_size, sampler=order, num_workers=setting.workers, seed=setting.seed, mix=row.plan.mix,
-        backend=column.backend, device=None if column.device == "cpu" else column.device, seek_index="use",
+        Dataset(row.pipeline), setting.batch_size, sampler=order, num_workers=setting.workers,
+        seed=setting.seed, mix=row.plan.mix,
+        backend=column.backend, device=None if column.device == "cpu" else column.device,
+        seek_index="use",
     )  # fmt: skip
     for images, target in loader:
         views = images if row.pipeline.views else [images]

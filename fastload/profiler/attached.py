@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from fastload.attach import control, hooks, log
 from fastload.attach.control import Limits
@@ -16,7 +16,9 @@ from fastload.profiler import inplace, logs
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report
 
-PATIENCE_S = 20.0  # between a program's stop and its end; then it is told to end, and at last killed
+PATIENCE_S = (
+    20.0  # between a program's stop and its end; then it is told to end, and at last killed
+)
 POLL_S = 0.1
 QUIET_S, SILENT_S = 60.0, 600.0  # without a batch: then it is said, and then the command is ended
 
@@ -32,14 +34,27 @@ class Outcome:
     stopped: bool  # by the limits
 
 
-def run(command: Sequence[str], limits: Limits, stdout: Any = None, say: Callable[[str], object] = lambda _: None) -> Outcome:
-    """Run to the end or to the limits. stdout: where the command's goes; say: takes lines. Raises UsageError if it cannot start."""
+def run(
+    command: Sequence[str],
+    limits: Limits,
+    stdout: int | IO[bytes] | None = None,
+    say: Callable[[str], object] = lambda _: None,
+) -> Outcome:
+    """Run to the end or to the limits.
+
+    stdout: where the command's goes; say: takes lines. Raises UsageError if it cannot start.
+    """
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fastload-profile-") as folder:
         try:
-            child = subprocess.Popen(list(command), env=hooks.environment(folder, limits), stdout=stdout)
+            child = subprocess.Popen(
+                list(command), env=hooks.environment(folder, limits), stdout=stdout
+            )
         except OSError as error:
-            raise UsageError(f"profile: {command[0]} cannot be started ({error.strerror}); check the command after --") from error
+            raise UsageError(
+                f"profile: {command[0]} cannot be started ({error.strerror}); check the command "
+                "after --"
+            ) from error
         code, processes = _wait(child, folder, Silence(folder, limits, say)), logs.read(folder)
         stopped = any(process.facts.get("stopped") for process in processes)
     try:
@@ -54,7 +69,9 @@ class Silence:
 
     def __init__(self, folder: str, limits: Limits, say: Callable[[str], object]) -> None:
         self.folder, self.say = folder, say
-        self.ends = limits.steps is not None or limits.seconds is not None  # with --whole it may do what it likes
+        self.ends = (
+            limits.steps is not None or limits.seconds is not None
+        )  # with --whole it may do what it likes
         self.written, self.since, self.told = 0, time.perf_counter(), False
 
     def too_long(self) -> bool:
@@ -64,11 +81,18 @@ class Silence:
             self.written, self.since, self.told = written, now, False
         if now - self.since > QUIET_S and not self.told:
             self.told = True
-            left = f"it is ended in {SILENT_S - QUIET_S:.0f} s if none comes (--whole waits for ever)"
-            self.say(f"fastload: profile: no DataLoader has given a batch for {QUIET_S:.0f} s; {left}")
+            left = (
+                f"it is ended in {SILENT_S - QUIET_S:.0f} s if none comes (--whole waits for ever)"
+            )
+            self.say(
+                f"fastload: profile: no DataLoader has given a batch for {QUIET_S:.0f} s; {left}"
+            )
         if now - self.since <= SILENT_S:
             return False
-        self.say(f"fastload: profile: no DataLoader has given a batch for {SILENT_S:.0f} s, so the command was ended")
+        self.say(
+            f"fastload: profile: no DataLoader has given a batch for {SILENT_S:.0f} s, so the "
+            "command was ended"
+        )
         return True
 
 
@@ -79,10 +103,16 @@ def _wait(child: "subprocess.Popen[bytes]", folder: str, silence: Silence) -> in
         try:
             if (code := child.poll()) is not None:
                 return code
-            time.sleep(POLL_S)  # wait(timeout) would wake eight times as often, beside a training that needs the cores
+            time.sleep(
+                POLL_S
+                # wait(timeout) would wake eight times as often, beside a training that needs the
+                # cores
+            )
             if stopped is None and _has_stopped(folder):
                 stopped = time.perf_counter()
-            if silence.too_long() or (stopped is not None and time.perf_counter() - stopped > PATIENCE_S):
+            if silence.too_long() or (
+                stopped is not None and time.perf_counter() - stopped > PATIENCE_S
+            ):
                 return _end(child)
         except KeyboardInterrupt:  # the program has got it too
             stopped = stopped or time.perf_counter()
@@ -98,11 +128,16 @@ def _end(child: "subprocess.Popen[bytes]") -> int:
 
 
 def _has_stopped(folder: str) -> bool:
-    return any('"stopped": true' in path.read_text(encoding="utf-8") for path in Path(folder).glob("*.json"))
+    return any(
+        '"stopped": true' in path.read_text(encoding="utf-8")
+        for path in Path(folder).glob("*.json")
+    )
 
 
 def cost(batches: int = 300) -> float:
-    """Seconds that the hooks take per batch in the training process, measured here with an iterator that does nothing."""
+    """Seconds that the hooks take per batch in the training process, measured here with an iterator
+    that does nothing.
+    """
     batch = [[0.0]]
     with tempfile.TemporaryDirectory(prefix="fastload-profile-") as folder:
         recorder = Recorder(folder, control.Control(Limits(), folder))

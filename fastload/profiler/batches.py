@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 import torch
 import torch.utils.data
@@ -14,14 +13,16 @@ from fastload.measure import rate
 class Feed:
     """The loader's batches without end: one epoch after the other."""
 
-    def __init__(self, loader: Iterable[Any]) -> None:
+    def __init__(self, loader: Iterable[object]) -> None:
         self.loader = loader
         self.depth = depth(loader)
-        self.round = max(1, int(getattr(loader, "num_workers", 0) or 0))  # batches that workers in step give at once
+        self.round = max(
+            1, int(getattr(loader, "num_workers", 0) or 0)
+        )  # batches that workers in step give at once
         self.taken = 0
-        self._batches: Iterator[Any] = iter(loader)
+        self._batches: Iterator[object] = iter(loader)
 
-    def take(self) -> Any:
+    def take(self) -> object:
         """The next batch. Raises UsageError if an epoch has none."""
         for _ in range(2):  # the second time in the next epoch
             for batch in self._batches:
@@ -30,13 +31,19 @@ class Feed:
             self._batches = iter(self.loader)
         if self.taken:
             raise UsageError(
-                f"profile: the {type(self.loader).__name__} ended after {self.taken} batches and starts no further epoch "
+                f"profile: the {type(self.loader).__name__} ended after {self.taken} batches and "
+                "starts no further epoch "
                 "(want one that iter() starts again); give the loader itself, not its iterator"
             )
-        raise UsageError("profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last")
+        raise UsageError(
+            "profile: the loader gives no batches (want at least 1 per epoch); check its length "
+            "and drop_last"
+        )
 
-    def take_round(self, use: Callable[[Any], object] = id) -> int:
-        """Images of a round of batches, each given to `use`; rates are of whole rounds, or one that comes at once would tilt them."""
+    def take_round(self, use: Callable[[object], object] = id) -> int:
+        """Images of a round of batches, each given to `use`; rates are of whole rounds, or one that
+        comes at once would tilt them.
+        """
         images = 0
         for _ in range(self.round):
             batch = self.take()
@@ -61,27 +68,40 @@ def alone(feed: Feed, seconds: float) -> float:
         return images
 
     found = rate(take, seconds)
-    time.sleep(feed.depth * images / feed.round / found)  # while it fills up again, the next in turn would lack the cores
+    time.sleep(
+        feed.depth * images / feed.round / found
+    )  # while it fills up again, the next in turn would lack the cores
     return found
 
 
-def depth(loader: Any) -> int:
+def depth(loader: object) -> int:
     """Batches that the loader may hold ready."""
-    return int(getattr(loader, "num_workers", 0) or 0) * int(getattr(loader, "prefetch_factor", None) or 2)
+    return int(getattr(loader, "num_workers", 0) or 0) * int(
+        getattr(loader, "prefetch_factor", None) or 2
+    )
 
 
-def images_in(batch: Any) -> int:
+def images_in(batch: object) -> int:
     """Images in a batch: the length of its first tensor. Raises UsageError if there is none."""
     found = _first_tensor(batch)
     if found is None or not found.ndim:
-        raise UsageError(f"profile: a batch is {type(batch).__name__} without a tensor (want tensors, or lists or dicts of them)")
+        raise UsageError(
+            f"profile: a batch is {type(batch).__name__} without a tensor (want tensors, or lists "
+            "or dicts of them)"
+        )
     return len(found)
 
 
-def _first_tensor(batch: Any) -> torch.Tensor | None:
+def _first_tensor(batch: object) -> torch.Tensor | None:
     if isinstance(batch, torch.Tensor):
         return batch
-    parts = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, (list, tuple)) else ()
+    parts = (
+        batch.values()
+        if isinstance(batch, Mapping)
+        else batch
+        if isinstance(batch, (list, tuple))
+        else ()
+    )
     return next((found for part in parts if (found := _first_tensor(part)) is not None), None)
 
 

@@ -1,4 +1,6 @@
-"""Reading a data set's bytes with a cold and with a warm page cache: what the disk costs, apart from what preparing costs."""
+"""Reading a data set's bytes with a cold and with a warm page cache: what the disk costs, apart
+from what preparing costs.
+"""
 
 import os
 import time
@@ -9,7 +11,9 @@ import numpy as np
 from fastload.sources import Source, raw_pixels, read
 
 MOST = 256  # images
-SLOWER = 1.5  # cold by warm, below which the cache was not emptied, or the disk is as fast as memory
+SLOWER = (
+    1.5  # cold by warm, below which the cache was not emptied, or the disk is as fast as memory
+)
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,13 @@ class Reading:
 
 
 def measure(source: Source, seconds: float) -> Reading | None:
-    """Half of `seconds` for reading cold; the same images are then read again. None for images in memory.
+    """Half of `seconds` for reading cold; the same images are then read again. None for images in
+    memory.
 
-    Only these images are dropped from the page cache, and only this process's view is needed: no root. Pages that another process
-    has mapped stay, and storage has caches of its own, so cold is the least that reading costs. Raises OSError.
+    Only these images are dropped from the page cache, and only this process's view is needed: no
+    root. Pages that another process has mapped stay, and storage has caches of its own, so cold is
+    the least that reading costs.
+    Raises OSError.
     """
     picks = np.random.Generator(np.random.Philox(0)).permutation(len(source))[:MOST]
     if not len(picks) or raw_pixels(source, int(picks[0])) is not None:
@@ -56,6 +63,8 @@ def drop(source: Source, sample: int) -> None:
     file = os.open(source.files.path(int(place.file[0])), os.O_RDONLY)
     try:
         size = int(place.size[0])
-        os.posix_fadvise(file, int(place.offset[0]), max(size, 0), os.POSIX_FADV_DONTNEED)  # 0: to the end
+        os.posix_fadvise(
+            file, int(place.offset[0]), max(size, 0), os.POSIX_FADV_DONTNEED
+        )  # 0: to the end
     finally:
         os.close(file)

@@ -1,20 +1,26 @@
-"""Two reports side by side: has training become slower, and which part of it? For a check that runs with every change."""
+"""Two reports side by side: has training become slower, and which part of it? For a check that runs
+with every change.
+"""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fastload import limits
 from fastload.errors import UsageError
 from fastload.measure import RESAMPLES, SEED, Interval
 from fastload.profiler.report import SCHEMA
+from fastload.spec import Floats, Json
+from fastload.system import limits
 
 SLOWER = 0.95  # after by before, below which the whole interval has to lie for a regression
 FASTER = 1 / SLOWER
-RATES = {"training": "training_img_per_s", "loader alone": "loader_img_per_s", "step alone": "step_img_per_s"}
+RATES = {
+    "training": "training_img_per_s",
+    "loader alone": "loader_img_per_s",
+    "step alone": "step_img_per_s",
+}
 SAME = (
     "step.kind",
     "step.assumed_img_per_s",
@@ -43,19 +49,38 @@ class Comparison:
         return self.rates["training"].high < SLOWER
 
     def lines(self) -> list[str]:
-        word = "SLOWER" if self.slower else "FASTER" if self.rates["training"].low > FASTER else "NO CLEAR DIFFERENCE"
-        before, after = (f"{label}, stall {100 * stall:.1f} %" for label, stall in zip(self.verdicts, self.stalls, strict=True))
+        word = (
+            "SLOWER"
+            if self.slower
+            else "FASTER"
+            if self.rates["training"].low > FASTER
+            else "NO CLEAR DIFFERENCE"
+        )
+        before, after = (
+            f"{label}, stall {100 * stall:.1f} %"
+            for label, stall in zip(self.verdicts, self.stalls, strict=True)
+        )
         out = [f"{word}   before: {before}   after: {after}", ""]
-        out += [f"{name:<13} {rate.value:.3f} x  [{rate.low:.3f}, {rate.high:.3f}]" for name, rate in self.rates.items()]
+        out += [
+            f"{name:<13} {rate.value:.3f} x  [{rate.low:.3f}, {rate.high:.3f}]"
+            for name, rate in self.rates.items()
+        ]
         for name, costs in self.stages.items():
-            out.append(f"stage {name}: " + " -> ".join("not there" if cost is None else f"{cost:,.0f}" for cost in costs) + " us CPU/image")
+            out.append(
+                f"stage {name}: "
+                + " -> ".join("not there" if cost is None else f"{cost:,.0f}" for cost in costs)
+                + " us CPU/image"
+            )
         return out + [f"Not the same: {text}." for text in self.differ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             "schema": "fastload.comparison/1",
             "slower": self.slower,
-            "after_by_before": {name: {"value": r.value, "ci95_low": r.low, "ci95_high": r.high} for name, r in self.rates.items()},
+            "after_by_before": {
+                name: {"value": r.value, "ci95_low": r.low, "ci95_high": r.high}
+                for name, r in self.rates.items()
+            },
             "verdicts": list(self.verdicts),
             "stall_shares": list(self.stalls),
             "stages_cpu_us_per_img": {name: list(costs) for name, costs in self.stages.items()},
@@ -63,24 +88,34 @@ class Comparison:
         }
 
 
-def read(path: str) -> dict[str, Any]:
+def read(path: str) -> Json:
     """A report written with --json. Raises UsageError."""
     try:
         with open(path, "rb") as file:
             found = json.loads(limits.small(file, limits.REPORT))
     except OSError as error:
-        raise UsageError(f"profile: {path}: cannot be read ({error.strerror}); give a report written with --json") from error
+        raise UsageError(
+            f"profile: {path}: cannot be read ({error.strerror}); give a report written with --json"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"profile: {path}: is no JSON ({error}); give a report written with --json") from error
+        raise UsageError(
+            f"profile: {path}: is no JSON ({error}); give a report written with --json"
+        ) from error
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema != SCHEMA:
-        raise UsageError(f"profile: {path}: schema is {schema!r}, want {SCHEMA!r}; give a report written with --json")
+        raise UsageError(
+            f"profile: {path}: schema is {schema!r}, want {SCHEMA!r}; give a report written with "
+            "--json"
+        )
     if wrong := [name for name in RATES.values() if not _rates(found, name)]:
-        raise UsageError(f"profile: {path}: replicates.{wrong[0]} is no list of rates; the file is damaged, profile again")
+        raise UsageError(
+            f"profile: {path}: replicates.{wrong[0]} is no list of rates; the file is damaged, "
+            "profile again"
+        )
     return dict(found)
 
 
-def compare(before: dict[str, Any], after: dict[str, Any]) -> Comparison:
+def compare(before: Json, after: Json) -> Comparison:
     """Of two documents that `read` gave."""
     rates = {name: _ratio(_rates(after, key), _rates(before, key)) for name, key in RATES.items()}
     stages = [_stages(before), _stages(after)]
@@ -90,44 +125,63 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> Comparison:
         (_headline(before), _headline(after)),
         (_stall(before), _stall(after)),
         {name: (stages[0].get(name), stages[1].get(name)) for name in names},
-        tuple(f"{key} was {_at(before, key)}, is {_at(after, key)}" for key in SAME if _at(before, key) != _at(after, key)),
+        tuple(
+            f"{key} was {_at(before, key)}, is {_at(after, key)}"
+            for key in SAME
+            if _at(before, key) != _at(after, key)
+        ),
     )
 
 
-def _headline(report: dict[str, Any]) -> str:
+def _headline(report: Json) -> str:
     label, stage = _at(report, "verdict.label"), _at(report, "verdict.stage")
     return f"{label}: {stage}" if stage else str(label)
 
 
-def _stall(report: dict[str, Any]) -> float:
+def _stall(report: Json) -> float:
     """Of the medians, as the report has it."""
-    return 1 - float(np.median(_rates(report, "training_img_per_s"))) / float(np.median(_rates(report, "step_img_per_s")))
+    return 1 - float(np.median(_rates(report, "training_img_per_s"))) / float(
+        np.median(_rates(report, "step_img_per_s"))
+    )
 
 
-def _stages(report: dict[str, Any]) -> dict[str, float]:
+def _stages(report: Json) -> dict[str, float]:
     """CPU us per image by stage; what is no stage is left out."""
     found = _at(report, "stages")
-    pairs = [(_at(one, "name"), _at(one, "cpu_us_per_img")) for one in found] if isinstance(found, list) else []
-    return {name: float(cost) for name, cost in pairs if isinstance(name, str) and isinstance(cost, (int, float))}
+    pairs = (
+        [(_at(one, "name"), _at(one, "cpu_us_per_img")) for one in found]
+        if isinstance(found, list)
+        else []
+    )
+    return {
+        name: float(cost)
+        for name, cost in pairs
+        if isinstance(name, str) and isinstance(cost, (int, float))
+    }
 
 
-def _at(value: Any, path: str) -> Any:
+def _at(value: object, path: str) -> object:
     """What is under a dotted path; None where there is nothing."""
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
-def _rates(report: dict[str, Any], name: str) -> list[float]:
+def _rates(report: Json, name: str) -> list[float]:
     found = _at(report, f"replicates.{name}")
-    good = isinstance(found, list) and all(isinstance(rate, (int, float)) and 0 < rate < 1e12 for rate in found)
-    return [float(rate) for rate in found] if good and found else []
+    if not isinstance(found, list):
+        return []
+    good = all(isinstance(rate, (int, float)) and 0 < rate < 1e12 for rate in found)
+    return [float(rate) for rate in found] if good else []
 
 
 def _ratio(after: Sequence[float], before: Sequence[float]) -> Interval:
     """median / median; the two runs share nothing, so each is resampled by itself."""
     draw = np.random.Generator(np.random.Philox(SEED))
-    median: Callable[..., Any] = np.median
-    tops, bottoms = (np.array(rates)[draw.integers(0, len(rates), (RESAMPLES, len(rates)))] for rates in (after, before))
+    median: Callable[..., Floats] = np.median
+    tops, bottoms = (
+        np.array(rates)[draw.integers(0, len(rates), (RESAMPLES, len(rates)))]
+        for rates in (after, before)
+    )
     low, high = np.percentile(median(tops, axis=-1) / median(bottoms, axis=-1), [2.5, 97.5])
     return Interval(float(median(after) / median(before)), float(low), float(high))

@@ -1,9 +1,11 @@
-"""The loader cut off after each stage: reading, then decoding with it, and so on; what a stage costs, as rates that were measured."""
+"""The loader cut off after each stage: reading, then decoding with it, and so on; what a stage
+costs, as rates that were measured.
+"""
 
 import copy
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +16,7 @@ import torch
 import torch.utils.data
 
 from fastload.measure import Sample, interleaved
-from fastload.pipeline import Pipeline
+from fastload.plan.pipeline import Pipeline
 from fastload.profiler import cold
 from fastload.profiler.batches import Endless, Feed, alone, images_in
 from fastload.profiler.ladder import Budget
@@ -25,7 +27,7 @@ REPLICATES = 3
 SHORTER = 0.5  # of a rung's replicate
 MOST = 4096  # images that are dropped from the page cache before each cold replicate
 
-Makers = dict[str, Callable[[], Any]]  # new loaders by the last stage that they run
+Makers = dict[str, Callable[[], Iterable[object]]]  # new loaders by the last stage that they run
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,20 @@ class Cut:
     cold: Sample | None = None  # the same with a cold page cache; None: not measured
 
 
-def of_pipeline(pipeline: Pipeline, batch_size: int, workers: int, make: Callable[[Pipeline], Any], whole: Callable[[], Any]) -> Makers:
+def of_pipeline(
+    pipeline: Pipeline,
+    batch_size: int,
+    workers: int,
+    make: Callable[[Pipeline], Iterable[object]],
+    whole: Callable[[], Iterable[object]],
+) -> Makers:
     """Of a pipeline that fastload runs. make: a loader of fewer ops; whole: the loader as it is."""
     out: Makers = {}
     if len(pipeline.source) and raw_pixels(pipeline.source, 0) is None:
         out["read"] = partial(Lengths, pipeline.source, batch_size, workers)
-    crop, augment = (tuple(op for op in pipeline.ops if op.stage <= last) for last in (Stage.CROP, Stage.AUGMENT))
+    crop, augment = (
+        tuple(op for op in pipeline.ops if op.stage <= last) for last in (Stage.CROP, Stage.AUGMENT)
+    )
     out["+ decode and crop" if out else "crop"] = partial(make, replace(pipeline, ops=crop))
     if augment != crop:
         out["+ augment"] = partial(make, replace(pipeline, ops=augment))
@@ -54,10 +64,16 @@ def of_torch(loader: Any) -> Makers:
     dataset: Any = getattr(loader, "dataset", None)
     chain: Any = getattr(dataset, "transform", None)
     members = getattr(chain, "transforms", None)
-    if type(loader) is not torch.utils.data.DataLoader or not isinstance(members, list) or loader.batch_sampler is None:
+    if (
+        type(loader) is not torch.utils.data.DataLoader
+        or not isinstance(members, list)
+        or loader.batch_sampler is None
+    ):
         return {}
     out: Makers = {}
-    if callable(getattr(dataset, "loader", None)) and hasattr(dataset, "samples"):  # torchvision's folders
+    if callable(getattr(dataset, "loader", None)) and hasattr(
+        dataset, "samples"
+    ):  # torchvision's folders
         out["read"] = partial(_cut, loader, _as_it_is, _bytes)
     out["+ decode" if out else "data set"] = partial(_cut, loader, _as_it_is)
     for number, member in enumerate(members, start=1):
@@ -68,10 +84,17 @@ def of_torch(loader: Any) -> Makers:
     return {**out, "+ collate": lambda: loader}
 
 
-def _cut(loader: Any, transform: Callable[[Any], Any], opened: Callable[[str], Any] | None = None) -> Any:
-    """The loader with another transform, and nothing to collate. The user's own data set stays as it is."""
+def _cut(
+    loader: Any, transform: Callable[[Any], Any], opened: Callable[[str], Any] | None = None
+) -> Any:
+    """The loader with another transform, and nothing to collate.
+
+    The user's own data set stays as it is.
+    """
     dataset = copy.copy(loader.dataset)
-    both = getattr(dataset, "transforms", None)  # torchvision's pair of transform and target_transform
+    both = getattr(
+        dataset, "transforms", None
+    )  # torchvision's pair of transform and target_transform
     if hasattr(both, "transform"):
         dataset.transforms = copy.copy(both)
         dataset.transforms.transform = transform
@@ -79,17 +102,18 @@ def _cut(loader: Any, transform: Callable[[Any], Any], opened: Callable[[str], A
     if opened:
         dataset.loader = opened
     return torch.utils.data.DataLoader(
-        dataset, batch_sampler=loader.batch_sampler, num_workers=loader.num_workers, collate_fn=_count,
+        dataset, batch_sampler=loader.batch_sampler, num_workers=loader.num_workers,
+        collate_fn=_count,
         prefetch_factor=loader.prefetch_factor, worker_init_fn=loader.worker_init_fn,
         multiprocessing_context=loader.multiprocessing_context,
     )  # fmt: skip
 
 
-def _count(samples: list[Any]) -> torch.Tensor:
+def _count(samples: list[object]) -> torch.Tensor:
     return torch.zeros(len(samples), 1)
 
 
-def _as_it_is(image: Any) -> Any:
+def _as_it_is(image: object) -> object:
     return image
 
 
@@ -99,7 +123,9 @@ def _bytes(path: str) -> int:
 
 
 class Lengths:
-    """Batches of images' lengths, bytes, without end: read by threads, as many as the loader has workers, and thrown away."""
+    """Batches of images' lengths, bytes, without end: read by threads, as many as the loader has
+    workers, and thrown away.
+    """
 
     def __init__(self, source: Source, batch_size: int, workers: int) -> None:
         self.source, self.batch_size, self.num_workers = source, batch_size, workers
@@ -116,8 +142,11 @@ class Lengths:
         return torch.tensor([len(read(self.source, sample)) for sample in samples])
 
 
-def measure(makers: Makers, budget: Budget, on_done: Callable[[], None], source: Source | None = None) -> tuple[Cut, ...]:
-    """Each loader is stopped before the next one runs. source: its images are dropped from the page cache and all is run again.
+def measure(
+    makers: Makers, budget: Budget, on_done: Callable[[], None], source: Source | None = None
+) -> tuple[Cut, ...]:
+    """Each loader is stopped before the next one runs. source: its images are dropped from the page
+    cache and all is run again.
 
     Loaders have to go through it as Endless does. Raises OSError where pages cannot be dropped.
     """
@@ -130,21 +159,31 @@ def measure(makers: Makers, budget: Budget, on_done: Callable[[], None], source:
     if source is None or raw_pixels(source, 0) is not None:
         return tuple(Cut(name, sample) for name, sample in found.items())
     dropped = list(islice(Endless(len(source)), min(MOST, len(source))))
-    chilled = interleaved({name: partial(_chilled, make, source, dropped, seconds) for name, make in makers.items()}, REPLICATES, on_done)
+    chilled = interleaved(
+        {name: partial(_chilled, make, source, dropped, seconds) for name, make in makers.items()},
+        REPLICATES,
+        on_done,
+    )
     return tuple(Cut(name, sample, chilled[name]) for name, sample in found.items())
 
 
-def _chilled(make: Callable[[], Any], source: Source, dropped: list[int], seconds: float) -> float:
+def _chilled(
+    make: Callable[[], Iterable[object]], source: Source, dropped: list[int], seconds: float
+) -> float:
     for sample in dropped:
         cold.drop(source, sample)
     return _once(Feed(make()), seconds, len(dropped))
 
 
 def _once(feed: Feed, seconds: float, images: int) -> float:
-    """Images/s until so many images have been read, those ahead of the consumer counted; one batch at least."""
+    """Images/s until so many images have been read, those ahead of the consumer counted; one batch
+    at least.
+    """
     feed.drain()
     start, done, number = time.perf_counter(), 0, 0
-    while not done or (time.perf_counter() - start < seconds and (feed.taken + 1 + feed.depth) * number <= images):
+    while not done or (
+        time.perf_counter() - start < seconds and (feed.taken + 1 + feed.depth) * number <= images
+    ):
         number = images_in(feed.take())
         done += number
     return done / (time.perf_counter() - start)

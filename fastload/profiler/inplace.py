@@ -1,19 +1,22 @@
-"""A profile of a running training, from its waits: no run of anything alone, so rates alone are estimates, and the report says so."""
+"""A profile of a running training, from its waits: no run of anything alone, so rates alone are
+estimates, and the report says so.
+"""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fastload.attach import log
 from fastload.attach.stages import unseen
 from fastload.errors import UsageError
-from fastload.machine import usable_cores
 from fastload.measure import Sample
 from fastload.profiler import machine
+from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.logs import Process
-from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.report import Report
 from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, late_share, spikes
+from fastload.spec import Array, Json, Longs
+from fastload.system.machine import usable_cores
 
 WARM_UP = 5  # iterations that count for nothing
 FEWEST = 8  # iterations after it
@@ -22,8 +25,14 @@ EVEN = 0.8  # mean worker by slowest worker, from which they differ by chance
 STRAGGLES = 0.10  # of time, that one rank waits longer for data than the others
 COUNTED = "counted in the loader's own threads since it was made"
 HOW = "timed in the workers, every tenth batch; read is what data set and decoding wait for"
-ESTIMATE = "ESTIMATED from waits: step alone is the time between batches, loader alone is what the workers' times allow."
-REPLAYED = "Step alone: the loop on kept batches; loader alone: batches made and discarded; both within the running program."
+ESTIMATE = (
+    "ESTIMATED from waits: step alone is the time between batches, loader alone is what "
+    "the workers' times allow."
+)
+REPLAYED = (
+    "Step alone: the loop on kept batches; loader alone: batches made and discarded; both "
+    "within the running program."
+)
 
 
 @dataclass(frozen=True)
@@ -32,22 +41,29 @@ class Iterations:
 
     process: Process
     loader: int
-    t: Any  # when `next` was called
-    wait: Any  # within `next`, or what the GPU was idle by it where that is known
-    length: Any  # until the following call
-    images: Any
+    t: Array  # when `next` was called
+    wait: Array  # within `next`, or what the GPU was idle by it where that is known
+    length: Array  # until the following call
+    images: Array
 
     @property
     def stall(self) -> float:
         return float(self.wait.sum() / self.length.sum())
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Json:
         loaders = self.process.facts.get("loaders") or []
         return loaders[self.loader] if self.loader < len(loaders) else {}
 
-    def of(self, picks: Any) -> "Iterations":
-        return Iterations(self.process, self.loader, self.t[picks], self.wait[picks], self.length[picks], self.images[picks])
+    def of(self, picks: Longs) -> "Iterations":
+        return Iterations(
+            self.process,
+            self.loader,
+            self.t[picks],
+            self.wait[picks],
+            self.length[picks],
+            self.images[picks],
+        )
 
 
 def report(processes: list[Process], seconds: float) -> Report:
@@ -67,22 +83,32 @@ def report(processes: list[Process], seconds: float) -> Report:
     straggler = slowest.process.rank if others and slowest.stall - max(others) > STRAGGLES else None
     facts, replayed = slowest.facts, measured(slowest) is not None
     workers = facts.get("num_workers")
-    evidence = Evidence(starved, workers, usable_cores(), spikes(slowest.wait), late(family), straggler)
-    setting = Setting(backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size"))
+    evidence = Evidence(
+        starved, workers, usable_cores(), spikes(slowest.wait), late(family), straggler
+    )
+    setting = Setting(
+        backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size")
+    )
     return Report(
-        decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached", None, REPLAYED if replayed else ESTIMATE),
-        setting, machine.facts(), seconds, costs, how if costs else "", evidence=evidence, not_measured=_not_measured(replayed),
+        decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached",
+        None, REPLAYED if replayed else ESTIMATE),
+        setting, machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
+        not_measured=_not_measured(replayed),
     )  # fmt: skip
 
 
 def of(trainer: Process, processes: list[Process]) -> list[Process]:
     """The process and its workers; where workers have other parents (forkserver), everybody's."""
-    family = [process for process in processes if process is trainer or process.parent == trainer.pid]
+    family = [
+        process for process in processes if process is trainer or process.parent == trainer.pid
+    ]
     return family if len(family) > 1 else processes
 
 
 def training(process: Process) -> Iterations | None:
-    """The iterations of the loader that the process trains on: the one with the most batches followed by an optimiser's step."""
+    """The iterations of the loader that the process trains on: the one with the most batches
+    followed by an optimiser's step.
+    """
     records = process.records[np.isin(process.records["kind"], (log.WAIT, log.END))]
     waits = records["kind"] == log.WAIT
     if not waits[:-1].any():
@@ -94,13 +120,17 @@ def training(process: Process) -> Iterations | None:
         return None
     loader = int(votes.argmax())
     first = np.flatnonzero(same & (records["loader"][:-1] == loader))
-    edges = np.r_[True, records["kind"][:-1] == log.END]  # an epoch's first batch waits for the workers' start
+    edges = np.r_[
+        True, records["kind"][:-1] == log.END
+    ]  # an epoch's first batch waits for the workers' start
     first = first[~edges[first]][WARM_UP:]
     if len(first) < FEWEST:
         return None
     found = records[first]
     idle = np.where(np.isfinite(found["idle"]), found["idle"], found["wall"])
-    return Iterations(process, loader, found["t"], idle, records["t"][first + 1] - found["t"], found["images"])
+    return Iterations(
+        process, loader, found["t"], idle, records["t"][first + 1] - found["t"], found["images"]
+    )
 
 
 def measured(found: Iterations) -> Rungs | None:
@@ -108,49 +138,81 @@ def measured(found: Iterations) -> Rungs | None:
     records = found.process.of(log.RUNG)
     rates = {}
     for name in ("step", "loader", "training"):
-        rows = records[(records["name"] == name.encode()) & (records["loader"] == found.loader) & (records["wall"] > 0)]
+        rows = records[
+            (records["name"] == name.encode())
+            & (records["loader"] == found.loader)
+            & (records["wall"] > 0)
+        ]
         rates[name] = rows["images"] / rows["wall"]
     count = min(map(len, rates.values()))
     if count < 3:
         return None
-    step, loader, together = (Sample(tuple(map(float, values[-count:]))) for values in rates.values())
+    step, loader, together = (
+        Sample(tuple(map(float, values[-count:]))) for values in rates.values()
+    )
     return Rungs(step, loader, together)
 
 
 def estimated(found: Iterations, processes: list[Process]) -> Rungs:
     """Rates of stretches of the run."""
-    made = [process.of(log.FETCH) for process in processes if process.pid != found.process.pid] or [np.zeros(0)]
-    fetched = np.concatenate([rows for rows in made if rows.dtype.names] or [found.process.of(log.FETCH)[:0]])
+    made = [process.of(log.FETCH) for process in processes if process.pid != found.process.pid] or [
+        np.zeros(0)
+    ]
+    fetched = np.concatenate(
+        [rows for rows in made if rows.dtype.names] or [found.process.of(log.FETCH)[:0]]
+    )
     values, even = [], evenness(processes)
     for picks in np.array_split(np.arange(len(found.t)), min(WINDOWS, max(3, len(found.t) // 5))):
         part = found.of(picks)
-        images, whole, waited = float(part.images.sum()), float(part.length.sum()), float(part.wait.sum())
-        values.append((images / max(whole - waited, 1e-9), _loader_rate(part, fetched, images / whole, even), images / whole))
+        images, whole, waited = (
+            float(part.images.sum()),
+            float(part.length.sum()),
+            float(part.wait.sum()),
+        )
+        values.append(
+            (
+                images / max(whole - waited, 1e-9),
+                _loader_rate(part, fetched, images / whole, even),
+                images / whole,
+            )
+        )
     step, loader, together = (Sample(column) for column in zip(*values, strict=True))
     return Rungs(step, loader, together, pooled=True)
 
 
 def evenness(processes: list[Process]) -> float:
-    """Time per image of the mean worker by the slowest one's, which all wait for: batches come in order. 1 where they are about alike."""
+    """Time per image of the mean worker by the slowest one's, which all wait for: batches come in
+    order. 1 where they are about alike.
+    """
     made = [rows for process in processes if len(rows := process.of(log.FETCH)) >= FEWEST]
     takes = [float(rows["wall"].sum() / max(rows["images"].sum(), 1)) for rows in made]
     even = float(np.mean(takes)) / max(takes) if takes and max(takes) > 0 else 1.0
     return even if even < EVEN else 1.0
 
 
-def _loader_rate(part: Iterations, fetched: Any, training_rate: float, even: float) -> float:
-    """What the loader could give: its workers without a pause, or `next` without a step. At least what it gave."""
+def _loader_rate(part: Iterations, fetched: Array, training_rate: float, even: float) -> float:
+    """What the loader could give: its workers without a pause, or `next` without a step.
+
+    At least what it gave.
+    """
     workers = part.facts.get("num_workers") or 0
     if not workers:
         return max(training_rate, float(part.images.sum() / max(part.wait.sum(), 1e-9)))
-    during = fetched[(fetched["t"] < part.t[-1] + part.length[-1]) & (fetched["t"] + fetched["wall"] > part.t[0])]
+    during = fetched[
+        (fetched["t"] < part.t[-1] + part.length[-1]) & (fetched["t"] + fetched["wall"] > part.t[0])
+    ]
     if not len(during):
         return training_rate
-    return max(training_rate, even * float(workers * during["images"].sum() / max(during["wall"].sum(), 1e-9)))
+    return max(
+        training_rate,
+        even * float(workers * during["images"].sum() / max(during["wall"].sum(), 1e-9)),
+    )
 
 
 def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
-    """Costs per image of the stages, and the share of their time in which workers waited for a core."""
+    """Costs per image of the stages, and the share of their time in which workers waited for a
+    core.
+    """
     fetches = np.concatenate([process.of(log.FETCH) for process in processes])
     rows = np.concatenate([process.of(log.STAGE) for process in processes])
     total, starved = fetches["wall"].sum(), fetches["starved"].sum()
@@ -159,27 +221,45 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
     if not names:
         return (), share
     images = float(rows[rows["name"] == b"dataset"]["images"].sum()) or 1.0
-    sums = {name: (rows[rows["name"] == name]["wall"].sum() / images, rows[rows["name"] == name]["cpu"].sum() / images) for name in names}
+    sums = {
+        name: (
+            rows[rows["name"] == name]["wall"].sum() / images,
+            rows[rows["name"] == name]["cpu"].sum() / images,
+        )
+        for name in names
+    }
     wall = sum(value[0] for value in sums.values())
-    outside = sum(max(0.0, sums[name][0] - sums[name][1]) for name in (b"dataset", b"decode") if name in sums)
-    deep = fetches[np.isin(fetches["t"], rows["t"])]  # those that were split: other work comes and goes
+    outside = sum(
+        max(0.0, sums[name][0] - sums[name][1]) for name in (b"dataset", b"decode") if name in sums
+    )
+    deep = fetches[
+        np.isin(fetches["t"], rows["t"])
+    ]  # those that were split: other work comes and goes
     late = float(deep["starved"].sum()) / images if len(deep) else share * wall
     reading = float(max(0.0, outside - late))  # waiting, but not for a core
     costs = [StageCost("read", reading, 0.0)]
     order = {b"dataset": 0, b"decode": 1, b"collate": 3}
     for name in sorted(names, key=lambda name: order.get(name, 2)):
         held, cpu = map(float, sums[name])
-        costs.append(StageCost(name.decode("ascii", "replace"), cpu if name in (b"dataset", b"decode") else max(held, cpu), cpu))
+        costs.append(
+            StageCost(
+                name.decode("ascii", "replace"),
+                cpu if name in (b"dataset", b"decode") else max(held, cpu),
+                cpu,
+            )
+        )
     return tuple(costs), share
 
 
 def late(processes: list[Process]) -> float:
-    """Share of the workers' time that late batches take beyond a typical one's; waiting for cores is another matter."""
+    """Share of the workers' time that late batches take beyond a typical one's; waiting for cores
+    is another matter.
+    """
     fetches = np.concatenate([process.of(log.FETCH) for process in processes])
     return late_share(fetches["wall"] - fetches["starved"])
 
 
-def counted(facts: dict[str, Any]) -> tuple[StageCost, ...]:
+def counted(facts: Json) -> tuple[StageCost, ...]:
     """What fastload's native loader counted; empty for others."""
     found = facts.get("stages") or {}
     return tuple(
@@ -193,8 +273,14 @@ def _nothing(processes: list[Process]) -> str:
     batches = sum(int((process.of(log.WAIT)["images"] >= 0).sum()) for process in processes)
     want = f"want {WARM_UP + FEWEST + 1} of one epoch's batches or more"
     if not batches:
-        return f"profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes ({want}); check the command"
-    return f"profile: only {batches} batches were seen ({want}); let it run longer (--steps, --seconds)"
+        return (
+            "profile: no DataLoader of PyTorch or fastload gave a batch in the command's "
+            f"processes ({want}); check the command"
+        )
+    return (
+        f"profile: only {batches} batches were seen ({want}); let it run longer (--steps, "
+        "--seconds)"
+    )
 
 
 def _not_measured(replayed: bool) -> tuple[str, ...]:

@@ -1,31 +1,33 @@
-"""A profile from a recipe and a folder: makes the loader and the step, climbs the ladder, prices what would help."""
+"""A profile from a recipe and a folder: makes the loader and the step, climbs the ladder, prices
+what would help.
+"""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 
 from fastload import backends, lowering
 from fastload.attach.stages import unseen
-from fastload.backend_facts import facts
 from fastload.backends import measured
+from fastload.backends.table import facts
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
-from fastload.machine import usable_cores
-from fastload.pipeline import Pipeline
-from fastload.plan import plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import plan
 from fastload.profiler import cold, cuts, machine, remedies, sizes, stages, sweep
 from fastload.profiler.batches import Endless
+from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import Alternative
-from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.report import Report
 from fastload.profiler.steps import EmulatedStep, RecipeStep
 from fastload.profiler.verdict import GPU, decide
 from fastload.progressive import PerEpoch
 from fastload.recipes import Recipe
+from fastload.system.machine import usable_cores
 
 CACHE, WORKERS = "cold page cache (--cold)", "other numbers of workers (--sweep)"
 COLD = 0.2  # share of the budget for reading cold and warm
@@ -52,7 +54,9 @@ class Job:
     cold: bool = False  # reading with a cold page cache too; beyond the budget
     verify: bool = False  # training with what helps too; beyond the budget
     model: str | None = None  # of a real step: another network than the recipe's
-    cuts: bool = False  # the loader cut off after each stage too, with `cold` from a cold page cache as well; beyond the budget
+    # The loader cut off after each stage too, with `cold` from a cold page cache as well; beyond
+    # the budget
+    cuts: bool = False
 
 
 def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
@@ -66,19 +70,26 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
         )
     if job.recipe.views:
         raise UsageError(
-            f"profile: recipe {job.recipe.name} makes several views of an image, and profile measures one; give another recipe"
+            f"profile: recipe {job.recipe.name} makes several views of an image, and profile "
+            "measures one; give another recipe"
         )
     pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
-    backend, reasons, _ = backends.choose("auto" if job.backend == "all" else job.backend, plan(pipeline), job.device)
+    backend, reasons, _ = backends.choose(
+        "auto" if job.backend == "all" else job.backend, plan(pipeline), job.device
+    )
     job = replace(job, workers=usable_cores() if job.workers is None else job.workers)
     if job.backend == "all":
         reasons = list(dict.fromkeys([*reasons, *remedies.cannot(pipeline, job.device)]))
     report = _measure(job, pipeline, backend, budget, on_done)
     report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
-    if report.verdict.label != GPU or job.backend == "all":  # nothing helps a loader that is fast enough
+    if (
+        report.verdict.label != GPU or job.backend == "all"
+    ):  # nothing helps a loader that is fast enough
         report = _with_remedies(report, job, pipeline, backend, budget, on_done)
     if job.backend == "all":
-        measured.remember(plan(pipeline), job.device, job.workers or 0, remedies.rates(report.remedies, backend))
+        measured.remember(
+            plan(pipeline), job.device, job.workers or 0, remedies.rates(report.remedies, backend)
+        )
     report = _more(report, job, pipeline, backend, on_done)
     return replace(report, seconds=time.perf_counter() - started)
 
@@ -93,12 +104,21 @@ def _batch(job: Job, backend: str) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _loader(job: Job, pipeline: Pipeline, backend: str, schedule: PerEpoch | None = None, *, mixes: bool = True) -> DataLoader[Any]:
+def _loader(
+    job: Job,
+    pipeline: Pipeline,
+    backend: str,
+    schedule: PerEpoch | None = None,
+    *,
+    mixes: bool = True,
+) -> DataLoader[object]:
     dataset = Dataset(pipeline)
     device = job.device if job.device == "cuda" else None
     return DataLoader(
-        dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0, drop_last=True,
-        backend=backend, device=device, pin_memory=job.rate is None, seek_index="use", size_schedule=schedule,
+        dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0,
+        drop_last=True,
+        backend=backend, device=device, pin_memory=job.rate is None, seek_index="use",
+        size_schedule=schedule,
         mix=job.recipe.mix(_classes(pipeline)) if mixes else None,
     )  # fmt: skip
 
@@ -114,7 +134,9 @@ def _step(job: Job, pipeline: Pipeline) -> EmulatedStep | RecipeStep:
     return RecipeStep(job.recipe, _classes(pipeline), model=job.model)
 
 
-def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
+def _measure(
+    job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]
+) -> Report:
     """The ladder and the stages; no remedies yet."""
     step = _step(job, pipeline)
     ladder = Ladder(_loader(job, pipeline, backend), step)
@@ -126,62 +148,100 @@ def _measure(job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done
         costs, how = stages.replay(found, REPLAY * job.seconds), stages.REPLAYED
     by_size = _by_size(job, pipeline, backend, step, budget, on_done)
     setting = Setting(
-        job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job, backend),
+        job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job,
+        backend),
         found.out.height, found.out.width, job.device,
     )  # fmt: skip
     facts = StepFacts(step.kind, job.rate, job.rate_note or step.note)
     return Report(
-        decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), 0.0, costs, how, evidence=evidence,
-        not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind), sizes=by_size,
+        decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), 0.0, costs, how,
+        evidence=evidence,
+        not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind),
+        sizes=by_size,
     )  # fmt: skip
 
 
 def _by_size(
-    job: Job, pipeline: Pipeline, backend: str, step: EmulatedStep | RecipeStep, budget: Budget, on_done: Callable[[], None]
+    job: Job,
+    pipeline: Pipeline,
+    backend: str,
+    step: EmulatedStep | RecipeStep,
+    budget: Budget,
+    on_done: Callable[[], None],
 ) -> tuple[sizes.AtSize, ...]:
-    """Step and loader at the sizes that the recipe's training goes through; empty where there is only one."""
+    """Step and loader at the sizes that the recipe's training goes through; empty where there is
+    only one.
+    """
     schedule, epochs = job.recipe.size_schedule(), job.recipe.size_per_epoch()
     if schedule is None or len(set(epochs)) < 2:
         return ()
 
-    def make(size: int) -> DataLoader[Any]:
+    def make(size: int) -> DataLoader[object]:
         return _loader(job, pipeline, backend, PerEpoch((size,), schedule.mode))
 
-    def step_rate(size: int, batch: Any) -> float:
+    def step_rate(size: int, batch: object) -> float:
         return step.rate_at(size / epochs[-1], batch, SIZE_STEP_S)
 
     return sizes.measure(sizes.chosen(epochs), make, step_rate, budget, on_done)
 
 
-def _more(report: Report, job: Job, pipeline: Pipeline, backend: str, on_done: Callable[[], None]) -> Report:
+def _more(
+    report: Report, job: Job, pipeline: Pipeline, backend: str, on_done: Callable[[], None]
+) -> Report:
     """What is measured only if it is asked for."""
     left = report.not_measured
     if job.sweep:
         numbers = sweep.counts(usable_cores(), job.workers)
         found = sweep.measure(
-            numbers, lambda workers: _loader(replace(job, workers=workers), pipeline, backend), Budget(job.seconds, 0.0), on_done
+            numbers,
+            lambda workers: _loader(replace(job, workers=workers), pipeline, backend),
+            Budget(job.seconds, 0.0),
+            on_done,
         )
-        report, left = replace(report, workers=found), tuple(text for text in left if text != WORKERS)
+        report, left = (
+            replace(report, workers=found),
+            tuple(text for text in left if text != WORKERS),
+        )
     if job.cuts:
         makers = cuts.of_pipeline(
-            pipeline, _batch(job, backend), job.workers or 0, lambda shorter: _loader(job, shorter, backend, mixes=False),
+            pipeline, _batch(job, backend), job.workers or 0, lambda shorter: _loader(job, shorter,
+            backend, mixes=False),
             lambda: _loader(job, pipeline, backend),
         )  # fmt: skip
-        report = replace(report, cuts=cuts.measure(makers, Budget(job.seconds, 0.0), on_done, pipeline.source if job.cold else None))
+        report = replace(
+            report,
+            cuts=cuts.measure(
+                makers, Budget(job.seconds, 0.0), on_done, pipeline.source if job.cold else None
+            ),
+        )
     if job.cold and (reading := cold.measure(pipeline.source, COLD * job.seconds)):
-        report, left = replace(report, reading=reading), tuple(text for text in left if text != CACHE)
+        report, left = (
+            replace(report, reading=reading),
+            tuple(text for text in left if text != CACHE),
+        )
     return replace(report, not_measured=left)
 
 
-def _with_remedies(report: Report, job: Job, pipeline: Pipeline, backend: str, budget: Budget, on_done: Callable[[], None]) -> Report:
-    def make(alternative: Alternative) -> Any:
+def _with_remedies(
+    report: Report,
+    job: Job,
+    pipeline: Pipeline,
+    backend: str,
+    budget: Budget,
+    on_done: Callable[[], None],
+) -> Report:
+    def make(alternative: Alternative) -> DataLoader[object]:
         return _loader(job, replace(pipeline, ops=alternative.ops), alternative.backend)
 
     found = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
     useful = (other for other in found if other.asked or report.verdict.label != GPU)
-    priced, skipped, failed = remedies.price(useful, lambda: _loader(job, pipeline, backend), make, budget, on_done)
+    priced, skipped, failed = remedies.price(
+        useful, lambda: _loader(job, pipeline, backend), make, budget, on_done
+    )
     if job.verify:
-        priced = remedies.verify(priced, lambda other: Ladder(make(other), _step(job, pipeline)), budget, on_done)
+        priced = remedies.verify(
+            priced, lambda other: Ladder(make(other), _step(job, pipeline)), budget, on_done
+        )
     late = (f"for want of time (--seconds): {', '.join(skipped)}",) if skipped else ()
     return replace(report, remedies=priced, not_measured=late + failed + report.not_measured)
 
@@ -194,7 +254,9 @@ def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:
         f"repeated augmentation ({repeats} of each image)": repeats > 1,
     }
     in_step = {
-        f"SAM (two gradients every {training.sam.interval} steps)" if training.sam else "": training.sam,
+        f"SAM (two gradients every {training.sam.interval} steps)"
+        if training.sam
+        else "": training.sam,
         "EMA": training.ema,
         "BlurPool": training.blurpool,
         "stochastic depth": training.stochastic_depth,

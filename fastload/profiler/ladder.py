@@ -1,27 +1,37 @@
-"""The ladder: step alone, loader alone, both together, taking turns; longer where the answer is still open."""
+"""The ladder: step alone, loader alone, both together, taking turns; longer where the answer is
+still open.
+"""
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from fastload.machine import usable_cores
 from fastload.measure import Sample, interleaved, rate
 from fastload.profiler import stages
 from fastload.profiler.batches import Feed, alone, images_in
 from fastload.profiler.steps import synchronise
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, headroom, severities, spikes, stall
+from fastload.profiler.verdict import (
+    Evidence,
+    Rungs,
+    StageCost,
+    headroom,
+    severities,
+    spikes,
+    stall,
+)
+from fastload.system.machine import usable_cores
 
 REPLICATES = 5  # of a round
 FEWEST = 3  # of the first round, where the loader is so slow that the budget runs out
 ROUNDS = 4  # the first and at most three more
 SHARE = 0.5  # of the budget: after it no replicate starts; the rest is for stages and remedies
-OPEN_SHARE = 0.8  # the same, while it is open whether training waits: no remedy is worth more than that answer
+# The same, while it is open whether training waits: no remedy is worth more than that answer
+OPEN_SHARE = 0.8
 SHORT = 0.25  # of a replicate
 CAUSE_REPLICATES = 5  # of the rungs that tell causes apart
 MOST_WAITS = 10_000
@@ -46,21 +56,34 @@ class Budget:
 
 
 class Ladder:
-    """The rungs over one loader and one step. `step` may have to_device, settle and resident, as in `steps`."""
+    """The rungs over one loader and one step.
 
-    def __init__(self, loader: Any, step: Callable[[Any], object], to_device: Callable[[Any], Any] | None = None) -> None:
+    `step` may have to_device, settle and resident, as in `steps`.
+    """
+
+    def __init__(
+        self,
+        loader: Iterable[object],
+        step: Callable[[object], object],
+        to_device: Callable[[object], object] | None = None,
+    ) -> None:
         self.loader, self.step = loader, step
-        own: Callable[[Any], Any] = getattr(step, "to_device", _as_it_is)
-        self.to_device: Callable[[Any], Any] = to_device or own
+        own: Callable[[object], object] = getattr(step, "to_device", _as_it_is)
+        self.to_device: Callable[[object], object] = to_device or own
         self.settle: Callable[[], float] = getattr(step, "settle", synchronise)
         self.feed = Feed(loader)
         self.stages = stages.Deltas(loader)
         batches = [self.feed.take() for _ in range(getattr(step, "resident", 8))]
         self._resident = [self.to_device(batch) for batch in batches]
-        self._host = batches if any(a is not b for a, b in zip(batches, self._resident, strict=True)) else []
+        self._host = (
+            batches if any(a is not b for a, b in zip(batches, self._resident, strict=True)) else []
+        )
         self._waits: deque[float] = deque(maxlen=MOST_WAITS)  # s, of batches in training
         self._turn = 0
-        self.spans: dict[str, list[tuple[float, float]]] = {"loader": [], "training": []}  # s, time.perf_counter's clock: when each ran
+        self.spans: dict[str, list[tuple[float, float]]] = {
+            "loader": [],
+            "training": [],
+        }  # s, time.perf_counter's clock: when each ran
 
     def climb(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """Rates of all rungs: one round, and more while S is open and there is time."""
@@ -75,20 +98,35 @@ class Ladder:
         return rungs
 
     def why(self, budget: Budget, rungs: Rungs, on_done: Callable[[], None]) -> Evidence:
-        """What tells causes apart where training waits: the step beside a busy loader, the step with copies, the loader without them."""
+        """What tells causes apart where training waits: the step beside a busy loader, the step
+        with copies, the loader without them.
+        """
         workers = getattr(self.loader, "num_workers", None)
-        known = Evidence(self.stages.starved, workers, usable_cores(), spikes(np.array(self._waits)))
+        known = Evidence(
+            self.stages.starved, workers, usable_cores(), spikes(np.array(self._waits))
+        )
         keeps_up = headroom(rungs).low > 1
         if severities(stall(rungs)) == ("OK",) or not (keeps_up or self._host):
             return known
-        seconds = budget.run if keeps_up else SHORT * budget.run  # else remedies need the time, and copies show quickly
+        seconds = (
+            budget.run if keeps_up else SHORT * budget.run
+        )  # else remedies need the time, and copies show quickly
         turns = {"step": lambda: self._step_alone(seconds)}
         if keeps_up and workers != 0:  # a loader without workers makes nothing beside the step
             turns["beside"] = lambda: self._beside(seconds)
         if self._host:
-            turns |= {"transfer": lambda: self._with_copies(seconds), "bare": lambda: alone(self.feed, seconds)}
+            turns |= {
+                "transfer": lambda: self._with_copies(seconds),
+                "bare": lambda: alone(self.feed, seconds),
+            }
         found = interleaved(turns, CAUSE_REPLICATES, on_done)
-        return replace(known, alone=found["step"], beside=found.get("beside"), transfer=found.get("transfer"), bare=found.get("bare"))
+        return replace(
+            known,
+            alone=found["step"],
+            beside=found.get("beside"),
+            transfer=found.get("transfer"),
+            bare=found.get("bare"),
+        )
 
     def trained(self, seconds: float) -> float:
         """Training, where the loader did not run alone before: what has piled up goes first."""
@@ -144,7 +182,9 @@ class Ladder:
     def _with_copies(self, seconds: float) -> float:
         """The step on batches that have to be copied first; the loader rests."""
         self.feed.drain()
-        time.sleep(self.feed.depth and seconds / 5)  # what it fills up again now, it need not make beside the step
+        time.sleep(
+            self.feed.depth and seconds / 5
+        )  # what it fills up again now, it need not make beside the step
 
         def once() -> int:
             self._turn += 1
@@ -166,12 +206,16 @@ class Ladder:
         return self.feed.take_round(self.to_device)
 
     def _together(self, seconds: float) -> float:
-        # Runs right after the loader alone, so nothing has piled up. The clock starts when the GPU is done with the warm-up:
-        # the loader has had that time too, so neither side gains from where the clock starts and ends.
+        # Runs right after the loader alone, so nothing has piled up. The clock starts when the GPU
+        # is done with the warm-up:
+        # the loader has had that time too, so neither side gains from where the clock starts and
+        # ends.
         for _ in range(STEP_WARM_UP):
             self._one_trained()
         start = time.perf_counter()
-        found = rate(lambda: sum(self._one_trained() for _ in range(self.feed.round)), seconds, self.settle)
+        found = rate(
+            lambda: sum(self._one_trained() for _ in range(self.feed.round)), seconds, self.settle
+        )
         self.spans["training"].append((start, time.perf_counter()))
         return found
 
@@ -184,10 +228,13 @@ class Ladder:
         return images_in(batch)
 
 
-def _as_it_is(batch: Any) -> Any:
+def _as_it_is(batch: object) -> object:
     return batch
 
 
 def _join(parts: Sequence[Rungs]) -> Rungs:
-    step, loader, training = (Sample(sum((getattr(part, name).values for part in parts), ())) for name in ("step", "loader", "training"))
+    step, loader, training = (
+        Sample(sum((getattr(part, name).values for part in parts), ()))
+        for name in ("step", "loader", "training")
+    )
     return Rungs(step, loader, training)

@@ -1,4 +1,6 @@
-"""What a watch says while it looks on: a line now and then, one for each epoch, and a warning where the bottleneck moves."""
+"""What a watch says while it looks on: a line now and then, one for each epoch, and a warning where
+the bottleneck moves.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +13,10 @@ APART = 1.0  # s between two lines for epochs: short ones go without
 
 @dataclass
 class Stretch:
-    """Waits since a moment. An epoch's first batch is none of them: it waits for the workers' start."""
+    """Waits since a moment.
+
+    An epoch's first batch is none of them: it waits for the workers' start.
+    """
 
     since: float | None = None  # s
     waited: float = 0.0
@@ -33,7 +38,10 @@ class Stretch:
         return self.waited / self.lasts(now)
 
     def says(self, now: float) -> str:
-        return f"waiting for data {100 * self.share(now):.0f} % of the time, {self.batches / self.lasts(now):.3g} batches/s"
+        return (
+            f"waiting for data {100 * self.share(now):.0f} % of the time, "
+            f"{self.batches / self.lasts(now):.3g} batches/s"
+        )
 
 
 class Lines:
@@ -66,7 +74,11 @@ class Lines:
             self._last = now
             self.say(f"fastload: epoch {self._epochs}: {done.says(now)}")
         if before is not None and moved(before, share):
-            what = "training waits for data now" if share > before else "training no longer waits for data"
+            what = (
+                "training waits for data now"
+                if share > before
+                else "training no longer waits for data"
+            )
             said = f"{100 * share:.0f} % of the time, {100 * before:.0f} % in the epoch before"
             self.say(f"fastload: the bottleneck has moved: {what} ({said})")
 

@@ -1,11 +1,12 @@
-"""`with fastload.watch(loader):` around a live training loop: lines meanwhile, and a report at the end."""
+"""`with fastload.watch(loader):` around a live training loop: lines meanwhile, and a report at the
+end.
+"""
 
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any
 
 from fastload.attach import hooks
 from fastload.attach.recorder import Recorder
@@ -20,28 +21,41 @@ def _say(line: str) -> None:
 
 
 class Watch:
-    """A context: while it is open, batches of `loader` are timed, in its workers too where they are forked meanwhile.
+    """A context: while it is open, batches of `loader` are timed, in its workers too where they are
+    forked meanwhile.
 
-    loader: of PyTorch or fastload; any other iterable is timed where the loop runs over this object in its place.
-    every:  s between lines; 0: no lines. Each epoch has one too, and one more where the bottleneck has moved.
+    loader: of PyTorch or fastload; any other iterable is timed where the loop runs over this object
+        in its place.
+    every:  s between lines; 0: no lines. Each epoch has one too, and one more where the bottleneck
+        has moved.
     say:    takes a line.
 
-    Raises UsageError for what cannot be iterated, for a negative `every`, and where two watches are open at once.
+    Raises UsageError for what cannot be iterated, for a negative `every`, and where two watches are
+    open at once.
     """
 
-    def __init__(self, loader: Any, *, every: float = 10.0, say: Callable[[str], object] = _say) -> None:
+    def __init__(
+        self, loader: Iterable[object], *, every: float = 10.0, say: Callable[[str], object] = _say
+    ) -> None:
         if not hasattr(loader, "__iter__"):
-            raise UsageError(f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches")
+            raise UsageError(
+                f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches"
+            )
         if not every >= 0:  # NaN is not either
             raise UsageError(f"watch: every is {every!r}, want 0 (no lines) or s between lines")
         self.loader, self.every, self.say = loader, every, say
         self._lines = Lines(every, say)
         self._found: Report | None = None
-        self._why = "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
+        self._why = (
+            "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
+        )
 
     @property
     def report(self) -> Report:
-        """The whole run's; once the context is left. Raises UsageError where too little was seen."""
+        """The whole run's; once the context is left.
+
+        Raises UsageError where too little was seen.
+        """
         if self._found is None:
             raise UsageError(self._why)
         return self._found
@@ -51,26 +65,41 @@ class Watch:
 
     def __enter__(self) -> "Watch":  # noqa: PYI034  Self needs Python 3.11
         if hooks.attached():
-            raise UsageError("watch: another watch, or fastload profile, looks on already; leave that one first")
+            raise UsageError(
+                "watch: another watch, or fastload profile, looks on already; leave that one first"
+            )
         self._folder = tempfile.TemporaryDirectory(prefix="fastload-watch-")
         self._started = time.perf_counter()
         hooks.install(lambda: Recorder(self._folder.name, self._turn, only=self.loader))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
         hooks.finish()
         hooks.uninstall()
         try:
-            self._found = inplace.report(logs.read(self._folder.name), time.perf_counter() - self._started)
+            self._found = inplace.report(
+                logs.read(self._folder.name), time.perf_counter() - self._started
+            )
         except UsageError as too_little:
-            text = str(too_little).replace("profile: ", "watch: ").replace("the command's processes", "the watched loop")
+            text = (
+                str(too_little)
+                .replace("profile: ", "watch: ")
+                .replace("the command's processes", "the watched loop")
+            )
             self._why = text.replace("; check the command", "").replace(" (--steps, --seconds)", "")
         self._folder.cleanup()
         if self.every and self._found is not None:
             self.say(f"fastload: {str(self._found).splitlines()[0]}")
 
-    def __iter__(self) -> Iterator[Any]:
-        """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor fastload's."""
+    def __iter__(self) -> Iterator[object]:
+        """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor
+        fastload's.
+        """
         batches = iter(self.loader)
         while (found := hooks.recorder()) is not None:
             try:  # a loader that is timed anyway is not timed twice
@@ -80,7 +109,9 @@ class Watch:
             yield batch
         yield from batches
 
-    def _turn(self, recorder: Recorder, number: int, _: Any, fetch: Callable[[], Any]) -> Any:
+    def _turn(
+        self, recorder: Recorder, number: int, _: object, fetch: Callable[[], object]
+    ) -> object:
         start = time.perf_counter()
         try:
             batch = recorder.wait(number, fetch)
@@ -91,6 +122,11 @@ class Watch:
         return batch
 
 
-def watch(loader: Any, *, every: float = 10.0, say: Callable[[str], object] = _say) -> Watch:
-    """Look on while a loop trains: `with fastload.watch(loader) as seen: …`, then `print(seen)` or `seen.report`. See Watch."""
+def watch(
+    loader: Iterable[object], *, every: float = 10.0, say: Callable[[str], object] = _say
+) -> Watch:
+    """Look on while a loop trains:
+
+    `with fastload.watch(loader) as seen: …`, then `print(seen)` or `seen.report`. See Watch.
+    """
     return Watch(loader, every=every, say=say)

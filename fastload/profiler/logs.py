@@ -4,11 +4,11 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from fastload.attach import log
+from fastload.spec import Array, Json
 
 FIELDS = np.dtype(
     [
@@ -23,8 +23,8 @@ class Process:
     """One process's records, in the order of their time, and its facts."""
 
     pid: int
-    records: Any  # structured array [N] of FIELDS
-    facts: dict[str, Any]
+    records: Array  # structured array [N] of FIELDS
+    facts: Json
     parent: int = 0  # pid
 
     @property
@@ -32,19 +32,25 @@ class Process:
         text = str(self.facts.get("rank") or 0)
         return int(text) if text.isdigit() else 0
 
-    def of(self, kind: int) -> Any:
-        return self.records[self.records["kind"] == kind]
+    def of(self, kind: int) -> Array:
+        records: Array = self.records[self.records["kind"] == kind]
+        return records
 
 
 def read(folder: str) -> list[Process]:
-    """Every process that measured anything, by pid. What is damaged or cut off is left out, never guessed."""
+    """Every process that measured anything, by pid.
+
+    What is damaged or cut off is left out, never guessed.
+    """
     found = []
     for path in sorted(Path(folder).glob("*.log")):
         data = path.read_bytes()
         records = _records(data)
         if path.stem.isdigit() and len(records):
             parent = log.HEADER.unpack_from(data)[2]
-            found.append(Process(int(path.stem), records, _facts(path.with_suffix(".json")), parent))
+            found.append(
+                Process(int(path.stem), records, _facts(path.with_suffix(".json")), parent)
+            )
     return found
 
 
@@ -58,7 +64,7 @@ def written(folder: str) -> int:
     return total
 
 
-def _records(data: bytes) -> Any:
+def _records(data: bytes) -> Array:
     empty = np.zeros(0, FIELDS)
     if len(data) < log.START or data[:8] != log.MAGIC:
         return empty
@@ -67,10 +73,11 @@ def _records(data: bytes) -> Any:
     found = np.frombuffer(data, FIELDS, min(written, places), log.START)
     times = np.stack([found["t"], found["wall"], found["cpu"], found["starved"]])
     found = found[np.isfinite(times).all(axis=0) & (times >= 0).all(axis=0) & (found["kind"] > 0)]
-    return found[np.argsort(found["t"], kind="stable")]
+    ordered: Array = found[np.argsort(found["t"], kind="stable")]
+    return ordered
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _facts(path: Path) -> Json:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -2,15 +2,15 @@
 
 import os
 import platform
-from typing import Any
 
 import PIL
 import torch
 
-from fastload.machine import cpu_model, usable_cores
+from fastload.spec import Json
+from fastload.system.machine import cpu_model, usable_cores
 
 
-def facts() -> dict[str, Any]:
+def facts() -> Json:
     """What a reader needs to compare two reports; null where unknown."""
     return {
         "cpu": cpu_model(),

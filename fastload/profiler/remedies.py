@@ -1,19 +1,21 @@
-"""What else could run the data path, priced by measuring it. What cannot be measured here is not offered."""
+"""What else could run the data path, priced by measuring it.
 
-from collections.abc import Callable, Iterator
+What cannot be measured here is not offered.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from fastload import backends
-from fastload.backend_facts import BACKENDS, facts
 from fastload.backends.measured import Rate
+from fastload.backends.table import BACKENDS, facts
 from fastload.errors import FastloadError
 from fastload.measure import Interval, Sample, interleaved, ratio
-from fastload.pipeline import Pipeline
-from fastload.plan import plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import plan
 from fastload.profiler.batches import Feed, alone
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.verdict import Rungs, overlapping, predict
@@ -25,7 +27,9 @@ REPLICATES = 3
 VERIFIED = 3  # remedies, with --verify
 SHORTER = 0.5  # of a rung's replicate: a gain worth having shows quickly
 MILDER = "other training: check the accuracy"
-RESERVE = 5  # a candidate is begun only if this many replicates of a rung still fit: 2 x 3 shorter ones, starting, draining
+# A candidate is begun only if this many replicates of a rung still fit: 2 x 3 shorter ones,
+# starting, draining
+RESERVE = 5
 
 
 @dataclass(frozen=True)
@@ -57,47 +61,78 @@ class Priced:
         return self.speedup.low > WORTH
 
     def predicted(self, rungs: Rungs) -> float:
-        """Training with it, images/s, if step and loader overlap as much as they do now. The loader's gain is of one turn's pairs."""
-        return predict(rungs.step.median, rungs.loader.median * self.speedup.value, overlapping(rungs))
+        """Training with it, images/s, if step and loader overlap as much as they do now.
+
+        The loader's gain is of one turn's pairs.
+        """
+        return predict(
+            rungs.step.median, rungs.loader.median * self.speedup.value, overlapping(rungs)
+        )
 
 
-def alternatives(pipeline: Pipeline, backend: str, device: str, *, asked: bool = False) -> Iterator[Alternative]:
-    """The other backends that can run it as it is, then fewer ops on the backend that suits them best.
+def alternatives(
+    pipeline: Pipeline, backend: str, device: str, *, asked: bool = False
+) -> Iterator[Alternative]:
+    """The other backends that can run it as it is, then fewer ops on the backend that suits them
+    best.
 
     asked: the user wants every backend measured.
     """
     for other in BACKENDS if asked else backends.AUTO:
         if other != backend and _can(pipeline, other, device):
-            cost = "none: the same ops" if facts(other).exact else "other pixels: see fastload parity"
+            cost = (
+                "none: the same ops" if facts(other).exact else "other pixels: see fastload parity"
+            )
             yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
     shrinking = tuple(op for op in pipeline.ops if isinstance(op, ColOut))
-    yield from (Alternative(f"RandAugment of depth {n} in place of {m}", MILDER, backend, ops) for n, m, ops in _shallower(pipeline.ops))
-    for dropped in dict.fromkeys((augmenting + shrinking, augmenting)):  # the larger gain first: time may run out
+    yield from (
+        Alternative(f"RandAugment of depth {n} in place of {m}", MILDER, backend, ops)
+        for n, m, ops in _shallower(pipeline.ops)
+    )
+    for dropped in dict.fromkeys(
+        (augmenting + shrinking, augmenting)
+    ):  # the larger gain first: time may run out
         if dropped:
             ops = tuple(op for op in pipeline.ops if op not in dropped)
-            best = next(name for name in dict.fromkeys((*backends.AUTO, backend)) if _can(replace(pipeline, ops=ops), name, device))
+            best = next(
+                name
+                for name in dict.fromkeys((*backends.AUTO, backend))
+                if _can(replace(pipeline, ops=ops), name, device)
+            )
             names = " and ".join(op.name for op in dropped)
             where = "" if best == backend else f", then on backend {best}"
             yield Alternative(f"without {names}{where}", MILDER, best, ops)
 
 
 def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]:
-    """A depth of RandAugment, the one that it replaces, and the ops then; nothing where the depth is 1 already."""
+    """A depth of RandAugment, the one that it replaces, and the ops then; nothing where the depth
+    is 1 already.
+    """
     deep = next((op for op in ops if isinstance(op, RandAugment) and op.num_ops > 1), None)
     if deep:
         for depth in dict.fromkeys((1, deep.num_ops - 1)):
-            yield depth, deep.num_ops, tuple(replace(op, num_ops=depth) if op is deep else op for op in ops)
+            yield (
+                depth,
+                deep.num_ops,
+                tuple(replace(op, num_ops=depth) if op is deep else op for op in ops),
+            )
 
 
 def cannot(pipeline: Pipeline, device: str) -> list[str]:
     """Every reason why some backend is not among the alternatives, as `backends.choose` says it."""
     made = plan(pipeline)
-    return [f"backend {name} cannot run this plan: {why}" for name in BACKENDS for why in backends.unsupported(name, made, device)]
+    return [
+        f"backend {name} cannot run this plan: {why}"
+        for name in BACKENDS
+        for why in backends.unsupported(name, made, device)
+    ]
 
 
 def fastest(priced: tuple[Priced, ...], backend: str) -> tuple[str, str]:
-    """Of the backends that were asked for: which one to use in place of, or like, `backend`, and by how much; empty if none was."""
+    """Of the backends that were asked for: which one to use in place of, or like, `backend`, and by
+    how much; empty if none was.
+    """
     others = sorted((p for p in priced if p.alternative.asked), key=lambda p: -p.speedup.value)
     if not others:
         return "", ""
@@ -109,14 +144,17 @@ def fastest(priced: tuple[Priced, ...], backend: str) -> tuple[str, str]:
 
 
 def rates(priced: tuple[Priced, ...], backend: str) -> dict[str, Rate]:
-    """Images/s of `backend` and of the backends that were asked for, from their ratios to it: it took turns with each of them."""
+    """Images/s of `backend` and of the backends that were asked for, from their ratios to it: it
+    took turns with each of them.
+    """
     asked = [one for one in priced if one.alternative.asked]
     if not asked:
         return {}
     own = float(np.median([value for one in asked for value in one.now.values]))
     gains = {one.alternative.backend: one.speedup for one in asked}
     return {backend: Rate(own, own, own)} | {
-        name: Rate(*(own * part for part in (by.value, by.low, by.high))) for name, by in gains.items()
+        name: Rate(*(own * part for part in (by.value, by.low, by.high)))
+        for name, by in gains.items()
     }
 
 
@@ -129,12 +167,13 @@ def _can(pipeline: Pipeline, backend: str, device: str) -> bool:
 
 def price(
     candidates: Iterator[Alternative],
-    current: Callable[[], Any],
-    make: Callable[[Alternative], Any],
+    current: Callable[[], Iterable[object]],
+    make: Callable[[Alternative], Iterable[object]],
     budget: Budget,
     on_done: Callable[[], None],
 ) -> tuple[tuple[Priced, ...], tuple[str, ...], tuple[str, ...]]:
-    """Measured alternatives, the names of those that no time was left for, and of those that failed, with what they raised.
+    """Measured alternatives, the names of those that no time was left for, and of those that
+    failed, with what they raised.
 
     current, make: new loaders.
     """
@@ -146,22 +185,34 @@ def price(
             continue
         feed = feed or Feed(current())
         try:
-            priced.append(_price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done))
-        except (FastloadError, RuntimeError) as error:  # of another library; the other candidates are worth knowing all the same
+            priced.append(
+                _price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done)
+            )
+        except (
+            FastloadError,
+            RuntimeError,
+        ) as error:  # of another library; the other candidates are worth knowing all the same
             failed.append(f"{candidate.name} failed ({str(error).partition(chr(10))[0]})")
     return tuple(priced), tuple(left_out), tuple(failed)
 
 
 def verify(
-    priced: tuple[Priced, ...], ladder: Callable[[Alternative], Ladder], budget: Budget, on_done: Callable[[], None]
+    priced: tuple[Priced, ...],
+    ladder: Callable[[Alternative], Ladder],
+    budget: Budget,
+    on_done: Callable[[], None],
 ) -> tuple[Priced, ...]:
-    """The same, with training measured where a change is offered; the VERIFIED that gain most, and those that were asked for."""
+    """The same, with training measured where a change is offered; the VERIFIED that gain most, and
+    those that were asked for.
+    """
     best = sorted((p for p in priced if p.worth_it), key=lambda p: -p.loader.median)[:VERIFIED]
     out = []
     for one in priced:
         if one in best or (one.worth_it and one.alternative.asked):
             found = ladder(one.alternative)
-            turns = interleaved({"training": partial(found.trained, budget.run)}, REPLICATES, on_done)
+            turns = interleaved(
+                {"training": partial(found.trained, budget.run)}, REPLICATES, on_done
+            )
             out.append(replace(one, training=turns["training"]))
             del found  # its workers go before the next one's come
         else:
@@ -169,7 +220,14 @@ def verify(
     return tuple(out)
 
 
-def _price(candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]) -> Priced:
+def _price(
+    candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]
+) -> Priced:
     return Priced(
-        candidate, **interleaved({"loader": partial(alone, other, seconds), "now": partial(alone, now, seconds)}, REPLICATES, on_done)
+        candidate,
+        **interleaved(
+            {"loader": partial(alone, other, seconds), "now": partial(alone, now, seconds)},
+            REPLICATES,
+            on_done,
+        ),
     )

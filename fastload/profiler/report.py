@@ -1,69 +1,31 @@
-"""The result of a profile, and its JSON form: schema fastload.profile/1. Units are in the names, null is "not measured"."""
+"""The result of a profile, and its JSON form: schema fastload.profile/1.
 
-from dataclasses import dataclass, field
-from typing import Any
+Units are in the names, null is "not measured".
+"""
 
 from fastload.measure import Interval
 from fastload.profiler import render
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
+from fastload.profiler.findings import Findings, Setting
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
-from fastload.profiler.sweep import AtWorkers
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, Verdict, overlap
+from fastload.profiler.verdict import Evidence, Rungs, StageCost, overlap
+from fastload.spec import Json
 
 SCHEMA = "fastload.profile/1"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What was profiled; None where a foreign loader does not tell."""
-
-    recipe: str | None = None
-    data: str | None = None
-    images: int | None = None
-    backend: str | None = None
-    why_backend: tuple[str, ...] = ()  # why better ones cannot run it
-    workers: int | None = None
-    batch_size: int | None = None
-    height: int | None = None  # px of a training image
-    width: int | None = None
-    device: str | None = None
-
-
-@dataclass(frozen=True)
-class StepFacts:
-    """Where the training step came from."""
-
-    kind: str  # "emulated", "recipe", "callable", or, within a running program, "attached" or "replayed"
-    assumed: float | None = None  # images/s, of an emulated step
-    note: str = ""  # what the reader must know about it
-
-
-@dataclass(frozen=True)
-class Report:
-    verdict: Verdict
-    rungs: Rungs
-    step: StepFacts
-    setting: Setting
-    machine: dict[str, Any]
-    seconds: float  # of the whole profile
-    stages: tuple[StageCost, ...] = ()
-    stages_how: str = ""
-    remedies: tuple[Priced, ...] = ()
-    not_included: tuple[str, ...] = ()  # parts of the recipe that were not run
-    not_measured: tuple[str, ...] = ()
-    sizes: tuple[AtSize, ...] = ()  # of a size schedule, ascending; the rungs are of the full size
-    evidence: Evidence = field(default_factory=Evidence)
-    workers: tuple[AtWorkers, ...] = ()  # ascending; the rungs are of setting.workers
-    reading: Reading | None = None  # with a cold and a warm page cache
-    cuts: tuple[Cut, ...] = ()  # the loader cut off after each stage, the whole one last
+class Report(Findings):
+    """Findings as text and as a document."""
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))
 
-    def to_json(self) -> dict[str, Any]:
-        """A document of plain values; replicates are kept raw so that others can compute their own intervals."""
+    def to_json(self) -> Json:
+        """A document of plain values; replicates are kept raw so that others can compute their own
+        intervals.
+        """
         verdict = self.verdict
         return {
             "schema": SCHEMA,
@@ -76,7 +38,11 @@ class Report:
                 "headroom_gpus": _interval(verdict.headroom),
                 "overlap_share": overlap(self.rungs),
             },
-            "step": {"kind": self.step.kind, "assumed_img_per_s": self.step.assumed, "note": self.step.note},
+            "step": {
+                "kind": self.step.kind,
+                "assumed_img_per_s": self.step.assumed,
+                "note": self.step.note,
+            },
             "setting": _setting(self.setting),
             "replicates": {
                 "step_img_per_s": list(self.rungs.step.values),
@@ -87,7 +53,11 @@ class Report:
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,
-            "workers": [{"workers": at.workers, "loader_img_per_s": list(at.loader.values)} for at in self.workers] or None,
+            "workers": [
+                {"workers": at.workers, "loader_img_per_s": list(at.loader.values)}
+                for at in self.workers
+            ]
+            or None,
             "cuts": [_cut(cut) for cut in self.cuts] or None,
             "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
@@ -103,7 +73,7 @@ def _interval(interval: Interval) -> dict[str, float]:
     return {"value": interval.value, "ci95_low": interval.low, "ci95_high": interval.high}
 
 
-def _setting(setting: Setting) -> dict[str, Any]:
+def _setting(setting: Setting) -> Json:
     return {
         "recipe": setting.recipe,
         "data": setting.data,
@@ -118,7 +88,7 @@ def _setting(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _evidence(known: Evidence) -> dict[str, Any]:
+def _evidence(known: Evidence) -> Json:
     return {
         "starved_share": known.starved,
         "waiting_in_slowest_tenth_share": known.spikes,
@@ -131,7 +101,7 @@ def _evidence(known: Evidence) -> dict[str, Any]:
     }
 
 
-def _stage(stage: StageCost) -> dict[str, Any]:
+def _stage(stage: StageCost) -> Json:
     return {
         "name": stage.name,
         "wall_us_per_img": stage.wall_s * 1e6,
@@ -140,7 +110,7 @@ def _stage(stage: StageCost) -> dict[str, Any]:
     }
 
 
-def _size(at: AtSize) -> dict[str, Any]:
+def _size(at: AtSize) -> Json:
     return {
         "size_px": at.size,
         "epochs_share": at.share,
@@ -151,7 +121,7 @@ def _size(at: AtSize) -> dict[str, Any]:
     }
 
 
-def _cut(cut: Cut) -> dict[str, Any]:
+def _cut(cut: Cut) -> Json:
     return {
         "name": cut.name,
         "loader_img_per_s": list(cut.loader.values),
@@ -159,7 +129,7 @@ def _cut(cut: Cut) -> dict[str, Any]:
     }
 
 
-def _reading(found: Reading) -> dict[str, Any]:
+def _reading(found: Reading) -> Json:
     return {
         "images": found.images,
         "cold_us_per_img": found.cold_s * 1e6,
@@ -168,7 +138,7 @@ def _reading(found: Reading) -> dict[str, Any]:
     }
 
 
-def _remedy(priced: Priced, rungs: Rungs) -> dict[str, Any]:
+def _remedy(priced: Priced, rungs: Rungs) -> Json:
     return {
         "name": priced.alternative.name,
         "backend": priced.alternative.backend,

@@ -1,10 +1,11 @@
-"""A schedule of sizes, size by size: training that the GPU limits at full size can be limited by the data path at a small one."""
+"""A schedule of sizes, size by size: training that the GPU limits at full size can be limited by
+the data path at a small one.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from fastload.measure import Sample, interleaved
 from fastload.profiler.batches import Feed, alone
@@ -20,7 +21,8 @@ class AtSize:
     """One size of a schedule; rates in images/s."""
 
     size: int  # px
-    share: float  # of the epochs that have this size, or one nearer to it than to the other measured ones
+    # Of the epochs that have this size, or one nearer to it than to the other measured ones
+    share: float
     loader: Sample  # alone
     step: float  # alone; measured, or of an emulated step computed from its rate at full size
 
@@ -45,21 +47,29 @@ def chosen(epochs: Sequence[int]) -> dict[int, float]:
 
 
 def stall(found: Sequence[AtSize]) -> float:
-    """Share of the whole training's time in which the GPU waits, at best. Every epoch has the same number of images."""
+    """Share of the whole training's time in which the GPU waits, at best.
+
+    Every epoch has the same number of images.
+    """
     busy = sum(at.share / at.step for at in found)
     return 1 - busy / sum(at.share / at.training for at in found)
 
 
 def measure(
     shares: dict[int, float],
-    make: Callable[[int], Any],
-    step_rate: Callable[[int, Any], float],
+    make: Callable[[int], Iterable[object]],
+    step_rate: Callable[[int, object], float],
     budget: Budget,
     on_done: Callable[[], None],
 ) -> tuple[AtSize, ...]:
-    """Loaders of each size take turns. make: a new loader of a size; step_rate: the step's images/s at a size, given a batch."""
+    """Loaders of each size take turns.
+
+    make: a new loader of a size; step_rate: the step's images/s at a size, given a batch.
+    """
     feeds = {size: Feed(make(size)) for size in shares}
     steps = {size: step_rate(size, feed.take()) for size, feed in feeds.items()}
     turns = {str(size): partial(alone, feed, SHORTER * budget.run) for size, feed in feeds.items()}
     rates = interleaved(turns, REPLICATES, on_done)
-    return tuple(AtSize(size, share, rates[str(size)], steps[size]) for size, share in shares.items())
+    return tuple(
+        AtSize(size, share, rates[str(size)], steps[size]) for size, share in shares.items()
+    )

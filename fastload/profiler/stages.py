@@ -1,4 +1,6 @@
-"""What each stage costs per image: from the native engine's counters, or by running the reference stage by stage."""
+"""What each stage costs per image: from the native engine's counters, or by running the reference
+stage by stage.
+"""
 
 import os
 import threading
@@ -6,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,14 +15,17 @@ from PIL import Image
 
 from fastload import lowering
 from fastload.errors import FastloadError
-from fastload.plan import Plan, plan, records
+from fastload.plan.plan import Plan, plan, records
 from fastload.profiler.verdict import StageCost
-from fastload.sources import raw_pixels, read
-from fastload.spec import Stage, Work
+from fastload.sources import Source, raw_pixels, read
+from fastload.spec import Json, Stage, Work
 from fastload.transforms import pil
 
 COUNTED = "counted in the loader's own threads while it ran alone"
-REPLAYED = "fastload's reference ops on a sample of the images, one thread of this process, the loader stopped"
+REPLAYED = (
+    "fastload's reference ops on a sample of the images, one thread of this process, the "
+    "loader stopped"
+)
 TASKS = Path("/proc/self/task")
 CHUNK = 8  # images that go through a stage together
 
@@ -29,14 +33,17 @@ CHUNK = 8  # images that go through a stage together
 class Deltas:
     """Sums what the stages of `loader.stats()` gained while the context was open."""
 
-    def __init__(self, loader: Any) -> None:
-        self._stats: Callable[[], dict[str, Any]] = loader.stats if callable(getattr(loader, "stats", None)) else dict
-        self._before: dict[str, Any] = {}
+    def __init__(self, loader: object) -> None:
+        stats: Callable[[], Json] | None = getattr(loader, "stats", None)
+        self._stats = stats if callable(stats) else dict[str, Json]
+        self._before: Json = {}
         self._sums: dict[str, list[float]] = {}
-        self._late = self._late_before = 0.0  # s that this process's other threads waited for a core
+        self._late = self._late_before = (
+            0.0  # s that this process's other threads waited for a core
+        )
 
-    def _read(self) -> dict[str, Any]:
-        stages: dict[str, Any] = self._stats().get("stages", {})
+    def _read(self) -> Json:
+        stages: Json = self._stats().get("stages", {})
         return stages
 
     def __enter__(self) -> None:
@@ -52,27 +59,42 @@ class Deltas:
 
     def costs(self) -> tuple[StageCost, ...]:
         """Empty if the loader counts nothing."""
-        return tuple(StageCost(name, wall / count, cpu / count) for name, (count, wall, cpu) in self._sums.items() if count)
+        return tuple(
+            StageCost(name, wall / count, cpu / count)
+            for name, (count, wall, cpu) in self._sums.items()
+            if count
+        )
 
     @property
     def starved(self) -> float:
-        """Share of the stages' time in which a thread waited for a core; 0 if the loader counts nothing."""
+        """Share of the stages' time in which a thread waited for a core; 0 if the loader counts
+        nothing.
+        """
         wall = sum(wall for _, wall, _ in self._sums.values())
         blocked = sum(wall - cpu for name, (_, wall, cpu) in self._sums.items() if name != "read")
-        return max(0.0, min(self._late, blocked) / wall) if wall else 0.0  # threads of others wait for cores too
+        return (
+            max(0.0, min(self._late, blocked) / wall) if wall else 0.0
+        )  # threads of others wait for cores too
 
 
 def threads_starved() -> float:
-    """Seconds that the threads of this process, but for the calling one, have waited for a core; 0 where the system does not say."""
+    """Seconds that the threads of this process, but for the calling one, have waited for a core; 0
+    where the system does not say.
+    """
     own, total = str(threading.get_native_id()), 0.0
     with suppress(OSError):
         for task in os.listdir(TASKS):
             with suppress(OSError, ValueError, IndexError):  # a thread may end meanwhile
-                total += 0.0 if task == own else int((TASKS / task / "schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+                total += (
+                    0.0
+                    if task == own
+                    else int((TASKS / task / "schedstat").read_text(encoding="ascii").split()[1])
+                    / 1e9
+                )
     return total
 
 
-def plan_of(loader: Any) -> Plan | None:
+def plan_of(loader: object) -> Plan | None:
     """The plan of a loader over a data set that fastload knows, PyTorch's own loaders too."""
     try:
         pipeline, _ = lowering.lower(getattr(loader, "dataset", None))
@@ -82,7 +104,9 @@ def plan_of(loader: Any) -> Plan | None:
 
 
 def replay(work: Plan, seconds: float) -> tuple[StageCost, ...]:
-    """Cost of each stage of the torch backend: read, decode, draw (random numbers), crop, augment, store."""
+    """Cost of each stage of the torch backend: read, decode, draw (random numbers), crop, augment,
+    store.
+    """
     clock = _Clock()
     with _one_thread():
         _chunk(work, 0, _Clock())  # imports and first-touch costs are not the data's
@@ -90,11 +114,16 @@ def replay(work: Plan, seconds: float) -> tuple[StageCost, ...]:
         while time.perf_counter() - start < seconds:
             _chunk(work, number, clock)
             number += 1
-    return tuple(StageCost(name, wall / clock.images, cpu / clock.images) for name, (wall, cpu) in clock.sums.items())
+    return tuple(
+        StageCost(name, wall / clock.images, cpu / clock.images)
+        for name, (wall, cpu) in clock.sums.items()
+    )
 
 
 class _Clock:
-    """Wall and CPU time of this thread, by stage; `lap` gives the time since the last lap to a stage."""
+    """Wall and CPU time of this thread, by stage; `lap` gives the time since the last lap to a
+    stage.
+    """
 
     def __init__(self) -> None:
         self.images = 0
@@ -113,17 +142,25 @@ class _Clock:
 def _chunk(work: Plan, number: int, clock: _Clock) -> None:
     """One chunk of images through all stages, as backends/torch.py runs them."""
     source = work.source
-    spread = np.random.Generator(np.random.Philox(number)).permutation(len(source))[:CHUNK].astype(np.int64)
+    spread = (
+        np.random.Generator(np.random.Philox(number))
+        .permutation(len(source))[:CHUNK]
+        .astype(np.int64)
+    )
     clock.start()
     data = [read(source, int(sample)) for sample in spread]
     clock.lap("read")
-    images: list[Any] = [_decode(source, int(sample), encoded) for sample, encoded in zip(spread, data, strict=True)]
+    images: list[Image.Image | torch.Tensor] = [
+        _decode(source, int(sample), encoded) for sample, encoded in zip(spread, data, strict=True)
+    ]
     clock.lap("decode")
     sizes = np.array([pil.size(image) for image in images], np.int32)
     drawn = records(work.steps, Work(spread, np.zeros_like(spread), 0, 0, number), sizes)
     clock.lap("draw")
     for step, of_step in zip(work.steps, drawn, strict=True):
-        images = [pil.apply(step.op, image, record) for image, record in zip(images, of_step, strict=True)]
+        images = [
+            pil.apply(step.op, image, record) for image, record in zip(images, of_step, strict=True)
+        ]
         clock.lap(Stage(step.stage).name.lower())
     layout = torch.channels_last if work.out.channels_last else torch.contiguous_format
     torch.stack([pil.to_tensor(image) for image in images]).contiguous(memory_format=layout)
@@ -131,7 +168,7 @@ def _chunk(work: Plan, number: int, clock: _Clock) -> None:
     clock.images += len(spread)
 
 
-def _decode(source: Any, sample: int, encoded: bytes) -> Any:
+def _decode(source: Source, sample: int, encoded: bytes) -> Image.Image:
     try:
         pixels = raw_pixels(source, sample)
         return pil.decode(encoded) if pixels is None else Image.fromarray(pixels)

@@ -1,7 +1,6 @@
 """Training steps to measure against: the recipe's own, or, without a GPU, the clock playing one."""
 
 import time
-from typing import Any
 
 import torch
 
@@ -10,11 +9,15 @@ from fastload.profiler.batches import images_in
 from fastload.recipes import Recipe
 from fastload.recipes.step import TrainingStep
 
-LEAD = 0.05  # s that the host may run ahead of the emulated GPU: about one real batch of 256, whatever the batch here
+# S that the host may run ahead of the emulated GPU: about one real batch of 256, whatever the batch
+# here
+LEAD = 0.05
 
 
 class EmulatedStep:
-    """A GPU played by the clock, as MLPerf Storage does: it takes no CPU time, and the host runs a little ahead of it."""
+    """A GPU played by the clock, as MLPerf Storage does: it takes no CPU time, and the host runs a
+    little ahead of it.
+    """
 
     kind = "emulated"
     note = ""
@@ -24,20 +27,24 @@ class EmulatedStep:
         self.rate = rate  # images/s
         self._free_at = 0.0  # s, time.perf_counter's clock: when the GPU has nothing left to do
 
-    def __call__(self, batch: Any) -> None:
+    def __call__(self, batch: object) -> None:
         takes = images_in(batch) / self.rate
         self._free_at = max(time.perf_counter(), self._free_at) + takes
         _sleep_until(self._free_at - max(takes, LEAD))
 
-    def to_device(self, batch: Any) -> Any:
+    def to_device(self, batch: object) -> object:
         return batch
 
-    def rate_at(self, scale: float, batch: Any, seconds: float) -> float:
-        """Images/s for sides `scale` times as long: a step is taken to cost as much per pixel at every size."""
+    def rate_at(self, scale: float, batch: object, seconds: float) -> float:
+        """Images/s for sides `scale` times as long: a step is taken to cost as much per pixel at
+        every size.
+        """
         return self.rate / scale**2
 
     def settle(self) -> float:
-        """When the GPU will have done everything: exact without waiting, however late the host wakes up."""
+        """When the GPU will have done everything: exact without waiting, however late the host
+        wakes up.
+        """
         return self._free_at
 
 
@@ -48,23 +55,30 @@ def _sleep_until(moment: float) -> None:
 
 
 class RecipeStep:
-    """A recipe's own training step, whole: `fastload.recipes.step` says what is in it. model: another network than the recipe's."""
+    """A recipe's own training step, whole:
+
+    `fastload.recipes.step` says what is in it. model: another network than the recipe's.
+    """
 
     kind = "recipe"
     resident = 8  # distinct real batches: a repeated one, or zeros, would flatter power and caches
 
-    def __init__(self, recipe: Recipe, classes: int, device: str = "cuda", model: str | None = None) -> None:
+    def __init__(
+        self, recipe: Recipe, classes: int, device: str = "cuda", model: str | None = None
+    ) -> None:
         self.step = TrainingStep(recipe, classes, device, model)
         self.note = f"The training step ran: {self.step.describe()}."
 
-    def __call__(self, batch: Any) -> None:
+    def __call__(self, batch: object) -> None:
         self.step(batch)
 
-    def to_device(self, batch: Any) -> Any:
+    def to_device(self, batch: object) -> object:
         return self.step.to_device(batch)
 
-    def rate_at(self, scale: float, batch: Any, seconds: float) -> float:
-        """Images/s, measured over `seconds` with `batch`, whose sides are `scale` times as long as at full size."""
+    def rate_at(self, scale: float, batch: object, seconds: float) -> float:
+        """Images/s, measured over `seconds` with `batch`, whose sides are `scale` times as long as
+        at full size.
+        """
         resident = self.to_device(batch)
 
         def once() -> int:

@@ -1,9 +1,8 @@
 """The loader alone with 1, 2, 4, … workers, up to one per core: what more of them gain, measured."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from fastload.measure import Sample, interleaved
 from fastload.profiler.batches import Feed, alone
@@ -28,13 +27,23 @@ def counts(cores: int, now: int | None = None) -> tuple[int, ...]:
     return tuple(sorted(powers | {cores} | ({now} if now else set())))
 
 
-def measure(numbers: tuple[int, ...], make: Callable[[int], Any], budget: Budget, on_done: Callable[[], None]) -> tuple[AtWorkers, ...]:
-    """make: a new loader with so many workers. Each is stopped before the next one runs; rounds hit a drifting machine alike."""
+def measure(
+    numbers: tuple[int, ...],
+    make: Callable[[int], Iterable[object]],
+    budget: Budget,
+    on_done: Callable[[], None],
+) -> tuple[AtWorkers, ...]:
+    """make: a new loader with so many workers.
+
+    Each is stopped before the next one runs; rounds hit a drifting machine alike.
+    """
 
     def once(workers: int) -> float:
         return alone(Feed(make(workers)), SHORTER * budget.run)
 
-    found = interleaved({str(workers): partial(once, workers) for workers in numbers}, REPLICATES, on_done)
+    found = interleaved(
+        {str(workers): partial(once, workers) for workers in numbers}, REPLICATES, on_done
+    )
     return tuple(AtWorkers(workers, found[str(workers)]) for workers in numbers)
 
 

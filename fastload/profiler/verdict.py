@@ -1,43 +1,80 @@
 """What limits training, decided from rates alone: pure functions, no clock, no data.
 
-Stall S = 1 - t_step / t_training, the share of time in which the accelerator waits; 1 - S is MLPerf Storage's accelerator
-utilisation (AU).
+Stall S = 1 - t_step / t_training, the share of time in which the accelerator waits; 1 - S is MLPerf
+Storage's accelerator utilisation (AU).
 """
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from fastload.measure import Interval, Sample, bootstrap
+from fastload.spec import Array, Floats
 
 OK_BELOW, HIGH_FROM = 0.05, 0.20  # of S; the edges of TensorFlow Profiler's input-pipeline analyser
 AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
-READ_BLOCKED = 0.5  # share of all stages' wall time that is waiting in read, above which reading is the cause
+READ_BLOCKED = (
+    0.5  # share of all stages' wall time that is waiting in read, above which reading is the cause
+)
 SEVERITIES = ("OK", "MODERATE", "HIGH")
 
 STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
-SPIKES = 0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
+SPIKES = (
+    0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
+)
 LATE = 0.2  # share of the workers' time that late batches take beyond the typical one's
-RARE = 1 / 8  # share of batches, above which late ones are not rare; few are counted, so one more may be there by chance
+RARE = (
+    1 / 8
+    # Share of batches, above which late ones are not rare; few are counted, so one more may be
+    # there by chance
+)
 TERM = 0.02  # of time, below which a term of an overlap is no cause
 MIXES = 0.6  # of the first term, from which a second one is named too
 
-GPU, CPU, READ, LOADER, OVERLAP, OPEN = "GPU-BOUND", "CPU-BOUND", "READ-BOUND", "LOADER-BOUND", "OVERLAP-BOUND", "INCONCLUSIVE"
-TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED = "H2D-BOUND", "CPU-CONTENTION", "JITTER", "WORKER-STARVED", "STRAGGLER", "MIXED"
-DATA_BOUND = (CPU, READ, LOADER, OVERLAP, TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED)  # training waits for data
+GPU, CPU, READ, LOADER, OVERLAP, OPEN = (
+    "GPU-BOUND",
+    "CPU-BOUND",
+    "READ-BOUND",
+    "LOADER-BOUND",
+    "OVERLAP-BOUND",
+    "INCONCLUSIVE",
+)
+TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED = (
+    "H2D-BOUND",
+    "CPU-CONTENTION",
+    "JITTER",
+    "WORKER-STARVED",
+    "STRAGGLER",
+    "MIXED",
+)
+DATA_BOUND = (
+    CPU,
+    READ,
+    LOADER,
+    OVERLAP,
+    TRANSFER,
+    CONTENTION,
+    JITTER,
+    CORES,
+    STRAGGLER,
+    MIXED,
+)  # training waits for data
 
 
 @dataclass(frozen=True)
 class Rungs:
-    """Images per second, one value per replicate; replicates of the same place ran one after the other."""
+    """Images per second, one value per replicate; replicates of the same place ran one after the
+    other.
+    """
 
     step: Sample  # E0: the training step alone, on batches that are there already
     loader: Sample  # E1: the loader alone
     training: Sample  # E2: both together
-    pooled: bool = False  # replicates are stretches of one run: all of its time counts, rare late batches too, so no medians
+    # Replicates are stretches of one run: all of its time counts, rare late batches too, so no
+    # medians
+    pooled: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,10 +99,15 @@ class Evidence:
     workers: int | None = None
     cores: int | None = None  # that the process may use
     spikes: float | None = None  # share of all waiting that the slowest tenth of the batches has
-    late: float | None = None  # share of the workers' time that rare late batches take beyond what a typical one takes
+    late: float | None = (
+        # Share of the workers' time that rare late batches take beyond what a typical one takes
+        None
+    )
     straggler: int | None = None  # the rank that waits for data while the others do not
     transfer: Sample | None = None  # images/s of the step with copies to the GPU, beside Rungs.step
-    beside: Sample | None = None  # images/s of the step while the loader works and its batches are dropped
+    beside: Sample | None = (
+        None  # images/s of the step while the loader works and its batches are dropped
+    )
     bare: Sample | None = None  # images/s of the loader alone, its batches not copied
     alone: Sample | None = None  # images/s of the step alone, in turns with those three
 
@@ -73,7 +115,9 @@ class Evidence:
 @dataclass(frozen=True)
 class Verdict:
     label: str  # GPU, OPEN or one of DATA_BOUND
-    stage: str | None  # of CPU: the one that costs the most; of MIXED: the labels; of STRAGGLER: the rank
+    stage: (
+        str | None
+    )  # of CPU: the one that costs the most; of MIXED: the labels; of STRAGGLER: the rank
     severity: tuple[str, ...]  # one of SEVERITIES, or the neighbours that the interval of S spans
     stall: Interval  # S
     headroom: Interval  # loader alone / step alone: how many such GPUs the loader could feed
@@ -94,7 +138,9 @@ class Verdict:
 def stall(rungs: Rungs) -> Interval:
     """S of the medians, with its interval over paired resamples of the replicates."""
     typical = _typical(rungs)
-    return bootstrap(lambda training, step: 1 - typical(training) / typical(step), rungs.training, rungs.step)
+    return bootstrap(
+        lambda training, step: 1 - typical(training) / typical(step), rungs.training, rungs.step
+    )
 
 
 def headroom(rungs: Rungs) -> Interval:
@@ -103,9 +149,13 @@ def headroom(rungs: Rungs) -> Interval:
     return bootstrap(lambda loader, step: typical(loader) / typical(step), rungs.loader, rungs.step)
 
 
-def _typical(rungs: Rungs) -> Callable[[Any], Any]:
+def _typical(rungs: Rungs) -> Callable[[Array], Floats]:
     """One rate for the replicates in the last axis."""
-    return (lambda rates: 1 / np.mean(1 / rates, axis=-1)) if rungs.pooled else (lambda rates: np.median(rates, axis=-1))
+    return (
+        (lambda rates: 1 / np.mean(1 / rates, axis=-1))
+        if rungs.pooled
+        else (lambda rates: np.median(rates, axis=-1))
+    )
 
 
 def severities(s: Interval) -> tuple[str, ...]:
@@ -117,14 +167,18 @@ def _place(s: float) -> int:
     return int(s >= OK_BELOW) + int(s >= HIGH_FROM)
 
 
-def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | None = None) -> Verdict:
+def decide(
+    rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | None = None
+) -> Verdict:
     """The verdict. stages: of the loader, where they are known.
 
-    An interval over the 5 % edge leaves open whether data matters at all: INCONCLUSIVE. Over the 20 % edge only the severity is
-    open, and the cause is still named.
+    An interval over the 5 % edge leaves open whether data matters at all: INCONCLUSIVE. Over the 20
+    % edge only the severity is open, and the cause is still named.
     """
     known = evidence or Evidence()
-    rungs = replace(rungs, pooled=rungs.pooled or late(known) > 0)  # the median of short replicates may miss rare late batches
+    rungs = replace(
+        rungs, pooled=rungs.pooled or late(known) > 0
+    )  # the median of short replicates may miss rare late batches
     s, room = stall(rungs), headroom(rungs)
     severity = severities(s)
     stage: str | None = None
@@ -148,20 +202,32 @@ def decide(rungs: Rungs, stages: Sequence[StageCost] = (), evidence: Evidence | 
 
 
 def copies(known: Evidence, rungs: Rungs) -> bool:
-    """Whether a loader that is too slow is so only by its copies: without them it is ahead of a step that has to make them."""
+    """Whether a loader that is too slow is so only by its copies: without them it is ahead of a
+    step that has to make them.
+    """
     if known.bare is None or known.transfer is None:
         return False
-    ahead = bootstrap(lambda bare, copied: np.median(bare, axis=-1) / np.median(copied, axis=-1), known.bare, known.transfer)
+    ahead = bootstrap(
+        lambda bare, copied: np.median(bare, axis=-1) / np.median(copied, axis=-1),
+        known.bare,
+        known.transfer,
+    )
     slower = bootstrap(_lost, known.transfer, known.alone or rungs.step)
     return ahead.value > 1 and slower.low > TERM
 
 
 def lacks_cores(known: Evidence, room: float) -> str | None:
-    """The label, if the loader would keep up could its workers run whenever they can; room: loader alone / step alone.
+    """The label, if the loader would keep up could its workers run whenever they can; room: loader
+    alone / step alone.
 
     Without workers nothing overlaps: training would still wait.
     """
-    if not known.workers or known.starved < STARVED or room < 1 - known.starved or known.cores is None:
+    if (
+        not known.workers
+        or known.starved < STARVED
+        or room < 1 - known.starved
+        or known.cores is None
+    ):
         return None
     if known.workers <= known.cores:
         return CONTENTION
@@ -174,7 +240,9 @@ def late(known: Evidence) -> float:
 
 
 def late_share(took: np.ndarray) -> float:
-    """Of batches that took [N], s: share of all time that those of three medians and more take beyond one; 0 unless they are rare."""
+    """Of batches that took [N], s: share of all time that those of three medians and more take
+    beyond one; 0 unless they are rare.
+    """
     took = np.maximum(took, 0.0)  # two clocks may disagree
     typical = float(np.median(took)) if len(took) else 0.0
     slow = took[took > 3 * typical]
@@ -193,7 +261,9 @@ def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | Non
     if terms.get(CONTENTION, 0) > TERM or terms.get(TRANSFER, 0) > TERM:
         terms[JITTER] = max(0.0, terms[JITTER] - terms.get(CONTENTION, 0) - terms.get(TRANSFER, 0))
     first, second, *_ = [*sorted(terms.items(), key=lambda term: -term[1]), ("", 0.0)]
-    if first[1] < TERM:  # workers that wait for cores, though the step is none the slower: somebody else has them
+    if (
+        first[1] < TERM
+    ):  # workers that wait for cores, though the step is none the slower: somebody else has them
         return (CONTENTION if known.workers and known.starved >= STARVED else OVERLAP), None
     if second[1] >= max(TERM, MIXES * first[1]):
         return MIXED, f"{first[0]}, {second[0]}"
@@ -210,19 +280,26 @@ def cause(stages: Sequence[StageCost]) -> tuple[str, str | None]:
     return CPU, max(stages, key=lambda stage: stage.cpu_s).name
 
 
-def _lost(rates: np.ndarray, full: np.ndarray) -> Any:
-    return 1 - np.median(rates, axis=-1) / np.median(full, axis=-1)
+def _lost(rates: np.ndarray, full: np.ndarray) -> Floats:
+    lost: Floats = 1 - np.median(rates, axis=-1) / np.median(full, axis=-1)
+    return lost
 
 
 def spikes(wait: np.ndarray) -> float:
-    """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if all wait alike."""
+    """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if
+    all wait alike.
+    """
     total = wait.sum()
     return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
 
 
 def overlapping(rungs: Rungs) -> float:
-    """Share of the shorter one of step and loader that passes beside the longer one: 1 with enough workers, 0 without any."""
-    step, loader, both = (1 / sample.median for sample in (rungs.step, rungs.loader, rungs.training))
+    """Share of the shorter one of step and loader that passes beside the longer one: 1 with enough
+    workers, 0 without any.
+    """
+    step, loader, both = (
+        1 / sample.median for sample in (rungs.step, rungs.loader, rungs.training)
+    )
     return float(np.clip(1 - (both - max(step, loader)) / min(step, loader), 0, 1))
 
 

@@ -1,10 +1,11 @@
-"""Looks into PyTorch's workers while the ladder runs: what their stages take, and how long they wait for cores."""
+"""Looks into PyTorch's workers while the ladder runs: what their stages take, and how long they
+wait for cores.
+"""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import torch.utils.data
@@ -13,20 +14,25 @@ from fastload.attach import hooks, log
 from fastload.attach.recorder import Recorder
 from fastload.profiler import inplace, logs
 from fastload.profiler.verdict import Evidence, StageCost, late_share
+from fastload.spec import Array
 
-HOW = "timed in the loader's workers, every tenth batch; read is what data set and decoding wait for"
+HOW = (
+    "timed in the loader's workers, every tenth batch; read is what data set and decoding wait for"
+)
 
 
 class Within:
-    """A context around the making and the use of a loader's iterators; afterwards PyTorch is as it was.
+    """A context around the making and the use of a loader's iterators; afterwards PyTorch is as it
+    was.
 
-    Looks at nothing where the loader is not PyTorch's, or where somebody looks on already; spawned workers are not seen.
+    Looks at nothing where the loader is not PyTorch's, or where somebody looks on already; spawned
+    workers are not seen.
     """
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Iterable[object]) -> None:
         self.loader = loader
         self.costs: tuple[StageCost, ...] = ()
-        self._fetches: Any = None  # structured array [N] of logs.FIELDS
+        self._fetches: Array | None = None  # structured array [N] of logs.FIELDS
 
     def __enter__(self) -> "Within":  # noqa: PYI034  Self needs Python 3.11
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -35,7 +41,12 @@ class Within:
             hooks.install(lambda: Recorder(folder.name, _as_it_is, only=self.loader))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
         if self._folder is None:
             return
         hooks.uninstall()
@@ -46,14 +57,25 @@ class Within:
         self._folder.cleanup()
 
     def evidence(self, known: Evidence, spans: list[tuple[float, float]]) -> Evidence:
-        """What the workers add to what is known. spans: s, when to look, since other work on a machine comes and goes."""
+        """What the workers add to what is known.
+
+        spans: s, when to look, since other work on a machine comes and goes.
+        """
         if self._fetches is None:
             return known
         start, end = self._fetches["t"], self._fetches["t"] + self._fetches["wall"]
-        during = self._fetches[np.any([(end > low) & (start < high) for low, high in spans], axis=0)]
+        during = self._fetches[
+            np.any([(end > low) & (start < high) for low, high in spans], axis=0)
+        ]
         wall, waited = float(during["wall"].sum()), float(during["starved"].sum())
-        return replace(known, starved=min(1.0, waited / wall) if wall else 0.0, late=late_share(during["wall"] - during["starved"]))
+        return replace(
+            known,
+            starved=min(1.0, waited / wall) if wall else 0.0,
+            late=late_share(during["wall"] - during["starved"]),
+        )
 
 
-def _as_it_is(recorder: Recorder, number: int, loader: Any, fetch: Callable[[], Any]) -> Any:
+def _as_it_is(
+    recorder: Recorder, number: int, loader: object, fetch: Callable[[], object]
+) -> object:
     return fetch()

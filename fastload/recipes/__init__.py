@@ -1,4 +1,7 @@
-"""Recipes: complete ways to train, as data. The data path becomes ops; `step.TrainingStep` runs the training step."""
+"""Recipes: complete ways to train, as data.
+
+The data path becomes ops; `step.TrainingStep` runs the training step.
+"""
 
 import os
 
@@ -10,7 +13,8 @@ __all__ = ["Recipe", "Training", "load", "names"]
 
 # MosaicML's in the order of their strength, then others'.
 BUILT_IN = (
-    "baseline", "mild", "medium", "hot", "nvidia-baseline", "timm-a1", "timm-a2", "timm-a3", "pytorch-blog", "ffcv-rn50",
+    "baseline", "mild", "medium", "hot", "nvidia-baseline", "timm-a1", "timm-a2", "timm-a3",
+    "pytorch-blog", "ffcv-rn50",
 )  # fmt: skip
 
 
@@ -22,11 +26,15 @@ def names() -> tuple[str, ...]:
 def load(name_or_path: str | os.PathLike[str]) -> Recipe:
     """A recipe by name, or from a TOML file of the same form.
 
-    Raises UsageError for a name that is unknown and a file that is not TOML, PipelineError with every problem of a recipe.
+    Raises UsageError for a name that is unknown and a file that is not TOML, PipelineError with
+    every problem of a recipe.
     """
     path = os.fspath(name_or_path)
     if path in BUILT_IN:
         path = os.path.join(os.path.dirname(__file__), f"{path}.toml")
     elif not path.endswith(".toml"):
-        raise UsageError(f"recipe: {path!r} is unknown (want {', '.join(BUILT_IN)} or a .toml file); see fastload recipes list")
+        raise UsageError(
+            f"recipe: {path!r} is unknown (want {', '.join(BUILT_IN)} or a .toml file); see "
+            "fastload recipes list"
+        )
     return parse(read_toml(path), path)

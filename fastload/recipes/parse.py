@@ -1,4 +1,6 @@
-"""From a TOML file to a checked Recipe: every problem at once, and nothing in the file is ever evaluated."""
+"""From a TOML file to a checked Recipe: every problem at once, and nothing in the file is ever
+evaluated.
+"""
 
 import difflib
 import hashlib
@@ -13,8 +15,9 @@ from typing import Annotated, Any
 
 from fastload import transforms
 from fastload.errors import PipelineError, UsageError
-from fastload.plan import place
+from fastload.plan.plan import place
 from fastload.recipes.schema import Between, OneOf, Recipe, Training
+from fastload.spec import Json
 from fastload.transforms import Op
 from fastload.transforms.views import MOST
 
@@ -23,20 +26,28 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Table = dict[str, Any]
+Table = Json
 MOST_BYTES, MOST_LINE = 1 << 16, 1 << 12  # bytes of a file, of a line
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 NAMED = {  # other libraries' definitions of the same ops
-    "AugMix": ("composer", "timm"), "AutoAugment": ("timm",), "RandAugment": ("composer", "timm"), "RandomErasing": ("timm",),
+    "AugMix": ("composer", "timm"), "AutoAugment": ("timm",), "RandAugment": ("composer", "timm"),
+    "RandomErasing": ("timm",),
     "TrivialAugmentWide": ("official",),
 }  # fmt: skip
 # What `op = "..."` may name; nothing else is ever called.
 OPS: dict[str, Callable[..., Op]] = {
     name: value
     for name, value in vars(transforms).items()
-    if name in transforms.__all__ and isinstance(value, type) and issubclass(value, Op) and value is not Op
-} | {f"{name}.{variant}": getattr(getattr(transforms, name), variant) for name, variants in NAMED.items() for variant in variants}
+    if name in transforms.__all__
+    and isinstance(value, type)
+    and issubclass(value, Op)
+    and value is not Op
+} | {
+    f"{name}.{variant}": getattr(getattr(transforms, name), variant)
+    for name, variants in NAMED.items()
+    for variant in variants
+}
 
 
 def read_toml(path: str) -> Table:
@@ -47,34 +58,63 @@ def read_toml(path: str) -> Table:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); check the path") from error
     if len(data) > MOST_BYTES:
-        raise UsageError(f"{path}: is too long for a recipe (want up to {MOST_BYTES} bytes); shorten it")
-    if (longest := max(map(len, data.splitlines()), default=0)) > MOST_LINE:  # the cost of a key with many parts grows with its square
-        raise UsageError(f"{path}: is too long for a recipe (a line has {longest} bytes, want up to {MOST_LINE}); shorten it")
+        raise UsageError(
+            f"{path}: is too long for a recipe (want up to {MOST_BYTES} bytes); shorten it"
+        )
+    if (
+        longest := max(map(len, data.splitlines()), default=0)
+    ) > MOST_LINE:  # the cost of a key with many parts grows with its square
+        raise UsageError(
+            f"{path}: is too long for a recipe (a line has {longest} bytes, want up to "
+            f"{MOST_LINE}); shorten it"
+        )
     try:
         table: Table = tomllib.loads(data.decode())
-    except (ValueError, RecursionError) as error:  # TOML's, UTF-8's, numbers of thousands of digits, lists in lists
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # TOML's, UTF-8's, numbers of thousands of digits, lists in lists
         raise UsageError(f"{path}: is not TOML ({error}); correct it") from error
     return table
 
 
 def parse(table: Table, where: str) -> Recipe:
-    """The recipe that `table`, read from the file `where`, describes. Raises PipelineError with every problem."""
+    """The recipe that `table`, read from the file `where`, describes.
+
+    Raises PipelineError with every problem.
+    """
     problems: list[str] = []
     texts = {key: _value(table, key, str, where, problems) for key in ("name", "title", "source")}
     data, training = (_table(table, key, where, problems) for key in ("data", "training"))
     problems += _unknown(table, {*texts, "data", "training"}, where)
     problems += _unknown(data, {"train", "eval", "views"}, f"{where}, data")
     views = _views(data, f"{where}, data.views", problems) if "views" in data else ()
-    train = views[0][0] if views else () if "views" in data else _ops(data, "train", f"{where}, data.train", problems)
+    train = (
+        views[0][0]
+        if views
+        else ()
+        if "views" in data
+        else _ops(data, "train", f"{where}, data.train", problems)
+    )
     evaluation = _ops(data, "eval", f"{where}, data.eval", problems)
     steps = build(Training, training, f"{where}, training", problems)
     if problems:
         raise PipelineError(problems)
-    return Recipe(**texts, where=where, train=train, eval=evaluation, training=steps, views=views, hash=digest(table))
+    return Recipe(
+        **texts,
+        where=where,
+        train=train,
+        eval=evaluation,
+        training=steps,
+        views=views,
+        hash=digest(table),
+    )
 
 
 def digest(table: Table) -> str:
-    """The same for files that say the same, whatever their comments, order and spacing: 16 hexadecimal digits."""
+    """The same for files that say the same, whatever their comments, order and spacing: 16
+    hexadecimal digits.
+    """
     return hashlib.sha256(json.dumps(table, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -83,8 +123,14 @@ def _views(data: Table, where: str, problems: list[str]) -> tuple[tuple[tuple[Op
     if "train" in data:
         problems.append(f"{where}: stands beside data.train, want one of them; remove the other")
     entries = data["views"]
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        problems.append(f"{where}: no views (want a list of {{ count = N, ops = [...] }}); give at least one")
+    if (
+        not isinstance(entries, list)
+        or not entries
+        or not all(isinstance(entry, dict) for entry in entries)
+    ):
+        problems.append(
+            f"{where}: no views (want a list of {{ count = N, ops = [...] }}); give at least one"
+        )
         return ()
     made = []
     for number, entry in enumerate(entries, start=1):
@@ -93,7 +139,9 @@ def _views(data: Table, where: str, problems: list[str]) -> tuple[tuple[tuple[Op
         problems += _unknown(entry, {"count", "ops"}, here)
         made.append((_ops(entry, "ops", here, problems), count or 1))
     if sum(count for _, count in made) > MOST:
-        problems.append(f"{where}: {sum(count for _, count in made)} views, want up to {MOST}; lower the counts")
+        problems.append(
+            f"{where}: {sum(count for _, count in made)} views, want up to {MOST}; lower the counts"
+        )
     return tuple(made)
 
 
@@ -103,7 +151,9 @@ def build(cls: type, table: Table, where: str, problems: list[str]) -> Any:
     hints = typing.get_type_hints(cls, include_extras=True)
     defaults = {f.name: f.default for f in fields(cls)}
     values = {
-        name: _field(name, hint, table, where, problems) if name in table or defaults[name] is MISSING else defaults[name]
+        name: _field(name, hint, table, where, problems)
+        if name in table or defaults[name] is MISSING
+        else defaults[name]
         for name, hint in hints.items()
     }
     problems += _unknown(table, set(hints), where)
@@ -115,7 +165,9 @@ def _field(key: str, hint: Any, table: Table, where: str, problems: list[str]) -
         hint = typing.get_args(hint)[0]
     if is_dataclass(hint):
         inner = _table(table, key, where, problems)
-        return build(typing.cast("type", hint), inner, f"{where}.{key}", problems) if inner else None
+        return (
+            build(typing.cast("type", hint), inner, f"{where}.{key}", problems) if inner else None
+        )
     return _value(table, key, hint, where, problems)
 
 
@@ -126,7 +178,9 @@ def _value(table: Table, key: str, hint: Any, where: str, problems: list[str]) -
         problems.append(f"{where}: {key} is missing; give {WORDS[kind]}")
         return None
     value = table[key]
-    fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
+    fits = isinstance(value, (int, float) if kind is float else kind) and (
+        kind is bool or not isinstance(value, bool)
+    )
     if not fits:
         problems.append(f"{where}: {key} is {value!r}, want {WORDS[kind]}")
     elif isinstance(limit, OneOf) and value not in limit.words:
@@ -140,7 +194,10 @@ def _table(table: Table, key: str, where: str, problems: list[str]) -> Table:
     found = table.get(key)
     if isinstance(found, dict) and found:
         return found
-    problems.append(f"{where}: {key} is {'missing' if found is None else 'not a table with values'}; give a table [{key}]")
+    problems.append(
+        f"{where}: {key} is {'missing' if found is None else 'not a table with values'}; give a "
+        f"table [{key}]"
+    )
     return {}
 
 
@@ -155,7 +212,9 @@ def _unknown(table: Table, known: set[str], where: str) -> list[str]:
         near = difflib.get_close_matches(key, known, 1)
         if key not in known:
             hint = f"is {near[0]} meant?" if near else "remove it"
-            out.append(f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {hint}")
+            out.append(
+                f"{where}: {_shown(key)} is unknown (want {', '.join(sorted(known))}); {hint}"
+            )
     return out
 
 
@@ -164,9 +223,14 @@ def _ops(data: Table, key: str, where: str, problems: list[str]) -> tuple[Op, ..
     entries = data.get(key)
     if not isinstance(entries, list) or not entries:
         if data:
-            problems.append(f"{where}: no ops (want a list of {{ op = NAME, ... }}); give at least one")
+            problems.append(
+                f"{where}: no ops (want a list of {{ op = NAME, ... }}); give at least one"
+            )
         return ()
-    made = [_op(entry, f"{where}, op {number}", problems) for number, entry in enumerate(entries, start=1)]
+    made = [
+        _op(entry, f"{where}, op {number}", problems)
+        for number, entry in enumerate(entries, start=1)
+    ]
     ops = tuple(op for op in made if op is not None)
     if len(ops) == len(made):
         problems += _misplaced(ops, where)
@@ -181,7 +245,10 @@ def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
     arguments = {key: value for key, value in entry.items() if key != "op"}
     known = list(inspect.signature(OPS[name]).parameters)
     if wrong := [key for key in arguments if key not in known]:
-        problems.append(f"{where} ({name}): takes no {', '.join(map(_shown, wrong))} (it takes {', '.join(known) or 'nothing'}); remove it")
+        problems.append(
+            f"{where} ({name}): takes no {', '.join(map(_shown, wrong))} (it takes "
+            f"{', '.join(known) or 'nothing'}); remove it"
+        )
         return None
     try:
         return OPS[name](**arguments)
@@ -195,8 +262,16 @@ def _misplaced(ops: tuple[Op, ...], where: str) -> list[str]:
         _, spec = place(ops)
     except PipelineError as error:
         return [f"{where}, {problem}" for problem in error.problems]
-    except (TypeError, ValueError) as error:  # an argument of a wrong type, met only where it is compared
+    except (
+        TypeError,
+        ValueError,
+    ) as error:  # an argument of a wrong type, met only where it is compared
         return [f"{where}: an argument has a wrong type ({error}); correct it"]
     if spec.height is None or not spec.tensor:
-        return [f"{where}: ends with an image of no fixed size or no tensor; end CROP with a fixed size and add ToImage"]
+        return [
+            (
+                f"{where}: ends with an image of no fixed size or no tensor; end CROP with a fixed "
+                "size and add ToImage"
+            )
+        ]
     return []

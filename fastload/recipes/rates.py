@@ -1,4 +1,7 @@
-"""Training-step rates to assume where no GPU is at hand: `rates.toml`, each with who measured it, or that nobody did."""
+"""Training-step rates to assume where no GPU is at hand:
+
+`rates.toml`, each with who measured it, or that nobody did.
+"""
 
 import os
 from dataclasses import dataclass
@@ -23,7 +26,10 @@ class Rate:
     def describe(self) -> str:
         """One line for the report. Always an estimate: this machine has not shown it."""
         whose = f"measured {self.measured}" if self.measured else "computed, measured by nobody"
-        return f"ESTIMATE for one {self.gpu}, ResNet-50 at 224 px: {whose}; figures reach from {self.low:,.0f} to {self.high:,.0f}"
+        return (
+            f"ESTIMATE for one {self.gpu}, ResNet-50 at 224 px: {whose}; figures reach from "
+            f"{self.low:,.0f} to {self.high:,.0f}"
+        )
 
 
 def gpus() -> tuple[str, ...]:
@@ -35,5 +41,7 @@ def rate(gpu: str) -> Rate:
     """Raises UsageError for a name that is not in the table."""
     table = read_toml(PATH)
     if gpu not in table:
-        raise UsageError(f"rates: {gpu!r} is unknown (want {', '.join(table)}); give your own with --step-rate")
+        raise UsageError(
+            f"rates: {gpu!r} is unknown (want {', '.join(table)}); give your own with --step-rate"
+        )
     return Rate(**table[gpu])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from fastload import transforms
-from fastload.plan import place
+from fastload.plan.plan import place
 from fastload.progressive import ProgressiveResize, Ramp, SizeSchedule
 from fastload.spec import Spec
 from fastload.transforms import Mix, Op, Views
@@ -32,15 +32,21 @@ class Optimizer:
     dampening: Annotated[float, Between(0, 1)]
     nesterov: bool
     weight_decay: Annotated[float, Between(0, 1)]  # DecoupledSGDW: scaled by rate / peak rate
-    no_decay: Annotated[str, OneOf(("nothing", "norm", "norm_and_bias"))] = "nothing"  # parameters that it leaves out
+    no_decay: Annotated[str, OneOf(("nothing", "norm", "norm_and_bias"))] = (
+        "nothing"  # parameters that it leaves out
+    )
 
 
 @dataclass(frozen=True)
 class Schedule:
-    name: Annotated[str, OneOf(("cosine", "linear", "constant"))]  # behind the warm-up, to `final_rate`
+    name: Annotated[
+        str, OneOf(("cosine", "linear", "constant"))
+    ]  # behind the warm-up, to `final_rate`
     warmup_epochs: Annotated[float, Between(0, 1e4)]  # linear
     per_step: bool  # the rate changes with every step, not every epoch
-    warmup_start: Annotated[float, Between(0, 1)] = 0.0  # share of the peak; 0 by epochs: (epoch + 1) / warmup_epochs, as NVIDIA
+    warmup_start: Annotated[float, Between(0, 1)] = (
+        0.0  # share of the peak; 0 by epochs: (epoch + 1) / warmup_epochs, as NVIDIA
+    )
     final_rate: Annotated[float, Between(0, 1e3)] = 0.0
 
 
@@ -50,7 +56,9 @@ class Loss:
 
     name: Annotated[str, OneOf(("cross_entropy", "binary_cross_entropy"))]
     label_smoothing: Annotated[float, Between(0, 1)]
-    sum_classes: bool = True  # binary_cross_entropy: the classes' sum; false: their mean, as timm has it
+    sum_classes: bool = (
+        True  # binary_cross_entropy: the classes' sum; false: their mean, as timm has it
+    )
 
 
 @dataclass(frozen=True)
@@ -65,16 +73,22 @@ class MixUp:
     """By itself, or with CutMix: one of the two for each batch, both alike."""
 
     alpha: Annotated[float, Between(0, 100)]  # of Beta(alpha, alpha); 0: none
-    interpolate_loss: bool  # mix the two losses instead of the labels: the same number, since both losses are linear in them
+    # Mix the two losses instead of the labels: the same number, since both losses are linear in
+    # them
+    interpolate_loss: bool
     cutmix_alpha: Annotated[float, Between(0, 100)] = 0.0  # 0: no CutMix
-    definition: Annotated[str, OneOf(("composer", "timm", "torchvision"))] = "composer"  # composer's has no CutMix beside it
+    definition: Annotated[str, OneOf(("composer", "timm", "torchvision"))] = (
+        "composer"  # composer's has no CutMix beside it
+    )
 
     def mix(self, smoothing: float, classes: int | None) -> Mix | None:
         """For `DataLoader(mix=...)`, labels smoothed; None if both alphas are 0."""
         if not self.alpha and not self.cutmix_alpha:
             return None
         if self.definition == "timm":
-            return transforms.MixUp.timm(self.alpha, self.cutmix_alpha, label_smoothing=smoothing, num_classes=classes)
+            return transforms.MixUp.timm(
+                self.alpha, self.cutmix_alpha, label_smoothing=smoothing, num_classes=classes
+            )
         if self.definition == "composer":
             return transforms.MixUp.composer(self.alpha, classes, smoothing) if self.alpha else None
         pair = (transforms.MixUp, self.alpha), (transforms.CutMix, self.cutmix_alpha)
@@ -112,7 +126,10 @@ class BlurPool:
 
 @dataclass(frozen=True)
 class StochasticDepth:
-    """Source: Huang et al. 2016, arXiv:1603.09382. sample: Composer's; drop_path: timm's, which scales what is kept."""
+    """Source: Huang et al. 2016, arXiv:1603.09382.
+
+    sample: Composer's; drop_path: timm's, which scales what is kept.
+    """
 
     method: Annotated[str, OneOf(("sample", "drop_path"))]
     drop_distribution: Annotated[str, OneOf(("linear", "uniform"))]
@@ -130,9 +147,13 @@ class ProgressiveResizing:
     size_increment: Annotated[int, Between(1, 1024)]  # px
 
     def size(self, side: int, elapsed: float) -> int:
-        """Side in px at `elapsed` (0..1) of the run, for images of `side` px: what Composer's floor of side * factor gives."""
+        """Side in px at `elapsed` (0..1) of the run, for images of `side` px: what Composer's floor
+        of side * factor gives.
+        """
         pinned = self.schedule(1).at(side, elapsed)
-        return side if pinned >= side else int(side * (pinned / side))  # as Composer: 100 / 167 * 167 falls to 99
+        return (
+            side if pinned >= side else int(side * (pinned / side))
+        )  # as Composer: 100 / 167 * 167 falls to 99
 
     def schedule(self, total_epochs: int) -> ProgressiveResize:
         """For `DataLoader(size_schedule=...)`."""
@@ -173,12 +194,17 @@ class Training:
     stochastic_depth: StochasticDepth | None = None
     progressive_resizing: ProgressiveResizing | None = None
     resolution_ramp: ResolutionRamp | None = None
-    repeated_augmentation: Annotated[int, Between(1, 1000)] = 1  # times that each image comes, differently augmented, in one order
+    repeated_augmentation: Annotated[int, Between(1, 1000)] = (
+        1  # times that each image comes, differently augmented, in one order
+    )
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way to train, whole: data path and training step. Made by `fastload.recipes.load`, which has checked it."""
+    """One way to train, whole: data path and training step.
+
+    Made by `fastload.recipes.load`, which has checked it.
+    """
 
     name: str
     title: str
@@ -187,7 +213,9 @@ class Recipe:
     train: tuple[Op, ...]  # of the first view, where there are several
     eval: tuple[Op, ...]
     training: Training
-    views: tuple[tuple[tuple[Op, ...], int], ...] = ()  # ops, and how many views they make; none: one picture, by `train`
+    views: tuple[
+        tuple[tuple[Op, ...], int], ...
+    ] = ()  # ops, and how many views they make; none: one picture, by `train`
     hash: str = ""  # of what the file says, not of its comments: 16 hexadecimal digits of SHA-256
 
     def ops(self, train: bool = True) -> tuple[Op, ...]:
@@ -203,7 +231,11 @@ class Recipe:
         return place(self.ops(train))[1]
 
     def mix(self, num_classes: int | None = None) -> Mix | None:
-        """For `DataLoader(mix=...)`: MixUp and label smoothing; None where the recipe has neither. num_classes None: the data set's."""
+        """For `DataLoader(mix=...)`:
+
+        MixUp and label smoothing; None where the recipe has neither. num_classes None: the data
+        set's.
+        """
         if self.views:  # nobody has labels for them
             return None
         smoothing, mixup = self.training.loss.label_smoothing, self.training.mixup
@@ -223,7 +255,11 @@ class Recipe:
 
     def size_per_epoch(self) -> tuple[int, ...]:
         """Side of the images in px, for each epoch."""
-        side, epochs, resizing = self.spec().width or 0, self.training.epochs, self.training.progressive_resizing
+        side, epochs, resizing = (
+            self.spec().width or 0,
+            self.training.epochs,
+            self.training.progressive_resizing,
+        )
         if resizing:
             return tuple(resizing.size(side, epoch / epochs) for epoch in range(epochs))
         ramp = self.training.resolution_ramp

@@ -10,32 +10,52 @@ from fastload.errors import UsageError
 from fastload.recipes import model as models
 from fastload.recipes import optimizer as optimizers
 from fastload.recipes.schema import Recipe
+from fastload.spec import Json
 
 IMAGENET = 1_281_167  # training images
 PRECISIONS = {"amp_fp16": torch.float16, "amp_bf16": torch.bfloat16}
 
 
 class TrainingStep:
-    """What a recipe does with a batch: forward, loss, backward, SAM's second pass, optimiser, learning rate, EMA.
+    """What a recipe does with a batch: forward, loss, backward, SAM's second pass, optimiser,
+    learning rate, EMA.
 
     recipe:  what `fastload.recipes.load` gives
     classes: outputs of the network
-    device:  "cuda" or "cpu"; on the CPU amp_fp16 is bfloat16, since float16 has no fast kernels there
+    device:  "cuda" or "cpu"; on the CPU amp_fp16 is bfloat16, since float16 has no fast kernels
+        there
     model:   the name of another of torchvision's or timm's networks; None: the recipe's
-    images:  in an epoch, which with the recipe's batch size says how many steps the learning rate takes for one
+    images:  in an epoch, which with the recipe's batch size says how many steps the learning rate
+        takes for one
 
-    A batch is [images float [N, 3, H, W], labels int64 [N] or, mixed and smoothed as `DataLoader(mix=recipe.mix())` gives
-    them, float [N, classes]]. Labels that are numbers are smoothed here, but not mixed. For several GPUs put
-    DistributedDataParallel(step.model) into `step.model`.
+    A batch is [images float [N, 3, H, W], labels int64 [N] or, mixed and smoothed as
+    `DataLoader(mix=recipe.mix())` gives them, float [N, classes]]. Labels that are numbers are
+    smoothed here, but not mixed. For several GPUs put DistributedDataParallel(step.model) into
+    `step.model`.
 
-    Raises BackendError where torchvision or timm is missing, UsageError for a model that is unknown or does not suit the recipe.
+    Raises BackendError where torchvision or timm is missing, UsageError for a model that is unknown
+    or does not suit the recipe.
     """
 
-    def __init__(self, recipe: Recipe, classes: int = 1000, device: str = "cuda", model: str | None = None, images: int = IMAGENET) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        classes: int = 1000,
+        device: str = "cuda",
+        model: str | None = None,
+        images: int = IMAGENET,
+    ) -> None:
         training = recipe.training
-        self.training, self.classes, self.device, self.name = training, classes, device, model or training.model
+        self.training, self.classes, self.device, self.name = (
+            training,
+            classes,
+            device,
+            model or training.model,
+        )
         self.layout = torch.channels_last if training.channels_last else torch.contiguous_format
-        self.model: nn.Module = models.build(training, classes, model).to(device).to(memory_format=self.layout)  # type: ignore[call-overload]
+        network = models.build(training, classes, model).to(device)
+        # torch's stubs do not know memory_format.
+        self.model: nn.Module = network.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.optimizer = optimizers.make(self.model, training.optimizer)
         self.dtype = PRECISIONS.get(training.precision)
         if device == "cpu" and self.dtype is torch.float16:
@@ -69,8 +89,12 @@ class TrainingStep:
             "BlurPool": training.blurpool,
             "stochastic depth": training.stochastic_depth,
         }
-        precision = {torch.float16: "float16", torch.bfloat16: "bfloat16"}.get(self.dtype, "float32")  # type: ignore[arg-type]
-        words = (self.name, f"{training.optimizer.name} in {precision}", training.loss.name.replace("_", " "))
+        precision = str(self.dtype or torch.float32).removeprefix("torch.")
+        words = (
+            self.name,
+            f"{training.optimizer.name} in {precision}",
+            training.loss.name.replace("_", " "),
+        )
         return ", ".join((*words, *(text for text, there in parts.items() if there)))
 
     @property
@@ -106,20 +130,25 @@ class TrainingStep:
         images = images.to(self.device, non_blocking=True).contiguous(memory_format=self.layout)
         return images, labels.to(self.device, non_blocking=True)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Json:
         """Everything that changes from step to step."""
-        return {"steps": self.steps} | {name: part.state_dict() for name, part in self._parts().items()}
+        return {"steps": self.steps} | {
+            name: part.state_dict() for name, part in self._parts().items()
+        }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Json) -> None:
         """Raises UsageError for the state of a step with other parts."""
         want = sorted(self.state_dict())
         if sorted(state) != want:
-            raise UsageError(f"step: the state has {', '.join(sorted(state))} (want {', '.join(want)}); give a state of the same recipe")
+            raise UsageError(
+                f"step: the state has {', '.join(sorted(state))} (want {', '.join(want)}); give a "
+                "state of the same recipe"
+            )
         self.steps = int(state["steps"])
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
 
-    def _parts(self) -> dict[str, Any]:
+    def _parts(self) -> Json:
         """What has a state of its own, by name."""
         average = {} if self.average is None else {"average": self.average}
         return {"model": self._bare(), "optimizer": self.optimizer, "scaler": self.scaler} | average
@@ -129,7 +158,11 @@ class TrainingStep:
         sam = self.training.sam
         if sam is None or not self.doubled:
             return self._backward(images, labels)
-        alone = self.model.no_sync() if isinstance(self.model, nn.parallel.DistributedDataParallel) else nullcontext()
+        alone = (
+            self.model.no_sync()
+            if isinstance(self.model, nn.parallel.DistributedDataParallel)
+            else nullcontext()
+        )
         with alone:  # ranks climb by their own gradients, as Composer's do
             first = self._backward(images, labels)
         with optimizers.ascended(self.model.parameters(), sam) as moved:
@@ -146,16 +179,22 @@ class TrainingStep:
         how = self.training.loss
         if how.name != "binary_cross_entropy":
             return None
-        return models.library("timm.loss").BinaryCrossEntropy(how.label_smoothing, sum_classes=how.sum_classes)
+        return models.library("timm.loss").BinaryCrossEntropy(
+            how.label_smoothing, sum_classes=how.sum_classes
+        )
 
     def _average(self) -> torch.optim.swa_utils.AveragedModel | None:
-        """Weights and buffers; it begins as the network's start values, so that the first update is an average already."""
+        """Weights and buffers; it begins as the network's start values, so that the first update is
+        an average already.
+        """
         ema = self.training.ema
         if ema is None:
             return None
         decay = 2 ** (-ema.update_interval_batches / ema.half_life_batches)
         update = torch.optim.swa_utils.get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call]
-        average = torch.optim.swa_utils.AveragedModel(self.model, multi_avg_fn=update, use_buffers=True)
+        average = torch.optim.swa_utils.AveragedModel(
+            self.model, multi_avg_fn=update, use_buffers=True
+        )
         average.update_parameters(self.model)
         return average
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -11,12 +10,12 @@ from PIL import Image, ImageDraw
 from fastload import lowering
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
-from fastload.plan import Plan, mixed
+from fastload.plan.plan import Plan, mixed
 from fastload.recipes import Recipe
 from fastload.show import log
 from fastload.show.pixels import denormalised, picture
 from fastload.sources import raw_pixels, read
-from fastload.spec import Work
+from fastload.spec import Array, Json, Work
 from fastload.transforms import RandomResizedCrop, pil
 
 ORIGINAL = 176  # px, longer side of the small originals
@@ -72,8 +71,14 @@ class Shown:
         """What was drawn, for each view."""
         return tuple(f"{view.plan.where}{line}" for view in self.views for line in view.log)
 
-    def as_dict(self) -> dict[str, Any]:
-        facts = {"sample": self.sample, "name": self.name, "label": self.label, "class": self.class_name, "size_px": list(self.size)}
+    def as_dict(self) -> Json:
+        facts = {
+            "sample": self.sample,
+            "name": self.name,
+            "label": self.label,
+            "class": self.class_name,
+            "size_px": list(self.size),
+        }
         logs = [[line.as_dict() for line in view.log] for view in self.views]
         return {**facts, "log": logs[0]} if len(logs) == 1 else {**facts, "views": logs}
 
@@ -86,7 +91,8 @@ class Epoch:
         self.run = run
         # "use": looking at pictures does not write to the user's cache.
         self.loader = DataLoader(
-            dataset, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend, seek_index="use", mix=run.recipe.mix()
+            dataset, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend,
+            seek_index="use", mix=run.recipe.mix()
         )  # fmt: skip
         route = self.loader._route
         assert route.plan is not None  # a fastload data set is never left to PyTorch's own engine
@@ -110,7 +116,10 @@ class Epoch:
         """The batch that holds `sample`, and its place there. Raises UsageError."""
         count = len(self.plan.source)
         if not 0 <= sample < count:
-            raise UsageError(f"replay: --sample is {sample}, want 0 to {count - 1} ({self.run.data} has {count} images)")
+            raise UsageError(
+                f"replay: --sample is {sample}, want 0 to {count - 1} ({self.run.data} has {count} "
+                "images)"
+            )
         for work in self.works():
             found = np.flatnonzero(work.samples == sample)
             if len(found):
@@ -121,9 +130,18 @@ class Epoch:
         """The samples at `places` of the batch `work`. Raises SampleError."""
         how, few = mixed(self.plan, work), cut(work, places)
         # Draws depend on the step, not on the batch's other samples; but these may be partners.
-        images, _ = next(iter(self.loader._make_engine(self.loader._route).epoch(iter([few if how is None else work]))))
+        images, _ = next(
+            iter(
+                self.loader._make_engine(self.loader._route).epoch(
+                    iter([few if how is None else work])
+                )
+            )
+        )
         batches = images if self.plan.views else [images if how is None else images[places]]
-        pixels = [denormalised(batch, plan) for batch, plan in zip(batches, self.plan.pictures, strict=True)]
+        pixels = [
+            denormalised(batch, plan)
+            for batch, plan in zip(batches, self.plan.pictures, strict=True)
+        ]
         small, sizes = [], []
         for sample in few.samples:
             image = self.original(int(sample))
@@ -131,24 +149,42 @@ class Epoch:
             image.thumbnail((ORIGINAL, ORIGINAL))
             small.append(image)
         drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in self.plan.pictures]
-        mixing = [()] * len(few) if how is None else [log.mixing(self.plan, how, work, n) for n in range(len(work))[places]]
+        mixing = (
+            [()] * len(few)
+            if how is None
+            else [log.mixing(self.plan, how, work, n) for n in range(len(work))[places]]
+        )
         out = []
         for place in range(len(few)):
             views = []
             for plan, batch, records in zip(self.plan.pictures, pixels, drawn, strict=True):
                 mine = [record[place] for record in records]
                 _outline(small[place], sizes[place], plan, mine)
-                views.append(View(plan, picture(batch[place]), log.lines(plan.steps, mine) + mixing[place]))
+                views.append(
+                    View(plan, picture(batch[place]), log.lines(plan.steps, mine) + mixing[place])
+                )
             out.append(self._one(int(few.samples[place]), sizes[place], small[place], views))
         return out
 
-    def _one(self, sample: int, size: tuple[int, int], small: Image.Image, views: list[View]) -> Shown:
+    def _one(
+        self, sample: int, size: tuple[int, int], small: Image.Image, views: list[View]
+    ) -> Shown:
         source = self.plan.source
         label = int(source.labels[sample])
-        return Shown(sample, source.name(sample), label, log.class_name(source, label), size, small, tuple(views))
+        return Shown(
+            sample,
+            source.name(sample),
+            label,
+            log.class_name(source, label),
+            size,
+            small,
+            tuple(views),
+        )
 
-    def records(self, work: Work, sizes: list[tuple[int, int]]) -> list[Any]:
-        """Each step's records [N, …] in the first view; sizes: height and width of each original, px."""
+    def records(self, work: Work, sizes: list[tuple[int, int]]) -> list[Array]:
+        """Each step's records [N, …] in the first view; sizes: height and width of each original,
+        px.
+        """
         return self.plan.records(work, np.array(sizes, np.int32))
 
     def original(self, sample: int) -> Image.Image:
@@ -161,13 +197,18 @@ class Epoch:
             raise pil.undecodable(source.name(sample), sample, error) from error
 
 
-def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[Any]) -> None:
+def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[Array]) -> None:
     """Mark the box that RandomResizedCrop keeps, where it comes first."""
     if not plan.steps or not isinstance(plan.steps[0].op, RandomResizedCrop):
         return
     top, left, height, width = (int(v) for v in mine[0][:4])
     y, x = small.height / size[0], small.width / size[1]
-    corners = (left * x, top * y, max(left * x, (left + width) * x - 1), max(top * y, (top + height) * y - 1))
+    corners = (
+        left * x,
+        top * y,
+        max(left * x, (left + width) * x - 1),
+        max(top * y, (top + height) * y - 1),
+    )
     ImageDraw.Draw(small).rectangle(corners, outline=BOX, width=2)
 
 

@@ -16,9 +16,14 @@ def problems(where: str) -> list[str]:
     found, folder = [], os.path.dirname(where) or "."
     suffix = os.path.splitext(where)[1]
     if suffix.lower() not in SUFFIXES:
-        found.append(f"{where}: ends in {suffix!r}, want {' or '.join(SUFFIXES)}; give another name to --output")
+        found.append(
+            f"{where}: ends in {suffix!r}, want {' or '.join(SUFFIXES)}; give another name to "
+            "--output"
+        )
     if not os.path.isdir(folder):
-        found.append(f"{where}: folder {folder} does not exist; make it, or give another name to --output")
+        found.append(
+            f"{where}: folder {folder} does not exist; make it, or give another name to --output"
+        )
     elif os.path.isdir(where):
         found.append(f"{where}: is a folder; give the name of a file to --output")
     return found
@@ -35,4 +40,6 @@ def save(made: Sheet, where: str) -> None:
     try:
         replace_file(where, content)
     except OSError as error:
-        raise UsageError(f"{where}: cannot be written ({error.strerror}); give another file to --output") from error
+        raise UsageError(
+            f"{where}: cannot be written ({error.strerror}); give another file to --output"
+        ) from error

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters, and bytes of file names that are no UTF-8
+UNSHOWABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # control characters, and bytes of file names that are no UTF-8
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,12 @@ def fitted(image: Image.Image, side: int) -> Image.Image:
 
 
 def columns(count: int, width: int, height: int) -> int:
-    """Cards of width x height px per row: `count` of them about 1.5 times as wide as high, with few gaps in the last row."""
+    """Cards of width x height px per row:
+
+    `count` of them about 1.5 times as wide as high, with few gaps in the last row.
+    """
     about = max(1, round(math.sqrt(1.5 * count * height / max(1, width))))
-    tried = [across for across in (about, about - 1, about + 1) if 1 <= across <= count] or [max(1, count)]
+    tried = [across for across in (about, about - 1, about + 1) if 1 <= across <= count] or [
+        max(1, count)
+    ]
     return min(tried, key=lambda across: (-count % across) / across)

@@ -25,7 +25,8 @@ def write(sheet: Sheet) -> str:
     """The document. Every text is escaped: names of files and classes are somebody else's."""
     notes = "".join(f"<p>{_text(note)}</p>" for note in sheet.notes)
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta '
+        f'http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{_text(sheet.title)}</title><style>{STYLE}</style></head>\n<body><h1>{_text(sheet.title)}</h1>{notes}<main>\n"
         + "\n".join(map(_card, sheet.cards))
         + "\n</main></body></html>\n"
@@ -43,7 +44,10 @@ def _picture(picture: Image.Image) -> str:
     data = io.BytesIO()
     picture.save(data, "PNG")
     inside = base64.b64encode(data.getvalue()).decode()
-    return f'<img width="{picture.width}" height="{picture.height}" alt="" src="data:image/png;base64,{inside}">'
+    return (
+        f'<img width="{picture.width}" height="{picture.height}" alt="" '
+        f'src="data:image/png;base64,{inside}">'
+    )
 
 
 def _text(text: str) -> str:

@@ -1,20 +1,20 @@
 """From the model's input back to a picture."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from PIL import Image
 
-from fastload.backends import store
-from fastload.plan import Plan
-from fastload.spec import Pixels, Stage
+from fastload.backends.native import store
+from fastload.plan.plan import Plan
+from fastload.spec import Array, Pixels, Stage
 
 
 def denormalised(images: torch.Tensor, plan: Plan) -> Pixels:
-    """uint8 [N, H, W, C] of a batch [N, C, H, W] that `plan` made: the value whose entry in the plan's table is nearest.
+    """uint8 [N, H, W, C] of a batch [N, C, H, W] that `plan` made: the value whose entry in the
+    plan's table is nearest.
 
-    Exact for everything that came from uint8 through the table, unless its type is too coarse to tell neighbours apart (bfloat16).
+    Exact for everything that came from uint8 through the table, unless its type is too coarse to
+    tell neighbours apart (bfloat16).
     What never was uint8, such as erased noise, is cut to 0..255.
     """
     table = store.table(plan.stage(Stage.STORE), plan.out.dtype)
@@ -25,11 +25,13 @@ def denormalised(images: torch.Tensor, plan: Plan) -> Pixels:
     else:
         entries = table.astype(np.float64)
     values = images.to(torch.float64).numpy()
-    channels = [_nearest(values[:, channel], entries[channel]) for channel in range(values.shape[1])]
+    channels = [
+        _nearest(values[:, channel], entries[channel]) for channel in range(values.shape[1])
+    ]
     return np.stack(channels, axis=-1)
 
 
-def _nearest(values: Any, entries: Any) -> Pixels:
+def _nearest(values: Array, entries: Array) -> Pixels:
     """Place (0..255) in `entries` [256] of what is nearest to each value."""
     order = np.argsort(entries, kind="stable")  # a negative std turns the table round
     rising = entries[order]

@@ -12,7 +12,13 @@ TEXT, SMALL, HEAD = 13, 12, 18  # px, sizes of the font
 LEADING = 1.35  # line height / font size
 LEAST = 260  # px, width of a card's text
 LONGEST = 400  # characters that are tried to fit
-PAPER, CARD, INK, GREY, EDGE = (243, 244, 246), (255, 255, 255), (17, 24, 39), (90, 98, 110), (210, 214, 220)
+PAPER, CARD, INK, GREY, EDGE = (
+    (243, 244, 246),
+    (255, 255, 255),
+    (17, 24, 39),
+    (90, 98, 110),
+    (210, 214, 220),
+)
 Measure = Callable[[str], float]  # width of a text, px
 
 
@@ -26,11 +32,18 @@ def draw(sheet: Sheet) -> Image.Image:
     """The sheet as an RGB image: cards of one width in rows, each row as high as its highest card."""
     inner = max([LEAST, *(_pictures_width(card) for card in sheet.cards)])
     texts = [list(_texts(card, inner)) for card in sheet.cards]
-    heights = [_pictures_height(card) + PAD * 3 + sum(map(_leading, text)) for card, text in zip(sheet.cards, texts, strict=True)]
+    heights = [
+        _pictures_height(card) + PAD * 3 + sum(map(_leading, text))
+        for card, text in zip(sheet.cards, texts, strict=True)
+    ]
     width = inner + 2 * PAD
     across = columns(len(sheet.cards), width, max(heights, default=1))
     total = 2 * MARGIN + across * width + (across - 1) * GAP
-    head = [_Text(part, size, INK) for size, text in _head(sheet) for part in wrapped(text, total - 2 * MARGIN, _measure(size))]
+    head = [
+        _Text(part, size, INK)
+        for size, text in _head(sheet)
+        for part in wrapped(text, total - 2 * MARGIN, _measure(size))
+    ]
     rows = [max(heights[start : start + across]) for start in range(0, len(heights), across)]
     top = MARGIN + sum(map(_leading, head)) + GAP
     out = Image.new("RGB", (total, top + sum(rows) + GAP * max(0, len(rows) - 1) + MARGIN), PAPER)
@@ -62,7 +75,9 @@ def _card(out: Image.Image, card: Card, text: list[_Text], box: tuple[int, int, 
     _write(out, text[:2], left, top)
     top += sum(map(_leading, text[:2])) + PAD // 2
     for picture in card.pictures:
-        pen.rectangle((left - 1, top - 1, left + picture.width, top + picture.height), outline=EDGE)  # white ones show too
+        pen.rectangle(
+            (left - 1, top - 1, left + picture.width, top + picture.height), outline=EDGE
+        )  # white ones show too
         out.paste(picture, (left, top))
         left += picture.width + PAD
     _write(out, text[2:], box[0] + PAD, top + _pictures_height(card) + PAD // 2)
@@ -93,7 +108,9 @@ def _measure(size: int) -> Measure:
 
 def plain(text: str) -> str:
     """What Pillow's font has: ASCII and the degree sign."""
-    return "".join(character if character.isascii() or character == "°" else "?" for character in clean(text))
+    return "".join(
+        character if character.isascii() or character == "°" else "?" for character in clean(text)
+    )
 
 
 def shortened(text: str, width: int, measure: Measure) -> str:

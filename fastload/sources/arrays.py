@@ -37,7 +37,9 @@ class ArraySource:
 
     def pixels(self, sample: int) -> Pixels:
         image = self.images[sample]
-        return np.ascontiguousarray(image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2))
+        return np.ascontiguousarray(
+            image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
+        )
 
     def name(self, sample: int) -> str:
         return f"{self.where}[{sample}]"

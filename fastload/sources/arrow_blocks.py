@@ -1,6 +1,8 @@
-"""What an Arrow IPC file says of itself, looked at before Arrow takes memory for it: rows, and bytes that would be unpacked.
+"""What an Arrow IPC file says of itself, looked at before Arrow takes memory for it: rows, and
+bytes that would be unpacked.
 
-Arrow believes the lengths in compressed buffers. Its metadata are FlatBuffers: a table is found by offsets, its fields by a list of them.
+Arrow believes the lengths in compressed buffers. Its metadata are FlatBuffers: a table is found by
+offsets, its fields by a list of them.
 Source: arrow/format/File.fbs, Message.fbs; flatbuffers.dev, internals.
 """
 
@@ -8,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fastload import limits
+from fastload.system import limits
 
 MAGIC, END = b"ARROW1", struct.Struct("<i6s")  # at the end: bytes of the footer, MAGIC
 DICTIONARIES, BATCHES = 2, 3  # fields of the footer: vectors of Block
@@ -17,7 +19,8 @@ HEADER_TYPE, HEADER, BODY = 1, 2, 3  # fields of a message
 IS_DICTIONARY, IS_BATCH = 2, 3  # values of HEADER_TYPE
 DATA = 1  # field of a dictionary batch: a record batch
 LENGTH, BUFFERS, COMPRESSION = 0, 2, 3  # fields of a record batch
-BUFFER, MARK = struct.Struct("<qq"), 0xFFFFFFFF  # offset in the body, bytes; what stands before a message's length
+# Offset in the body, bytes; what stands before a message's length
+BUFFER, MARK = (struct.Struct("<qq"), 0xFFFFFFFF)
 
 
 class Batch(NamedTuple):
@@ -66,14 +69,17 @@ def batches(data: Any) -> list[Batch]:
     """Of a file, or of a stream. data: bytes-like. Raises ValueError."""
     found = _Metadata(data)
     try:
-        messages = _of_footer(found) if bytes(found.data[-len(MAGIC) :]) == MAGIC else _of_stream(found)
+        messages = (
+            _of_footer(found) if bytes(found.data[-len(MAGIC) :]) == MAGIC else _of_stream(found)
+        )
         return [batch for at, body in messages if (batch := _batch(found, at, body))]
     except struct.error as error:
         raise ValueError(f"its metadata are cut off ({error})") from error
 
 
 def check(data: Any, *, compressed: bool, most: int = limits.PARQUET_GROUP) -> int:
-    """Rows in all. Raises ValueError for what would take more memory than the file and the limits allow.
+    """Rows in all. Raises ValueError for what would take more memory than the file and the limits
+    allow.
 
     compressed: whether buffers may be; most: bytes of a batch.
     """
@@ -82,7 +88,9 @@ def check(data: Any, *, compressed: bool, most: int = limits.PARQUET_GROUP) -> i
         rows, unpacked = rows + batch.rows, unpacked + batch.packed * batch.unpacked
         if batch.packed and not compressed:
             raise ValueError("a record batch is compressed")
-        if problem := limits.swollen(batch.unpacked, batch.stored) or limits.too_many(batch.unpacked, most):
+        if problem := limits.swollen(batch.unpacked, batch.stored) or limits.too_many(
+            batch.unpacked, most
+        ):
             raise ValueError(f"a record batch is too large when it is unpacked: {problem}")
     size = len(memoryview(data).cast("B"))
     if problem := limits.swollen(unpacked, size) or limits.too_many(unpacked, limits.INDEX):

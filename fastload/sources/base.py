@@ -34,7 +34,9 @@ class Location(NamedTuple):
     size: Longs  # bytes; -1 reads to the end of the file
     checksum: NDArray[np.uint64] | None  # XXH3 of the bytes, where known
     seek: Seek | None = None
-    raw: NDArray[np.int32] | None = None  # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
+    raw: NDArray[np.int32] | None = (
+        None  # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
+    )
 
     @property
     def is_raw(self) -> NDArray[np.bool_]:
@@ -43,7 +45,10 @@ class Location(NamedTuple):
 
 
 class Source(Protocol):
-    """A data set's samples. Implementations are immutable and picklable; `files` is opened anew in each process."""
+    """A data set's samples.
+
+    Implementations are immutable and picklable; `files` is opened anew in each process.
+    """
 
     @property
     def where(self) -> str: ...  # the path that the user gave, for messages
@@ -59,16 +64,24 @@ class Source(Protocol):
 
 
 def read(source: Source, sample: int) -> bytes:
-    """One sample's encoded bytes, compared with their checksum where the source has one. Raises OSError."""
+    """One sample's encoded bytes, compared with their checksum where the source has one.
+
+    Raises OSError.
+    """
     place = source.locate(np.array([sample], np.int64))
     data = source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
-    if place.checksum is not None and (got := _native.xxh3(data)) != (want := int(place.checksum[0])):
-        raise OSError(f"checksum mismatch (got {got:016x}, want {want:016x})")  # as the native engine says it
+    if place.checksum is not None and (got := _native.xxh3(data)) != (
+        want := int(place.checksum[0])
+    ):
+        # As the native engine says it
+        raise OSError(f"checksum mismatch (got {got:016x}, want {want:016x})")
     return data
 
 
 def raw_pixels(source: Source, sample: int) -> Pixels | None:
-    """uint8 [H, W, 3] of a sample that is not encoded but pixels; None where there are encoded bytes."""
+    """uint8 [H, W, 3] of a sample that is not encoded but pixels; None where there are encoded
+    bytes.
+    """
     find = getattr(source, "pixels", None)
     pixels: Pixels | None = find(sample) if find else None
     return pixels

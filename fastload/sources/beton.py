@@ -55,9 +55,18 @@ class BetonSource:
     def locate(self, samples: Longs) -> Location:
         cells = self.file.column(self.image)[samples]
         size = self.file.size_at(cells["data_ptr"])
-        raw = np.where(cells["mode"] == RAW, (cells["height"], cells["width"]), 0).T.astype(np.int32)
+        raw = np.where(cells["mode"] == RAW, (cells["height"], cells["width"]), 0).T.astype(
+            np.int32
+        )
         indexes = self.seek.locate(samples) if self.seek else None
-        return Location(np.zeros_like(samples), cells["data_ptr"].astype(np.int64), size, None, indexes, np.ascontiguousarray(raw))
+        return Location(
+            np.zeros_like(samples),
+            cells["data_ptr"].astype(np.int64),
+            size,
+            None,
+            indexes,
+            np.ascontiguousarray(raw),
+        )
 
     def sizes(self, samples: Longs) -> Ints:
         """int32 [N, 2]: heights and widths, px, as the file's rows say."""
@@ -79,10 +88,15 @@ class BetonSource:
 
 
 def load(where: str, fields: Fields | None = None) -> BetonSource:
-    """The file at `where`. fields: None takes the first field of images and the first of integers. Raises SourceError."""
+    """The file at `where`.
+
+    fields: None takes the first field of images and the first of integers. Raises SourceError.
+    """
     file = beton_file.read(where)
     image, label = (_find(file, kind, place, fields) for place, kind in enumerate(("image", "int")))
-    folders = [folder for folder in (seek_folder(where), seek.cache_folder(where)) if os.path.isdir(folder)]
+    folders = [
+        folder for folder in (seek_folder(where), seek.cache_folder(where)) if os.path.isdir(folder)
+    ]
     found = seek.find(sample_names(len(file)), folders).seek if folders else None
     return BetonSource(where, file, image, label, _native.xxh3(file.rows.tobytes()), found)
 
@@ -91,7 +105,10 @@ def reopen(where: str, fields: Fields, checksum: int) -> BetonSource:
     """`load` in another process; raises SourceError if the file was replaced meanwhile."""
     source = load(where, fields)
     if source.sum != checksum:
-        raise SourceError(f"{where}: was replaced while in use (rows {source.sum:016x}, want {checksum:016x}); open it again")
+        raise SourceError(
+            f"{where}: was replaced while in use (rows {source.sum:016x}, want {checksum:016x}); "
+            "open it again"
+        )
     return source
 
 
@@ -113,4 +130,7 @@ def _find(file: BetonFile, kind: str, place: int, fields: Fields | None) -> int:
             return number
     has = ", ".join(f"{field.name!r} ({field.kind})" for field in file.fields)
     what = f"no {kind} field" + (f" {wanted!r}" if wanted else "")
-    raise SourceError(f"{file.where}: has {what} (has {has}); name the fields with images and labels: fields=(IMAGE, LABEL)")
+    raise SourceError(
+        f"{file.where}: has {what} (has {has}); name the fields with images and labels: "
+        "fields=(IMAGE, LABEL)"
+    )

@@ -1,7 +1,8 @@
 """FFCV's file format (version 2, as FFCV 1.0.2 writes it), read without ffcv, Numba or OpenCV.
 
-A file is: header, field descriptors, one row of fixed size per sample, pages with the payloads that rows point to, and the table of
-those payloads. It may come from anywhere: every number is checked before anything is read by it, and nothing is unpickled.
+A file is: header, field descriptors, one row of fixed size per sample, pages with the payloads that
+rows point to, and the table of those payloads. It may come from anywhere: every number is checked
+before anything is read by it, and nothing is unpickled.
 Source: libffcv/ffcv 1.0.2, types.py, writer.py, fields/.
 """
 
@@ -14,48 +15,44 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from fastload import limits
 from fastload.errors import SourceError
-from fastload.files.below import no_wait
-from fastload.sources import arrow
+from fastload.files.opening import no_wait
+from fastload.sources.beton_fields import (
+    DESCRIPTOR,
+    KINDS,
+    MOST_FIELDS,
+    REMEDY,
+    Field,
+    Rows,
+    read_fields,
+)
+from fastload.system import limits
 
 VERSION = 2
 HEADER = np.dtype(
-    [("version", "<u2"), ("num_fields", "<u2"), ("page_size", "<u4"), ("num_samples", "<u8"), ("alloc_table_ptr", "<u8")], align=True
+    [
+        ("version", "<u2"),
+        ("num_fields", "<u2"),
+        ("page_size", "<u4"),
+        ("num_samples", "<u8"),
+        ("alloc_table_ptr", "<u8"),
+    ],
+    align=True,
 )
-DESCRIPTOR = np.dtype([("type_id", "u1"), ("name", "S16"), ("arguments", "V1024")])
 PAYLOAD = np.dtype([("sample_id", "<u8"), ("ptr", "<u8"), ("size", "<u8")])
-ARRAY_ARGUMENTS = np.dtype([("shape", "<u8", 32), ("type_length", "<u8")])
 IMAGE = np.dtype([("mode", "u1"), ("width", "<u2"), ("height", "<u2"), ("data_ptr", "<u8")])
 SPAN = np.dtype([("ptr", "<u8"), ("size", "<u8")])
 POINTER = np.dtype("<u8")
-KINDS = ("float", "int", "image", "bytes", "array", "json", "tensor")  # by type_id; 255: a class of the writer's program
 COLUMNS = (np.dtype("<f8"), np.dtype("<i8"), IMAGE, SPAN, POINTER, SPAN, POINTER)  # by type_id
 JPEG, RAW = 0, 1  # an image's mode
-MOST_FIELDS = 256
 MOST_ENTRIES = 2  # of the table for one value: the writer's second try, on a new page, adds one
-REMEDY = "write it again with FFCV, or convert the original data"
-
-Rows = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Field:
-    """One column of a file."""
-
-    name: str
-    kind: str  # of KINDS
-    dtype: np.dtype[Any] | None = None  # of arrays and tensors
-    shape: tuple[int, ...] = ()
-
-    @property
-    def array_bytes(self) -> int:
-        return (self.dtype.itemsize if self.dtype else 0) * int(np.prod(self.shape, dtype=object))
 
 
 @dataclass(frozen=True, eq=False)
 class BetonFile:
-    """An opened file. rows [N] has one column per field, by its place; ptrs and sizes are the payloads, by address."""
+    """An opened file. rows [N] has one column per field, by its place; ptrs and sizes are the
+    payloads, by address.
+    """
 
     where: str
     fields: tuple[Field, ...]
@@ -70,13 +67,25 @@ class BetonFile:
         return self.rows[self.rows.dtype.names[number]]  # type: ignore[index]
 
     def size_at(self, ptr: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Bytes of the payloads at these addresses; -1 where there is none. Of several at one place (empty ones), the largest."""
+        """Bytes of the payloads at these addresses; -1 where there is none.
+
+        Of several at one place (empty ones), the largest.
+        """
         place = np.searchsorted(self.ptrs, ptr, side="right") - 1
-        known = (place >= 0) & (self.ptrs[place] == ptr) if len(self.ptrs) else np.zeros(len(ptr), np.bool_)
-        return np.where(known, self.sizes[place].astype(np.int64), -1) if len(self.ptrs) else np.full(len(ptr), -1, np.int64)
+        known = (
+            (place >= 0) & (self.ptrs[place] == ptr)
+            if len(self.ptrs)
+            else np.zeros(len(ptr), np.bool_)
+        )
+        return (
+            np.where(known, self.sizes[place].astype(np.int64), -1)
+            if len(self.ptrs)
+            else np.full(len(ptr), -1, np.int64)
+        )
 
     def value(self, name: str, sample: int) -> Any:
-        """One value: int, float, bytes, an array, what JSON says; an image as JPEG bytes, or uint8 [H, W, 3] where it is raw.
+        """One value: int, float, bytes, an array, what JSON says; an image as JPEG bytes, or uint8
+        [H, W, 3] where it is raw.
 
         Raises KeyError, IndexError, OSError, and ValueError for JSON that is none.
         """
@@ -91,9 +100,13 @@ class BetonFile:
             height, width = int(cell["height"]), int(cell["width"])
             if cell["mode"] == JPEG:
                 return self._read(int(cell["data_ptr"]), size)
-            return np.frombuffer(self._read(int(cell["data_ptr"]), height * width * 3), np.uint8).reshape(height, width, 3)
+            return np.frombuffer(
+                self._read(int(cell["data_ptr"]), height * width * 3), np.uint8
+            ).reshape(height, width, 3)
         if field.kind in ("array", "tensor"):
-            return np.frombuffer(self._read(int(cell), field.array_bytes), field.dtype).reshape(field.shape)
+            return np.frombuffer(self._read(int(cell), field.array_bytes), field.dtype).reshape(
+                field.shape
+            )
         data = self._read(int(cell["ptr"]), int(cell["size"]))
         return json.loads(data.partition(b"\0")[0]) if field.kind == "json" else data
 
@@ -107,17 +120,25 @@ class BetonFile:
                 raise OSError(f"{self.where}: a value takes more than it can ({problem}); {REMEDY}")
             data = os.pread(file.fileno(), size, at)
         if len(data) != size:
-            raise OSError(f"{self.where}: was cut off while in use (got {len(data)} of {size} bytes at {at}); {REMEDY}")
+            raise OSError(
+                f"{self.where}: was cut off while in use (got {len(data)} of {size} bytes at "
+                f"{at}); {REMEDY}"
+            )
         return data
 
 
 def read(where: str) -> BetonFile:
-    """Read and check header, rows and table; no payload is read. Raises SourceError with every problem of the rows."""
+    """Read and check header, rows and table; no payload is read.
+
+    Raises SourceError with every problem of the rows.
+    """
     try:
         with open(where, "rb", opener=no_wait) as file:
             return _read(where, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
-        raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error
+        raise SourceError(
+            f"{where}: cannot be read ({error.strerror or error}); make it readable"
+        ) from error
 
 
 def looks_like_one(where: str) -> bool:
@@ -127,16 +148,30 @@ def looks_like_one(where: str) -> bool:
 
 def _read(where: str, file: BinaryIO, length: int) -> BetonFile:
     if length < HEADER.itemsize:
-        raise SourceError(f"{where}: is no FFCV file (got {length} bytes, want at least {HEADER.itemsize}); {REMEDY}")
+        raise SourceError(
+            f"{where}: is no FFCV file (got {length} bytes, want at least {HEADER.itemsize}); "
+            f"{REMEDY}"
+        )
     header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
     _check_header(where, header, length)
-    fields = _fields(where, np.frombuffer(file.read(int(header["num_fields"]) * DESCRIPTOR.itemsize), DESCRIPTOR))
+    fields = read_fields(
+        where, np.frombuffer(file.read(int(header["num_fields"]) * DESCRIPTOR.itemsize), DESCRIPTOR)
+    )
     of_row = np.dtype([("", COLUMNS[KINDS.index(field.kind)]) for field in fields], align=True)
     count, table = int(header["num_samples"]), int(header["alloc_table_ptr"])
     start = HEADER.itemsize + len(fields) * DESCRIPTOR.itemsize
     if count > (table - start) // of_row.itemsize:
-        raise SourceError(f"{where}: {count} samples do not fit before byte {table}, where its table begins; {REMEDY}")
-    _check_sizes(where, file.fileno(), (start, count * of_row.itemsize), (table, length - table), count * len(fields))
+        raise SourceError(
+            f"{where}: {count} samples do not fit before byte {table}, where its table begins; "
+            f"{REMEDY}"
+        )
+    _check_sizes(
+        where,
+        file.fileno(),
+        (start, count * of_row.itemsize),
+        (table, length - table),
+        count * len(fields),
+    )
     rows = np.frombuffer(file.read(count * of_row.itemsize), of_row)
     file.seek(table)
     payloads = np.frombuffer(file.read(length - table), PAYLOAD)
@@ -147,82 +182,73 @@ def _read(where: str, file: BinaryIO, length: int) -> BetonFile:
     return found
 
 
-def _check_sizes(where: str, file: int, rows: tuple[int, int], table: tuple[int, int], values: int) -> None:
-    """Before memory is taken. rows, table: where they begin, and their bytes; values: as many as the file can hold."""
+def _check_sizes(
+    where: str, file: int, rows: tuple[int, int], table: tuple[int, int], values: int
+) -> None:
+    """Before memory is taken. rows, table: where they begin, and their bytes; values: as many as
+    the file can hold.
+    """
     if (payloads := table[1] // PAYLOAD.itemsize) > MOST_ENTRIES * values:
-        raise SourceError(f"{where}: its table has {payloads} payloads (want at most {MOST_ENTRIES} for each of {values} values); {REMEDY}")
+        raise SourceError(
+            f"{where}: its table has {payloads} payloads (want at most {MOST_ENTRIES} for each of "
+            f"{values} values); {REMEDY}"
+        )
     for name, (start, size) in (("rows", rows), ("table", table)):
         if problem := limits.unread(file, start, size, limits.TABLES):
             raise SourceError(f"{where}: its {name} take more than they can ({problem}); {REMEDY}")
 
 
 def _check_header(where: str, header: Any, length: int) -> None:
-    version, fields, samples, table = (int(header[name]) for name in ("version", "num_fields", "num_samples", "alloc_table_ptr"))
+    version, fields, samples, table = (
+        int(header[name]) for name in ("version", "num_fields", "num_samples", "alloc_table_ptr")
+    )
     if version != VERSION:
-        raise SourceError(f"{where}: FFCV format version is {version}, this fastload reads {VERSION}; {REMEDY}")
+        raise SourceError(
+            f"{where}: FFCV format version is {version}, this fastload reads {VERSION}; {REMEDY}"
+        )
     if not table:
-        raise SourceError(f"{where}: has no table of payloads, so its writer did not finish; {REMEDY}")
+        raise SourceError(
+            f"{where}: has no table of payloads, so its writer did not finish; {REMEDY}"
+        )
     if not 1 <= fields <= MOST_FIELDS:
         raise SourceError(f"{where}: has {fields} fields, want 1 to {MOST_FIELDS}; {REMEDY}")
     if not samples:
         raise SourceError(f"{where}: holds no samples; {REMEDY}")
     if not HEADER.itemsize + fields * DESCRIPTOR.itemsize <= table <= length:
-        raise SourceError(f"{where}: its table begins at byte {table} of {length}, so it was cut off or damaged; {REMEDY}")
+        raise SourceError(
+            f"{where}: its table begins at byte {table} of {length}, so it was cut off or damaged; "
+            f"{REMEDY}"
+        )
     if (length - table) % PAYLOAD.itemsize:
-        raise SourceError(f"{where}: its table is cut off in the middle of a row (it has {length - table} bytes); {REMEDY}")
-
-
-def _fields(where: str, descriptors: Rows) -> tuple[Field, ...]:
-    fields, problems = [], []
-    for number, descriptor in enumerate(descriptors, start=1):
-        name, kind = descriptor["name"].decode("ascii", "backslashreplace"), int(descriptor["type_id"])
-        if kind >= len(KINDS):
-            problems.append(f"field {number} ({name!r}) is of a type that only the program that wrote it knows ({kind}); it is never run")
-            continue
-        try:
-            fields.append(_array(name, KINDS[kind], descriptor) if KINDS[kind] in ("array", "tensor") else Field(name, KINDS[kind]))
-        except (RecursionError, *arrow.PARSE_ERRORS) as error:
-            problems.append(f"field {number} ({name!r}) is an array whose type is not readable ({error})")
-    doubles = {field.name for place, field in enumerate(fields) if field.name in {other.name for other in fields[:place]}}
-    problems += [f"two fields are named {name!r}" for name in sorted(doubles)]
-    if problems:
-        raise SourceError("\n".join(f"{where}: {problem}; {REMEDY}" for problem in problems))
-    return tuple(fields)
-
-
-def _array(name: str, kind: str, descriptor: Any) -> Field:
-    arguments = bytes(descriptor["arguments"])
-    said = np.frombuffer(arguments[: ARRAY_ARGUMENTS.itemsize], ARRAY_ARGUMENTS)[0]
-    length = int(said["type_length"])
-    if length > len(arguments) - ARRAY_ARGUMENTS.itemsize:
-        raise ValueError(f"its name takes {length} bytes")
-    described = json.loads(arguments[ARRAY_ARGUMENTS.itemsize :][:length].decode("ascii"))
-    if type(described) is not list or len(described) != 1 or len(described[0]) != 2 or not isinstance(described[0][1], str):
-        raise ValueError("not one plain type")
-    dtype = np.dtype(described[0][1])
-    if dtype.kind not in "biufc":
-        raise ValueError(f"{dtype} is not a number")
-    shape = [int(side) for side in said["shape"]]
-    while shape and not shape[-1]:
-        shape.pop()
-    field = Field(name, kind, dtype, tuple(shape))
-    if field.array_bytes >= 1 << 32:  # FFCV's pages are smaller
-        raise ValueError(f"{field.array_bytes} bytes each")
-    return field
+        raise SourceError(
+            f"{where}: its table is cut off in the middle of a row (it has {length - table} "
+            f"bytes); {REMEDY}"
+        )
 
 
 def _problems(file: BetonFile, start: int, end: int) -> Iterator[str]:
     """What is wrong with the table and the rows. start, end: bytes between which payloads may lie."""
-    inside = (file.ptrs >= start) & (file.ptrs <= end) & (file.sizes <= end - np.minimum(file.ptrs, end))
+    inside = (
+        (file.ptrs >= start) & (file.ptrs <= end) & (file.sizes <= end - np.minimum(file.ptrs, end))
+    )
     if not inside.all():
-        yield f"{np.count_nonzero(~inside)} of {len(inside)} payloads lie outside of bytes {start} to {end}"
+        yield (
+            f"{np.count_nonzero(~inside)} of {len(inside)} payloads lie outside of bytes "
+            f"{start} to {end}"
+        )
         return
     for number, field in enumerate(file.fields):
         cells = file.column(number)
         good = _good(file, field, cells, start, end)
         if not good.all():
-            yield f"field {number + 1} ({field.name!r}): {np.count_nonzero(~good)} of {len(good)} samples (first: {np.argmin(good)}) " + (
-                "are no images, or their bytes are not in the file" if field.kind == "image" else "have bytes that are not in the file"
+            yield (
+                f"field {number + 1} ({field.name!r}): {np.count_nonzero(~good)} of {len(good)} "
+                f"samples (first: {np.argmin(good)}) "
+                + (
+                    "are no images, or their bytes are not in the file"
+                    if field.kind == "image"
+                    else "have bytes that are not in the file"
+                )
             )
 
 
@@ -230,8 +256,13 @@ def _good(file: BetonFile, field: Field, cells: Rows, start: int, end: int) -> N
     """bool [N]: whether what the cells say about their payload is so."""
     good = np.ones(len(cells), np.bool_)
     if field.kind == "image":
-        size, pixels = file.size_at(cells["data_ptr"]), cells["height"].astype(np.int64) * cells["width"] * 3
-        good &= (pixels > 0) & np.where(cells["mode"] == RAW, size == pixels, (cells["mode"] == JPEG) & (size > 0))
+        size, pixels = (
+            file.size_at(cells["data_ptr"]),
+            cells["height"].astype(np.int64) * cells["width"] * 3,
+        )
+        good &= (pixels > 0) & np.where(
+            cells["mode"] == RAW, size == pixels, (cells["mode"] == JPEG) & (size > 0)
+        )
     elif field.kind in ("bytes", "json"):
         ptr, length = cells["ptr"], cells["size"]
         good &= (ptr >= start) & (ptr <= end) & (length <= end - np.minimum(ptr, end))

@@ -1,7 +1,9 @@
-"""Seek indexes made on the way: what a folder's first epoch decodes anyway is indexed, and the next epochs use it.
+"""Seek indexes made on the way: what a folder's first epoch decodes anyway is indexed, and the next
+epochs use it.
 
-Worker threads append to a log of their process (_native.Collector); before an epoch begins, the logs of all processes are merged into
-the user's cache (seek_merge.py), which later runs find. Nothing is written beside the data.
+Worker threads append to a log of their process (_native.Collector); before an epoch begins, the
+logs of all processes are merged into the user's cache (seek_merge.py), which later runs find.
+Nothing is written beside the data.
 """
 
 import contextlib
@@ -17,17 +19,19 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.files import cache
-from fastload.files.below import Folder, no_wait
-from fastload.sources import arrow, seek, seek_merge, sums
+from fastload.files.below import Folder
+from fastload.sources import arrow, seek, seek_data, seek_merge
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
-from fastload.sources.seek import FolderSeek, Stored
+from fastload.sources.seek import FolderSeek
+from fastload.sources.seek_layers import Layer
 from fastload.sources.seek_views import Found, New, Off, Picked, View
 from fastload.sources.views import Subset
 from fastload.spec import Longs
 
 MODES = ("auto", "use", "off")
-MEMORY = 1 << 30  # bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
+# Bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
+MEMORY = 1 << 30
 WAIT = 10.0  # s that an epoch may wait for another process that merges
 WORTH = 64  # INDEX is written again for at least 1/64 new rows
 
@@ -46,7 +50,12 @@ class Collected:
     def locate(self, samples: Longs, own: Seek | None) -> Seek | None:
         if not len(self.files):
             return None
-        return Seek(self.files, self.file[samples].astype(np.int64), self.offset[samples], self.size[samples])
+        return Seek(
+            self.files,
+            self.file[samples].astype(np.int64),
+            self.offset[samples],
+            self.size[samples],
+        )
 
     def collect(self, samples: Longs) -> New | None:
         return self.collector, samples, self.no_index[samples]
@@ -65,46 +74,6 @@ class Fixed:
         """There is nothing that can fail."""
 
 
-class Layer:
-    """The indexes that lie in one folder, read again when they are others."""
-
-    def __init__(self, folder: str, source: FileSource, found: FolderSeek | None) -> None:
-        self.folder, self.source = folder, source
-        self.seek = found if found and os.path.dirname(found.path) == folder else None
-        self.stored: Stored | None = None  # all of INDEX, once it was read here
-        self.sum = sums.line(self.seek.sum) if self.seek else b""  # SUM then
-
-    def changed(self) -> bool:
-        return self._now() != self.sum
-
-    def read(self, names: int, *, whole: bool = False) -> None:
-        """names: XXH3 of the source's paths; whole: `stored` is needed too."""
-        now = self._now()
-        if now == self.sum and (self.stored or not now or not whole):
-            return
-        self.sum, self.stored, self.seek = b"", None, None
-        with contextlib.suppress(SourceError):  # there is none, or it is damaged or just being replaced
-            self.stored = seek.read(self.folder)
-            same = self.stored.knows(len(self.source), f"{names:016x}")
-            root = os.path.expanduser(self.source.where)
-            self.seek = self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, root))
-            self.sum = now
-
-    def _now(self) -> bytes:
-        try:
-            with open(os.path.join(self.folder, seek.SUM), "rb", opener=no_wait) as file:
-                return file.read(64)
-        except OSError:
-            return b""
-
-    def age(self) -> float:
-        """When INDEX was written, s; 0: there is none."""
-        try:
-            return os.stat(os.path.join(self.folder, seek.INDEX)).st_mtime
-        except OSError:
-            return 0
-
-
 class Collection:
     """The indexes of one loader's folder, from epoch to epoch."""
 
@@ -114,8 +83,13 @@ class Collection:
         self.problem = unusable(self.folder)  # why the cache is not written; for the user
         self.in_memory = bool(self.problem) or not has_arrow()
         found = source.seek if isinstance(source.seek, FolderSeek) else None
-        self.beside, self.cached = Layer(self.root.rstrip("/") or "/", source, found), Layer(self.folder, source, found)
-        self.collector = _native.Collector(source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY)
+        self.beside, self.cached = (
+            Layer(self.root.rstrip("/") or "/", source, found),
+            Layer(self.folder, source, found),
+        )
+        self.collector = _native.Collector(
+            source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY
+        )
         self._merged = 0  # of the collector's records
         self.view: Collected | None = None  # of the last epoch
         self._made_of: object = None  # what the view is made of
@@ -123,15 +97,21 @@ class Collection:
         self._lock, self._process = threading.Lock(), os.getpid()
 
     def epoch(self) -> Collected:
-        """What an epoch that begins now should use. Merges what is worth it; raises nothing for what lies on the disk."""
+        """What an epoch that begins now should use.
+
+        Merges what is worth it; raises nothing for what lies on the disk.
+        """
         with self._lock:
             self.beside.read(self.collector.names)
-            if not self.in_memory and self._process == os.getpid():  # a fork's child leaves the logs to its parent
+            if (
+                not self.in_memory and self._process == os.getpid()
+            ):  # a fork's child leaves the logs to its parent
                 try:
                     self._merge()
                 except OSError as error:
                     self.problem = f"{self.folder}: cannot be written ({error.strerror or error})"
-            made_of = (self.collector.count, self.beside.sum, self.cached.sum)  # first: more may be added meanwhile
+            # First: more may be added meanwhile
+            made_of = (self.collector.count, self.beside.sum, self.cached.sum)
             if self.view is None or made_of != self._made_of:
                 self.view, self._made_of = self._make_view(), made_of
             return self.view
@@ -141,7 +121,10 @@ class Collection:
         problem = "" if self._warned else self.problem or self.collector.problem
         if problem:
             self._warned = True
-            text = 'new seek indexes serve this run only; set XDG_CACHE_HOME to a folder that can be written, or pass seek_index="use"'
+            text = (
+                "new seek indexes serve this run only; set XDG_CACHE_HOME to a folder that can "
+                'be written, or pass seek_index="use"'
+            )
             warnings.warn(f"{problem}; {text}", stacklevel=4)
 
     def _merge(self) -> None:
@@ -152,22 +135,34 @@ class Collection:
             if held is None:
                 return
             self.cached.read(self.collector.names, whole=bool(names))
-            mine = {os.path.basename(path): number for number, path in enumerate(self.collector.logs()) if path}
-            logs = seek_merge.read_logs(self.folder, [name for name in names if name not in mine], self.cached.stored)
+            mine = {
+                os.path.basename(path): number
+                for number, path in enumerate(self.collector.logs())
+                if path
+            }
+            logs = seek_merge.read_logs(
+                self.folder, [name for name in names if name not in mine], self.cached.stored
+            )
             count = self.collector.count
             if self._worth(logs, count - self._merged):
                 self.collector.seal()
-                self._merge_logs(held, [*logs, *seek_merge.read_logs(self.folder, mine, self.cached.stored)], mine)
+                self._merge_logs(
+                    held,
+                    [*logs, *seek_merge.read_logs(self.folder, mine, self.cached.stored)],
+                    mine,
+                )
                 self._merged = count
             else:
                 seek_merge.remove(held, [log.name for log in logs if log.ended])
 
-    def _worth(self, logs: list[seek_merge.Log], own: int = 0) -> bool:
+    def _worth(self, logs: list[seek_data.Log], own: int = 0) -> bool:
         """Whether to write INDEX again: an ended log is to go, or there is much to be added."""
         new = own + sum(len(log.records) for log in logs)
-        return any(log.ended and len(log.records) for log in logs) or new * WORTH >= len(self.source)
+        return any(log.ended and len(log.records) for log in logs) or new * WORTH >= len(
+            self.source
+        )
 
-    def _merge_logs(self, folder: Folder, logs: list[seek_merge.Log], mine: dict[str, int]) -> None:
+    def _merge_logs(self, folder: Folder, logs: list[seek_data.Log], mine: dict[str, int]) -> None:
         """Needs the lock. Another process may have merged most of ours."""
         some = any(len(log.records) for log in logs)
         if self.problem or self.collector.problem or (some and not self._worth(logs)):
@@ -182,9 +177,11 @@ class Collection:
             self.collector.forget(number)
 
     def _make_view(self) -> Collected:
-        """What this process has in its logs is the newest; then the later one of the cache and the index beside the data.
+        """What this process has in its logs is the newest; then the later one of the cache and the
+        index beside the data.
 
-        The cache has only what the index beside the data lacked, or what was refused, when it was written.
+        The cache has only what the index beside the data lacked, or what was refused, when it was
+        written.
         """
         newest = sorted((self.beside, self.cached), key=Layer.age, reverse=True)
         count, layers = len(self.source), [layer.seek for layer in newest if layer.seek]
@@ -235,7 +232,13 @@ def describe(mode: str, source: Source, made: Indexes | None) -> str:
     if mode == "off":
         return "seek index: off"
     count = len(source)
-    collection = made.whole if isinstance(made, PickedCollection) else made if isinstance(made, Collection) else None
+    collection = (
+        made.whole
+        if isinstance(made, PickedCollection)
+        else made
+        if isinstance(made, Collection)
+        else None
+    )
     view: View = (collection.view if collection else None) or Found()
     if isinstance(made, PickedCollection) and made.whole.view:
         view = Picked(made.whole.view, made.indices)
@@ -249,7 +252,9 @@ def describe(mode: str, source: Source, made: Indexes | None) -> str:
     if mode != "auto" or indexed == count or not isinstance(base, FileSource):
         return text
     folder = seek.cache_folder(os.path.expanduser(source.where))
-    problem = unusable(folder) or (collection and (collection.problem or collection.collector.problem))
+    problem = unusable(folder) or (
+        collection and (collection.problem or collection.collector.problem)
+    )
     why = problem or ("" if has_arrow() else "pyarrow is not installed")
     return f"{text}; others are collected " + (f"in memory ({why})" if why else f"into {folder}")
 
@@ -258,7 +263,11 @@ def unusable(folder: str) -> str:
     """Why the cache cannot be there; empty: it may."""
     if not os.path.isabs(folder):
         return "no cache folder (HOME and XDG_CACHE_HOME are not set)"
-    return cache.trouble(folder) if folder.isprintable() else f"{os.fsencode(folder)!r}: is no text that can be shown"
+    return (
+        cache.trouble(folder)
+        if folder.isprintable()
+        else f"{os.fsencode(folder)!r}: is no text that can be shown"
+    )
 
 
 def has_arrow() -> bool:

@@ -1,6 +1,7 @@
 """Files that belong to samples beside their images: where they lie in the shards."""
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,13 +26,19 @@ class Placed(_Placed):
 
     __slots__ = ()
 
-    def __new__(cls, name: str, offset: int, size: int, checksum: int) -> "Placed":  # noqa: PYI034 - Self needs Python 3.11
+    # - Self needs Python 3.11
+    def __new__(cls, name: str, offset: int, size: int, checksum: int) -> "Placed":  # noqa: PYI034
         return super().__new__(cls, Suffix(name), offset, size, checksum)
 
 
-def extras_field(pa: Any) -> Any:
+def extras_field(pa: ModuleType) -> Any:
     """The column of the index."""
-    fields = [("name", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("checksum", pa.uint64())]
+    fields = [
+        ("name", pa.string()),
+        ("offset", pa.int64()),
+        ("size", pa.int64()),
+        ("checksum", pa.uint64()),
+    ]
     item = pa.struct([pa.field(name, kind, nullable=False) for name, kind in fields])
     return pa.field(COLUMN, pa.list_(pa.field("item", item, nullable=False)), nullable=False)
 
@@ -51,7 +58,9 @@ class Extras:
         pa = arrow.import_arrow(COLUMN)
         import pyarrow.compute as pc
 
-        names = pa.chunked_array([batch.column(COLUMN).flatten().field("name") for batch in self.batches])
+        names = pa.chunked_array(
+            [batch.column(COLUMN).flatten().field("name") for batch in self.batches]
+        )
         found = ((name, suffix_problem(name)) for name in pc.unique(names).to_pylist())
         return next((f"{shown(name)} {wrong}" for name, wrong in found if wrong), "")
 
@@ -72,7 +81,11 @@ class Extras:
         return found
 
     def _counts(self) -> Longs:
-        return np.concatenate([batch.column(COLUMN).value_lengths().to_numpy() for batch in self.batches]).astype(np.int64)
+        return np.concatenate(
+            [batch.column(COLUMN).value_lengths().to_numpy() for batch in self.batches]
+        ).astype(np.int64)
 
     def _numbers(self, name: str) -> Longs:
-        return np.concatenate([batch.column(COLUMN).flatten().field(name).to_numpy() for batch in self.batches]).astype(np.int64)
+        return np.concatenate(
+            [batch.column(COLUMN).flatten().field(name).to_numpy() for batch in self.batches]
+        ).astype(np.int64)

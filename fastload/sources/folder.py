@@ -9,13 +9,15 @@ from fastload.errors import SourceError
 from fastload.sources import seek
 from fastload.sources.base import FileSource
 
-EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")  # torchvision's IMG_EXTENSIONS
+# Torchvision's IMG_EXTENSIONS
+EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
 def scan(root: str) -> FileSource:
     """The images under root/CLASS/…, classes and paths in sorted order; links are followed.
 
-    Raises SourceError if root has no class folders, or a class no image: all such classes in one message.
+    Raises SourceError if root has no class folders, or a class no image: all such classes in one
+    message.
     """
     classes = _classes(root)
     paths: list[str] = []
@@ -29,8 +31,13 @@ def scan(root: str) -> FileSource:
             empty.append(name)
     if empty:
         shown = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
-        raise SourceError(f"{root}: no image in {len(empty)} of {len(classes)} classes ({shown}); remove them or add images")
-    return FileSource(root, tuple(paths), np.array(labels, np.int64), tuple(classes), seek.attach(paths, root))
+        raise SourceError(
+            f"{root}: no image in {len(empty)} of {len(classes)} classes ({shown}); remove them or "
+            "add images"
+        )
+    return FileSource(
+        root, tuple(paths), np.array(labels, np.int64), tuple(classes), seek.attach(paths, root)
+    )
 
 
 def _classes(root: str) -> list[str]:
@@ -38,9 +45,14 @@ def _classes(root: str) -> list[str]:
         with os.scandir(root) as entries:
             classes = sorted(entry.name for entry in entries if entry.is_dir())
     except OSError as error:
-        raise SourceError(f"{root}: cannot be listed ({error.strerror}); give a folder that you can read") from error
+        raise SourceError(
+            f"{root}: cannot be listed ({error.strerror}); give a folder that you can read"
+        ) from error
     if not classes:
-        raise SourceError(f"{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder")
+        raise SourceError(
+            f"{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its "
+            "own folder"
+        )
     return classes
 
 
@@ -48,7 +60,14 @@ def images(folder: str) -> Iterator[str]:
     """Paths of the images in a folder and below, sorted; links are followed. Raises SourceError."""
 
     def refuse(error: OSError) -> None:
-        raise SourceError(f"{error.filename}: cannot be listed ({error.strerror}); make it readable or move it away")
+        raise SourceError(
+            f"{error.filename}: cannot be listed ({error.strerror}); make it readable or move it "
+            "away"
+        )
 
     for parent, _, names in sorted(os.walk(folder, followlinks=True, onerror=refuse)):
-        yield from (os.path.join(parent, name) for name in sorted(names) if name.lower().endswith(EXTENSIONS))
+        yield from (
+            os.path.join(parent, name)
+            for name in sorted(names)
+            if name.lower().endswith(EXTENSIONS)
+        )

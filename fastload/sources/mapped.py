@@ -1,4 +1,6 @@
-"""Images inside files that Arrow has mapped, as Hugging Face's `datasets` keeps them: read where they lie, nothing is copied."""
+"""Images inside files that Arrow has mapped, as Hugging Face's `datasets` keeps them: read where
+they lie, nothing is copied.
+"""
 
 import bisect
 import os
@@ -47,7 +49,8 @@ class SpanSource:
 
 
 def spans(column: Any, where: str) -> tuple[tuple[str, ...], Longs, Longs, Longs]:
-    """Paths, and file, offset and size int64 [N] of each value of a binary column (pyarrow.ChunkedArray).
+    """Paths, and file, offset and size int64 [N] of each value of a binary column
+    (pyarrow.ChunkedArray).
 
     Raises SourceError for values that are missing, or in memory and not in a file.
     """
@@ -60,8 +63,12 @@ def spans(column: Any, where: str) -> tuple[tuple[str, ...], Longs, Longs, Longs
             continue
         _, starts, data = chunk.buffers()
         width = np.int64 if str(chunk.type).startswith("large") else np.int32
-        edges = np.frombuffer(starts, width)[chunk.offset : chunk.offset + len(chunk) + 1].astype(np.int64)
-        path, start = _find(maps, data.address, where) if data is not None and data.size else (os.devnull, 0)
+        edges = np.frombuffer(starts, width)[chunk.offset : chunk.offset + len(chunk) + 1].astype(
+            np.int64
+        )
+        path, start = (
+            _find(maps, data.address, where) if data is not None and data.size else (os.devnull, 0)
+        )
         number = paths.setdefault(path, len(paths))
         parts.append((np.full(len(chunk), number, np.int64), start + edges[:-1], np.diff(edges)))
     if not parts:
@@ -71,20 +78,33 @@ def spans(column: Any, where: str) -> tuple[tuple[str, ...], Longs, Longs, Longs
 
 
 def check_whole(columns: Iterable[Any]) -> None:
-    """Raise SourceError where a file that these columns (pyarrow.ChunkedArray) are mapped from was cut off: a touch ends the process."""
+    """Raise SourceError where a file that these columns (pyarrow.ChunkedArray) are mapped from was
+    cut off: a touch ends the process.
+    """
     maps = _maps()
-    for buffer in (buffer for column in columns for chunk in column.chunks for buffer in chunk.buffers() if buffer is not None):
+    for buffer in (
+        buffer
+        for column in columns
+        for chunk in column.chunks
+        for buffer in chunk.buffers()
+        if buffer is not None
+    ):
         first, last, offset, path = _around(maps, buffer.address)
         if not first <= buffer.address < last:
             continue  # in memory
         end = offset + buffer.address - first + buffer.size
         size = os.stat(path).st_size if os.path.exists(path) else end
         if size < end:
-            raise SourceError(f"{path}: was cut off while it was mapped (got {size} bytes, want {end}); load the data set again")
+            raise SourceError(
+                f"{path}: was cut off while it was mapped (got {size} bytes, want {end}); load the "
+                "data set again"
+            )
 
 
 def _maps() -> list[tuple[int, int, int, str]]:
-    """The files that this process has mapped: first and last address, offset in the file, path (proc_pid_maps(5))."""
+    """The files that this process has mapped: first and last address, offset in the file, path
+    (proc_pid_maps(5)).
+    """
     with open("/proc/self/maps", "rb") as lines:
         rows = [line.split(maxsplit=5) for line in lines]
     found = []

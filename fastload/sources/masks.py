@@ -1,4 +1,6 @@
-"""Images with a mask each: two folders whose files have the same stems, or a rule from an image's path to its mask's."""
+"""Images with a mask each: two folders whose files have the same stems, or a rule from an image's
+path to its mask's.
+"""
 
 import errno
 import os
@@ -9,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload import limits
 from fastload.errors import SourceError
 from fastload.sources import folder, seek
 from fastload.sources.base import FileSource
+from fastload.system import limits
 
 SHOWN = 5  # names in a message
 Rule = Callable[[str], str | os.PathLike[str]]
@@ -44,29 +46,45 @@ def _opened(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def pairs(root: str, masks: str | os.PathLike[str] | Rule, dtype: str, fill: int | None) -> tuple[FileSource, Masks]:
+def pairs(
+    root: str, masks: str | os.PathLike[str] | Rule, dtype: str, fill: int | None
+) -> tuple[FileSource, Masks]:
     """The images under root, in sorted order, and the mask of each.
 
-    masks: a folder, where an image's mask has the same path and stem; or a function from the image's path below root to
-    the path of its mask. Masks without an image are passed over. Raises SourceError with the images that lack one.
+    masks: a folder, where an image's mask has the same path and stem; or a function from the
+        image's path below root to
+    the path of its mask. Masks without an image are passed over. Raises SourceError with the images
+    that lack one.
     """
     for path in (root, *([] if callable(masks) else [os.fspath(masks)])):
         if not os.path.isdir(path):
-            raise SourceError(f"{path}: is no folder, want one of images or of masks; check the path")
+            raise SourceError(
+                f"{path}: is no folder, want one of images or of masks; check the path"
+            )
     inside = "" if callable(masks) else os.path.realpath(masks)
     if inside == os.path.realpath(root):
         raise SourceError(
-            f"{root}: holds the images and the masks, want a folder for each; or give masks as a function of the image's path"
+            f"{root}: holds the images and the masks, want a folder for each; or give masks as a "
+            "function of the image's path"
         )
     paths = tuple(folder.images(root))
     if inside.startswith(os.path.realpath(root) + os.sep):
-        paths = tuple(path for path in paths if not os.path.realpath(path).startswith(inside + os.sep))
+        paths = tuple(
+            path for path in paths if not os.path.realpath(path).startswith(inside + os.sep)
+        )
     if not paths:
-        raise SourceError(f"{root}: no images (got none, want files that end in {', '.join(folder.EXTENSIONS)}); check the path")
-    found = _by_rule(root, paths, masks) if callable(masks) else _by_stem(root, paths, os.fspath(masks))
+        raise SourceError(
+            f"{root}: no images (got none, want files that end in {', '.join(folder.EXTENSIONS)}); "
+            "check the path"
+        )
+    found = (
+        _by_rule(root, paths, masks) if callable(masks) else _by_stem(root, paths, os.fspath(masks))
+    )
     labels = np.zeros(len(paths), np.int64)
     where = "a function" if callable(masks) else os.fspath(masks)
-    return FileSource(root, paths, labels, (), seek.attach(paths, root)), Masks(where, found, dtype, fill)
+    return FileSource(root, paths, labels, (), seek.attach(paths, root)), Masks(
+        where, found, dtype, fill
+    )
 
 
 def _by_stem(root: str, paths: tuple[str, ...], masks: str) -> tuple[str, ...]:
@@ -76,10 +94,15 @@ def _by_stem(root: str, paths: tuple[str, ...], masks: str) -> tuple[str, ...]:
     found = [known.get(_stem(path, root), []) for path in paths]
     lacking = [path for path, mine in zip(paths, found, strict=True) if not mine]
     several = [mine for mine in found if len(mine) > 1]
-    problems = [_lacking(masks, root, lacking, len(paths), "add files with the same stems")] * bool(lacking)
+    problems = [_lacking(masks, root, lacking, len(paths), "add files with the same stems")] * bool(
+        lacking
+    )
     if several:
         names = " and ".join(os.path.relpath(path, masks) for path in several[0])
-        problems.append(f"{masks}: {len(several)} images have several masks (such as {names}), want one each; take the others away")
+        problems.append(
+            f"{masks}: {len(several)} images have several masks (such as {names}), want one each; "
+            "take the others away"
+        )
     if problems:
         raise SourceError("\n".join(problems))
     return tuple(mine[0] for mine in found)
@@ -90,14 +113,23 @@ def _by_rule(root: str, paths: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
     lacking = [path for path, mask in zip(paths, found, strict=True) if not os.path.isfile(mask)]
     if lacking:
         first = found[paths.index(lacking[0])]
-        raise SourceError(_lacking("masks", root, lacking, len(paths), f"the function gives {first} for the first"))
+        raise SourceError(
+            _lacking(
+                "masks", root, lacking, len(paths), f"the function gives {first} for the first"
+            )
+        )
     return found
 
 
 def _lacking(where: str, root: str, lacking: Iterable[str], count: int, what_to_do: str) -> str:
     names = [os.path.relpath(path, root) for path in lacking]
-    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    return f"{where}: no mask for {len(names)} of {count} images ({shown}); {what_to_do}, or take those images away"
+    shown = ", ".join(names[:SHOWN]) + (
+        f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    )
+    return (
+        f"{where}: no mask for {len(names)} of {count} images ({shown}); {what_to_do}, or take "
+        "those images away"
+    )
 
 
 def _stem(path: str, root: str) -> str:

@@ -1,6 +1,8 @@
-"""Seek indexes of a plain folder: one file of them beside the data, or in the user's cache, and one that says which is whose.
+"""Seek indexes of a plain folder: one file of them beside the data, or in the user's cache, and one
+that says which is whose.
 
-An index only saves work: what is damaged or does not fit is left aside with a reason, and the samples load without.
+An index only saves work: what is damaged or does not fit is left aside with a reason, and the
+samples load without.
 """
 
 import json
@@ -9,23 +11,26 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.errors import SourceError
 from fastload.files import cache
-from fastload.files.below import no_wait
+from fastload.files.opening import no_wait
 from fastload.sources import arrow
 from fastload.sources.base import Seek
 from fastload.spec import Longs
+from fastload.system import limits
 
 DATA = "fastload.seek"  # the indexes, one after another
 INDEX = "fastload.seek.arrow"  # whose they are
 SUM = INDEX + arrow.SUFFIX
 PARTS = (DATA, SUM, INDEX)  # in the order of their renames
-HEADER = struct.Struct("<8sII")  # before the first index of every file of them: MAGIC, VERSION, MCUs per entry
+# Before the first index of every file of them: MAGIC, VERSION, MCUs per entry
+HEADER = struct.Struct("<8sII")
 MAGIC = b"FASTSEEK"
 VERSION = 1
 METADATA = b"fastload-seek"  # key of the JSON in the schema's metadata
@@ -34,7 +39,10 @@ REMEDY = "run fastload index again"
 
 @dataclass(frozen=True, eq=False)
 class FolderSeek:
-    """Where the indexes of a folder's samples lie; arrays [N] in the order of its paths. Picklable."""
+    """Where the indexes of a folder's samples lie; arrays [N] in the order of its paths.
+
+    Picklable.
+    """
 
     path: str
     offset: Longs  # bytes
@@ -73,12 +81,17 @@ class Found(NamedTuple):
 
 
 def attach(paths: Sequence[str], root: str) -> FolderSeek | None:
-    """The seek indexes of the images `paths` below `root`, or None. Never raises for what lies on the disk."""
+    """The seek indexes of the images `paths` below `root`, or None.
+
+    Never raises for what lies on the disk.
+    """
     return find_beside(paths, root).seek
 
 
 def find_beside(paths: Sequence[str], root: str) -> Found:
-    """`attach`, with the reasons why something was left aside: the folder's own first, then the user's cache."""
+    """`attach`, with the reasons why something was left aside: the folder's own first, then the
+    user's cache.
+    """
     root = os.path.expanduser(root)
     return find(names(paths, root), (root, cache_folder(root)))
 
@@ -111,7 +124,9 @@ def _problem(folder: str, text: str) -> Problem:
 
 
 def cache_folder(root: str) -> str:
-    """Where the index of a folder goes that cannot be written, and what is collected while it is loaded."""
+    """Where the index of a folder goes that cannot be written, and what is collected while it is
+    loaded.
+    """
     return cache.path("seek", f"{_native.xxh3(os.fsencode(os.path.realpath(root))):016x}")
 
 
@@ -126,10 +141,13 @@ def names_hash(relative: Sequence[str]) -> str:
     return f"{_native.xxh3(os.fsencode(chr(0).join(relative))):016x}"
 
 
-def schema(pa: Any) -> Any:
+def schema(pa: ModuleType) -> Any:
     """Columns of INDEX. Paths are bytes: file names need not be UTF-8."""
     fields = [pa.field("path", pa.binary(), nullable=False)]
-    return pa.schema(fields + [pa.field(name, pa.int64(), nullable=False) for name in ("file_size", "offset", "size")])
+    return pa.schema(
+        fields
+        + [pa.field(name, pa.int64(), nullable=False) for name in ("file_size", "offset", "size")]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +173,10 @@ class Stored:
         if self.knows(len(relative), names_hash(relative)):
             return self.seek()
         place = _places(self.names(), relative)
-        offset, size, file_size = (np.where(place < 0, 0, column[place]) for column in (self.offset, self.size, self.file_size))
+        offset, size, file_size = (
+            np.where(place < 0, 0, column[place])
+            for column in (self.offset, self.size, self.file_size)
+        )
         return FolderSeek(os.path.join(self.folder, DATA), offset, size, file_size, self.sum)
 
     def knows(self, count: int, paths: str) -> bool:
@@ -164,7 +185,9 @@ class Stored:
 
     def seek(self) -> FolderSeek:
         """The rows in their own order."""
-        return FolderSeek(os.path.join(self.folder, DATA), self.offset, self.size, self.file_size, self.sum)
+        return FolderSeek(
+            os.path.join(self.folder, DATA), self.offset, self.size, self.file_size, self.sum
+        )
 
 
 def read(folder: str) -> Stored:
@@ -181,12 +204,15 @@ def read(folder: str) -> Stored:
         raise SourceError(f"{path}: is not a fastload seek index ({reason}); {REMEDY}") from error
 
 
-def _parse(pa: Any, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
+def _parse(pa: ModuleType, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
     path = os.path.join(folder, INDEX)
     found = pa.ipc.open_file(pa.py_buffer(data)).schema
     said = json.loads(arrow.small_json((found.metadata or {})[METADATA]))
     if said["version"] != VERSION:
-        raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; {REMEDY}")
+        raise SourceError(
+            f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; "
+            f"{REMEDY}"
+        )
     rows, total, logs = said["samples"], said["bytes"], said.get("logs", {})
     if not found.equals(schema(pa)) or type(rows) is not int or rows < 1 or type(total) is not int:
         raise ValueError("other columns or metadata")
@@ -194,12 +220,27 @@ def _parse(pa: Any, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
         raise ValueError("logs that end nowhere")
     _check_data(os.path.join(folder, DATA), total)
     table = arrow.read_table(pa, path, data, found, rows, REMEDY)
-    file_size, offset, size = (table.columns[name].all() for name in ("file_size", "offset", "size"))
-    if not ((size == 0) | ((offset >= HEADER.size) & arrow.inside(offset, size, np.full(rows, total)))).all():
+    file_size, offset, size = (
+        table.columns[name].all() for name in ("file_size", "offset", "size")
+    )
+    if not (
+        (size == 0) | ((offset >= HEADER.size) & arrow.inside(offset, size, np.full(rows, total)))
+    ).all():
         raise ValueError("an index lies outside its file")
     if (size > limits.longest_index(np.maximum(file_size, 0))).any():
         raise ValueError("an index is longer than its image allows")
-    return Stored(folder, checksum, table.batches, str(said["paths"]), file_size, offset, size, total, int(said["xxh3"], 16), logs)
+    return Stored(
+        folder,
+        checksum,
+        table.batches,
+        str(said["paths"]),
+        file_size,
+        offset,
+        size,
+        total,
+        int(said["xxh3"], 16),
+        logs,
+    )
 
 
 def _places(known: list[bytes], wanted: Sequence[str]) -> Longs:
@@ -213,8 +254,12 @@ def _check_data(path: str, total: int) -> None:
         with open(path, "rb", opener=no_wait) as file:
             size, head = os.fstat(file.fileno()).st_size, file.read(HEADER.size)
     except OSError as error:
-        raise SourceError(f"{path}: cannot be opened ({error.strerror}); restore it, or {REMEDY}") from error
+        raise SourceError(
+            f"{path}: cannot be opened ({error.strerror}); restore it, or {REMEDY}"
+        ) from error
     if size < total:
-        raise SourceError(f"{path}: size differs (got {size} bytes, want {total}); restore it, or {REMEDY}")
+        raise SourceError(
+            f"{path}: size differs (got {size} bytes, want {total}); restore it, or {REMEDY}"
+        )
     if HEADER.unpack(head)[:2] != (MAGIC, VERSION):
         raise SourceError(f"{path}: does not begin as seek indexes do; {REMEDY}")

@@ -1,6 +1,8 @@
-"""What processes collected in their logs becomes part of the user's cache: indexes are added to DATA, then INDEX is replaced.
+"""What processes collected in their logs becomes part of the user's cache: indexes are added to
+DATA, then INDEX is replaced.
 
-Nothing is synced to the disk's platters: a cache that a power failure damages is recognised and left aside.
+Nothing is synced to the disk's platters: a cache that a power failure damages is recognised and
+left aside.
 """
 
 import contextlib
@@ -10,52 +12,31 @@ import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from fastload import _native, limits
-from fastload.files.below import PRIVATE, Folder, Place, no_wait, opened, temporary
+from fastload import _native
+from fastload.files.below import PRIVATE, Folder, Place, opened, temporary
 from fastload.files.names import Inner
+from fastload.files.opening import no_wait
 from fastload.sources import arrow, seek, sums
 from fastload.sources.seek import Stored
-from fastload.spec import Longs
+from fastload.sources.seek_data import DATA, DATA_FILE, Log, Rows, write_data
+from fastload.spec import Json, Longs
 
 LOG = re.compile(r"fastload\.seek\.[0-9]+-[0-9]+-[0-9]+\.log")
-# Temporary names, of this version and of earlier ones. Not as in a conversion: those would make the folder look like unfinished shards.
+# Temporary names, of this version and of earlier ones. Not as in a conversion: those would make the
+# folder look like unfinished shards.
 LEFT = re.compile(r"\.fastload\.seek(?:\.arrow(?:\.xxh3)?)?\.(?:[0-9a-f]{16}\.)?new")
-DATA_FILE = Inner(seek.DATA)
-DATA, NOWHERE = -1, -2  # in place of the number of a log
-STEP = 8  # MCUs per entry of what is collected
-GROUP = 256  # indexes that are copied at once
 GARBAGE = 1 << 20  # bytes of replaced indexes that are not worth a new file
-
-
-class Log(NamedTuple):
-    """Records that are not merged yet, of one log."""
-
-    name: str
-    ended: bool  # its process is gone
-    names: str  # names_hash of its writer's files
-    end: int  # byte behind its last good record
-    records: Longs  # [K, 6], see _native.read_seek_log
-
-
-@dataclass(eq=False)
-class Rows:
-    """The new INDEX under construction; arrays [N]."""
-
-    names: list[bytes]
-    file_size: Longs
-    offset: Longs
-    size: Longs
-    log: Longs  # where the index is: number of the log, or DATA
 
 
 @contextlib.contextmanager
 def locked(folder: str, seconds: float) -> Iterator[Folder | None]:
-    """Hold the folder against other processes, `fastload index` too; None if that takes longer. Raises OSError."""
+    """Hold the folder against other processes, `fastload index` too; None if that takes longer.
+
+    Raises OSError.
+    """
     with opened(folder) as found:
         until = time.monotonic() + seconds
         held = try_lock(found.descriptor)
@@ -91,7 +72,9 @@ def read_logs(folder: str, names: Iterable[str], stored: Stored | None) -> list[
             ended = _ended(path)  # first: nothing is added afterwards
             start = stored.logs.get(name, 0) if stored else 0
             paths, end, records = _native.read_seek_log(path, start)
-            found.append((os.stat(path).st_mtime_ns, Log(name, ended, f"{paths:016x}", end, records)))
+            found.append(
+                (os.stat(path).st_mtime_ns, Log(name, ended, f"{paths:016x}", end, records))
+            )
     return [log for _, log in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -103,8 +86,16 @@ def _ended(path: str) -> bool:
         os.close(opened)
 
 
-def merge(folder: Folder, root: str, names: Sequence[str], stored: Stored | None, logs: Sequence[Log], done: Collection[str] = ()) -> None:
-    """Put the logs' records into the folder's files, those of `names` below `root` first. Needs the lock. Raises OSError.
+def merge(
+    folder: Folder,
+    root: str,
+    names: Sequence[str],
+    stored: Stored | None,
+    logs: Sequence[Log],
+    done: Collection[str] = (),
+) -> None:
+    """Put the logs' records into the folder's files, those of `names` below `root` first. Needs the
+    lock. Raises OSError.
 
     Logs of ended processes, and those in `done`, are removed: nobody has use for them.
     """
@@ -116,7 +107,14 @@ def merge(folder: Folder, root: str, names: Sequence[str], stored: Stored | None
     remove_leftovers(folder)
     new = {name: temporary(name) for name in seek.PARTS}
     try:
-        total = _write_data(Place(folder, new[seek.DATA] if fresh else DATA_FILE), rows, stored, logs, done, fresh=fresh)
+        total = write_data(
+            Place(folder, new[seek.DATA] if fresh else DATA_FILE),
+            rows,
+            stored,
+            logs,
+            done,
+            fresh=fresh,
+        )
         running = {log.name: log.end for log in logs if not log.ended and log.name not in done}
         _commit(folder, new, rows, total, running, None if fresh or stored is None else stored.sum)
     except OSError:
@@ -144,12 +142,20 @@ def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) ->
         file_size, offset, size = (np.zeros(len(own), np.int64) for _ in range(3))
         return Rows(own, file_size, offset, size, np.full(len(own), DATA))
     if stored.knows(len(own), known):
-        return Rows(own, stored.file_size.copy(), stored.offset.copy(), stored.size.copy(), np.full(len(own), DATA))
+        return Rows(
+            own,
+            stored.file_size.copy(),
+            stored.offset.copy(),
+            stored.size.copy(),
+            np.full(len(own), DATA),
+        )
     there, mine = stored.names(), set(own)
     place = dict(zip(there, range(len(there)), strict=True))
     foreign = [name for name in there if name not in mine and _exists(root, name)]
     at = np.array([place.get(name, -1) for name in own + foreign], np.int64)
-    file_size, offset, size = (np.where(at < 0, 0, column[at]) for column in (stored.file_size, stored.offset, stored.size))
+    file_size, offset, size = (
+        np.where(at < 0, 0, column[at]) for column in (stored.file_size, stored.offset, stored.size)
+    )
     return Rows(own + foreign, file_size, offset, size, np.full(len(at), DATA))
 
 
@@ -164,14 +170,21 @@ def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) ->
         rows, place = _by_name(rows, log, root, path)
     good = (place >= 0) & (place < len(rows.names))
     place, records = place[good], log.records[good]
-    rows.file_size[place], rows.offset[place], rows.size[place] = records[:, 1], records[:, 4], records[:, 5]
+    rows.file_size[place], rows.offset[place], rows.size[place] = (
+        records[:, 1],
+        records[:, 4],
+        records[:, 5],
+    )
     rows.log[place] = number
     return rows
 
 
 def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
-    """The rows of another list's records [K], -1 where the file is gone; and `rows` with those that are new."""
-    place = dict(zip(rows.names, range(len(rows.names)), strict=True))  # of a name that is listed twice: the last
+    """The rows of another list's records [K], -1 where the file is gone; and `rows` with those that
+    are new.
+    """
+    # Of a name that is listed twice: the last
+    place = dict(zip(rows.names, range(len(rows.names)), strict=True))
     new: list[bytes] = []
     out = np.full(len(log.records), -1, np.int64)
     with open(path, "rb", opener=no_wait) as file:
@@ -181,8 +194,13 @@ def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
                 place[name] = len(rows.names) + len(new)
                 new.append(name)
             out[number] = place.get(name, -1)
-    file_size, offset, size = (np.append(column, np.zeros(len(new), np.int64)) for column in (rows.file_size, rows.offset, rows.size))
-    return Rows([*rows.names, *new], file_size, offset, size, np.append(rows.log, np.full(len(new), DATA))), out
+    file_size, offset, size = (
+        np.append(column, np.zeros(len(new), np.int64))
+        for column in (rows.file_size, rows.offset, rows.size)
+    )
+    return Rows(
+        [*rows.names, *new], file_size, offset, size, np.append(rows.log, np.full(len(new), DATA))
+    ), out
 
 
 def _garbage(rows: Rows, stored: Stored) -> int:
@@ -190,75 +208,27 @@ def _garbage(rows: Rows, stored: Stored) -> int:
     return stored.total - seek.HEADER.size - int(rows.size[rows.log == DATA].sum())
 
 
-def _write_data(place: Place, rows: Rows, stored: Stored | None, logs: Sequence[Log], done: Collection[str], *, fresh: bool) -> int:
-    """The indexes that are not in DATA go to its end or, `fresh`, all to a new file. Returns its length; the rows know their places."""
-    folder = place.folder
-    there, start = DATA, 0 if stored is None or fresh else stored.total
-    try:
-        if fresh:
-            there, start = _begin_data(place, rows, logs, done)
-        # DATA may be a log's second name.
-        with os.fdopen(folder.open(place.name, os.O_RDWR, alone=False), "r+b") as out:
-            out.truncate(start)
-            at = out.seek(start)
-            for number, name in enumerate([seek.DATA, *(log.name for log in logs)], DATA):
-                moved = np.flatnonzero((rows.log == number) & (rows.size > 0) & (number != there))
-                at = _copy(folder.at(name), rows, moved, out, at)
-    except OSError:
-        with contextlib.suppress(OSError):
-            folder.remove(place.name) if fresh else os.truncate(place.path, start)
-        raise
-    return at
-
-
-def _begin_data(place: Place, rows: Rows, logs: Sequence[Log], done: Collection[str]) -> tuple[int, int]:
-    """A new DATA: a second name of the log that gives most, so that a large first one is not copied. Returns its number and its end."""
-    ours = [number for number, log in enumerate(logs) if log.ended or log.name in done]
-    most = max(ours, key=lambda number: int(rows.size[rows.log == number].sum()), default=NOWHERE)
-    if most != NOWHERE and 2 * int(rows.size[rows.log == most].sum()) > logs[most].end:
-        with contextlib.suppress(OSError):  # not every file system has links
-            folder = place.folder.descriptor
-            os.link(logs[most].name, place.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-            return most, logs[most].end
-    place.folder.write(place.name, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP), sync=False)
-    return NOWHERE, seek.HEADER.size
-
-
-def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
-    """Append these rows' indexes from the file `path`; returns where they end."""
-    if not len(moved):
-        return at
-    moved = moved[np.argsort(rows.offset[moved], kind="stable")]
-    with open(path, "rb", opener=no_wait) as file:
-        for group in _near(moved, rows):
-            offsets, sizes = rows.offset[group], rows.size[group]
-            begin = int(offsets[0])
-            span = os.pread(file.fileno(), int(offsets[-1] + sizes[-1]) - begin, begin)
-            places = zip((offsets - begin).tolist(), (offsets - begin + sizes).tolist(), strict=True)
-            out.write(b"".join([span[start:end] for start, end in places]))
-    ends = at + np.cumsum(rows.size[moved])
-    rows.offset[moved] = ends - rows.size[moved]
-    return int(ends[-1])
-
-
-def _near(moved: Longs, rows: Rows) -> Iterator[Longs]:
-    """Rows in the order of their offsets, up to GROUP that one read of limits.COPY bytes gives; one alone may be longer."""
-    offsets, ends = rows.offset[moved], rows.offset[moved] + rows.size[moved]
-    first = 0
-    while first < len(moved):
-        last = min(first + GROUP, int(np.searchsorted(offsets, offsets[first] + limits.COPY, side="right")))
-        while last > first + 1 and ends[last - 1] - offsets[first] > limits.COPY:
-            last -= 1
-        yield moved[first:last]
-        first = last
-
-
-def _commit(folder: Folder, new: dict[str, Inner], rows: Rows, total: int, running: dict[str, int], old: int | None) -> None:
-    """INDEX of the rows takes the place of the `old` one; None: there is none that DATA may be read with, and DATA is new too."""
-    index = encode(rows, total, _file_hash(folder.at(new[seek.DATA] if old is None else seek.DATA), total), running)
+def _commit(
+    folder: Folder,
+    new: dict[str, Inner],
+    rows: Rows,
+    total: int,
+    running: dict[str, int],
+    old: int | None,
+) -> None:
+    """INDEX of the rows takes the place of the `old` one; None: there is none that DATA may be read
+    with, and DATA is new too.
+    """
+    index = encode(
+        rows,
+        total,
+        _file_hash(folder.at(new[seek.DATA] if old is None else seek.DATA), total),
+        running,
+    )
     folder.write(new[seek.INDEX], index, sync=False)
     if old is None:
-        remove(folder, [seek.INDEX, seek.DATA])  # both: a rename onto the same file's other name does nothing
+        # Both: a rename onto the same file's other name does nothing
+        remove(folder, [seek.INDEX, seek.DATA])
         folder.rename(new[seek.DATA], DATA_FILE)
     line = sums.line(_native.xxh3(index))
     for content in (line,) if old is None else (sums.line(old) + line, line):
@@ -275,9 +245,17 @@ def encode(rows: Rows, total: int, checksum: int, logs: dict[str, int]) -> memor
     """Content of INDEX. total, checksum: bytes of DATA and their XXH3-64."""
     pa = arrow.import_arrow(seek.INDEX)
     paths = f"{_native.xxh3(bytes(1).join(rows.names)):016x}"
-    said: dict[str, Any] = {"version": seek.VERSION, "samples": len(rows.names), "paths": paths, "bytes": total, "xxh3": f"{checksum:016x}"}
+    said: Json = {
+        "version": seek.VERSION,
+        "samples": len(rows.names),
+        "paths": paths,
+        "bytes": total,
+        "xxh3": f"{checksum:016x}",
+    }
     said |= {"logs": logs} if logs else {}
     offset = np.where(rows.size > 0, rows.offset, 0)
     arrays = {"path": pa.array(rows.names, pa.binary()), "file_size": pa.array(rows.file_size)}
     arrays |= {"offset": pa.array(offset), "size": pa.array(rows.size)}
-    return arrow.encode(pa, seek.schema(pa).with_metadata({seek.METADATA: json.dumps(said)}), arrays)
+    return arrow.encode(
+        pa, seek.schema(pa).with_metadata({seek.METADATA: json.dumps(said)}), arrays
+    )

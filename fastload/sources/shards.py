@@ -1,121 +1,32 @@
-"""Converted data sets: WebDataset tar shards and one Arrow index. docs/formats.md describes the format.
-
-The index may come from anywhere, so nothing in it is believed: checksum, version, schema and every offset are checked at open.
+"""Converted data sets: WebDataset tar shards and one Arrow index. docs/formats.md describes the
+format.
 """
 
-import json
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import arrow, seek
-from fastload.sources.arrow import Column
+from fastload.sources import arrow
 from fastload.sources.base import Location, Seek
-from fastload.sources.extras import COLUMN, Extras, extras_field
+from fastload.sources.shard_index import INDEX, SUM, Index, read_index
 from fastload.spec import Longs
+from fastload.system import limits
 
-INDEX = "index.arrow"
-SUM = INDEX + arrow.SUFFIX  # one line: XXH3-64 of INDEX, 16 hexadecimal digits
-BAD = "bad_samples.jsonl"  # what the conversion left out, if anything
 TEMPORARY = ".fastload-"  # how names start that a conversion has not committed
-VERSION = 1
-METADATA = b"fastload"  # key of the JSON in the schema's metadata
-SHARD_NAME = re.compile(r"shard-[0-9]{6,9}\.tar")
-SIDECAR_NAME = re.compile(r"shard-[0-9]{6,9}\.seek")
-REMEDY = "convert again"
-NUMBERS = {
-    "shard": "int32", "offset": "int64", "size": "int64", "label": "int64", "height": "int32", "width": "int32", "checksum": "uint64",
-    "index_offset": "int64", "index_size": "int64",  # place in the shard's sidecar; size 0: the sample has no seek index
-}  # fmt: skip
-
-
-class Shard(NamedTuple):
-    """One tar file of the data set, or its sidecar of seek indexes."""
-
-    name: str
-    bytes: int
-    checksum: int  # XXH3-64 of the whole file
-
-
-@dataclass(frozen=True, eq=False)
-class Index:
-    """An opened index: its checksum and schema are right; whether it fits the shards, `problems` tells."""
-
-    where: str  # the folder
-    checksum: int
-    classes: tuple[str, ...]
-    shards: tuple[Shard, ...]
-    sidecars: tuple[Shard, ...]  # of seek indexes: one per shard, or none at all
-    transcoded: int | None  # images that the conversion rewrote as baseline JPEGs; None: it kept every byte
-    batches: tuple[Any, ...]  # pyarrow record batches
-    columns: dict[str, Column]  # see NUMBERS
-    extras: Extras | None = None  # files beside the images, where the data set has any
-
-    def __len__(self) -> int:
-        return self.columns["size"].rows
-
-    def key(self, row: int) -> str:
-        return str(self.batches[row // arrow.BATCH].column("key")[row % arrow.BATCH].as_py())
-
-    def format(self, row: int) -> str:
-        return str(self.batches[row // arrow.BATCH].column("format")[row % arrow.BATCH].as_py())
-
-    def file_problems(self) -> list[str]:
-        """Shards that are missing or of another size."""
-        return [problem for shard in self.shards if (problem := self._file_problem(shard, REMEDY))]
-
-    def sidecar_problems(self) -> list[str]:
-        """One per sidecar: why it cannot be used, or nothing. The samples load without it."""
-        return [self._file_problem(sidecar, "run fastload index") for sidecar in self.sidecars]
-
-    def _file_problem(self, file: Shard, remedy: str) -> str:
-        path = os.path.join(self.where, file.name)
-        try:
-            size = os.stat(path).st_size
-        except OSError as error:
-            return f"{path}: cannot be opened ({error.strerror}); restore it, or {remedy}"
-        return "" if size == file.bytes else f"{path}: size differs (got {size} bytes, want {file.bytes}); restore it, or {remedy}"
-
-    def row_problems(self) -> list[str]:
-        """Samples that lie outside their shard, or their seek index outside the sidecar, or that have no class."""
-        shard, offset, size, label, at, length = (
-            self.columns[name].all() for name in ("shard", "offset", "size", "label", "index_offset", "index_size")
-        )
-        known = (shard >= 0) & (shard < len(self.shards))
-        number = np.where(known, shard, 0)
-        inside = known & arrow.inside(offset, size, _bytes(self.shards)[number])
-        limit = _bytes(self.sidecars)[number] if self.sidecars else np.zeros(len(self), np.int64)
-        indexed = (length == 0) | ((at >= seek.HEADER.size) & arrow.inside(at, length, limit))
-        classed = (label >= 0) & (label < len(self.classes))
-        path, labels = os.path.join(self.where, INDEX), f"label outside 0..{len(self.classes) - 1}"
-        checks = [(inside, "bytes outside the shard"), (indexed, "seek index outside the sidecar"), (classed, labels)]
-        if self.extras:
-            checks.append((self.extras.inside(_bytes(self.shards)[number]), "files beside the image outside the shard"))
-        wrong = self.extras.wrong_name() if self.extras else ""
-        return [
-            *(f"{path}: name of a file beside an image {each}; {REMEDY}" for each in [wrong] if each),
-            *(
-                f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row {np.argmin(good)}); {REMEDY}"
-                for good, what in checks
-                if not good.all()
-            ),
-        ]
-
-
-def _bytes(files: tuple[Shard, ...]) -> Longs:
-    return np.array([file.bytes for file in files], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class ShardSource:
-    """Samples in shards. A `Source`; pickling keeps the path only, and the other process opens it again."""
+    """Samples in shards.
+
+    A `Source`; pickling keeps the path only, and the other process opens it again.
+    """
 
     where: str
     index: Index
@@ -136,31 +47,47 @@ class ShardSource:
 
     @cached_property
     def files(self) -> _native.Files:
-        return _native.Files([os.path.join(self.where, shard.name) for shard in self.index.shards], keep_open=True)
+        return _native.Files(
+            [os.path.join(self.where, shard.name) for shard in self.index.shards], keep_open=True
+        )
 
     @cached_property
     def _sidecars(self) -> tuple[_native.Files, NDArray[np.bool_]] | None:
-        """The sidecars and which of them can be used; None without any. A missing one only makes loading slower."""
+        """The sidecars and which of them can be used; None without any.
+
+        A missing one only makes loading slower.
+        """
         usable = np.array([not problem for problem in self.index.sidecar_problems()], np.bool_)
         paths = [os.path.join(self.where, sidecar.name) for sidecar in self.index.sidecars]
         return (_native.Files(paths, keep_open=True), usable) if usable.any() else None
 
     def locate(self, samples: Longs) -> Location:
         rows, columns = arrow.placed(samples, len(self)), self.index.columns
-        shard, offset, size, checksum = (columns[name].at(rows) for name in ("shard", "offset", "size", "checksum"))
+        shard, offset, size, checksum = (
+            columns[name].at(rows) for name in ("shard", "offset", "size", "checksum")
+        )
         file = shard.astype(np.int64)
-        return Location(file, offset, size, checksum, self._seek(rows, file, limits.longest_index(size)))
+        return Location(
+            file, offset, size, checksum, self._seek(rows, file, limits.longest_index(size))
+        )
 
     def _seek(self, rows: arrow.Rows, file: Longs, most: Longs) -> Seek | None:
         if self._sidecars is None:
             return None
         files, usable = self._sidecars
-        offset, size = (self.index.columns[name].at(rows) for name in ("index_offset", "index_size"))
+        offset, size = (
+            self.index.columns[name].at(rows) for name in ("index_offset", "index_size")
+        )
         return Seek(files, file, offset, np.where(usable[file] & (size <= most), size, 0))
 
     def most_pixels(self) -> int:
         """Of the largest image, as the index says."""
-        return int((self.index.columns["height"].all().astype(np.int64) * self.index.columns["width"].all()).max())
+        return int(
+            (
+                self.index.columns["height"].all().astype(np.int64)
+                * self.index.columns["width"].all()
+            ).max()
+        )
 
     def name(self, sample: int) -> str:
         shard = self.index.shards[int(self.index.columns["shard"][np.array([sample])][0])]
@@ -179,7 +106,10 @@ def reopen(where: str, checksum: int) -> ShardSource:
     """`load` in another process; raises SourceError if the data set was replaced meanwhile."""
     source = load(where)
     if source.index.checksum != checksum:
-        raise SourceError(f"{where}: was replaced while in use (index {source.index.checksum:016x}, want {checksum:016x}); open it again")
+        raise SourceError(
+            f"{where}: was replaced while in use (index {source.index.checksum:016x}, want "
+            f"{checksum:016x}); open it again"
+        )
     return source
 
 
@@ -189,76 +119,6 @@ def looks_unfinished(where: str) -> bool:
         names = os.listdir(where)
     except OSError:
         return False
-    return INDEX not in names and (SUM in names or any(name.startswith(TEMPORARY) for name in names))
-
-
-def arrow_schema(pa: Any, *, extras: bool = False) -> Any:
-    """The index's columns, without metadata. extras: with the one that only data sets with files beside the images have."""
-    fields = [pa.field(name, getattr(pa, kind)(), nullable=False) for name, kind in NUMBERS.items()]
-    fields += [
-        pa.field("key", pa.string(), nullable=False),
-        pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-    ]
-    return pa.schema([*fields, extras_field(pa)] if extras else fields)
-
-
-def read_index(where: str) -> Index:
-    """Read, verify and parse the index; the shards are not looked at. Raises SourceError."""
-    path = os.path.join(where, INDEX)
-    pa = arrow.import_arrow(where)
-    data, checksum = arrow.open_checked(path, REMEDY)
-    try:
-        return _parse(pa, where, checksum, data)
-    except (pa.ArrowException, *arrow.PARSE_ERRORS) as error:
-        if isinstance(error, SourceError):
-            raise
-        reason = " ".join(str(error).split())[:200]
-        raise SourceError(f"{path}: is not a fastload index ({reason}); {REMEDY}") from error
-
-
-def _parse(pa: Any, where: str, checksum: int, data: arrow.Bytes) -> Index:
-    path = os.path.join(where, INDEX)
-    schema = pa.ipc.open_file(pa.py_buffer(data)).schema
-    said = _metadata(path, (schema.metadata or {}).get(METADATA))
-    has_extras = COLUMN in schema.names
-    if not schema.equals(arrow_schema(pa, extras=has_extras)):
-        raise SourceError(f"{path}: has other columns than version {VERSION} of the format; {REMEDY}")
-    table = arrow.read_table(pa, path, data, schema, said.rows, REMEDY)
-    return Index(where, checksum, *said[1:], *table, Extras(table.batches) if has_extras else None)
-
-
-class _Said(NamedTuple):
-    rows: int
-    classes: tuple[str, ...]
-    shards: tuple[Shard, ...]
-    sidecars: tuple[Shard, ...]
-    transcoded: int | None
-
-
-def _metadata(path: str, text: bytes | None) -> _Said:
-    """What the schema's metadata say. Raises SourceError; others for odd JSON."""
-    if text is None:
-        raise SourceError(f"{path}: is an Arrow file of another program (no metadata {METADATA.decode()!r}); give a converted data set")
-    said = json.loads(arrow.small_json(text))
-    if said["version"] != VERSION:
-        raise SourceError(f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; use the fastload that wrote it")
-    rows, classes, transcoded = said["samples"], said["classes"], said.get("transcoded")
-    shards, sidecars = _files(said["shards"], SHARD_NAME), _files(said.get("sidecars", []), SIDECAR_NAME)
-    if type(rows) is not int or rows < 1 or not shards:
-        raise SourceError(f"{path}: holds no samples; {REMEDY}")
-    if not all(type(name) is str for name in classes):
-        raise TypeError("a class name is not text")
-    if sidecars and len(sidecars) != len(shards):
-        raise ValueError(f"{len(sidecars)} sidecars for {len(shards)} shards")
-    if transcoded is not None and (type(transcoded) is not int or not 0 <= transcoded <= rows):
-        raise ValueError(f"{transcoded!r} of {rows} samples transcoded")
-    return _Said(rows, tuple(classes), shards, sidecars, transcoded)
-
-
-def _files(said: list[dict[str, Any]], pattern: re.Pattern[str]) -> tuple[Shard, ...]:
-    files = tuple(Shard(file["name"], file["bytes"], int(file["xxh3"], 16)) for file in said)
-    for file in files:
-        # A name with a slash would read files outside the folder.
-        if not pattern.fullmatch(file.name) or type(file.bytes) is not int or not 0 <= file.bytes < 1 << 62:
-            raise ValueError(f"{'shard' if pattern is SHARD_NAME else 'sidecar'} {file.name!r} of {file.bytes!r} bytes")
-    return files
+    return INDEX not in names and (
+        SUM in names or any(name.startswith(TEMPORARY) for name in names)
+    )

@@ -1,7 +1,9 @@
 """The file with an index's checksum: `INDEX.xxh3`.
 
-One line, XXH3-64 of the whole in 16 hexadecimal digits; two while the index is being replaced, the old one's and the new one's. Or, which
-tells where an index is damaged: MAGIC, the same line, one for each block of BLOCK bytes, and one of all that stands before it.
+One line, XXH3-64 of the whole in 16 hexadecimal digits; two while the index is being replaced, the
+old one's and the new one's. Or, which
+tells where an index is damaged: MAGIC, the same line, one for each block of BLOCK bytes, and one of
+all that stands before it.
 """
 
 import re
@@ -29,7 +31,11 @@ def line(checksum: int) -> bytes:
 def text(content: Any) -> bytes:
     """The file for an index, with its blocks. content: bytes-like."""
     view = memoryview(content)
-    lines = MAGIC + line(_native.xxh3(view)) + b"".join(line(_native.xxh3(view[at : at + BLOCK])) for at in range(0, len(view), BLOCK))
+    lines = (
+        MAGIC
+        + line(_native.xxh3(view))
+        + b"".join(line(_native.xxh3(view[at : at + BLOCK])) for at in range(0, len(view), BLOCK))
+    )
     return lines + line(_native.xxh3(lines))
 
 
@@ -46,9 +52,15 @@ def parse(said: bytes) -> Sums | None:
 
 
 def damaged(content: Any, blocks: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Ranges of bytes whose blocks are not as they were: first, and behind the last; neighbours are one range."""
+    """Ranges of bytes whose blocks are not as they were: first, and behind the last; neighbours are
+    one range.
+    """
     view, wanted = memoryview(content), len(blocks) * BLOCK
-    wrong = [at for at, want in zip(range(0, wanted, BLOCK), blocks, strict=True) if _native.xxh3(view[at : at + BLOCK]) != want]
+    wrong = [
+        at
+        for at, want in zip(range(0, wanted, BLOCK), blocks, strict=True)
+        if _native.xxh3(view[at : at + BLOCK]) != want
+    ]
     ends = [len(view) if at < len(view) and at + BLOCK == wanted else at + BLOCK for at in wrong]
     if len(view) > wanted and wanted not in ends:
         wrong, ends = [*wrong, wanted], [*ends, len(view)]

@@ -97,20 +97,32 @@ class Concat:
 
     def locate(self, samples: Longs) -> Location:
         file, offset, size = (np.zeros_like(samples) for _ in range(3))
-        seek = Seek(self._all_seek_files, *(np.zeros_like(samples) for _ in range(3))) if any(self._seek_files) else None
+        seek = (
+            Seek(self._all_seek_files, *(np.zeros_like(samples) for _ in range(3)))
+            if any(self._seek_files)
+            else None
+        )
         raw = np.zeros((len(samples), 2), np.int32)
         sums: list[tuple[NDArray[np.bool_], NDArray[np.uint64] | None]] = []
         first, first_seek = 0, 0
-        for part, start, end, its in zip(self.parts, self._starts[:-1], self._starts[1:], self._seek_files, strict=True):
+        for part, start, end, its in zip(
+            self.parts, self._starts[:-1], self._starts[1:], self._seek_files, strict=True
+        ):
             mine = (samples >= start) & (samples < end)
             place = part.locate(samples[mine] - start)
             file[mine], offset[mine], size[mine] = place.file + first, place.offset, place.size
             if seek and place.seek and its:
-                seek.file[mine], seek.offset[mine], seek.size[mine] = place.seek.file + first_seek, place.seek.offset, place.seek.size
+                seek.file[mine], seek.offset[mine], seek.size[mine] = (
+                    place.seek.file + first_seek,
+                    place.seek.offset,
+                    place.seek.size,
+                )
             raw[mine] = 0 if place.raw is None else place.raw
             sums.append((mine, place.checksum))
             first, first_seek = first + len(part.files), first_seek + (len(its) if its else 0)
-        return Location(file, offset, size, None if raw.any() else _checksums(sums, len(samples)), seek, raw)
+        return Location(
+            file, offset, size, None if raw.any() else _checksums(sums, len(samples)), seek, raw
+        )
 
     def pixels(self, sample: int) -> Pixels | None:
         part, at = self._find(sample)
@@ -130,7 +142,9 @@ def _joined(parts: list[_native.Files]) -> _native.Files:
     return _native.Files(paths, keep_open=len(paths) <= FEW)
 
 
-def _checksums(parts: list[tuple[NDArray[np.bool_], NDArray[np.uint64] | None]], count: int) -> NDArray[np.uint64] | None:
+def _checksums(
+    parts: list[tuple[NDArray[np.bool_], NDArray[np.uint64] | None]], count: int
+) -> NDArray[np.uint64] | None:
     """All samples' checksums, if all have one."""
     out = np.zeros(count, np.uint64)
     for mine, sums in parts:

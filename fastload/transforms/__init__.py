@@ -18,10 +18,23 @@ from fastload.transforms.color import (
 from fastload.transforms.colout import ColOut
 from fastload.transforms.erasing import RandomErasing
 from fastload.transforms.functions import custom
-from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
+from fastload.transforms.geometry import (
+    CenterCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+)
 from fastload.transforms.mix import CutMix, LabelSmoothing, MixUp
 from fastload.transforms.mixing import Mix
-from fastload.transforms.output import ConvertImageDtype, Normalize, PILToTensor, ToDtype, ToImage, ToTensor
+from fastload.transforms.output import (
+    ConvertImageDtype,
+    Normalize,
+    PILToTensor,
+    ToDtype,
+    ToImage,
+    ToTensor,
+)
 from fastload.transforms.padding import Pad, RandomCrop
 from fastload.transforms.policies import AutoAugment, RandAugment, TrivialAugmentWide
 from fastload.transforms.views import Views

@@ -1,12 +1,15 @@
-"""AUGMENT: AugMix, a weighted mean of an image and of chains of ops on it. Source: Hendrycks et al. 2019, arXiv:1912.02781."""
+"""AUGMENT: AugMix, a weighted mean of an image and of chains of ops on it.
+
+Source: Hendrycks et al. 2019, arXiv:1912.02781.
+"""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Spec
-from fastload.transforms.base import Params, filter_name, is_number
+from fastload.spec import Floats, Ints, Singles, Spec
+from fastload.transforms.base import Fill, Params, filter_name, is_number
 from fastload.transforms.definitions import composer, timm, timm_config, torchvision
 from fastload.transforms.definitions.torchvision import POLICY_BINS
 from fastload.transforms.policies import Policy, Second
@@ -19,10 +22,12 @@ LONGEST = 3  # ops of a chain of random length, 1 to 3
 
 @dataclass(frozen=True)
 class AugMix(Policy):
-    """`mixture_width` chains of `chain_depth` ops (negative: 1 to 3), mixed with Dirichlet weights, then with the image by Beta's.
+    """`mixture_width` chains of `chain_depth` ops (negative: 1 to 3), mixed with Dirichlet weights,
+    then with the image by Beta's.
 
-    Chains run on uint8 images as PIL has them. torchvision runs them through its tensor kernels, which differ a little
-    (docs/ops.md). mixing: what adds up, and where it is cut to uint8 (each library's own way).
+    Chains run on uint8 images as PIL has them. torchvision runs them through its tensor kernels,
+    which differ a little (docs/ops.md). mixing: what adds up, and where it is cut to uint8 (each
+    library's own way).
     """
 
     severity: float = 3
@@ -31,7 +36,7 @@ class AugMix(Policy):
     alpha: float = 1.0
     all_ops: bool = True  # also brightness, contrast, color and sharpness
     interpolation: str = "bilinear"
-    fill: Any = None  # None: black
+    fill: Fill = None  # None: black
     definition: Levels | Second | None = None  # None: torchvision's
     mixing: Literal["torchvision", "composer", "timm"] = "torchvision"
 
@@ -39,18 +44,39 @@ class AugMix(Policy):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     @classmethod
-    def composer(cls, severity: float = 3, depth: int = -1, width: int = 3, alpha: float = 1.0, augmentation_set: str = "all") -> "AugMix":
-        """Composer 0.7.1's: levels ~ U(0.1, severity) per op, severity 0 to 10; sets all, safe, original."""
-        return cls(severity, width, depth, alpha, definition=composer.Sampled(augmentation_set), mixing="composer")
+    def composer(
+        cls,
+        severity: float = 3,
+        depth: int = -1,
+        width: int = 3,
+        alpha: float = 1.0,
+        augmentation_set: str = "all",
+    ) -> "AugMix":
+        """Composer 0.7.1's: levels ~ U(0.1, severity) per op, severity 0 to 10; sets all, safe,
+        original.
+        """
+        return cls(
+            severity,
+            width,
+            depth,
+            alpha,
+            definition=composer.Sampled(augmentation_set),
+            mixing="composer",
+        )
 
     @classmethod
-    def timm(cls, config: str = "augmix-m3-w3", fill: Any = timm.MEAN, interpolation: str = "random") -> "AugMix":
-        """timm 1.0.31's, from its config string: m magnitude (severity), w width, d depth, a alpha, mstd noise (else U(0, m)).
+    def timm(
+        cls, config: str = "augmix-m3-w3", fill: Fill = timm.MEAN, interpolation: str = "random"
+    ) -> "AugMix":
+        """timm 1.0.31's, from its config string: m magnitude (severity), w width, d depth, a alpha,
+        mstd noise (else U(0, m)).
 
         Raises PipelineError for a config that timm's grammar has no meaning for, and for b1.
         """
         given, levels = timm_config.augmix(config)
-        return cls(**given, interpolation=interpolation, fill=fill, definition=levels, mixing="timm")
+        return cls(
+            **given, interpolation=interpolation, fill=fill, definition=levels, mixing="timm"
+        )
 
     @property
     def _levels(self) -> Levels:
@@ -60,17 +86,29 @@ class AugMix(Policy):
         return torchvision.Bins(torchvision.of_api(space, self.definition), POLICY_BINS, drawn=True)
 
     def problems(self, spec: Spec) -> list[str]:
-        found = [] if self.mixing in MIXINGS else [f"mixing is {self.mixing!r}, want one of {', '.join(MIXINGS)}"]
+        found = (
+            []
+            if self.mixing in MIXINGS
+            else [f"mixing is {self.mixing!r}, want one of {', '.join(MIXINGS)}"]
+        )
         if isinstance(self.definition, Levels):
             found += self._levels.problems(self.severity, self._depth)
         elif not (isinstance(self.severity, int) and 1 <= self.severity <= POLICY_BINS):
-            found.append(f"severity is {self.severity}, want 1 to {POLICY_BINS} (torchvision's definition)")
+            found.append(
+                f"severity is {self.severity}, want 1 to {POLICY_BINS} (torchvision's definition)"
+            )
         if not (isinstance(self.mixture_width, int) and self.mixture_width >= 1):
             found.append(f"mixture_width is {self.mixture_width}, want 1 or more")
         elif not (isinstance(self.chain_depth, int) and self._depth <= MAX_DEPTH):
-            found.append(f"chain_depth is {self.chain_depth}, want up to {MAX_DEPTH}, or a negative number (1 to {LONGEST})")
+            found.append(
+                f"chain_depth is {self.chain_depth}, want up to {MAX_DEPTH}, or a negative number "
+                f"(1 to {LONGEST})"
+            )
         elif self.rows() > MAX_ROWS:
-            found.append(f"{self.mixture_width} chains of {self._depth} ops make {self.rows()} steps, want up to {MAX_ROWS}; take fewer")
+            found.append(
+                f"{self.mixture_width} chains of {self._depth} ops make {self.rows()} steps, want "
+                f"up to {MAX_ROWS}; take fewer"
+            )
         if not (is_number(self.alpha) and self.alpha > 0):
             found.append(f"alpha is {self.alpha}, want a number above 0")
         return found + self._common_problems(spec, self.interpolation, self.fill, self.definition)
@@ -91,7 +129,9 @@ class AugMix(Policy):
         mixed = beta(u[:, :2], self.alpha).astype(np.float32)  # share of the chains
         weights = dirichlet(u[:, 2 : 2 + width], self.alpha).astype(np.float32)
         lengths = 1 + pick(u[:, 2 + width : 2 + 2 * width], LONGEST)
-        ops = self._levels.program(u[:, 2 + 2 * width :], sizes, width * self._depth, self.severity, self.interpolation)
+        ops = self._levels.program(
+            u[:, 2 + 2 * width :], sizes, width * self._depth, self.severity, self.interpolation
+        )
         chains = ops.reshape(count, width, self._depth, 3)
         if self.chain_depth <= 0:
             chains = where(np.arange(self._depth) < lengths[..., None], chains)
@@ -100,11 +140,17 @@ class AugMix(Policy):
         middle = np.concatenate([chains, adds], axis=2).reshape(count, -1, 3)
         return Params(np.concatenate([first[:, None], middle, ending], axis=1), sizes)
 
-    def _mix(self, mixed: Any) -> tuple[Floats, Any, Floats]:
-        """The first row [N, 3], a factor for the chains' weights, and the last two rows [N, 2, 3]; mixed: float32 [N]."""
+    def _mix(self, mixed: Singles) -> tuple[Floats, Singles | np.float32, Floats]:
+        """The first row [N, 3], a factor for the chains' weights, and the last two rows [N, 2, 3];
+        mixed: float32 [N].
+        """
         nothing, total = np.zeros((len(mixed), 3)), rows(CODE["Sum"], np.zeros(len(mixed)))
         if self.mixing == "torchvision":
-            return rows(CODE["Add"], np.float32(1) - mixed), mixed[:, None], np.stack([total, nothing], axis=1)
+            return (
+                rows(CODE["Add"], np.float32(1) - mixed),
+                mixed[:, None],
+                np.stack([total, nothing], axis=1),
+            )
         if self.mixing == "composer":
             return nothing, np.float32(1), np.stack([rows(CODE["Mix"], mixed), nothing], axis=1)
         return nothing, np.float32(1), np.stack([total, rows(CODE["Blend"], mixed)], axis=1)

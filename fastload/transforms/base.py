@@ -1,21 +1,27 @@
-"""What every op has: a frozen description without pixels, in four parts (stage, draws, out_spec, params)."""
+"""What every op has: a frozen description without pixels, in four parts (stage, draws, out_spec,
+params).
+"""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 import torch
+from PIL.Image import Image
 
 from fastload.errors import PipelineError
-from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.spec import Floats, Ints, Records, Spec, Stage
+
+ImageLike: TypeAlias = Image | torch.Tensor  # a tensor is [C, H, W]
+Fill: TypeAlias = float | Sequence[float] | None  # outside an image, 0..255; None: black
 
 
 class Params(NamedTuple):
     """What an op does to each of N samples."""
 
-    records: Any  # array [N, ...]: the op's fixed-size parameter records
+    records: Records  # array [N, ...]: the op's fixed-size parameter records
     sizes: Ints  # int32 [N, 2]: height and width after the op, px
 
 
@@ -32,7 +38,10 @@ class Op:
         return type(self).__name__
 
     def problems(self, spec: Spec) -> list[str]:
-        """Everything that makes this op impossible on an image like `spec`: "what (got, want); what to do"."""
+        """Everything that makes this op impossible on an image like `spec`:
+
+        "what (got, want); what to do".
+        """
         return []
 
     def draws(self, spec: Spec) -> int:
@@ -44,27 +53,38 @@ class Op:
         return spec
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        """Parameter records of N samples: u float64 [N, draws] in [0, 1), sizes int32 [N, 2] before the op, px.
+        """Parameter records of N samples: u float64 [N, draws] in [0, 1), sizes int32 [N, 2] before
+        the op, px.
 
         A pure function: the same u and sizes give the same records on every machine and backend.
         """
         return Params(np.zeros((len(sizes), 0), np.int32), sizes)
 
-    def __call__(self, image: Any) -> Any:
-        """Apply the op to one image: PIL, or uint8 tensor [C, H, W]; draws come from torch's default generator."""
+    def __call__(self, image: ImageLike) -> ImageLike:
+        """Apply the op to one image:
+
+        PIL, or uint8 tensor [C, H, W]; draws come from torch's default generator.
+        """
         return self.applied(image)[0]
 
-    def applied(self, image: Any) -> tuple[Any, Any]:
+    def applied(self, image: ImageLike) -> tuple[ImageLike, Records]:
         """What a call gives, and the record that it drew."""
         from fastload.transforms import pil  # the pixels; kept apart from the descriptions
 
         height, width = pil.size(image)
         spec = Spec(height, width, pil.channels(image))
         if isinstance(image, torch.Tensor):
-            spec = replace(spec, dtype=str(image.dtype).removeprefix("torch."), tensor=self.stage is Stage.STORE)
+            spec = replace(
+                spec,
+                dtype=str(image.dtype).removeprefix("torch."),
+                tensor=self.stage is Stage.STORE,
+            )
         problems = self.problems(spec)
         if not spec.tensor and spec.dtype != "uint8":
-            problems.append(f"image is {spec.dtype}, want uint8; ops of {self.stage.name} come before a change of type")
+            problems.append(
+                f"image is {spec.dtype}, want uint8; ops of {self.stage.name} come before a change "
+                "of type"
+            )
         if problems:
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         u = torch.rand(1, self.draws(spec), dtype=torch.float64).numpy()
@@ -73,14 +93,19 @@ class Op:
 
 
 def pair(size: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
-    """torchvision's `size` arguments: one number or (height, width), px. A wrong length is reported by `size_problems`."""
+    """torchvision's `size` arguments: one number or (height, width), px.
+
+    A wrong length is reported by `size_problems`.
+    """
     return (size, size) if isinstance(size, int) else tuple(size)
 
 
 def size_problems(size: tuple[int, ...]) -> list[str]:
     if len(size) != 2:
         return [f"size has {len(size)} numbers ({size}), want 1 or 2; give height and width"]
-    bad = [s for s in size if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= MAX_SIDE]
+    bad = [
+        s for s in size if isinstance(s, bool) or not isinstance(s, int) or not 1 <= s <= MAX_SIDE
+    ]
     return [f"size is {size}, want whole numbers from 1 to {MAX_SIDE} px"] if bad else []
 
 
@@ -96,7 +121,7 @@ FILTERS = {"nearest": 0, "box": 4, "bilinear": 2, "hamming": 5, "bicubic": 3, "l
 WARPING = ("nearest", "bilinear", "bicubic")  # those that PIL's transform() takes
 
 
-def filter_name(interpolation: Any) -> str:
+def filter_name(interpolation: object) -> str:
     """torchvision's InterpolationMode, its value, or PIL's number, as plain text."""
     for name, number in FILTERS.items():
         if type(interpolation) is int and interpolation == number:
@@ -105,22 +130,35 @@ def filter_name(interpolation: Any) -> str:
 
 
 def filter_problems(interpolation: str, known: Iterable[str] = WARPING) -> list[str]:
-    return [] if interpolation in known else [f"interpolation is {interpolation!r}, want one of {', '.join(known)}"]
+    return (
+        []
+        if interpolation in known
+        else [f"interpolation is {interpolation!r}, want one of {', '.join(known)}"]
+    )
 
 
-def fill_colour(fill: Any, channels: int) -> tuple[int, ...]:
+def fill_colour(fill: Fill, channels: int) -> tuple[int, ...]:
     """torchvision's `fill` as PIL takes it: one whole number (0..255) per channel; None is black."""
     values = (0,) if fill is None else (fill,) if isinstance(fill, (int, float)) else tuple(fill)
     return tuple(int(v) for v in values) * (channels if len(values) == 1 else 1)
 
 
-def fill_problems(fill: Any, channels: int) -> list[str]:
+def fill_problems(fill: object, channels: int) -> list[str]:
     values = (0,) if fill is None else fill if isinstance(fill, (tuple, list)) else (fill,)
     fits = len(values) in (1, channels) and all(is_number(v) and 0 <= v <= 255 for v in values)
-    return [] if fits else [f"fill is {fill}, want None (black), a number from 0 to 255, or one for each of {channels} channels"]
+    return (
+        []
+        if fits
+        else [
+            (
+                f"fill is {fill}, want None (black), a number from 0 to 255, or one for each of "
+                f"{channels} channels"
+            )
+        ]
+    )
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """A finite int or float, and no bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 

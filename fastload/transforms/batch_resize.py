@@ -1,6 +1,8 @@
-"""STORE: finished batches made smaller, as progressive resizing does it. `DataLoader(size_schedule=...)` appends these ops.
+"""STORE: finished batches made smaller, as progressive resizing does it.
+`DataLoader(size_schedule=...)` appends these ops.
 
-Source: Composer 0.7.1, algorithms/progressive_resizing, and torch's nearest resize by a scale factor.
+Source: Composer 0.7.1, algorithms/progressive_resizing, and torch's nearest resize by a scale
+factor.
 """
 
 import math
@@ -14,7 +16,9 @@ from fastload.transforms.base import Op, Params
 
 @dataclass(frozen=True)
 class BatchResize(Op):
-    """Keep the nearest row and column of each place in an image `factor` (above 0, below 1) times as high and wide."""
+    """Keep the nearest row and column of each place in an image `factor` (above 0, below 1) times
+    as high and wide.
+    """
 
     factor: float
 
@@ -24,25 +28,44 @@ class BatchResize(Op):
     def problems(self, spec: Spec) -> list[str]:
         height, width = spec.height or 0, spec.width or 0
         left = all(self.kept(height, width))
-        return [] if left else [f"nothing of {height}x{width} would be left (factor {self.factor}); use larger sizes"]
+        return (
+            []
+            if left
+            else [
+                (
+                    f"nothing of {height}x{width} would be left (factor {self.factor}); use larger "
+                    "sizes"
+                )
+            ]
+        )
 
     def kept(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns that stay. In double, as torch multiplies: 120 / 176 * 176 falls to 119."""
+        """Rows and columns that stay.
+
+        In double, as torch multiplies: 120 / 176 * 176 falls to 119.
+        """
         return math.floor(height * self.factor), math.floor(width * self.factor)
 
     def out_spec(self, spec: Spec) -> Spec:
         return spec.resized(*self.kept(spec.height or 0, spec.width or 0))
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, rows + columns], the kept row numbers, then the kept column numbers, both rising."""
+        """records: int32 [N, rows + columns], the kept row numbers, then the kept column numbers,
+        both rising.
+        """
         height, width = (int(v) for v in sizes[0])
         rows, columns = self.kept(height, width)
-        return _params(nearest(rows, height, self.factor), nearest(columns, width, self.factor), len(sizes))
+        return _params(
+            nearest(rows, height, self.factor), nearest(columns, width, self.factor), len(sizes)
+        )
 
 
 @dataclass(frozen=True)
 class BatchCrop(BatchResize):
-    """Cut one random window for the whole batch. The last place of a window is never drawn, as in Composer."""
+    """Cut one random window for the whole batch.
+
+    The last place of a window is never drawn, as in Composer.
+    """
 
     def draws(self, spec: Spec) -> int:
         return 2  # top, left
@@ -56,12 +79,19 @@ class BatchCrop(BatchResize):
 
 
 def nearest(count: int, full: int, factor: float) -> Ints:
-    """int32 [count]: which of 0..full-1 is nearest to each place of a side made `factor` times as long, in torch's float32."""
+    """int32 [count]: which of 0..full-1 is nearest to each place of a side made `factor` times as
+    long, in torch's float32.
+    """
     scale = np.float32(1.0 / factor)
-    out: Ints = np.minimum(np.floor(np.arange(count, dtype=np.float32) * scale), full - 1).astype(np.int32)
+    out: Ints = np.minimum(np.floor(np.arange(count, dtype=np.float32) * scale), full - 1).astype(
+        np.int32
+    )
     return out
 
 
 def _params(rows: Ints, columns: Ints, count: int) -> Params:
     record = np.concatenate([rows, columns]).astype(np.int32)
-    return Params(np.tile(record, (count, 1)), np.tile(np.array([len(rows), len(columns)], np.int32), (count, 1)))
+    return Params(
+        np.tile(record, (count, 1)),
+        np.tile(np.array([len(rows), len(columns)], np.int32), (count, 1)),
+    )

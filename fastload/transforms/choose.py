@@ -1,4 +1,7 @@
-"""AUGMENT: ops made of ops. Their programs are those of the inner ops, one after the other, with Identity where one is left out."""
+"""AUGMENT: ops made of ops.
+
+Their programs are those of the inner ops, one after the other, with Identity where one is left out.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +30,10 @@ class _Group(Program):
         for op in self.transforms:
             name = getattr(op, "name", type(op).__name__)
             if not isinstance(op, Program):
-                found.append(f"holds {name}, want ops of AUGMENT only (colour, blur, policies); put it outside")
+                found.append(
+                    f"holds {name}, want ops of AUGMENT only (colour, blur, policies); put it "
+                    "outside"
+                )
             elif inner := op.problems(spec):
                 found += [f"{name}: {problem}" for problem in inner]
             elif op.out_spec(spec) != spec:
@@ -42,7 +48,7 @@ class _Group(Program):
     def draws(self, spec: Spec) -> int:
         return 1 + sum(int(op.draws(spec)) for op in self.transforms)  # whether, or which one
 
-    def parts(self, program: Any) -> list[tuple[Program, Any]]:
+    def parts(self, program: Floats) -> list[tuple[Program, Floats]]:
         out, start = [], 0
         for op in self.transforms:
             out += op.parts(program[..., start : start + op.rows(), :])
@@ -70,7 +76,9 @@ class RandomApply(_Group):
         return probability_problems("p", self.p) + super().problems(spec)
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        return Params(where(u[:, :1] < self.p, np.concatenate(self._programs(u, sizes), axis=1)), sizes)
+        return Params(
+            where(u[:, :1] < self.p, np.concatenate(self._programs(u, sizes), axis=1)), sizes
+        )
 
 
 @dataclass(frozen=True)
@@ -85,20 +93,30 @@ class RandomChoice(_Group):
 
     def problems(self, spec: Spec) -> list[str]:
         fits = self.p is None or (isinstance(self.p, tuple) and len(self.p) == len(self.transforms))
-        fits = fits and all(is_number(v) and v >= 0 for v in self.p or ()) and (self.p is None or sum(self.p) > 0)
+        fits = (
+            fits
+            and all(is_number(v) and v >= 0 for v in self.p or ())
+            and (self.p is None or sum(self.p) > 0)
+        )
         wanted = f"None or {len(self.transforms)} numbers from 0 up, not all 0"
         return ([] if fits else [f"p is {self.p}, want {wanted}"]) + super().problems(spec)
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         shares = np.cumsum(np.array(self.p or [1.0] * len(self.transforms), np.float64))
         chosen = np.searchsorted(shares / shares[-1], u[:, 0], side="right")
-        programs = [where(chosen[:, None] == place, program) for place, program in enumerate(self._programs(u, sizes))]
+        programs = [
+            where(chosen[:, None] == place, program)
+            for place, program in enumerate(self._programs(u, sizes))
+        ]
         return Params(np.concatenate(programs, axis=1), sizes)
 
 
 @dataclass(frozen=True)
 class RandomOrder(_Group):
-    """All of `transforms`, in a random order. Its programs have a place for each op at each turn."""
+    """All of `transforms`, in a random order.
+
+    Its programs have a place for each op at each turn.
+    """
 
     def rows(self) -> int:
         return len(self.transforms) * super().rows()
@@ -106,12 +124,20 @@ class RandomOrder(_Group):
     def draws(self, spec: Spec) -> int:
         return len(self.transforms) - 1 + super().draws(spec)
 
-    def parts(self, program: Any) -> list[tuple[Program, Any]]:
+    def parts(self, program: Floats) -> list[tuple[Program, Floats]]:
         turns, turn = len(self.transforms), super().rows()
-        return [part for at in range(turns) for part in super(RandomOrder, self).parts(program[..., at * turn : (at + 1) * turn, :])]
+        return [
+            part
+            for at in range(turns)
+            for part in super(RandomOrder, self).parts(program[..., at * turn : (at + 1) * turn, :])
+        ]
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         count = len(self.transforms)
         places, programs = order(u[:, :count]), self._programs(u, sizes, count)
-        out = [where((places[:, at] == number)[:, None], program) for at in range(count) for number, program in enumerate(programs)]
+        out = [
+            where((places[:, at] == number)[:, None], program)
+            for at in range(count)
+            for number, program in enumerate(programs)
+        ]
         return Params(np.concatenate(out, axis=1), sizes)

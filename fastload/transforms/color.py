@@ -1,4 +1,7 @@
-"""AUGMENT: colour, lookup and blur ops, each a program of one row or a few. Names, defaults and arithmetic are torchvision v2's."""
+"""AUGMENT: colour, lookup and blur ops, each a program of one row or a few.
+
+Names, defaults and arithmetic are torchvision v2's.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -31,7 +34,8 @@ def fewest_bits() -> int:
 class ColorJitter(Program):
     """Brightness, contrast, saturation and hue by random factors, in a random order.
 
-    Each is None, a number v (factors from max(0, 1 - v) to 1 + v; hue -v to v), or their (low, high).
+    Each is None, a number v (factors from max(0, 1 - v) to 1 + v; hue -v to v), or their (low,
+    high).
     """
 
     brightness: Any = None
@@ -44,7 +48,10 @@ class ColorJitter(Program):
             value = getattr(self, name)
             centre = 0.0 if name == "hue" else 1.0
             if is_number(value) and value >= 0:
-                value = (centre - value if name == "hue" else max(0.0, centre - value), centre + value)
+                value = (
+                    centre - value if name == "hue" else max(0.0, centre - value),
+                    centre + value,
+                )
             elif isinstance(value, (list, tuple)):
                 value = tuple(value)
             object.__setattr__(self, name, None if value == (centre, centre) else value)
@@ -54,16 +61,22 @@ class ColorJitter(Program):
         for name in ("brightness", "contrast", "saturation", "hue"):
             value = getattr(self, name)
             low, high = (-0.5, 0.5) if name == "hue" else (0.0, float("inf"))
-            numbers = isinstance(value, tuple) and len(value) == 2 and all(is_number(v) for v in value)
+            numbers = (
+                isinstance(value, tuple) and len(value) == 2 and all(is_number(v) for v in value)
+            )
             if value is not None and not (numbers and low <= value[0] <= value[1] <= high):
                 reach = "-0.5 to 0.5" if name == "hue" else "0 or more"
-                found.append(f"{name} is {value}, want None, a number, or two rising numbers ({reach})")
+                found.append(
+                    f"{name} is {value}, want None, a number, or two rising numbers ({reach})"
+                )
         return found
 
     def _ranges(self) -> list[tuple[str, tuple[float, float]]]:
         """Ops that change something, and the range of each one's argument."""
         ranges = (self.brightness, self.contrast, self.saturation, self.hue)
-        return [(name, found) for name, found in zip(JITTERED, ranges, strict=True) if found is not None]
+        return [
+            (name, found) for name, found in zip(JITTERED, ranges, strict=True) if found is not None
+        ]
 
     def rows(self) -> int:
         return len(self._ranges())
@@ -78,7 +91,9 @@ class ColorJitter(Program):
         places, u = order(u[:, : len(used)]), u[:, len(used) :]
         low, high = np.array([found for _, found in used]).T
         codes = np.array([CODE[name] for name, _ in used])
-        return Params(rows(codes[places], np.take_along_axis(single(u, low, high), places, axis=1)), sizes)
+        return Params(
+            rows(codes[places], np.take_along_axis(single(u, low, high), places, axis=1)), sizes
+        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +113,9 @@ class _Maybe(Program, ABC):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         name, argument = self._row()
-        return Params(where(u < self._p, rows(CODE[name], np.full((len(sizes), 1), argument))), sizes)
+        return Params(
+            where(u < self._p, rows(CODE[name], np.full((len(sizes), 1), argument))), sizes
+        )
 
     @abstractmethod
     def _row(self) -> tuple[str, float]:
@@ -117,7 +134,10 @@ class RandomGrayscale(_Maybe):
 
 @dataclass(frozen=True)
 class Grayscale(_Maybe):
-    """Luma, in one channel or in three. With one, running the program is not enough: out_spec has fewer channels."""
+    """Luma, in one channel or in three.
+
+    With one, running the program is not enough: out_spec has fewer channels.
+    """
 
     num_output_channels: int = 1
 
@@ -147,7 +167,9 @@ class RandomSolarize(_Maybe):
 
     def problems(self, spec: Spec) -> list[str]:
         fits = is_number(self.threshold) and 0 <= self.threshold <= 256
-        return super().problems(spec) + ([] if fits else [f"threshold is {self.threshold}, want 0 to 256"])
+        return super().problems(spec) + (
+            [] if fits else [f"threshold is {self.threshold}, want 0 to 256"]
+        )
 
     def _row(self) -> tuple[str, float]:
         return "Solarize", float(self.threshold)
@@ -155,7 +177,9 @@ class RandomSolarize(_Maybe):
 
 @dataclass(frozen=True)
 class RandomPosterize(_Maybe):
-    """Keep the highest `bits` (1..8) of each value, with probability p; before Pillow 13 also 0, which is black."""
+    """Keep the highest `bits` (1..8) of each value, with probability p; before Pillow 13 also 0,
+    which is black.
+    """
 
     bits: int
     p: float = 0.5
@@ -179,7 +203,9 @@ class RandomAdjustSharpness(_Maybe):
 
     def problems(self, spec: Spec) -> list[str]:
         fits = is_number(self.sharpness_factor) and self.sharpness_factor >= 0
-        return super().problems(spec) + ([] if fits else [f"sharpness_factor is {self.sharpness_factor}, want 0 or more"])
+        return super().problems(spec) + (
+            [] if fits else [f"sharpness_factor is {self.sharpness_factor}, want 0 or more"]
+        )
 
     def _row(self) -> tuple[str, float]:
         return "Sharpness", float(self.sharpness_factor)
@@ -233,11 +259,24 @@ class GaussianBlur(Program):
 
     def problems(self, spec: Spec) -> list[str]:
         size, found = self.kernel_size, []
-        if len(size) != 2 or not all(isinstance(s, int) and 0 < s <= LARGEST_KERNEL and s % 2 for s in size):
+        if len(size) != 2 or not all(
+            isinstance(s, int) and 0 < s <= LARGEST_KERNEL and s % 2 for s in size
+        ):
             found.append(f"kernel_size is {size}, want odd numbers from 1 to {LARGEST_KERNEL}")
-        elif spec.width and spec.height and (size[0] // 2 >= spec.width or size[1] // 2 >= spec.height):
-            found.append(f"kernel_size is {size}, too large to mirror an image of {spec.height}x{spec.width}; take a smaller one")
-        if len(self.sigma) != 2 or not all(is_number(s) for s in self.sigma) or not 0 < self.sigma[0] <= self.sigma[1]:
+        elif (
+            spec.width
+            and spec.height
+            and (size[0] // 2 >= spec.width or size[1] // 2 >= spec.height)
+        ):
+            found.append(
+                f"kernel_size is {size}, too large to mirror an image of "
+                f"{spec.height}x{spec.width}; take a smaller one"
+            )
+        if (
+            len(self.sigma) != 2
+            or not all(is_number(s) for s in self.sigma)
+            or not 0 < self.sigma[0] <= self.sigma[1]
+        ):
             found.append(f"sigma is {self.sigma}, want two rising numbers above 0")
         return found
 

@@ -1,4 +1,7 @@
-"""STORE: ColOut drops a random share of rows and columns. Source: Composer 0.7.1, algorithms/colout/colout.py."""
+"""STORE: ColOut drops a random share of rows and columns.
+
+Source: Composer 0.7.1, algorithms/colout/colout.py.
+"""
 
 from dataclasses import dataclass
 
@@ -10,11 +13,14 @@ from fastload.transforms.base import Op, Params, probability_problems
 
 @dataclass(frozen=True)
 class ColOut(Op):
-    """Keep int((1 - p) * size) rows and columns, in order, dropping the others at random; the image shrinks."""
+    """Keep int((1 - p) * size) rows and columns, in order, dropping the others at random; the image
+    shrinks.
+    """
 
     p_row: float = 0.15
     p_col: float = 0.15
-    batch: bool = True  # the same rows and columns for a whole batch (Composer's default), or drawn per sample
+    # The same rows and columns for a whole batch (Composer's default), or drawn per sample
+    batch: bool = True
 
     stage = Stage.STORE
 
@@ -23,11 +29,22 @@ class ColOut(Op):
         return self.batch
 
     def problems(self, spec: Spec) -> list[str]:
-        found = probability_problems("p_row", self.p_row) + probability_problems("p_col", self.p_col)
+        found = probability_problems("p_row", self.p_row) + probability_problems(
+            "p_col", self.p_col
+        )
         if spec.height is None or spec.width is None:
-            return [*found, "image sizes differ from sample to sample; fix them first, with RandomResizedCrop or CenterCrop"]
+            return [
+                *found,
+                (
+                    "image sizes differ from sample to sample; fix them first, with RandomResizedCrop "
+                    "or CenterCrop"
+                ),
+            ]
         if not found and not all(self.kept(spec.height, spec.width)):
-            found.append(f"nothing of {spec.height}x{spec.width} would be left (p_row {self.p_row}, p_col {self.p_col}); lower them")
+            found.append(
+                f"nothing of {spec.height}x{spec.width} would be left (p_row {self.p_row}, p_col "
+                f"{self.p_col}); lower them"
+            )
         return found
 
     def kept(self, height: int, width: int) -> tuple[int, int]:
@@ -38,17 +55,29 @@ class ColOut(Op):
         return (spec.height or 0) + (spec.width or 0)
 
     def out_spec(self, spec: Spec) -> Spec:
-        return spec.resized(*self.kept(spec.height, spec.width)) if spec.height and spec.width else spec
+        return (
+            spec.resized(*self.kept(spec.height, spec.width))
+            if spec.height and spec.width
+            else spec
+        )
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, rows + columns], the kept row numbers, then the kept column numbers, both rising."""
+        """records: int32 [N, rows + columns], the kept row numbers, then the kept column numbers,
+        both rising.
+        """
         height, width = (int(v) for v in sizes[0])
         rows, columns = self.kept(height, width)
-        picked = np.concatenate([_smallest(u[:, :height], rows), _smallest(u[:, height:], columns)], axis=1)
+        picked = np.concatenate(
+            [_smallest(u[:, :height], rows), _smallest(u[:, height:], columns)], axis=1
+        )
         records = np.broadcast_to(picked, (len(sizes), rows + columns)).astype(np.int32)
-        return Params(records, np.broadcast_to(np.array([rows, columns], np.int32), sizes.shape).copy())
+        return Params(
+            records, np.broadcast_to(np.array([rows, columns], np.int32), sizes.shape).copy()
+        )
 
 
 def _smallest(u: Floats, count: int) -> Ints:
-    """Places of the `count` smallest of each row of u, rising: a uniform subset in order. int [N, count]."""
+    """Places of the `count` smallest of each row of u, rising: a uniform subset in order. int [N,
+    count].
+    """
     return np.sort(np.argsort(u, axis=1, kind="stable")[:, :count], axis=1)

@@ -1,9 +1,14 @@
-"""STORE: RandomErasing fills random boxes of a tensor. Source: Zhong et al. 2017, arXiv:1708.04896."""
+"""STORE: RandomErasing fills random boxes of a tensor.
 
+Source: Zhong et al. 2017, arXiv:1708.04896.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fastload.spec import Floats, Ints, Spec, Stage
 from fastload.transforms.base import Op, Params, is_number, probability_problems
@@ -16,9 +21,11 @@ MAX_BOXES = 32
 
 @dataclass(frozen=True)
 class RandomErasing(Op):
-    """With probability p, fill a box whose share of the image is from `scale` and whose height / width is from `ratio`.
+    """With probability p, fill a box whose share of the image is from `scale` and whose height /
+    width is from `ratio`.
 
-    value: a number, one per channel, "random" (normal noise) or "random_colour" (timm's "rand": one normal colour per box).
+    value: a number, one per channel, "random" (normal noise) or "random_colour" (timm's "rand": one
+        normal colour per box).
     """
 
     p: float = 0.5
@@ -28,26 +35,33 @@ class RandomErasing(Op):
     inplace: bool = False  # torchvision's argument; batches are always written in place
     min_count: int = 1  # boxes of an image, timm's; their areas share `scale`
     max_count: int = 1
-    definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)  # who draws: in float32, in float64
+    definition: Literal["torchvision", "timm"] = field(
+        default="torchvision", repr=False
+    )  # who draws: in float32, in float64
 
     stage = Stage.STORE
 
     def __post_init__(self) -> None:
         for name in ("scale", "ratio"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        object.__setattr__(self, "value", tuple(self.value) if isinstance(self.value, list) else self.value)
+        object.__setattr__(
+            self, "value", tuple(self.value) if isinstance(self.value, list) else self.value
+        )
 
     @classmethod
     def timm(
         cls, probability: float = 0.5, min_area: float = 0.02, max_area: float = 1 / 3, min_aspect: float = 0.3,
         max_aspect: float | None = None, mode: str = "const", min_count: int = 1, max_count: int | None = None,
     ) -> "RandomErasing":  # fmt: skip
-        """timm 1.0.31's arguments and defaults (data/random_erasing.py); mode: const, rand or pixel."""
+        """timm 1.0.31's arguments and defaults (data/random_erasing.py); mode: const, rand or
+        pixel.
+        """
         value = {"const": 0, "rand": "random_colour", "pixel": "random"}.get(mode, mode)
         ratio = (min_aspect, max_aspect or 1 / min_aspect)
         most = max_count or min_count
         return cls(
-            probability, (min_area, max_area), ratio, value, min_count=min_count, max_count=most, definition="timm"
+            probability, (min_area, max_area), ratio, value, min_count=min_count, max_count=most,
+            definition="timm"
         )  # fmt: skip
 
     def problems(self, spec: Spec) -> list[str]:
@@ -57,41 +71,74 @@ class RandomErasing(Op):
         if not _rising(self.ratio, 1e-6, float("inf")):
             found.append(f"ratio is {self.ratio}, want two rising numbers above 0")
         values = self.value if isinstance(self.value, tuple) else (self.value,)
-        if self.value not in KINDS and not (all(is_number(v) for v in values) and len(values) in (1, spec.channels)):
-            found.append(f"value is {self.value!r}, want a number, one for each of {spec.channels} channels, or {', '.join(KINDS)}")
+        if self.value not in KINDS and not (
+            all(is_number(v) for v in values) and len(values) in (1, spec.channels)
+        ):
+            found.append(
+                f"value is {self.value!r}, want a number, one for each of {spec.channels} "
+                f"channels, or {', '.join(KINDS)}"
+            )
         if self.value in KINDS and spec.dtype == "uint8":
-            found.append(f"value is {self.value!r}, but images are uint8, want float; put ToDtype(float32, scale=True) before it")
+            found.append(
+                f"value is {self.value!r}, but images are uint8, want float; put ToDtype(float32, "
+                "scale=True) before it"
+            )
         counts = (self.min_count, self.max_count)
-        if not all(isinstance(c, int) for c in counts) or not 1 <= self.min_count <= self.max_count <= MAX_BOXES:
-            found.append(f"min_count and max_count are {counts}, want two rising whole numbers from 1 to {MAX_BOXES}")
+        if (
+            not all(isinstance(c, int) for c in counts)
+            or not 1 <= self.min_count <= self.max_count <= MAX_BOXES
+        ):
+            found.append(
+                f"min_count and max_count are {counts}, want two rising whole numbers from 1 to "
+                f"{MAX_BOXES}"
+            )
         if not spec.tensor:
             found.append("the image is no tensor yet; put ToImage before it")
         return found
 
     def draws(self, spec: Spec) -> int:
-        return 2 + self.max_count * (4 * TRIES + 1)  # whether, how many; area, ratio, top, left of each try, and the noise's key
+        return 2 + self.max_count * (
+            4 * TRIES + 1
+        )  # whether, how many; area, ratio, top, left of each try, and the noise's key
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, max_count, 5] top, left, height, width of each box (height 0: none), px, and the noise's key."""
-        count = self.min_count + np.floor(u[:, 1] * (self.max_count - self.min_count + 1)).astype(np.int64)
+        """records: int32 [N, max_count, 5] top, left, height, width of each box (height 0: none),
+        px, and the noise's key.
+        """
+        count = self.min_count + np.floor(u[:, 1] * (self.max_count - self.min_count + 1)).astype(
+            np.int64
+        )
         parts = u[:, 2:].reshape(len(sizes), self.max_count, 4 * TRIES + 1)
-        boxes = erased_boxes(parts[..., 1:], sizes, self.scale, self.ratio, count, self.definition == "torchvision")
+        boxes = erased_boxes(
+            parts[..., 1:], sizes, self.scale, self.ratio, count, self.definition == "torchvision"
+        )
         wanted = (u[:, :1] < self.p) & (np.arange(self.max_count) < count[:, None])
         keys = (parts[..., :1] * 2.0**32).astype(np.uint32).view(np.int32)
         records = np.concatenate([np.where(wanted[..., None], boxes, 0), keys], axis=-1)
         return Params(records.astype(np.int32), sizes)
 
 
-def _rising(values: Any, low: float, high: float) -> bool:
-    return len(values) == 2 and all(is_number(v) for v in values) and low <= values[0] <= values[1] <= high
+def _rising(values: Sequence[float], low: float, high: float) -> bool:
+    return (
+        len(values) == 2
+        and all(is_number(v) for v in values)
+        and low <= values[0] <= values[1] <= high
+    )
 
 
 def erased_boxes(
-    u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float], count: Any, in_single: bool = True
+    u: Floats,
+    sizes: Ints,
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+    count: ArrayLike,
+    in_single: bool = True,
 ) -> Ints:
-    """Boxes int32 [N, K, 4]: top, left, height, width, px; all 0 where no try is smaller than the image.
+    """Boxes int32 [N, K, 4]: top, left, height, width, px; all 0 where no try is smaller than the
+    image.
 
-    u: float64 [N, K, 4 * TRIES]; sizes: int32 [N, 2]; count: int [N], what the area is shared by; ratio: height / width; in_single:
+    u: float64 [N, K, 4 * TRIES]; sizes: int32 [N, 2]; count: int [N], what the area is shared by;
+        ratio: height / width; in_single:
     area and ratio are drawn in float32.
     """
     u = u.reshape(*u.shape[:2], TRIES, 4)
@@ -100,7 +147,10 @@ def erased_boxes(
     aspect = log_uniform(u[..., 1], ratio, in_single)
     height, width = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     fits = (height < full_h) & (width < full_w)
-    top, left = np.floor(u[..., 2] * (full_h - height + 1)), np.floor(u[..., 3] * (full_w - width + 1))
+    top, left = (
+        np.floor(u[..., 2] * (full_h - height + 1)),
+        np.floor(u[..., 3] * (full_w - width + 1)),
+    )
     tries = np.stack([top, left, height, width], axis=-1)
     first = np.take_along_axis(tries, fits.argmax(axis=-1)[..., None, None], axis=2)[:, :, 0]
     return np.where(fits.any(axis=-1)[..., None], first, 0).astype(np.int32)

@@ -6,7 +6,7 @@ import inspect
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import overload
 
 import numpy as np
 
@@ -22,13 +22,16 @@ MOST_DRAWS = 1 << 18
 
 @dataclass(frozen=True, repr=False)
 class Custom(Program):
-    """A function on uint8 [height, width, channels] that changes it in place, or returns another of the same shape.
+    """A function on uint8 [height, width, channels] that changes it in place, or returns another of
+    the same shape.
 
-    uniforms: how many of the sample's own random numbers, in [0, 1), it gets as its second argument, float64; 0: it has none.
-    boundscheck: an index outside an array is an error of the sample. False is for code that is known to have none.
+    uniforms: how many of the sample's own random numbers, in [0, 1), it gets as its second
+        argument, float64; 0: it has none.
+    boundscheck: an index outside an array is an error of the sample. False is for code that is
+        known to have none.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     uniforms: int = 0
     boundscheck: bool = True
 
@@ -43,7 +46,10 @@ class Custom(Program):
         found = _draw_problems(self.uniforms) or _parameter_problems(self.function, self.uniforms)
         found += _random_problems(self.function)
         if not found and isinstance(self.code, Compiled) and not wanted(self.code.result):
-            wanted_result = "want nothing (it works in place) or uint8 [height, width, channels]; end with .astype(np.uint8)"
+            wanted_result = (
+                "want nothing (it works in place) or uint8 [height, width, channels]; "
+                "end with .astype(np.uint8)"
+            )
             found.append(f"returns {self.code.result}, {wanted_result}")
         return found
 
@@ -60,52 +66,97 @@ class Custom(Program):
         return Params(rows(CODE["Custom"], key), sizes)
 
     def run(self, pixels: Pixels, key: int) -> Pixels:
-        """What the function makes of uint8 [height, width, channels], by its machine code if there is any. Raises OpError."""
+        """What the function makes of uint8 [height, width, channels], by its machine code if there
+        is any. Raises OpError.
+        """
         image = np.array(pixels, order="C")
         call = self.code.call if isinstance(self.code, Compiled) else self.function
         try:
-            made = call(image, rng.keyed_uniforms(key, self.uniforms)) if self.uniforms else call(image)
+            made = (
+                call(image, rng.keyed_uniforms(key, self.uniforms))
+                if self.uniforms
+                else call(image)
+            )
         except Exception as error:
             raise OpError(f"{self.name} raised {type(error).__name__}: {error}") from error
         if made is None:
             return image
-        if not isinstance(made, np.ndarray) or (made.dtype, made.shape) != (image.dtype, image.shape):
-            got = f"{made.dtype} {list(made.shape)}" if isinstance(made, np.ndarray) else type(made).__name__
+        if not isinstance(made, np.ndarray) or (made.dtype, made.shape) != (
+            image.dtype,
+            image.shape,
+        ):
+            got = (
+                f"{made.dtype} {list(made.shape)}"
+                if isinstance(made, np.ndarray)
+                else type(made).__name__
+            )
             raise OpError(f"{self.name} returned {got}, want nothing or uint8 {list(image.shape)}")
         return np.ascontiguousarray(made)
 
     def __copy__(self) -> "Custom":
         return self
 
-    def __deepcopy__(self, memo: Any) -> "Custom":
+    def __deepcopy__(self, memo: object) -> "Custom":
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str, str], "Custom"], tuple[str, str]]:
-        """By name, as functions are pickled: the decorated name is the op. Raises PipelineError where it has none."""
+    def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
+        """By name, as functions are pickled: the decorated name is the op.
+
+        Raises PipelineError where it has none.
+        """
         place = (str(self.function.__module__), str(self.function.__qualname__))
         if _named(*place) is not self:
-            problem = f"{'.'.join(place)} is no name of a module, so worker processes of the torch backend cannot find it"
-            raise PipelineError([f"{self.name}: {problem}; put @custom at the top of a module, or use num_workers=0"])
+            problem = (
+                f"{'.'.join(place)} is no name of a module, so worker processes of the "
+                "torch backend cannot find it"
+            )
+            raise PipelineError(
+                [
+                    (
+                        f"{self.name}: {problem}; put @custom at the top of a module, or use "
+                        "num_workers=0"
+                    )
+                ]
+            )
         return _named, place
 
 
-def custom(function: Callable[..., Any] | None = None, *, draws: int = 0, boundscheck: bool = True) -> Any:
+@overload
+def custom(
+    function: Callable[..., object], *, draws: int = 0, boundscheck: bool = True
+) -> Custom: ...
+
+
+@overload
+def custom(
+    function: None = None, *, draws: int = 0, boundscheck: bool = True
+) -> Callable[[Callable[..., object]], Custom]: ...
+
+
+def custom(
+    function: Callable[..., object] | None = None, *, draws: int = 0, boundscheck: bool = True
+) -> Custom | Callable[[Callable[..., object]], Custom]:
     """Makes an op of AUGMENT out of a function, as a decorator: @custom, or @custom(draws=2).
 
-    The function takes an image, uint8 [height, width, channels], and, if draws is not 0, u: float64 [draws], uniform in [0, 1),
-    the same for the same seed, epoch and sample whatever else changes. It changes the image in place, or returns another one.
+    The function takes an image, uint8 [height, width, channels], and, if draws is not 0, u: float64
+    [draws], uniform in [0, 1), the same for the same seed, epoch and sample whatever else changes.
+    It changes the image in place, or returns another one.
     """
     if function is None:
         return lambda given: custom(given, draws=draws, boundscheck=boundscheck)
     if not callable(function):
-        raise PipelineError([f"custom: got {function!r}, want a function; write @custom or @custom(draws=2)"])
-    return Custom(getattr(function, "py_func", function), draws, boundscheck)  # of what numba.njit has decorated: the function
+        raise PipelineError(
+            [f"custom: got {function!r}, want a function; write @custom or @custom(draws=2)"]
+        )
+    return Custom(
+        getattr(function, "py_func", function), draws, boundscheck
+    )  # of what numba.njit has decorated: the function
 
 
-def _named(module: str, name: str) -> Any:
+def _named(module: str, name: str) -> object:
     """What is called so; None if nothing is."""
     try:
-        found: Any = importlib.import_module(module)
+        found: object = importlib.import_module(module)
     except (ImportError, ValueError):
         return None
     for part in name.split("."):
@@ -113,12 +164,12 @@ def _named(module: str, name: str) -> Any:
     return found
 
 
-def _draw_problems(draws: Any) -> list[str]:
+def _draw_problems(draws: object) -> list[str]:
     fits = isinstance(draws, int) and not isinstance(draws, bool) and 0 <= draws <= MOST_DRAWS
     return [] if fits else [f"draws is {draws!r}, want a whole number from 0 to {MOST_DRAWS}"]
 
 
-def _parameter_problems(function: Callable[..., Any], draws: int) -> list[str]:
+def _parameter_problems(function: Callable[..., object], draws: int) -> list[str]:
     try:
         inspect.signature(function).bind(*range(2 if draws else 1))
     except TypeError:
@@ -129,12 +180,21 @@ def _parameter_problems(function: Callable[..., Any], draws: int) -> list[str]:
     return []
 
 
-def _random_problems(function: Callable[..., Any]) -> list[str]:
+def _random_problems(function: Callable[..., object]) -> list[str]:
     """Generators that no seed of the loader reaches, as far as the function itself names them."""
     code = getattr(function, "__code__", None)
     names = getattr(code, "co_names", ())
     around = getattr(function, "__globals__", {})
     for name in names:
-        if around.get(name) is random or around.get(name) is np.random or (around.get(name) is np and "random" in names):
-            return ["uses a random generator that the loader's seed does not reach; use draws=N and the uniforms u"]
+        if (
+            around.get(name) is random
+            or around.get(name) is np.random
+            or (around.get(name) is np and "random" in names)
+        ):
+            return [
+                (
+                    "uses a random generator that the loader's seed does not reach; use draws=N and "
+                    "the uniforms u"
+                )
+            ]
     return []

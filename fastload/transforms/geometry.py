@@ -1,11 +1,14 @@
-"""CROP: the ops that choose a box, a size and a side. Names, defaults and arithmetic are torchvision v2's."""
+"""CROP: the ops that choose a box, a size and a side.
+
+Names, defaults and arithmetic are torchvision v2's.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.spec import Bools, Floats, Ints, Spec, Stage
 from fastload.transforms.base import (
     FILTERS,
     Op,
@@ -20,19 +23,27 @@ from fastload.transforms.base import (
 from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
-RANDOM = ("bilinear", "bicubic")  # timm 1.0.31: one of them per image, half the time each, where the interpolation is "random"
+RANDOM = (
+    "bilinear",
+    "bicubic",
+)  # timm 1.0.31: one of them per image, half the time each, where the interpolation is "random"
 
 
 @dataclass(frozen=True)
 class RandomResizedCrop(Op):
-    """Cut a random box and resize it to `size`. Source: Szegedy et al. 2014, arXiv:1409.4842, section 6."""
+    """Cut a random box and resize it to `size`.
+
+    Source: Szegedy et al. 2014, arXiv:1409.4842, section 6.
+    """
 
     size: Any  # output height and width, or one number for both, px; kept as a pair
     scale: tuple[float, float] = (0.08, 1.0)  # share of the image's area to keep
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
     interpolation: str = "bilinear"  # timm's "random" draws bilinear or bicubic for each image
     antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
-    definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)  # who draws: in float32, in float64
+    definition: Literal["torchvision", "timm"] = field(
+        default="torchvision", repr=False
+    )  # who draws: in float32, in float64
 
     stage = Stage.CROP
 
@@ -44,32 +55,53 @@ class RandomResizedCrop(Op):
 
     def problems(self, spec: Spec) -> list[str]:
         found = size_problems(self.size) + filter_problems(self.interpolation, (*FILTERS, "random"))
-        for name, pair_, low, high in (("scale", self.scale, 0, 1), ("ratio", self.ratio, 0, float("inf"))):
+        for name, pair_, low, high in (
+            ("scale", self.scale, 0, 1),
+            ("ratio", self.ratio, 0, float("inf")),
+        ):
             if len(pair_) != 2 or not low < pair_[0] <= pair_[1] <= high:
-                found.append(f"{name} is {pair_}, want two rising numbers above {low}" + (" and up to 1" if high == 1 else ""))
+                found.append(
+                    f"{name} is {pair_}, want two rising numbers above {low}"
+                    + (" and up to 1" if high == 1 else "")
+                )
         return found
 
     def draws(self, spec: Spec) -> int:
-        return 4 * TRIES + (self.interpolation == "random")  # area, ratio, top, left of each try; filter
+        return 4 * TRIES + (
+            self.interpolation == "random"
+        )  # area, ratio, top, left of each try; filter
 
     def out_spec(self, spec: Spec) -> Spec:
         return spec.resized(*self.size)
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, 4] top, left, height, width of the box, px; [N, 5] with PIL's number of the filter where that is drawn."""
-        boxes = crop_boxes(u[:, : 4 * TRIES], sizes, self.scale, self.ratio, self.definition == "torchvision")
+        """records: int32 [N, 4] top, left, height, width of the box, px; [N, 5] with PIL's number
+        of the filter where that is drawn.
+        """
+        boxes = crop_boxes(
+            u[:, : 4 * TRIES], sizes, self.scale, self.ratio, self.definition == "torchvision"
+        )
         if self.interpolation == "random":
-            drawn = np.array([FILTERS[name] for name in RANDOM], np.int32)[(u[:, -1:] * len(RANDOM)).astype(np.int64)]
+            drawn = np.array([FILTERS[name] for name in RANDOM], np.int32)[
+                (u[:, -1:] * len(RANDOM)).astype(np.int64)
+            ]
             boxes = np.concatenate([boxes, drawn], axis=1)
         return Params(boxes, everywhere(self.size, sizes))
 
 
-def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[float, float], in_single: bool = True) -> Ints:
+def crop_boxes(
+    u: Floats,
+    sizes: Ints,
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+    in_single: bool = True,
+) -> Ints:
     """Random-resized-crop boxes, one per image.
 
     u:      float64 [N, 4 * TRIES], uniform in [0, 1)
     sizes:  int32 [N, 2], image height and width, px
-    scale:  share of the image to keep; ratio: width / height, log-uniform; in_single: both are drawn in float32
+    scale:  share of the image to keep; ratio: width / height, log-uniform; in_single: both are
+        drawn in float32
 
     Returns int32 [N, 4]: top, left, height, width, px; always inside the image.
     The first try that fits is used; if none fits, the largest centred box with a legal ratio.
@@ -81,11 +113,13 @@ def crop_boxes(u: Floats, sizes: Ints, scale: tuple[float, float], ratio: tuple[
     width, height = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     top = np.floor(u[..., 2] * (full_h - height + 1))
     left = np.floor(u[..., 3] * (full_w - width + 1))
-    fits: Any = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
+    fits: Bools = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
     tries = np.stack([top, left, height, width], axis=-1)
     first = tries[np.arange(len(u)), fits.argmax(axis=1)]
-    some = fits.any(axis=1)
-    return (first if some.all() else np.where(some[:, None], first, _centre_boxes(sizes, ratio))).astype(np.int32)
+    some: Bools = np.asarray(fits.any(axis=1))
+    return (
+        first if some.all() else np.where(some[:, None], first, _centre_boxes(sizes, ratio))
+    ).astype(np.int32)
 
 
 def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:
@@ -112,13 +146,20 @@ class Resize(Op):
 
     def __post_init__(self) -> None:
         size = self.size if isinstance(self.size, int) else tuple(self.size)
-        object.__setattr__(self, "size", size[0] if isinstance(size, tuple) and len(size) == 1 else size)
+        object.__setattr__(
+            self, "size", size[0] if isinstance(size, tuple) and len(size) == 1 else size
+        )
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
         found = size_problems(pair(self.size)) + filter_problems(self.interpolation, FILTERS)
-        if self.max_size is not None and not (isinstance(self.size, int) and self.max_size > self.size):
-            found.append(f"max_size is {self.max_size}, want more than size ({self.size}), and size to be one number")
+        if self.max_size is not None and not (
+            isinstance(self.size, int) and self.max_size > self.size
+        ):
+            found.append(
+                f"max_size is {self.max_size}, want more than size ({self.size}), and size to be "
+                "one number"
+            )
         return found
 
     def out_spec(self, spec: Spec) -> Spec:
@@ -139,27 +180,41 @@ class Resize(Op):
             return everywhere(self.size, sizes)
         short, long = sizes.min(axis=1).astype(np.int64), sizes.max(axis=1).astype(np.int64)
         new_short = np.full(len(sizes), self.size, np.int64)
-        new_long = (self.size * long / short).astype(np.int64)  # torchvision: int(size * long / short)
+        new_long = (self.size * long / short).astype(
+            np.int64
+        )  # torchvision: int(size * long / short)
         if self.max_size is not None:
             over = new_long > self.max_size
-            new_short = np.where(over, (self.max_size * new_short / new_long).astype(np.int64), new_short)
+            new_short = np.where(
+                over, (self.max_size * new_short / new_long).astype(np.int64), new_short
+            )
             new_long = np.where(over, self.max_size, new_long)
         tall = sizes[:, 0] > sizes[:, 1]
-        pairs = np.stack([np.where(tall, new_long, new_short), np.where(tall, new_short, new_long)], axis=1)
+        pairs = np.stack(
+            [np.where(tall, new_long, new_short), np.where(tall, new_short, new_long)], axis=1
+        )
         out: Ints = np.maximum(pairs, 1).astype(np.int32)
         return out
 
 
 @dataclass(frozen=True)
 class CenterCrop(Op):
-    """Cut `size` from the centre; smaller images are padded with 0 on both sides, as torchvision does."""
+    """Cut `size` from the centre; smaller images are padded with 0 on both sides, as torchvision
+    does.
+    """
 
     size: Any  # height and width, or one number for both, px; kept as a pair
 
     stage = Stage.CROP
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", pair(self.size) if isinstance(self.size, int) or len(self.size) != 1 else pair(self.size[0]))
+        object.__setattr__(
+            self,
+            "size",
+            pair(self.size)
+            if isinstance(self.size, int) or len(self.size) != 1
+            else pair(self.size[0]),
+        )
 
     def problems(self, spec: Spec) -> list[str]:
         return size_problems(self.size)
@@ -170,7 +225,9 @@ class CenterCrop(Op):
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left (negative: padding), height, width of the window, px."""
         out = everywhere(self.size, sizes)
-        start = np.where(sizes < out, -((out - sizes) // 2), np.rint((sizes - out) / 2.0)).astype(np.int32)
+        start = np.where(sizes < out, -((out - sizes) // 2), np.rint((sizes - out) / 2.0)).astype(
+            np.int32
+        )
         return Params(np.concatenate([start, out], axis=1), out)
 
 

@@ -1,4 +1,5 @@
-"""MIX: MixUp, CutMix and label smoothing of whole batches, under torchvision v2's names and defaults.
+"""MIX: MixUp, CutMix and label smoothing of whole batches, under torchvision v2's names and
+defaults.
 
 Sources: Zhang et al. 2017, arXiv:1710.09412 (MixUp); Yun et al. 2019, arXiv:1905.04899 (CutMix).
 """
@@ -12,8 +13,17 @@ from fastload.errors import UsageError
 from fastload.spec import Floats, Longs
 from fastload.transforms.base import is_number
 from fastload.transforms.choose import RandomChoice
+from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.mix_timm import TimmMixup
-from fastload.transforms.mixing import Mix, Mixed, alpha_problems, blended, centred, label_problems, pasted, sides
+from fastload.transforms.mixing import (
+    Mix,
+    alpha_problems,
+    blended,
+    centred,
+    label_problems,
+    pasted,
+    sides,
+)
 from fastload.transforms.sampling import beta, order
 
 DEFINITIONS = ("torchvision", "composer")
@@ -23,16 +33,24 @@ DEFINITIONS = ("torchvision", "composer")
 class _Both(Mix):
     """What MixUp and CutMix share."""
 
-    alpha: float = 1.0  # of Beta(alpha, alpha), which the image's share is drawn from, once for a batch
+    alpha: float = (
+        1.0  # of Beta(alpha, alpha), which the image's share is drawn from, once for a batch
+    )
     num_classes: int | None = None  # None: the data set's
-    labels_getter: Any = "default"  # torchvision's argument; here images and labels are known
-    label_smoothing: float = 0.0  # of the one-hot labels, before they are mixed; "composer": of the image's, not of its partner's
+    labels_getter: object = "default"  # torchvision's argument; here images and labels are known
+    # Of the one-hot labels, before they are mixed; "composer": of the image's, not of its partner's
+    label_smoothing: float = 0.0
     definition: str = "torchvision"  # whose partners, shares and boxes these are
 
     def problems(self) -> list[str]:
-        found = alpha_problems("alpha", self.alpha) + label_problems(self.num_classes, self.label_smoothing)
+        found = alpha_problems("alpha", self.alpha) + label_problems(
+            self.num_classes, self.label_smoothing
+        )
         if self.labels_getter != "default":
-            found.append(f"labels_getter is {self.labels_getter!r}, want 'default'; a batch is images and labels")
+            found.append(
+                f"labels_getter is {self.labels_getter!r}, want 'default'; a batch is images and "
+                "labels"
+            )
         if self.definition not in DEFINITIONS:
             found.append(f"definition is {self.definition!r}, want one of {', '.join(DEFINITIONS)}")
         return found
@@ -46,17 +64,25 @@ class _Both(Mix):
         return (self.label_smoothing, 0.0 if self.composer_like else self.label_smoothing)
 
     def partners(self, u: Floats, count: int) -> Longs:
-        """int64 [count]: the image before, and the last one for the first; "composer": a random order, from u [count]."""
+        """int64 [count]: the image before, and the last one for the first; "composer": a random
+        order, from u [count].
+        """
         return order(u[None])[0] if self.composer_like else np.roll(np.arange(count), 1)
 
 
 @dataclass(frozen=True)
 class MixUp(_Both):
-    """Each image and its partner, weighed by a share from Beta(alpha, alpha); torchvision 0.26's arithmetic."""
+    """Each image and its partner, weighed by a share from Beta(alpha, alpha); torchvision 0.26's
+    arithmetic.
+    """
 
     @classmethod
-    def composer(cls, alpha: float = 0.2, num_classes: int | None = None, label_smoothing: float = 0.0) -> "MixUp":
-        """Composer 0.7.1's: random partners that weigh at most 1/2, and smoothing that leaves their labels out."""
+    def composer(
+        cls, alpha: float = 0.2, num_classes: int | None = None, label_smoothing: float = 0.0
+    ) -> "MixUp":
+        """Composer 0.7.1's: random partners that weigh at most 1/2, and smoothing that leaves their
+        labels out.
+        """
         return cls(alpha, num_classes, label_smoothing=label_smoothing, definition="composer")
 
     @staticmethod
@@ -64,59 +90,84 @@ class MixUp(_Both):
         mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Any = None, prob: float = 1.0, switch_prob: float = 0.5,
         mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1, num_classes: int | None = None,
     ) -> TimmMixup:  # fmt: skip
-        """timm 1.0.31's Mixup class, with its arguments and defaults, which is MixUp, CutMix or both."""
+        """timm 1.0.31's Mixup class, with its arguments and defaults, which is MixUp, CutMix or
+        both.
+        """
         return TimmMixup(
-            mixup_alpha, cutmix_alpha, cutmix_minmax, prob, switch_prob, mode, correct_lam, label_smoothing, num_classes
+            mixup_alpha, cutmix_alpha, cutmix_minmax, prob, switch_prob, mode, correct_lam,
+            label_smoothing, num_classes
         )  # fmt: skip
 
     def draws(self, count: int) -> int:
         return 2 + count * self.composer_like
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> Mixed:
+    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         share = float(beta(u[:2], self.alpha))
         other = min(share, 1 - share) if self.composer_like else 1 - share
-        return blended(self.partners(u[2:], count), 1 - other if self.composer_like else share, other, self.smoothing)
+        return blended(
+            self.partners(u[2:], count),
+            1 - other if self.composer_like else share,
+            other,
+            self.smoothing,
+        )
 
 
 @dataclass(frozen=True)
 class CutMix(_Both):
-    """A box of the partner's in each image, the same for the batch; labels by area. torchvision 0.26's boxes."""
+    """A box of the partner's in each image, the same for the batch; labels by area. torchvision
+    0.26's boxes.
+    """
 
     @classmethod
-    def composer(cls, alpha: float = 1.0, num_classes: int | None = None, label_smoothing: float = 0.0) -> "CutMix":
-        """Composer 0.7.1's, with uniform_sampling off: random partners, and boxes as the paper's authors cut them."""
+    def composer(
+        cls, alpha: float = 1.0, num_classes: int | None = None, label_smoothing: float = 0.0
+    ) -> "CutMix":
+        """Composer 0.7.1's, with uniform_sampling off: random partners, and boxes as the paper's
+        authors cut them.
+        """
         return cls(alpha, num_classes, label_smoothing=label_smoothing, definition="composer")
 
     def draws(self, count: int) -> int:
         return 4 + count * self.composer_like
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> Mixed:
+    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         area = 1 - beta(u[:2], self.alpha)
-        half = sides(area, height, width) // 2 if self.composer_like else sides(area, height, width, 0.5)
+        half = (
+            sides(area, height, width) // 2
+            if self.composer_like
+            else sides(area, height, width, 0.5)
+        )
         box = centred(u[2:4], half, half, height, width)
         return pasted(self.partners(u[4:], count), box, height, width, self.smoothing)
 
 
 @dataclass(frozen=True)
 class LabelSmoothing(Mix):
-    """Soft labels without mixing: 1 - smoothing + smoothing / classes for the label, smoothing / classes for the others."""
+    """Soft labels without mixing: 1 - smoothing + smoothing / classes for the label, smoothing /
+    classes for the others.
+    """
 
     smoothing: float = 0.1
     num_classes: int | None = None  # None: the data set's
 
     def problems(self) -> list[str]:
-        return [text.replace("label_smoothing", "smoothing") for text in label_problems(self.num_classes, self.smoothing)]
+        return [
+            text.replace("label_smoothing", "smoothing")
+            for text in label_problems(self.num_classes, self.smoothing)
+        ]
 
     def draws(self, count: int) -> int:
         return 0
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> Mixed:
+    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         return blended(np.arange(count), 1.0, 0.0, (self.smoothing, self.smoothing))
 
 
 @dataclass(frozen=True)
 class MixChoice(Mix):
-    """RandomChoice of mixes: one of `transforms` for each batch, with probabilities in proportion to p (None: all alike)."""
+    """RandomChoice of mixes: one of `transforms` for each batch, with probabilities in proportion
+    to p (None: all alike).
+    """
 
     transforms: tuple[Any, ...]
     p: Any = None
@@ -132,24 +183,34 @@ class MixChoice(Mix):
 
     def problems(self) -> list[str]:
         foreign = [
-            f"holds {type(mix).__name__}, want MixUp, CutMix and the like only" for mix in self.transforms if not isinstance(mix, Mix)
+            f"holds {type(mix).__name__}, want MixUp, CutMix and the like only"
+            for mix in self.transforms
+            if not isinstance(mix, Mix)
         ]
         if foreign:
             return foreign
         found = [f"{mix.name}: {problem}" for mix in self.transforms for problem in mix.problems()]
         fits = self.p is None or (isinstance(self.p, tuple) and len(self.p) == len(self.transforms))
-        fits = fits and all(is_number(v) and v >= 0 for v in self.p or ()) and (self.p is None or sum(self.p) > 0)
+        fits = (
+            fits
+            and all(is_number(v) and v >= 0 for v in self.p or ())
+            and (self.p is None or sum(self.p) > 0)
+        )
         if not fits:
-            found.append(f"p is {self.p}, want None or {len(self.transforms)} numbers from 0 up, not all 0")
+            found.append(
+                f"p is {self.p}, want None or {len(self.transforms)} numbers from 0 up, not all 0"
+            )
         counts = {mix.classes for mix in self.transforms} - {None}
         if len(counts) > 1:
-            found.append(f"num_classes are {' and '.join(map(str, sorted(counts)))}, want the same for all")
+            found.append(
+                f"num_classes are {' and '.join(map(str, sorted(counts)))}, want the same for all"
+            )
         return found
 
     def draws(self, count: int) -> int:
         return 1 + sum(int(mix.draws(count)) for mix in self.transforms)
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> Mixed:
+    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         shares = np.cumsum(np.array(self.p or [1.0] * len(self.transforms), np.float64))
         chosen = int(np.searchsorted(shares / shares[-1], u[0], side="right"))
         start = 1 + sum(mix.draws(count) for mix in self.transforms[:chosen])
@@ -157,8 +218,11 @@ class MixChoice(Mix):
         return mix.mixed(u[start : start + mix.draws(count)], count, height, width)
 
 
-def as_mix(given: Any) -> Mix | None:
-    """What `DataLoader(mix=...)` takes: None, a mix, or fastload's RandomChoice of mixes. Raises UsageError."""
+def as_mix(given: object) -> Mix | None:
+    """What `DataLoader(mix=...)` takes:
+
+    None, a mix, or fastload's RandomChoice of mixes. Raises UsageError.
+    """
     if given is None or isinstance(given, Mix):
         return given
     if type(given) is RandomChoice and any(isinstance(mix, Mix) for mix in given.transforms):

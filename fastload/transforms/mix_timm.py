@@ -1,13 +1,24 @@
-"""MIX as timm 1.0.31 defines it (data/mixup.py): partners from the other end of the batch, and draws per batch, pair or image."""
+"""MIX as timm 1.0.31 defines it (data/mixup.py): partners from the other end of the batch, and
+draws per batch, pair or image.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Longs
+from fastload.spec import Bools, Floats, Ints, Longs
 from fastload.transforms.base import is_number, probability_problems
-from fastload.transforms.mixing import NO_BOX, Mix, Mixed, alpha_problems, centred, kept_share, label_problems, sides
+from fastload.transforms.mix_records import MixRecords
+from fastload.transforms.mixing import (
+    NO_BOX,
+    Mix,
+    alpha_problems,
+    centred,
+    kept_share,
+    label_problems,
+    sides,
+)
 from fastload.transforms.sampling import beta
 
 MODES = ("batch", "pair", "elem")
@@ -20,7 +31,9 @@ class TimmMixup(Mix):
 
     mixup_alpha: float = 1.0
     cutmix_alpha: float = 0.0
-    cutmix_minmax: Any = None  # (least, most) side of the box as a share of the image's; then cutmix_alpha is 1
+    cutmix_minmax: Any = (
+        None  # (least, most) side of the box as a share of the image's; then cutmix_alpha is 1
+    )
     prob: float = 1.0  # of mixing at all
     switch_prob: float = 0.5  # of CutMix where both have an alpha
     mode: str = "batch"  # what a draw is for
@@ -38,14 +51,29 @@ class TimmMixup(Mix):
 
     def problems(self) -> list[str]:
         alphas = ("mixup_alpha", "cutmix_alpha")
-        found = [problem for name in alphas for problem in alpha_problems(name, getattr(self, name), zero=True)]
-        if not found and not self.mixup_alpha and not self.cutmix_alpha and self.cutmix_minmax is None:
-            found.append("mixup_alpha and cutmix_alpha are 0, want one of them above 0, or cutmix_minmax")
-        found += probability_problems("prob", self.prob) + probability_problems("switch_prob", self.switch_prob)
+        found = [
+            problem
+            for name in alphas
+            for problem in alpha_problems(name, getattr(self, name), zero=True)
+        ]
+        if (
+            not found
+            and not self.mixup_alpha
+            and not self.cutmix_alpha
+            and self.cutmix_minmax is None
+        ):
+            found.append(
+                "mixup_alpha and cutmix_alpha are 0, want one of them above 0, or cutmix_minmax"
+            )
+        found += probability_problems("prob", self.prob) + probability_problems(
+            "switch_prob", self.switch_prob
+        )
         if self.mode not in MODES:
             found.append(f"mode is {self.mode!r}, want one of {', '.join(MODES)}")
         if self.cutmix_minmax is not None and not _rising(self.cutmix_minmax):
-            found.append(f"cutmix_minmax is {self.cutmix_minmax}, want two rising numbers from 0 to 1")
+            found.append(
+                f"cutmix_minmax is {self.cutmix_minmax}, want two rising numbers from 0 to 1"
+            )
         return found + label_problems(self.num_classes, self.label_smoothing)
 
     def draws(self, count: int) -> int:
@@ -55,7 +83,7 @@ class TimmMixup(Mix):
         """How many draws a batch has."""
         return {"batch": 1, "pair": count // 2}.get(self.mode, count)
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> Mixed:
+    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         u = u.reshape(-1, DRAWS)
         share, cut = self._shares(u)
         box = np.where(cut[:, None], self._boxes(u[:, 4:], share, height, width), NO_BOX)
@@ -66,13 +94,23 @@ class TimmMixup(Mix):
         kept = share if self.mode == "batch" else share.astype(np.float32)
         both = np.stack([kept, 1 - kept], axis=1).astype(np.float32)
         nothing = np.array([[1, 0]], np.float32)
-        shares, boxes = (np.concatenate(pair)[of] for pair in ((both, nothing), (box, NO_BOX[None])))
+        shares, boxes = (
+            np.concatenate(pair)[of] for pair in ((both, nothing), (box, NO_BOX[None]))
+        )
         pixels = np.concatenate([np.where(cut[:, None], nothing, both), nothing])[of]
         partner = np.arange(count)[::-1].copy()
-        return Mixed(partner, boxes.astype(np.int32), pixels, shares, (self.label_smoothing, self.label_smoothing))
+        return MixRecords(
+            partner,
+            boxes.astype(np.int32),
+            pixels,
+            shares,
+            (self.label_smoothing, self.label_smoothing),
+        )
 
-    def _shares(self, u: Floats) -> tuple[Floats, Any]:
-        """Of the image: float64 [rows], 1 where nothing is mixed; and whether a box is cut: bool [rows]."""
+    def _shares(self, u: Floats) -> tuple[Floats, Bools]:
+        """Of the image: float64 [rows], 1 where nothing is mixed; and whether a box is cut: bool
+        [rows].
+        """
         cutmix_alpha = 1.0 if self.cutmix_minmax is not None else self.cutmix_alpha
         mix = beta(u[:, 2:4], self.mixup_alpha) if self.mixup_alpha else np.ones(len(u))
         cut = beta(u[:, 2:4], cutmix_alpha) if cutmix_alpha else np.ones(len(u))
@@ -89,7 +127,9 @@ class TimmMixup(Mix):
             cut = sides(1 - share, height, width)
             return centred(u[:, :2], cut // 2, (cut + 1) // 2, height, width)
         size = np.array([height, width])
-        low, high = (np.array([int(height * bound), int(width * bound)]) for bound in self.cutmix_minmax)
+        low, high = (
+            np.array([int(height * bound), int(width * bound)]) for bound in self.cutmix_minmax
+        )
         cut = low + np.floor(u[:, :2] * np.maximum(high - low, 1)).astype(np.int64)
         first = np.floor(u[:, 2:] * (size - cut + 1)).astype(np.int64)
         return np.concatenate([first, cut], axis=1).astype(np.int32)
@@ -104,5 +144,10 @@ class TimmMixup(Mix):
         return np.concatenate([half, np.full(count % 2, count // 2), half[::-1]])
 
 
-def _rising(values: Any) -> bool:
-    return isinstance(values, tuple) and len(values) == 2 and all(is_number(v) for v in values) and 0 <= values[0] <= values[1] <= 1
+def _rising(values: object) -> bool:
+    return (
+        isinstance(values, tuple)
+        and len(values) == 2
+        and all(is_number(v) for v in values)
+        and 0 <= values[0] <= values[1] <= 1
+    )

@@ -1,46 +1,28 @@
-"""MIX: what mixing a batch is made of. Partners are of the same batch, and finished images are mixed: after ColOut, erasing, Normalize."""
+"""MIX: what mixing a batch is made of.
+
+Partners are of the same batch, and finished images are mixed: after ColOut, erasing, Normalize.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from fastload.errors import PipelineError
 from fastload.spec import Floats, Ints, Longs
 from fastload.transforms.base import is_number
-
-Weights = NDArray[np.float32]
-
-
-class Mixed(NamedTuple):
-    """What mixing does to each of the N samples of a batch."""
-
-    partner: Longs  # int64 [N]: place of the partner in the batch
-    box: Ints  # int32 [N, 4]: top, left, height, width, px: what is the partner's; height 0: nothing
-    weights: Weights  # float32 [N, 2]: of the image and of its partner, outside the box
-    shares: Weights  # float32 [N, 2]: of the image's label and of its partner's
-    smoothing: tuple[float, float] = (0.0, 0.0)  # of the image's label and of its partner's, before they are mixed
-
-    @property
-    def moves(self) -> bool:
-        """Whether any pixel changes."""
-        return bool(self.weights[:, 1].any() or self.box[:, 2:].all(axis=1).any())
-
-    def rows(self) -> Ints:
-        """int32 [N, 7], as the kernels take partners: place, box, and the bits of the weights."""
-        parts = [self.partner.astype(np.int32)[:, None], self.box, np.ascontiguousarray(self.weights).view(np.int32)]
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+from fastload.transforms.mix_records import MixRecords, Weights
 
 
 @dataclass(frozen=True)
 class Mix(ABC):
-    """What becomes of a batch, for `DataLoader(mix=...)`: a frozen description without pixels, as an op is of an image.
+    """What becomes of a batch, for `DataLoader(mix=...)`: a frozen description without pixels, as
+    an op is of an image.
 
-    Called with a batch, images [N, C, H, W] and labels int64 [N], it gives the mixed images and labels float32 [N, classes], with
-    draws from torch's default generator.
+    Called with a batch, images [N, C, H, W] and labels int64 [N], it gives the mixed images and
+    labels float32 [N, classes], with draws from torch's default generator.
     """
 
     @property
@@ -62,16 +44,30 @@ class Mix(ABC):
         """How many uniforms a batch of `count` samples takes."""
 
     @abstractmethod
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> Mixed:
-        """Records of a batch: u float64 [draws] in [0, 1); height and width of its images, px. A pure function."""
+    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+        """Records of a batch: u float64 [draws] in [0, 1); height and width of its images, px.
 
-    def __call__(self, images: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        A pure function.
+        """
+
+    def __call__(
+        self, images: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Raises PipelineError."""
-        from fastload.transforms.reference import mix  # the pixels; kept apart from the descriptions
+        from fastload.transforms.reference import (
+            mix,
+        )  # the pixels; kept apart from the descriptions
 
         if images.ndim != 4 or labels.shape != images.shape[:1]:
             got = f"{list(images.shape)} and {list(labels.shape)}"
-            raise PipelineError([f"{self.name}: images and labels are {got}, want [N, C, H, W] and [N]; give a batch"])
+            raise PipelineError(
+                [
+                    (
+                        f"{self.name}: images and labels are {got}, want [N, C, H, W] and [N]; give a "
+                        "batch"
+                    )
+                ]
+            )
         if found := [*self.problems(), *class_problems(self, 0, labels.numpy(force=True))]:
             raise PipelineError(f"{self.name}: {problem}" for problem in found)
         count, (height, width) = len(images), images.shape[-2:]
@@ -81,21 +77,26 @@ class Mix(ABC):
         return mix.mix(images, made), soft.to(labels.device)
 
 
-def class_problems(mix: Mix, known: int, labels: Any) -> list[str]:
+def class_problems(mix: Mix, known: int, labels: Longs) -> list[str]:
     """Why these labels, int64 [N], cannot be soft. known: classes of the data set; 0: not known."""
     count = mix.classes if mix.classes is not None else known
     if not count:
-        return ["num_classes is not given, and the data set does not name its classes; give num_classes"]
+        return [
+            "num_classes is not given, and the data set does not name its classes; give num_classes"
+        ]
     found = []
     lowest, highest = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
     if lowest < 0:
         found.append(f"the smallest label is {lowest}, want 0 or more")
     if highest >= count:
-        found.append(f"num_classes is {count}, but the largest label is {highest}; give num_classes={highest + 1} or more")
+        found.append(
+            f"num_classes is {count}, but the largest label is {highest}; give "
+            f"num_classes={highest + 1} or more"
+        )
     return found
 
 
-def soft_labels(labels: Longs, mixed: Mixed, classes: int) -> Weights:
+def soft_labels(labels: Longs, mixed: MixRecords, classes: int) -> Weights:
     """float32 [N, classes]: one-hot labels, smoothed and mixed. labels: int64 [N].
 
     In float32 and in torchvision's order: each label times its share, then the sum.
@@ -112,27 +113,35 @@ def soft_labels(labels: Longs, mixed: Mixed, classes: int) -> Weights:
     return out
 
 
-def weights(own: Any, other: Any, count: int) -> Weights:
+def weights(own: ArrayLike, other: ArrayLike, count: int) -> Weights:
     """float32 [count, 2] from float64 values, one or `count` of each."""
-    out: Weights = np.stack([np.broadcast_to(v, count) for v in (own, other)], axis=1).astype(np.float32)
+    out: Weights = np.stack([np.broadcast_to(v, count) for v in (own, other)], axis=1).astype(
+        np.float32
+    )
     return out
 
 
 NO_BOX = np.zeros(4, np.int32)
 
 
-def blended(partner: Longs, own: Any, other: Any, smoothing: tuple[float, float]) -> Mixed:
+def blended(
+    partner: Longs, own: ArrayLike, other: ArrayLike, smoothing: tuple[float, float]
+) -> MixRecords:
     """Weighted sums of whole images, and their labels with the same weights."""
     both = weights(own, other, len(partner))
-    return Mixed(partner, np.tile(NO_BOX, (len(partner), 1)), both, both, smoothing)
+    return MixRecords(partner, np.tile(NO_BOX, (len(partner), 1)), both, both, smoothing)
 
 
-def pasted(partner: Longs, box: Ints, height: int, width: int, smoothing: tuple[float, float]) -> Mixed:
+def pasted(
+    partner: Longs, box: Ints, height: int, width: int, smoothing: tuple[float, float]
+) -> MixRecords:
     """The partner's box [1 or N, 4] in the image, and labels by area."""
     count = len(partner)
     share = kept_share(box, height, width)
     boxes = np.ascontiguousarray(np.broadcast_to(box, (count, 4)))
-    return Mixed(partner, boxes, weights(1.0, 0.0, count), weights(share, 1 - share, count), smoothing)
+    return MixRecords(
+        partner, boxes, weights(1.0, 0.0, count), weights(share, 1 - share, count), smoothing
+    )
 
 
 def kept_share(box: Ints, height: int, width: int) -> Floats:
@@ -141,10 +150,11 @@ def kept_share(box: Ints, height: int, width: int) -> Floats:
     return out
 
 
-def centred(u: Floats, before: Any, after: Any, height: int, width: int) -> Ints:
+def centred(u: Floats, before: Longs, after: Longs, height: int, width: int) -> Ints:
     """Boxes int32 [..., 4] around random pixels, cut at the border.
 
-    u: float64 [..., 2]; before, after: [..., 2], px from the pixel to the top and left, and to the bottom and right, edges.
+    u: float64 [..., 2]; before, after: [..., 2], px from the pixel to the top and left, and to the
+        bottom and right, edges.
     """
     size = np.array([height, width])
     centre = np.floor(u * size).astype(np.int64)
@@ -152,22 +162,28 @@ def centred(u: Floats, before: Any, after: Any, height: int, width: int) -> Ints
     return np.concatenate([first, last - first], axis=-1).astype(np.int32)
 
 
-def sides(share: Any, height: int, width: int, factor: float = 1.0) -> Longs:
-    """int64 [..., 2]: whole px of a box with this share of the image's area and its aspect, times `factor`."""
+def sides(share: ArrayLike, height: int, width: int, factor: float = 1.0) -> Longs:
+    """int64 [..., 2]: whole px of a box with this share of the image's area and its aspect, times
+    `factor`.
+    """
     root = factor * np.sqrt(np.asarray(share, np.float64))[..., None]
     out: Longs = (root * np.array([height, width])).astype(np.int64)
     return out
 
 
-def alpha_problems(name: str, alpha: Any, zero: bool = False) -> list[str]:
+def alpha_problems(name: str, alpha: object, zero: bool = False) -> list[str]:
     fits = is_number(alpha) and (alpha > 0 or (zero and alpha == 0))
     return [] if fits else [f"{name} is {alpha}, want {'0 or more' if zero else 'above 0'}"]
 
 
-def label_problems(classes: Any, smoothing: Any) -> list[str]:
+def label_problems(classes: object, smoothing: object) -> list[str]:
     found = []
-    if classes is not None and (isinstance(classes, bool) or not isinstance(classes, int) or classes < 1):
-        found.append(f"num_classes is {classes!r}, want None (the data set's) or a whole number from 1")
+    if classes is not None and (
+        isinstance(classes, bool) or not isinstance(classes, int) or classes < 1
+    ):
+        found.append(
+            f"num_classes is {classes!r}, want None (the data set's) or a whole number from 1"
+        )
     if not is_number(smoothing) or not 0 <= smoothing <= 1:
         found.append(f"label_smoothing is {smoothing}, want 0 to 1")
     return found

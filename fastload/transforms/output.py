@@ -1,4 +1,7 @@
-"""STORE: from an image to the tensor that the model sees. Names, defaults and arithmetic are torchvision v2's."""
+"""STORE: from an image to the tensor that the model sees.
+
+Names, defaults and arithmetic are torchvision v2's.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,21 +13,28 @@ from fastload.transforms.base import Op
 DTYPES = ("uint8", "float16", "bfloat16", "float32")  # what STORE can write
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: object) -> str:
     """torch.float32, "float32" or np.float32 as plain text."""
     return str(getattr(dtype, "__name__", dtype)).removeprefix("torch.")
 
 
 @dataclass(frozen=True)
 class ToImage(Op):
-    """Image to uint8 tensor [C, H, W]. channels_last: the batch keeps PIL's memory order (its shape stays [N, C, H, W])."""
+    """Image to uint8 tensor [C, H, W].
+
+    channels_last: the batch keeps PIL's memory order (its shape stays [N, C, H, W]).
+    """
 
     channels_last: bool = False
 
     stage = Stage.STORE
 
     def problems(self, spec: Spec) -> list[str]:
-        return ["the image is a tensor already; give one of ToImage, PILToTensor, ToTensor"] if spec.tensor else []
+        return (
+            ["the image is a tensor already; give one of ToImage, PILToTensor, ToTensor"]
+            if spec.tensor
+            else []
+        )
 
     def out_spec(self, spec: Spec) -> Spec:
         return replace(spec, tensor=True, channels_last=self.channels_last)
@@ -45,7 +55,9 @@ class ToTensor(ToImage):
 
 @dataclass(frozen=True)
 class ToDtype(Op):
-    """Change the type; scale=True also maps 0..255 to 0..1, as torchvision v2 does (its default is False)."""
+    """Change the type; scale=True also maps 0..255 to 0..1, as torchvision v2 does (its default is
+    False).
+    """
 
     dtype: Any = "float32"
     scale: bool = False
@@ -70,7 +82,9 @@ class ToDtype(Op):
 
 @dataclass(frozen=True)
 class ConvertImageDtype(ToDtype):
-    """torchvision's first API for ToDtype(scale=True); it divides by 255 where ToDtype multiplies by 1/255."""
+    """torchvision's first API for ToDtype(scale=True); it divides by 255 where ToDtype multiplies
+    by 1/255.
+    """
 
     scale: bool = True
 
@@ -91,7 +105,8 @@ class Normalize(Op):
 
     def problems(self, spec: Spec) -> list[str]:
         found = [
-            f"{name} has {len(values)} value{'s' * (len(values) != 1)}, image has {spec.channels} channels; give one value per channel"
+            f"{name} has {len(values)} value{'s' * (len(values) != 1)}, image has {spec.channels} "
+            "channels; give one value per channel"
             for name, values in (("mean", self.mean), ("std", self.std))
             if len(values) not in (1, spec.channels)
         ]

@@ -1,4 +1,7 @@
-"""CROP: windows that may reach beyond the image. Names, defaults and arithmetic are torchvision v2's."""
+"""CROP: windows that may reach beyond the image.
+
+Names, defaults and arithmetic are torchvision v2's.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,22 +9,35 @@ from typing import Any
 import numpy as np
 
 from fastload.errors import PipelineError
-from fastload.spec import Floats, Ints, Spec, Stage
-from fastload.transforms.base import MAX_SIDE, Op, Params, everywhere, fill_problems, pair, size_problems
+from fastload.spec import Floats, Ints, Longs, Spec, Stage
+from fastload.transforms.base import (
+    MAX_SIDE,
+    Fill,
+    Op,
+    Params,
+    everywhere,
+    fill_problems,
+    pair,
+    size_problems,
+)
 
 MODES = ("constant", "edge", "reflect", "symmetric")
 Border = tuple[int, int, int, int]  # left, top, right, bottom; px
 
 
 def border(padding: Any) -> Any:
-    """torchvision's `padding` as (left, top, right, bottom): from one number, (left and right, top and bottom), or all four."""
+    """torchvision's `padding` as (left, top, right, bottom): from one number, (left and right, top
+    and bottom), or all four.
+    """
     values = (padding,) if isinstance(padding, int) else tuple(padding or (0,))
     return {1: values * 4, 2: values * 2}.get(len(values), values)
 
 
-def border_problems(given: tuple[Any, ...], mode: str, fill: Any, channels: int) -> list[str]:
+def border_problems(given: tuple[Any, ...], mode: str, fill: object, channels: int) -> list[str]:
     found = []
-    if len(given) != 4 or not all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= MAX_SIDE for v in given):
+    if len(given) != 4 or not all(
+        isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= MAX_SIDE for v in given
+    ):
         found.append(f"padding is {given}, want 1, 2 or 4 whole numbers from 0 to {MAX_SIDE} px")
     if mode not in MODES:
         found.append(f"padding_mode is {mode!r}, want one of {', '.join(MODES)}")
@@ -32,8 +48,9 @@ def border_problems(given: tuple[Any, ...], mode: str, fill: Any, channels: int)
 class Pad(Op):
     """Widen every image by a border."""
 
-    padding: Any  # px: one number, (left and right, top and bottom), or (left, top, right, bottom); kept as four
-    fill: Any = 0  # of padding_mode constant
+    # Px: one number, (left and right, top and bottom), or (left, top, right, bottom); kept as four
+    padding: Any
+    fill: Fill = 0  # of padding_mode constant
     padding_mode: str = "constant"
 
     stage = Stage.CROP
@@ -47,7 +64,11 @@ class Pad(Op):
     def out_spec(self, spec: Spec) -> Spec:
         left, top, right, bottom = self.padding
         known = spec.height is not None and spec.width is not None
-        return spec.resized((spec.height or 0) + top + bottom, (spec.width or 0) + left + right) if known else spec
+        return (
+            spec.resized((spec.height or 0) + top + bottom, (spec.width or 0) + left + right)
+            if known
+            else spec
+        )
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, 4] top, left (0 or negative), height, width of the window, px."""
@@ -63,13 +84,19 @@ class RandomCrop(Op):
     size: Any  # height and width, or one number for both, px; kept as a pair
     padding: Any = None  # px, as Pad's
     pad_if_needed: bool = False  # smaller images are padded by what they lack, on both sides
-    fill: Any = 0
+    fill: Fill = 0
     padding_mode: str = "constant"
 
     stage = Stage.CROP
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", pair(self.size) if isinstance(self.size, int) or len(self.size) != 1 else pair(self.size[0]))
+        object.__setattr__(
+            self,
+            "size",
+            pair(self.size)
+            if isinstance(self.size, int) or len(self.size) != 1
+            else pair(self.size[0]),
+        )
         object.__setattr__(self, "padding", None if self.padding is None else border(self.padding))
 
     @property
@@ -77,13 +104,15 @@ class RandomCrop(Op):
         return self.padding or (0, 0, 0, 0)
 
     @property
-    def _wider(self) -> Any:
+    def _wider(self) -> Longs:
         """What the border adds to height and width, px."""
         left, top, right, bottom = self._border
         return np.array([top + bottom, left + right])
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(self.size) + border_problems(self._border, self.padding_mode, self.fill, spec.channels)
+        found = size_problems(self.size) + border_problems(
+            self._border, self.padding_mode, self.fill, spec.channels
+        )
         if not found and spec.height is not None and spec.width is not None:
             found += self._too_small(np.array([[spec.height, spec.width]], np.int32))
         return found
@@ -93,8 +122,16 @@ class RandomCrop(Op):
         if self.pad_if_needed or not small.any():
             return []
         height, width = sizes[small.argmax()]
-        border_, size = " with its padding" * (self.padding is not None), f"{self.size[0]}x{self.size[1]}"
-        return [f"size is {size}, but an image of {height}x{width} px{border_} is smaller; set pad_if_needed=True, or resize first"]
+        border_, size = (
+            " with its padding" * (self.padding is not None),
+            f"{self.size[0]}x{self.size[1]}",
+        )
+        return [
+            (
+                f"size is {size}, but an image of {height}x{width} px{border_} is smaller; set "
+                "pad_if_needed=True, or resize first"
+            )
+        ]
 
     def draws(self, spec: Spec) -> int:
         return 2  # top, left

@@ -1,4 +1,5 @@
-"""What each op does to one image, given its record: the reference. The pixels are in reference/, one file per stage.
+"""What each op does to one image, given its record: the reference. The pixels are in reference/,
+one file per stage.
 
 Kept apart from the ops so that describing a pipeline needs none of these calls.
 """
@@ -7,53 +8,76 @@ import re
 import struct
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import PIL
 import torch
 from PIL import Image
 
 from fastload.errors import SampleError, sample_error
-from fastload.transforms.base import Op
+from fastload.spec import Records
+from fastload.transforms.base import ImageLike, Op
 from fastload.transforms.reference import augment, crop, decoding, store
 from fastload.transforms.reference.crop import RESAMPLING
 from fastload.transforms.reference.decoding import check_size, decode_pixels, header_size
 from fastload.transforms.reference.store import to_tensor
 
 __all__ = [
-    "APPLY", "DECODE_ERRORS", "PASS_ORDER", "RESAMPLING", "apply", "apply_any", "channels", "check_size", "decode",
-    "decode_pixels", "header_size", "reason", "size", "to_tensor",
+    "APPLY",
+    "DECODE_ERRORS",
+    "PASS_ORDER",
+    "RESAMPLING",
+    "apply",
+    "apply_any",
+    "channels",
+    "check_size",
+    "decode",
+    "decode_pixels",
+    "header_size",
+    "moved",
+    "reason",
+    "size",
+    "to_tensor",
     "undecodable",
 ]  # fmt: skip
 
 # What Pillow's readers raise on damaged or hostile files.
 DECODE_ERRORS = (
-    OSError, SyntaxError, ValueError, TypeError, LookupError, EOFError, ArithmeticError, MemoryError, RuntimeError,
-    struct.error, zlib.error, Image.DecompressionBombError, Image.DecompressionBombWarning,  # the last: where warnings are errors
+    OSError, SyntaxError, ValueError, TypeError, LookupError, EOFError, ArithmeticError,
+    MemoryError, RuntimeError,
+    # The last: where warnings are errors
+    struct.error, zlib.error, Image.DecompressionBombError, Image.DecompressionBombWarning,
 )  # fmt: skip
 NO_MEMORY = "shrink it, take fewer workers, or allow the process more memory"  # what to do
 ADDRESS = re.compile(r" <_io\.BytesIO object at 0x[0-9a-f]+>")  # in Pillow's texts
-# Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine follows the installed one.
+# Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine
+# follows the installed one.
 PASS_ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
-APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {**crop.APPLY, **augment.APPLY, **store.APPLY}
+APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
+    **crop.APPLY,
+    **augment.APPLY,
+    **store.APPLY,
+}
 
 
-def size(image: Any) -> tuple[int, int]:
+def size(image: ImageLike) -> tuple[int, int]:
     """Height and width of a PIL image or tensor [C, H, W], px."""
     if isinstance(image, torch.Tensor):
         return int(image.shape[-2]), int(image.shape[-1])
     return int(image.height), int(image.width)
 
 
-def channels(image: Any) -> int:
+def channels(image: ImageLike) -> int:
     """Of a PIL image or tensor [C, H, W]."""
     return int(image.shape[-3]) if isinstance(image, torch.Tensor) else len(image.getbands())
 
 
 def decode(data: bytes, scale: int = 1) -> Image.Image:
-    """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB. Raises DECODE_ERRORS.
+    """DECODE as torchvision's ImageFolder does it: any format that Pillow reads, converted to RGB.
+    Raises DECODE_ERRORS.
 
-    scale: 2, 4 or 8 for a JPEG of at least as many px each way: decoded at 1/scale of its size, rounded up.
+    scale: 2, 4 or 8 for a JPEG of at least as many px each way: decoded at 1/scale of its size,
+        rounded up.
     """
     return decoding.decode(data, scale)
 
@@ -73,15 +97,36 @@ def undecodable(name: str, sample: int, error: Exception) -> SampleError:
     return sample_error(name, sample, f"cannot be decoded ({reason(error)}); {advice}", error)
 
 
-def apply_any(op: Op, image: Any, record: Any) -> Any:
+def apply_any(op: Op, image: ImageLike, record: Records) -> ImageLike:
     """`apply`, and a uint8 tensor [C, H, W] comes back as a tensor."""
     if not isinstance(image, torch.Tensor) or op.stage.name == "STORE":
         return apply(op, image, record)
     pixels = image.permute(1, 2, 0).numpy()
-    changed = apply(op, Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels), record)
+    changed = apply(
+        op, Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels), record
+    )
     return to_tensor(changed)
 
 
-def apply(op: Op, image: Any, record: Any) -> Any:
-    """The image after `op`: PIL images up to the first op that makes a tensor, then tensors [C, H, W]."""
-    return APPLY[type(op)](op, image, record)
+@overload
+def apply(op: Op, image: torch.Tensor, record: Records) -> torch.Tensor: ...
+
+
+@overload
+def apply(op: Op, image: ImageLike, record: Records) -> ImageLike: ...
+
+
+def apply(op: Op, image: ImageLike, record: Records) -> ImageLike:
+    """The image after `op`:
+
+    PIL images up to the first op that makes a tensor, then tensors [C, H, W].
+    """
+    changed: ImageLike = APPLY[type(op)](op, image, record)
+    return changed
+
+
+def moved(op: Op, image: Image.Image, record: Records) -> Image.Image:
+    """`apply` for what leaves a PIL image one: ops of CROP and AUGMENT, and ColOut."""
+    changed = apply(op, image, record)
+    assert isinstance(changed, Image.Image)
+    return changed

@@ -1,15 +1,18 @@
 """The record of every AUGMENT op: a short program of uint8 ops per sample.
 
-A program is float64 [N, rows, 3], run row by row: op code, final argument in the op's own unit (CODES), and PIL's number of
-the filter (read by the geometric ops only). Each library's "magnitude", every random order and every probability is resolved
-into it (Identity where an op does not run), so that backends only apply. What is the same for all samples stays in the op:
-`colour()`, its fill, and GaussianBlur's `kernel_size`. Ops made of ops say by `parts()` which rows belong to which inner op.
+A program is float64 [N, rows, 3], run row by row: op code, final argument in the op's own unit
+(CODES), and PIL's number of the filter (read by the geometric ops only). Each library's
+"magnitude", every random order and every probability is resolved into it (Identity where an op does
+not run), so that backends only apply. What is the same for all samples stays in the op:
+`colour()`, its fill, and GaussianBlur's `kernel_size`. Ops made of ops say by `parts()` which rows
+belong to which inner op.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fastload.spec import Floats, Ints, Longs, Stage
 from fastload.transforms.base import FILTERS, Op, fill_colour
@@ -55,8 +58,10 @@ class Program(Op):
         """What lies outside the image, 0..255 per channel."""
         return fill_colour(getattr(self, "fill", None), channels)
 
-    def parts(self, program: Any) -> "list[tuple[Program, Any]]":
-        """The ops that the rows of programs [..., rows, 3] belong to, in order: itself, but for ops made of ops."""
+    def parts(self, program: Floats) -> "list[tuple[Program, Floats]]":
+        """The ops that the rows of programs [..., rows, 3] belong to, in order: itself, but for ops
+        made of ops.
+        """
         return [(self, program)]
 
 
@@ -69,22 +74,28 @@ class Levels(Protocol):
     def draws(self, depth: int) -> int:
         """Uniforms per sample for programs of `depth` ops."""
 
-    def program(self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str) -> Floats:
+    def program(
+        self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str
+    ) -> Floats:
         """Programs float64 [N, depth, 3] from u float64 [N, draws]."""
 
 
-def pack(code: Longs, values: Floats, filters: Any = 0) -> Floats:
-    """Programs [N, depth, 3] from op codes [N, depth], the value that each code has in values [codes, N, depth], and filters."""
+def pack(code: Longs, values: Floats, filters: ArrayLike = 0) -> Floats:
+    """Programs [N, depth, 3] from op codes [N, depth], the value that each code has in values
+    [codes, N, depth], and filters.
+    """
     return rows(code, np.take_along_axis(values, code[None], axis=0)[0], filters)
 
 
-def rows(code: Any, argument: Any, filters: Any = 0) -> Floats:
+def rows(code: ArrayLike, argument: ArrayLike, filters: ArrayLike = 0) -> Floats:
     """Programs [..., 3] from arrays that broadcast together."""
-    parts = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (code, argument, filters)))
+    parts = np.broadcast_arrays(
+        *(np.asarray(part, np.float64) for part in (code, argument, filters))
+    )
     return np.stack(parts, axis=-1)
 
 
-def where(applied: Any, program: Floats) -> Floats:
+def where(applied: ArrayLike, program: Floats) -> Floats:
     """The program with Identity in the rows where `applied` (bool, like its rows) is False."""
     return np.where(np.asarray(applied)[..., None], program, 0.0)
 

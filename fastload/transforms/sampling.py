@@ -1,4 +1,6 @@
-"""From uniforms to other laws, by inverse distribution functions: a fixed number of uniforms each, and no rejection."""
+"""From uniforms to other laws, by inverse distribution functions: a fixed number of uniforms each,
+and no rejection.
+"""
 
 import functools
 import math
@@ -12,19 +14,26 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.spec import Floats, Longs
 
-HALF_STEP = 2.0**-33  # uniforms are multiples of 2^-32; this moves them into the open interval (0, 1)
+HALF_STEP = (
+    2.0**-33
+)  # uniforms are multiples of 2^-32; this moves them into the open interval (0, 1)
 MOST_STEPS = 64  # of Newton's method; it takes 5 to 30
 BLOCK = 32  # values; torch has blocks of 16 with AVX-512
 LEVELS = _native.NOISE_LEVELS  # of noise, 4096
 
 
 def single(u: Floats, low: float | Floats, high: float | Floats) -> Floats:
-    """The values of torch's `empty(1).uniform_(low, high)`, in the shape of u: float32 numbers, as float64.
+    """The values of torch's `empty(1).uniform_(low, high)`, in the shape of u: float32 numbers, as
+    float64.
 
-    torchvision draws its parameters so: 0.7 becomes 0.699999988…, and there are 2^24 values at most. torch's product and sum are
-    rounded once.
+    torchvision draws its parameters so: 0.7 becomes 0.699999988…, and there are 2^24 values at
+    most. torch's product and sum are rounded once.
     """
-    start, width = _span(low, high) if isinstance(low, float) and isinstance(high, float) else _spans(low, high)
+    start, width = (
+        _span(low, high)
+        if isinstance(low, float) and isinstance(high, float)
+        else _spans(low, high)
+    )
     step = np.floor(u * 2.0**24)
     step *= 2.0**-24
     step *= width
@@ -46,12 +55,18 @@ def _span(low: float, high: float) -> tuple[float, float]:
 
 
 def uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
-    """Values between the ends, in the shape of u. in_single: in float32, as torchvision draws them; else in float64, as timm."""
+    """Values between the ends, in the shape of u.
+
+    in_single: in float32, as torchvision draws them; else in float64, as timm.
+    """
     return single(u, *ends) if in_single else ends[0] + u * (ends[1] - ends[0])
 
 
 def log_uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats:
-    """The same, uniform in the logarithm. Two equal ends give the very value that the library's functions make of them."""
+    """The same, uniform in the logarithm.
+
+    Two equal ends give the very value that the library's functions make of them.
+    """
     if in_single:
         low, high, power = _logs(*ends)
         if low == high:
@@ -69,8 +84,8 @@ def _logs(low: float, high: float) -> tuple[float, float, float]:
 
 
 def by_math(function: Callable[[float], float], values: Floats) -> Floats:
-    """`function` of Python's math for each of `values` [N]. NumPy has sines and tangents of its own, which differ in the last bit, and
-    that decides pixels whose value is a tie.
+    """`function` of Python's math for each of `values` [N]. NumPy has sines and tangents of its
+    own, which differ in the last bit, and that decides pixels whose value is a tie.
     """
     return np.fromiter(map(function, values.tolist()), np.float64, len(values))
 
@@ -85,8 +100,9 @@ def normal(u: Floats) -> Floats:
 def noise_values() -> NDArray[np.float32]:
     """float32 [4096]: the standard normal value of each level of noise (`rng.noise_levels`).
 
-    Quantiles in the middle of 4096 equal shares, scaled to a variance of 1; so the mean is 0, and no value is beyond 3.67. Made from
-    64-bit floats of Python's own inverse distribution function and rounded once, whatever library or processor there is.
+    Quantiles in the middle of 4096 equal shares, scaled to a variance of 1; so the mean is 0, and
+    no value is beyond 3.67. Made from 64-bit floats of Python's own inverse distribution function
+    and rounded once, whatever library or processor there is.
     """
     half = [NormalDist().inv_cdf((LEVELS + 1 + 2 * i) / (2 * LEVELS)) for i in range(LEVELS // 2)]
     deviation = math.sqrt(math.fsum(value * value for value in half) / len(half))
@@ -95,7 +111,9 @@ def noise_values() -> NDArray[np.float32]:
 
 
 def dirichlet(u: Floats, alpha: float) -> Floats:
-    """Symmetric Dirichlet(alpha) weights float64 [..., K] from u [..., K]: gamma values over their sum."""
+    """Symmetric Dirichlet(alpha) weights float64 [..., K] from u [..., K]: gamma values over their
+    sum.
+    """
     logs = log_gamma(u, alpha)
     shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
     out: Floats = shares / shares.sum(axis=-1, keepdims=True)
@@ -118,9 +136,9 @@ def log_gamma(u: Floats, alpha: float) -> Floats:
 def _invert_gamma(p: Floats, alpha: float) -> Floats:
     """log x with P(alpha, x) = p, the regularised lower incomplete gamma function.
 
-    Newton's method for log P as a function of log x. That is concave, and where small x lead to, x^alpha / Gamma(alpha + 1) = p, lies
-    left of the root; so the steps go right only, and end where rounding would turn them. Each value has its own end, whatever stands
-    beside it.
+    Newton's method for log P as a function of log x. That is concave, and where small x lead to,
+    x^alpha / Gamma(alpha + 1) = p, lies left of the root; so the steps go right only, and end where
+    rounding would turn them. Each value has its own end, whatever stands beside it.
     """
     shape, logs = torch.tensor(alpha, dtype=torch.float64), np.log(p)
     scale = float(torch.lgamma(shape))
@@ -129,7 +147,9 @@ def _invert_gamma(p: Floats, alpha: float) -> Floats:
     with np.errstate(all="ignore"):  # of values below -700, which are small
         for _ in range(MOST_STEPS):
             found = _gammainc(shape, np.exp(out))
-            further = out + (logs - np.log(found)) * found * np.exp(scale - alpha * out + np.exp(out))
+            further = out + (logs - np.log(found)) * found * np.exp(
+                scale - alpha * out + np.exp(out)
+            )
             grows = (further > out) & ~small
             if not grows.any():
                 break
@@ -138,12 +158,15 @@ def _invert_gamma(p: Floats, alpha: float) -> Floats:
 
 
 def _gammainc(shape: torch.Tensor, x: Floats) -> Floats:
-    """P(shape, x) of any number of values. torch takes whole blocks of them together and what is left one by one, with other roundings;
-    so that no value depends on how many there are, all are in blocks.
+    """P(shape, x) of any number of values. torch takes whole blocks of them together and what is
+    left one by one, with other roundings; so that no value depends on how many there are, all are
+    in blocks.
     """
     padded = np.ones(-(-x.size // BLOCK) * BLOCK)
     padded[: x.size] = x.ravel()
-    out: Floats = torch.special.gammainc(shape, torch.from_numpy(padded)).numpy()[: x.size].reshape(x.shape)
+    out: Floats = (
+        torch.special.gammainc(shape, torch.from_numpy(padded)).numpy()[: x.size].reshape(x.shape)
+    )
     return out
 
 
@@ -153,9 +176,11 @@ def order(u: Floats) -> Longs:
 
 
 def weighted_order(u: Floats, weights: Floats, count: int) -> Longs:
-    """`count` of K drawn without replacement, each with its weight among those left: int64 [N, count] from u [N, K].
+    """`count` of K drawn without replacement, each with its weight among those left: int64 [N,
+    count] from u [N, K].
 
-    The smallest of exponential values with these rates (Efraimidis and Spirakis 2006). Weights of 0 come last.
+    The smallest of exponential values with these rates (Efraimidis and Spirakis 2006). Weights of 0
+    come last.
     """
     with np.errstate(divide="ignore"):
         keys = -np.log1p(-(u + HALF_STEP)) / weights

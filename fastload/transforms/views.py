@@ -11,12 +11,16 @@ MOST = 64  # views of one image
 
 @dataclass(frozen=True)
 class Views:
-    """A data set's transform that makes several views of each image, which is read and decoded once.
+    """A data set's transform that makes several views of each image, which is read and decoded
+    once.
 
-    pipelines: of each view, what a transform may be; or (pipeline, how many views of it). Views of one pipeline differ in their
-               draws. Two views as in SimCLR: `Views([(pipeline, 2)])`; multi-crop as in DINO: `Views([(large, 2), (small, 6)])`.
+    pipelines: of each view, what a transform may be; or (pipeline, how many views of it). Views of
+        one pipeline differ in their
+               draws. Two views as in SimCLR: `Views([(pipeline, 2)])`; multi-crop as in DINO:
+               `Views([(large, 2), (small, 6)])`.
 
-    A loader's batches are [[images of view 1, images of view 2, …], labels]: what torch's default_collate makes of a list.
+    A loader's batches are [[images of view 1, images of view 2, …], labels]: what torch's
+    default_collate makes of a list.
     Called with one image, it gives the list of its views.
     Sources: Chen et al. 2020, arXiv:2002.05709; Caron et al. 2020, arXiv:2006.09882, section 3.2.
     """
@@ -25,14 +29,18 @@ class Views:
 
     def __post_init__(self) -> None:
         given = self.pipelines if isinstance(self.pipelines, (list, tuple)) else [self.pipelines]
-        object.__setattr__(self, "pipelines", tuple(entry if _counted(entry) else (entry, 1) for entry in given))
+        object.__setattr__(
+            self, "pipelines", tuple(entry if _counted(entry) else (entry, 1) for entry in given)
+        )
         found = [
             f"Views: pipeline {number} is wanted {count} times, want 1 or more"
             for number, (_, count) in enumerate(self.pipelines, start=1)
             if isinstance(count, bool) or count < 1
         ]
         if not found and not 1 <= len(self) <= MOST:
-            found.append(f"Views: {len(self)} views, want 1 to {MOST}; give pipelines, or (pipeline, count)")
+            found.append(
+                f"Views: {len(self)} views, want 1 to {MOST}; give pipelines, or (pipeline, count)"
+            )
         if found:
             raise PipelineError(found)
 
@@ -48,7 +56,7 @@ class Views:
         return [_made(pipeline, image) for pipeline in self.each]
 
 
-def _counted(entry: Any) -> bool:
+def _counted(entry: object) -> bool:
     return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], int)
 
 

@@ -1,45 +1,64 @@
-"""CROP: ops that resample through a matrix. Names, defaults and arithmetic are torchvision v2's and, below it, PIL's.
+"""CROP: ops that resample through a matrix. Names, defaults and arithmetic are torchvision v2's
+and, below it, PIL's.
 
-records: float64 [N, 10]. First PIL's coefficients a..h: the pixel at (x, y) comes from ((a x + b y + c) / w,
-(d x + e y + f) / w) with w = g x + h y + 1, all at pixel centres; then the height and width of the result, px.
+records: float64 [N, 10]. First PIL's coefficients a..h: the pixel at (x, y) comes from ((a x + b y
+    + c) / w,
+(d x + e y + f) / w) with w = g x + h y + 1, all at pixel centres; then the height and width of the
+result, px.
 IDENTITY leaves the image as it is.
 """
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import torch
 
 from fastload.spec import Floats, Ints, Spec, Stage
-from fastload.transforms.base import Op, Params, fill_problems, filter_name, filter_problems, is_number, probability_problems
-from fastload.transforms.sampling import by_math, single
+from fastload.transforms.base import (
+    Fill,
+    Op,
+    Params,
+    fill_problems,
+    filter_name,
+    filter_problems,
+    is_number,
+    probability_problems,
+)
+from fastload.transforms.matrices import IDENTITY, Definition, affine, expand, perspective, rotation
+from fastload.transforms.sampling import single
 
-Definition = Literal["v1", "v2"]  # torchvision's two APIs; their affine matrices differ in the last bit
-IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
-
-def symmetric(value: Any) -> Any:
+def symmetric(value: object) -> Any:
     """torchvision's ranges of angles: a number v is (-v, v)."""
     if is_number(value):
         return (-value, value) if value >= 0 else value
     return tuple(value) if isinstance(value, (list, tuple)) else value
 
 
-def _range_problems(name: str, value: Any, lengths: tuple[int, ...]) -> list[str]:
-    fits = isinstance(value, tuple) and len(value) in lengths and all(is_number(v) for v in value)
-    fits = fits and all(low <= high for low, high in zip(value[::2], value[1::2], strict=True))
+def _range_problems(name: str, value: object, lengths: tuple[int, ...]) -> list[str]:
+    fits = (
+        isinstance(value, tuple)
+        and len(value) in lengths
+        and all(is_number(v) for v in value)
+        and all(low <= high for low, high in zip(value[::2], value[1::2], strict=True))
+    )
     wanted = "2 rising numbers" if lengths == (2,) else "2 or 4 numbers, each pair rising"
     return [] if fits else [f"{name} is {value}, want a number from 0 up, or {wanted}"]
 
 
-def _two(value: Any, low: float, high: float) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(is_number(v) and low <= v <= high for v in value)
+def _two(value: object, low: float, high: float) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(is_number(v) and low <= v <= high for v in value)
+    )
 
 
-def _centre_problems(centre: Any) -> list[str]:
-    fits = centre is None or (isinstance(centre, tuple) and len(centre) == 2 and all(is_number(v) for v in centre))
+def _centre_problems(centre: object) -> list[str]:
+    fits = centre is None or (
+        isinstance(centre, tuple) and len(centre) == 2 and all(is_number(v) for v in centre)
+    )
     return [] if fits else [f"center is {centre}, want None or x and y, px"]
 
 
@@ -49,7 +68,7 @@ class Warp(Op):
 
     stage = Stage.CROP
 
-    def _common_problems(self, spec: Spec, interpolation: str, fill: Any) -> list[str]:
+    def _common_problems(self, spec: Spec, interpolation: str, fill: object) -> list[str]:
         return filter_problems(interpolation) + fill_problems(fill, spec.channels)
 
 
@@ -70,18 +89,27 @@ class RandomRotation(Warp):
     interpolation: str = "nearest"
     expand: bool = False  # the image grows to hold all of itself
     center: Any = None  # x and y, px; None: the middle
-    fill: Any = 0
+    fill: Fill = 0
     p: float = 1.0  # not in torchvision, whose RandomApply does the same
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "degrees", symmetric(self.degrees))
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
-        object.__setattr__(self, "center", tuple(self.center) if isinstance(self.center, list) else self.center)
+        object.__setattr__(
+            self, "center", tuple(self.center) if isinstance(self.center, list) else self.center
+        )
 
     def problems(self, spec: Spec) -> list[str]:
-        found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center) + probability_problems("p", self.p)
+        found = (
+            _range_problems("degrees", self.degrees, (2,))
+            + _centre_problems(self.center)
+            + probability_problems("p", self.p)
+        )
         if self.expand and self.p != 1:
-            found.append(f"p is {self.p} with expand=True, which makes images of two sizes; leave one of them out")
+            found.append(
+                f"p is {self.p} with expand=True, which makes images of two sizes; leave one of "
+                "them out"
+            )
         return found + self._common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
@@ -91,40 +119,21 @@ class RandomRotation(Warp):
         return spec.resized(None, None) if self.expand else spec
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        centre = sizes[:, ::-1] / 2 if self.center is None else np.broadcast_to(np.array(self.center, np.float64), sizes.shape)
+        centre = (
+            sizes[:, ::-1] / 2
+            if self.center is None
+            else np.broadcast_to(np.array(self.center, np.float64), sizes.shape)
+        )
         angle = single(u[:, 0], *self.degrees) % 360.0
         matrices = rotation(angle, centre)
         right = (angle % 90 == 0) & (self.center is None)
-        return _params(*(expand(matrices, sizes, right) if self.expand else (_at_times(self.p, u, matrices), sizes)))
-
-
-def rotation(angle: Floats, centre: Floats) -> Floats:
-    """PIL's matrix for turning by `angle` (degrees [N]) about `centre` (float64 [N, 2], x and y): float64 [N, 8]."""
-    turned = -np.radians(angle)
-    # PIL rounds in decimal, which NumPy does not; the last bit decides pixels whose value is a tie.
-    cos, sin = (np.array([round(v, 15) for v in map(function, turned.tolist())]) for function in (math.cos, math.sin))
-    x, y = centre.T
-    zero = np.zeros_like(cos)
-    columns = (cos, sin, cos * -x + sin * -y + x, -sin, cos, -sin * -x + cos * -y + y, zero, zero)
-    return np.stack(columns, axis=1)
-
-
-def expand(matrices: Floats, sizes: Ints, right: Any) -> tuple[Floats, Ints]:
-    """Affine matrices [N, 8] moved so that the whole image is seen, and the sizes int32 [N, 2] that this takes.
-
-    right (bool [N]): PIL turns by right angles without a pixel more; elsewhere the corners are rounded outwards.
-    """
-    a, b, c, d, e, f, g, h = matrices.T
-    height, width = sizes.T.astype(np.float64)
-    corners = ((0, 0), (width, 0), (width, height), (0, height))
-    found_x, found_y = (np.stack([p * x + q * y + r for x, y in corners]) for p, q, r in ((a, b, c), (d, e, f)))
-    new_width = np.ceil(found_x.max(axis=0)) - np.floor(found_x.min(axis=0))
-    new_height = np.ceil(found_y.max(axis=0)) - np.floor(found_y.min(axis=0))
-    new_width = np.where(right, np.abs(a) * width + np.abs(b) * height, new_width)
-    new_height = np.where(right, np.abs(b) * width + np.abs(a) * height, new_height)
-    x, y = -(new_width - width) / 2, -(new_height - height) / 2
-    moved = np.stack([a, b, a * x + b * y + c, d, e, d * x + e * y + f, g, h], axis=1)
-    return moved, np.stack([new_height, new_width], axis=1).astype(np.int32)
+        return _params(
+            *(
+                expand(matrices, sizes, right)
+                if self.expand
+                else (_at_times(self.p, u, matrices), sizes)
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,7 @@ class RandomAffine(Warp):
     scale: Any = None  # smallest and largest factor
     shear: Any = None  # degrees: v is x from (-v, v); 2 numbers are x's range, 4 also y's
     interpolation: str = "nearest"
-    fill: Any = 0
+    fill: Fill = 0
     center: Any = None  # x and y, px
     p: float = 1.0  # not in torchvision, whose RandomApply does the same
     definition: Definition = field(default="v2", repr=False)  # whose order of operations
@@ -150,7 +159,11 @@ class RandomAffine(Warp):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = _range_problems("degrees", self.degrees, (2,)) + _centre_problems(self.center) + probability_problems("p", self.p)
+        found = (
+            _range_problems("degrees", self.degrees, (2,))
+            + _centre_problems(self.center)
+            + probability_problems("p", self.p)
+        )
         if self.shear is not None:
             found += _range_problems("shear", self.shear, (2, 4))
         if self.translate is not None and not _two(self.translate, 0.0, 1.0):
@@ -168,54 +181,35 @@ class RandomAffine(Warp):
         most = size * np.array(self.translate or (0.0, 0.0))
         move = np.rint(single(u[:, 1:3], -most, most))
         shear = (*(self.shear or (0.0, 0.0)), 0.0, 0.0)[:4]
-        centre = size * 0.5 if self.center is None else np.broadcast_to(np.array(self.center, np.float64), size.shape)
+        centre = (
+            size * 0.5
+            if self.center is None
+            else np.broadcast_to(np.array(self.center, np.float64), size.shape)
+        )
         ranges = ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
         angle, scale, shear_x, shear_y = (single(u[:, place], *ends) for place, ends in ranges)
         matrices = affine(angle, move, scale, shear_x, shear_y, centre, self.definition)
         return _params(_at_times(self.p, u, matrices), sizes)
 
 
-def affine(
-    angle: Floats, move: Floats, scale: Floats, shear_x: Floats, shear_y: Floats, centre: Floats, definition: Definition = "v2"
-) -> Floats:
-    """Inverse of: shear, scale and turn about `centre`, then move. Angles in degrees [N]; move and centre [N, 2], x and y.
-
-    Turning by r after shearing by (sx, sy) is [[p, q], [s, t]] with determinant 1, so that its inverse is [[t, -q], [-s, p]].
-    Every operation is torchvision's, in its order: a last bit decides pixels whose value is a tie.
-    """
-    r, sx, sy = np.radians(angle), np.radians(shear_x), np.radians(shear_y)
-    cos_sy, tan_sx = by_math(math.cos, sy), by_math(math.tan, sx)
-    cos, sin = by_math(math.cos, r - sy), by_math(math.sin, r - sy)
-    p, s = cos / cos_sy, sin / cos_sy
-    if definition == "v1":
-        q = -cos * tan_sx / cos_sy - by_math(math.sin, r)
-        t = -sin * tan_sx / cos_sy + by_math(math.cos, r)
-    else:
-        q, t = -(p * tan_sx + by_math(math.sin, r)), by_math(math.cos, r) - s * tan_sx
-    a, b, d, e = t / scale, -q / scale, -s / scale, p / scale
-    x, y = (centre + move).T
-    if definition == "v1":
-        c, f = -(a * x + b * y) + centre[:, 0], -(d * x + e * y) + centre[:, 1]
-    else:
-        c, f = centre[:, 0] - a * x - b * y, centre[:, 1] - d * x - e * y
-    zero = np.zeros_like(a)
-    return np.stack([a, b, c, d, e, f, zero, zero], axis=1)
-
-
 @dataclass(frozen=True)
 class RandomPerspective(Warp):
-    """Move the corners inwards at random, with probability p; distortion_scale 1 moves them up to half-way."""
+    """Move the corners inwards at random, with probability p; distortion_scale 1 moves them up to
+    half-way.
+    """
 
     distortion_scale: float = 0.5
     p: float = 0.5
     interpolation: str = "bilinear"
-    fill: Any = 0
+    fill: Fill = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = probability_problems("p", self.p) + probability_problems("distortion_scale", self.distortion_scale)
+        found = probability_problems("p", self.p) + probability_problems(
+            "distortion_scale", self.distortion_scale
+        )
         return found + self._common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
@@ -225,39 +219,11 @@ class RandomPerspective(Warp):
         size = sizes[:, ::-1].astype(np.int64)  # width, height
         reach = np.trunc(self.distortion_scale * (size // 2)).astype(np.int64) + 1
         drawn = np.floor(u[:, 1:].reshape(-1, 4, 2) * reach[:, None]).astype(np.int64)
-        far = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])  # top left, top right, bottom right, bottom left; x and y
+        far = np.array(
+            [[0, 0], [1, 0], [1, 1], [0, 1]]
+        )  # top left, top right, bottom right, bottom left; x and y
         corners = drawn + far * (size - reach)[:, None]
         matrices = np.tile(np.array(IDENTITY), (len(sizes), 1))
         moved = u[:, 0] < self.p
         matrices[moved] = perspective(corners[moved], (far * (size - 1)[:, None])[moved])
         return _params(matrices, sizes)
-
-
-def perspective(points: Any, sources: Any) -> Floats:
-    """Coefficients that take four `points` to their `sources` (int [N, 4, 2], x and y): float32 values in float64 [N, 8].
-
-    The equations, their order, the solver and the rounding to float32 are torchvision's: bilinear values are cut off, so the last bit
-    of a coefficient decides many of them. Corners that no such map joins (images one pixel wide) give the identity.
-    """
-    found = np.tile(np.array(IDENTITY), (len(points), 1))
-    solvable = _general(points) & _general(sources)
-    if not solvable.any():
-        return found
-    points, sources = points[solvable], sources[solvable]
-    equations = np.zeros((len(points), 4, 2, 8))
-    equations[:, :, 0, :2] = equations[:, :, 1, 3:5] = points
-    equations[:, :, 0, 2] = equations[:, :, 1, 5] = 1.0
-    equations[..., 6:] = -sources[..., None] * points[:, :, None]
-    wanted = sources.reshape(-1, 8, 1).astype(np.float64)
-    solved = torch.linalg.lstsq(*map(torch.from_numpy, (equations.reshape(-1, 8, 8), wanted)), driver="gels").solution
-    found[solvable] = solved[..., 0].to(torch.float32).double().numpy()
-    return found
-
-
-def _general(points: Any) -> Any:
-    """Whether no three of four points [N, 4, 2] lie on one line: bool [N]."""
-    out = np.ones(len(points), bool)
-    for a, b, c in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)):
-        (x, y), (to_x, to_y) = ((points[:, end] - points[:, a]).T for end in (b, c))
-        out &= x * to_y != y * to_x
-    return out

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "augment/program.h"
+#include "base/image.h"
+#include "base/scratch.h"
 #include "body/augment_blur.h"
 #include "body/augment_geometry.h"
-#include "core/image.h"
-#include "core/scratch.h"
 
 namespace fl::augment {
 

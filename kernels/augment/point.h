@@ -2,8 +2,8 @@
 #pragma once
 
 #include "augment/program.h"
+#include "base/host_device.h"
 #include "body/augment_point.h"
-#include "core/host_device.h"
 
 namespace fl::augment {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "body/augment_blur.h"
-#include "core/error.h"
 
 namespace fl::augment {
 namespace {

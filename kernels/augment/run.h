@@ -4,7 +4,7 @@
 
 #include "augment/passes.h"
 #include "augment/program.h"
-#include "cpu/resize.h"
+#include "pixels/resize.h"
 
 namespace fl::augment {
 

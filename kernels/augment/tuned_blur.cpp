@@ -3,7 +3,7 @@
 
 #include "augment/tuned.h"
 #include "body/augment_blur.h"
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "augment/tuned_blur.cpp"

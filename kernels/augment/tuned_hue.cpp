@@ -3,7 +3,7 @@
 
 #include "augment/tuned.h"
 #include "body/augment_hue.h"
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "augment/tuned_hue.cpp"

@@ -1,6 +1,6 @@
 // Sums of images in vector code (Highway), bit-equal to body/augment_mix.h. Vectors run into the padding.
 #include "augment/tuned.h"
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "augment/tuned_mix.cpp"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "augment/tuned.h"
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "augment/tuned_warp.cpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace fl::bind {
 namespace {

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/image.h"
+#include "base/image.h"
 
 namespace fl::bind {
 

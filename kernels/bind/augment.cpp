@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "augment/run.h"
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
 
 namespace fl::bind {
 namespace {

@@ -13,11 +13,11 @@
 #include "augment/parse.h"
 #include "bind/arrays.h"
 #include "bind/records.h"
-#include "core/files.h"
-#include "core/pool.h"
-#include "cpu/mix.h"
-#include "cpu/resize.h"
-#include "cpu/store.h"
+#include "engine/files.h"
+#include "engine/pool.h"
+#include "pixels/mix.h"
+#include "pixels/resize.h"
+#include "pixels/store.h"
 
 namespace fl::bind {
 

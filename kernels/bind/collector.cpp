@@ -7,9 +7,9 @@
 
 #include <cstring>
 
+#include "base/error.h"
 #include "bind/paths.h"
-#include "core/error.h"
-#include "core/seek_log.h"
+#include "engine/seek_log.h"
 
 namespace fl::bind {
 namespace {

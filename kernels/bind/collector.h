@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bind/bind.h"
-#include "core/collector.h"
+#include "engine/collector.h"
 
 namespace fl::bind {
 

@@ -2,8 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 
+#include "base/error.h"
 #include "bind/job.h"
-#include "core/error.h"
 
 namespace fl::bind {
 

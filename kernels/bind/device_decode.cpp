@@ -1,13 +1,13 @@
 // class DeviceDecode: the host's part of decoding a batch on the GPU, and the launch. Pointers and the stream are the
 // caller's. The GIL is given up in every wait, and taken ten times a second so that Ctrl-C works.
-#include "core/device_decode.h"
+#include "engine/device_decode.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/error.h"
 #include "bind/job.h"
-#include "core/error.h"
-#include "cuda/decode.h"
+#include "gpu/cuda/decode.h"
 
 namespace fl::bind {
 namespace {

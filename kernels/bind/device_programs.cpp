@@ -2,10 +2,10 @@
 // caller's.
 #include <nanobind/stl/string.h>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "block/pack.h"
-#include "core/error.h"
-#include "cuda/augment.h"
+#include "gpu/block/pack.h"
+#include "gpu/cuda/augment.h"
 
 namespace fl::bind {
 namespace {

@@ -3,9 +3,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
-#include "cuda/store.h"
+#include "gpu/cuda/store.h"
 
 namespace fl::bind {
 namespace {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <new>
 
+#include "base/error.h"
 #include "bind/bind.h"
 #include "bind/buffered.h"
 #include "bind/paths.h"
-#include "core/error.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

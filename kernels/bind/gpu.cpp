@@ -1,12 +1,12 @@
 // What the kernels run on, and what a thread's calls do to a graph capture.
-#include "cuda/gpu.h"
+#include "gpu/cuda/gpu.h"
 
 #include <nanobind/stl/vector.h>
 
 #include <string>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
 
 namespace fl::bind {
 namespace {

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
+#include "base/hash.h"
 #include "bind/bind.h"
 #include "bind/buffered.h"
-#include "core/error.h"
-#include "core/sample.h"
-#include "cpu/targets.h"
-#include "cuda/store.h"
+#include "engine/sample.h"
+#include "gpu/cuda/store.h"
 #include "jpeg/turbo.h"
+#include "simd/targets.h"
 
 namespace fl::bind {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace fl::bind {
 namespace {
@@ -70,6 +70,13 @@ nb::object status(PyJob& self) {
   std::vector<uint8_t> out(self.job->size());
   for (size_t n = 0; n < out.size(); ++n) out[n] = self.job->sample(n).status;
   return to_numpy<uint8_t, 1>(out, {out.size()});
+}
+
+bool regular(PyJob& self) {
+  self.job->check_idle("Job.regular");
+  for (size_t n = 0; n < static_cast<size_t>(self.job->size()); ++n)
+    if (self.job->sample(n).status != kOk || self.job->sample(n).late) return false;
+  return true;
 }
 
 nb::object sizes(PyJob& self) {
@@ -239,6 +246,7 @@ void bind_job(nb::module_& m) {
       .def("wait", &wait_for, "seconds"_a)
       .def_prop_ro("done", &done)
       .def_prop_ro("address", [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })
+      .def_prop_ro("regular", &regular)
       .def_prop_ro("status", &status)
       .def_prop_ro("sizes", &sizes)
       .def(

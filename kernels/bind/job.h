@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bind/bind.h"
-#include "core/job.h"
+#include "engine/job.h"
 
 namespace fl::bind {
 

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
-#include "core/examine.h"
+#include "jpeg/examine.h"
 #include "jpeg/region.h"
 #include "jpeg/transcode.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
 
 namespace fl::bind {
 namespace {

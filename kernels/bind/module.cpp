@@ -1,8 +1,8 @@
 // The extension module fastload._native; its contract is fastload/_native.pyi.
+#include "base/error.h"
 #include "bind/bind.h"
 #include "bind/paths.h"
-#include "core/error.h"
-#include "cpu/targets.h"
+#include "simd/targets.h"
 
 namespace fl::bind {
 namespace {

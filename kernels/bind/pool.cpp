@@ -5,11 +5,11 @@
 #include <new>
 #include <system_error>
 
+#include "base/error.h"
 #include "bind/collector.h"
 #include "bind/job.h"
 #include "bind/paths.h"
-#include "core/calls.h"
-#include "core/error.h"
+#include "engine/calls.h"
 
 namespace fl::bind {
 namespace {

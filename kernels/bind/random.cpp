@@ -1,18 +1,19 @@
-// philox and uniforms.
+// philox, uniforms, permute and noise_levels.
 #include "body/keyed.h"
 
 #include <nanobind/stl/vector.h>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
+#include "body/permute.h"
 
 namespace fl::bind {
 namespace {
 
 using namespace nb::literals;
 
-void in_range(const char* what, int64_t got, int64_t below) {
-  if (got < 0 || got >= below) refuse("uniforms", what, std::to_string(got), "0.." + std::to_string(below - 1));
+void in_range(const char* what, int64_t got, int64_t below, const char* where = "uniforms") {
+  if (got < 0 || got >= below) refuse(where, what, std::to_string(got), "0.." + std::to_string(below - 1));
 }
 
 uint64_t seed64(const nb::int_& seed) {
@@ -61,6 +62,18 @@ void uniforms(const nb::int_& seed, int64_t epoch, const Input& samples, const I
   }
 }
 
+void permute(const Input& positions, int64_t n, const nb::int_& seed, int64_t epoch, const Output& out) {
+  check("permute: out", Facts(out), {kAny}, nb::dtype<int64_t>());
+  const auto count = static_cast<int64_t>(out.shape(0));
+  const int64_t* position = checked<int64_t>("permute: positions", positions, {count});
+  in_range("n - 1", n - 1, int64_t{1} << 62, "permute");
+  in_range("epoch", epoch, int64_t{1} << 32, "permute");
+  for (int64_t i = 0; i < count; ++i) in_range("position", position[i], n, "permute");
+  const Permutation of{static_cast<uint64_t>(n), seed64(seed), static_cast<uint32_t>(epoch)};
+  auto* element = static_cast<int64_t*>(out.data());
+  for (int64_t i = 0; i < count; ++i) element[i] = static_cast<int64_t>(of(static_cast<uint64_t>(position[i])));
+}
+
 void noise_levels(uint32_t key, const Output& out) {
   check("noise_levels: out", Facts(out), {kAny}, nb::dtype<uint16_t>());
   auto* levels = static_cast<uint16_t*>(out.data());
@@ -76,6 +89,7 @@ void bind_random(nb::module_& m) {
   m.def("philox", &philox, "counter"_a, "key"_a);
   m.def("uniforms", &uniforms, "seed"_a, "epoch"_a, "samples"_a.noconvert(), "occurrences"_a.noconvert(), "op"_a,
         "out"_a.noconvert());
+  m.def("permute", &permute, "positions"_a.noconvert(), "n"_a, "seed"_a, "epoch"_a, "out"_a.noconvert());
   m.attr("NOISE_LEVELS") = NoiseLevels::kCount;
   m.def("noise_levels", &noise_levels, "key"_a, "out"_a.noconvert());
 }

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "bind/arrays.h"
-#include "cpu/resize.h"
+#include "pixels/resize.h"
 
 namespace fl::bind {
 

@@ -1,12 +1,12 @@
 // Memory that is asked for before it is taken: class Claim, and what the process may still have.
-#include "core/room.h"
+#include "base/room.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/error.h"
+#include "base/image.h"
 #include "bind/bind.h"
-#include "core/error.h"
-#include "core/image.h"
 
 namespace fl::bind {
 namespace {

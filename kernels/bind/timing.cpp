@@ -5,13 +5,13 @@
 
 #include <chrono>
 
+#include "base/error.h"
 #include "bind/bind.h"
-#include "core/error.h"
-#include "core/sample.h"
-#include "cpu/targets.h"
+#include "engine/sample.h"
 #include "jpeg/region_scan.h"
 #include "jpeg/region_tiles.h"
 #include "jpeg/turbo.h"
+#include "simd/targets.h"
 
 namespace fl::bind {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.h"
 #include "body/augment_point.h"
-#include "core/host_device.h"
 
 namespace fl {
 

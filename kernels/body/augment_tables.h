@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "base/host_device.h"
 #include "body/augment_point.h"
-#include "core/host_device.h"
 
 namespace fl {
 

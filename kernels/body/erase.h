@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.h"
 #include "body/keyed.h"
-#include "core/host_device.h"
 
 namespace fl {
 

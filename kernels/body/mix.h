@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.h"
 #include "body/erase.h"
 #include "body/number.h"
 #include "body/store.h"
-#include "core/host_device.h"
 
 namespace fl {
 

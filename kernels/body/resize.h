@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace fl {
 

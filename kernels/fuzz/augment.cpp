@@ -10,10 +10,10 @@
 
 #include "augment/parse.h"
 #include "augment/run.h"
-#include "block/emulated.h"
-#include "block/machine.h"
-#include "block/pack.h"
 #include "fuzz/check.h"
+#include "gpu/block/emulated.h"
+#include "gpu/block/machine.h"
+#include "gpu/block/pack.h"
 
 namespace fl::fuzz {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "core/image.h"
+#include "base/image.h"
 
 namespace fl::fuzz {
 

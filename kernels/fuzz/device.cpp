@@ -5,12 +5,12 @@
 // of the threads), the file.
 #include <numeric>
 
-#include "block/emulated_decode.h"
-#include "cpu/resize.h"
 #include "fuzz/check.h"
 #include "fuzz/images.h"
 #include "fuzz/seal.h"
-#include "jpeg/device_batch.h"
+#include "gpu/block/emulated_decode.h"
+#include "gpu/device_batch.h"
+#include "pixels/resize.h"
 
 namespace fl::fuzz {
 namespace {

@@ -1,9 +1,9 @@
 // Headers. The input is a file. Whatever it holds: what parse_frame takes, libjpeg-turbo takes and reads the same way.
-#include "core/probe.h"
 #include "fuzz/check.h"
 #include "fuzz/header.h"
 #include "jpeg/coding.h"
 #include "jpeg/frame.h"
+#include "jpeg/probe.h"
 
 namespace fl::fuzz {
 namespace {

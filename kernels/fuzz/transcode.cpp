@@ -1,8 +1,8 @@
 // Any JPEG as baseline. The input is a file; what comes out is a whole baseline JPEG with libjpeg-turbo's pixels of it.
 #include "jpeg/transcode.h"
 
-#include "core/probe.h"
 #include "fuzz/check.h"
+#include "jpeg/probe.h"
 #include "jpeg/region.h"
 
 namespace fl::fuzz {

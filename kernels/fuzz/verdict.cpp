@@ -7,10 +7,10 @@
 
 #include <jpeglib.h>
 
-#include "core/probe.h"
 #include "fuzz/check.h"
 #include "jpeg/frame.h"
 #include "jpeg/markers.h"
+#include "jpeg/probe.h"
 
 namespace fl::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // Each rule is what Pillow 10 to 13 take for certain. tests/hostile/test_applications.py compares.
 #include "jpeg/applications.h"
 
-#include "core/reader.h"
+#include "base/reader.h"
 
 namespace fl::jpeg {
 namespace {

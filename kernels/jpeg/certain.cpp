@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/reader.h"
+#include "base/reader.h"
 #include "jpeg/applications.h"
 #include "jpeg/coding.h"
 #include "jpeg/markers.h"

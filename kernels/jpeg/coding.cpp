@@ -1,7 +1,7 @@
 #include "jpeg/coding.h"
 
-#include "core/image.h"
-#include "core/reader.h"
+#include "base/image.h"
+#include "base/reader.h"
 #include "jpeg/markers.h"
 
 namespace fl::jpeg {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <span>
 
-#include "core/scratch.h"
-#include "cpu/resize.h"
+#include "base/scratch.h"
 #include "jpeg/frame.h"
 #include "jpeg/huffman.h"
+#include "pixels/resize.h"
 
 namespace fl::jpeg {
 

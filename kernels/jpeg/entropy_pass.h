@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/scratch.h"
+#include "base/scratch.h"
 #include "jpeg/entropy.h"
 
 namespace fl::jpeg {

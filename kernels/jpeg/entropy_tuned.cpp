@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "cpu/vectors.h"
 #include "jpeg/bits.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/entropy_tuned.cpp"

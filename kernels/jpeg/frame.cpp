@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/image.h"
-#include "core/reader.h"
+#include "base/image.h"
+#include "base/reader.h"
 #include "jpeg/huffman.h"
 
 namespace fl::jpeg {

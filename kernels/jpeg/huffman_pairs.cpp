@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/huffman_pairs.cpp"

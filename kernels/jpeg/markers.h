@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/resize.h"
+#include "pixels/resize.h"
 
 namespace fl::jpeg {
 

@@ -11,7 +11,7 @@
 #include "body/idct.h"
 #include "body/idct_reduced.h"
 #include "body/upsample.h"
-#include "cpu/resize.h"
+#include "pixels/resize.h"
 
 namespace fl::jpeg {
 

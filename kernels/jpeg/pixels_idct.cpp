@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/pixels_idct.cpp"

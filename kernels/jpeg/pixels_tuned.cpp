@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "body/ycc.h"
-#include "cpu/vectors.h"
 #include "jpeg/pixels_tables.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/pixels_tuned.cpp"

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "cpu/vector_ops.h"
+#include "simd/vector_ops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {

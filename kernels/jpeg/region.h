@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "core/image.h"
-#include "core/scratch.h"
-#include "cpu/resize.h"
+#include "base/image.h"
+#include "base/scratch.h"
 #include "jpeg/entropy.h"
 #include "jpeg/seek.h"
 #include "jpeg/seek_notes.h"
 #include "jpeg/turbo.h"
+#include "pixels/resize.h"
 
 namespace fl::jpeg {
 

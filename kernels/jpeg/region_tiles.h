@@ -1,8 +1,8 @@
 // Which tiles a region needs, and the planes of samples that they become, a strip of MCU rows at a time.
 #pragma once
 
-#include "core/image.h"
-#include "core/scratch.h"
+#include "base/image.h"
+#include "base/scratch.h"
 #include "jpeg/entropy.h"
 #include "jpeg/pixels.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/reader.h"
+#include "base/reader.h"
 #include "jpeg/bits.h"
 
 #define XXH_INLINE_ALL

@@ -9,8 +9,8 @@
 
 #include <jpeglib.h>
 
-#include "core/image.h"
-#include "core/scratch.h"
+#include "base/image.h"
+#include "base/scratch.h"
 #include "jpeg/turbo.h"
 
 namespace fl::jpeg {

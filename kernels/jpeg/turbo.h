@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "core/image.h"
-#include "core/scratch.h"
+#include "base/image.h"
+#include "base/scratch.h"
 
 namespace fl::jpeg {
 

@@ -4,14 +4,14 @@
 
 #include <cstring>
 
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/unstuff.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#include "cpu/vector_ops.h"
+#include "simd/vector_ops.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {

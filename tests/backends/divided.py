@@ -1,4 +1,6 @@
-"""Batches divided between the GPU's decoder and the CPU's threads, as the engine does it; for tests with a GPU and without."""
+"""Batches divided between the GPU's decoder and the CPU's threads, as the engine does it; for tests
+with a GPU and without.
+"""
 
 from pathlib import Path
 
@@ -7,9 +9,10 @@ import torch
 
 import fastload
 from fastload import _native
-from fastload.backends import gpu_decode, native
-from fastload.bad_samples import Trouble
-from fastload.plan import plan
+from fastload.backends.native import gpu_decode
+from fastload.backends.native import runner as native
+from fastload.plan.bad_samples import Trouble
+from fastload.plan.plan import plan
 from fastload.sources.seek_views import Off
 from fastload.spec import Work
 from tests.conftest import encoded, textured
@@ -22,11 +25,19 @@ class Built(Off):
 
     def __init__(self, path: Path, indexes: list[bytes]) -> None:
         path.write_bytes(b"".join(indexes))
-        self.files, self.sizes = _native.Files([str(path)], True), np.array([len(index) for index in indexes], np.int64)
+        self.files, self.sizes = (
+            _native.Files([str(path)], True),
+            np.array([len(index) for index in indexes], np.int64),
+        )
         self.offsets = np.cumsum(self.sizes) - self.sizes
 
     def locate(self, samples, own):
-        return self.files, np.zeros(len(samples), np.int64), self.offsets[samples], self.sizes[samples]
+        return (
+            self.files,
+            np.zeros(len(samples), np.int64),
+            self.offsets[samples],
+            self.sizes[samples],
+        )
 
 
 def index_of(data: bytes) -> bytes:
@@ -47,7 +58,10 @@ def lying(data: bytes, index: bytes) -> bytes:
         changed = bytearray(index)
         changed[at] ^= 0x10
         found = sealed(changed)
-        if _native.jpeg_region(data, (0, 0, height, width), found, "best")[1] == "index refused: a segment does not end at the next":
+        if (
+            _native.jpeg_region(data, (0, 0, height, width), found, "best")[1]
+            == "index refused: a segment does not end at the next"
+        ):
             return found
     raise AssertionError("no such lie")
 
@@ -88,15 +102,23 @@ def begun(folder, ops, count, seek, on_error="raise"):
     found = plan(fastload.open(folder, ops).pipeline, on_error=on_error)
     runner, pool = native.compile(found, "cuda"), _native.Pool(2)
     work = Work(np.arange(count), np.zeros(count, np.int64), seed=5, epoch=1, step=0)
-    job, trouble = runner.begin(pool, work, found.source.locate(work.samples), seek), Trouble(on_error, work)
+    job, trouble = (
+        runner.begin(pool, work, found.source.locate(work.samples), seek),
+        Trouble(on_error, work),
+    )
     drawn, work = runner.draw(job, work, trouble)
     outs = [np.full(picture.host_shape(count), JUNK, np.uint8) for picture in runner.pictures]
     return runner, pool, job, drawn, work, trouble, outs
 
 
 def mixed(root: Path) -> tuple[str, Built]:
-    """Twelve samples: with an index and without, a PNG, a progressive JPEG, one with restart markers."""
-    payloads = [encoded(textured(40 + 3 * n, 80 - 4 * n, n), quality=90, subsampling=n % 3) for n in range(12)]
+    """Twelve samples: with an index and without, a PNG, a progressive JPEG, one with restart
+    markers.
+    """
+    payloads = [
+        encoded(textured(40 + 3 * n, 80 - 4 * n, n), quality=90, subsampling=n % 3)
+        for n in range(12)
+    ]
     payloads[2] = encoded(textured(40, 50, 2), "PNG")
     payloads[5] = encoded(textured(40, 50, 5), progressive=True)
     payloads[6] = encoded(textured(40, 50, 6), restart_marker_blocks=3)
@@ -109,7 +131,8 @@ ON_GPU = [0, 1, 3, 4, 7, 9, 10, 11]  # of these
 
 
 def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu_decode.MOST):
-    """The crops of a batch made by both; the decoder, the places that were the GPU's, those that were redone, and what was bad.
+    """The crops of a batch made by both; the decoder, the places that were the GPU's, those that
+    were redone, and what was bad.
 
     stream: the current one.
     """
@@ -121,7 +144,10 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
     for one, out in zip(prepared, outs, strict=True):
         assert (out[one.places] == JUNK).all()  # nobody makes an image twice
     crops = [torch.full(out.shape, 1, dtype=torch.uint8, device=device) for out in outs]
-    launched = [decoder.launch(*each, stream) for each in zip(prepared, map(torch.from_numpy, outs), crops, strict=True)]
+    launched = [
+        decoder.launch(*each, stream)
+        for each in zip(prepared, map(torch.from_numpy, outs), crops, strict=True)
+    ]
     redo = gpu_decode.recall(job, launched)
     if len(redo):
         runner.start(job, drawn, outs)
@@ -129,4 +155,10 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
         for out, crop in zip(outs, crops, strict=True):
             decoder.upload(torch.from_numpy(out), crop, redo)
     del pool
-    return [crop.cpu().numpy() for crop in crops], decoder, prepared[0].places.tolist(), redo.tolist(), trouble
+    return (
+        [crop.cpu().numpy() for crop in crops],
+        decoder,
+        prepared[0].places.tolist(),
+        redo.tolist(),
+        trouble,
+    )

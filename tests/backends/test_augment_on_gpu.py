@@ -1,4 +1,6 @@
-"""augment="gpu": what the host leaves to the device is the rest of the batch, and what cannot go there is refused. Needs no GPU."""
+"""augment="gpu": what the host leaves to the device is the rest of the batch, and what cannot go
+there is refused. Needs no GPU.
+"""
 
 import numpy as np
 import pytest
@@ -7,20 +9,25 @@ import torch
 import fastload
 from fastload import _native
 from fastload import transforms as T
-from fastload.backends import cuda, native
-from fastload.bad_samples import Trouble
-from fastload.plan import plan
+from fastload.backends.native import cuda
+from fastload.backends.native import runner as native
+from fastload.plan.bad_samples import Trouble
+from fastload.plan.plan import plan
 from fastload.sources import collect
 from fastload.spec import Work
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 OPS = {
-    "policy": [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), T.RandAugment(2, 20), T.ToTensor(), T.Normalize(MEAN, STD)],
-    "warps of CROP": [T.RandomResizedCrop((31, 45)), T.RandomVerticalFlip(), T.RandomRotation(30), T.ToImage(channels_last=True)],
-    "mixture": [T.RandomResizedCrop(32), T.AugMix(), T.ToImage(), T.ToDtype(torch.float16, scale=True)],
+    "policy": [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), T.RandAugment(2, 20),
+    T.ToTensor(), T.Normalize(MEAN, STD)],
+    "warps of CROP": [T.RandomResizedCrop((31, 45)), T.RandomVerticalFlip(), T.RandomRotation(30),
+    T.ToImage(channels_last=True)],
+    "mixture": [T.RandomResizedCrop(32), T.AugMix(), T.ToImage(), T.ToDtype(torch.float16,
+    scale=True)],
     "nothing to augment": [T.RandomResizedCrop((31, 45)), T.ToTensor()],
     "dropped and erased": [
-        T.RandomResizedCrop((31, 45)), T.RandAugment(1), T.ColOut(0.1, 0.3), T.ToTensor(), T.ColOut(0.1, batch=False), T.RandomErasing(0.8),
+        T.RandomResizedCrop((31, 45)), T.RandAugment(1), T.ColOut(0.1, 0.3), T.ToTensor(),
+        T.ColOut(0.1, batch=False), T.RandomErasing(0.8),
     ],
 }  # fmt: skip
 
@@ -32,7 +39,9 @@ def batch(folder, ops, augment, device):
     runner = native.compile(found, device)
     work = Work(np.arange(3, 10), np.zeros(7, np.int64), seed=5, epoch=1, step=0)
     pool = _native.Pool(2)
-    job = runner.begin(pool, work, found.source.locate(work.samples), collect.make("off", found.source).epoch())
+    job = runner.begin(
+        pool, work, found.source.locate(work.samples), collect.make("off", found.source).epoch()
+    )
     trouble = Trouble(found.on_error, work)
     drawn, work = runner.draw(job, work, trouble)
     picture = runner.pictures[0]
@@ -45,7 +54,9 @@ def batch(folder, ops, augment, device):
 @pytest.mark.parametrize("name", OPS)
 def test_the_two_halves_make_the_batch(name, folder, monkeypatch):
     _, _, want = batch(folder, OPS[name], "cpu", "cpu")
-    monkeypatch.setattr(cuda, "device_programs", lambda programs, *_: programs and programs.rows)  # the device's can only be launched
+    monkeypatch.setattr(
+        cuda, "device_programs", lambda programs, *_: programs and programs.rows
+    )  # the device's can only be launched
     runner, drawn, crops = batch(folder, OPS[name], "gpu", "cuda")
     assert crops.dtype == np.uint8
     programs, store = drawn.on_device
@@ -53,7 +64,11 @@ def test_the_two_halves_make_the_batch(name, folder, monkeypatch):
     host = drawn.store
     assert (drawn.programs, host.rows, host.columns, host.boxes, host.partners) == (None,) * 5
     images = (
-        crops if programs is None else np.stack([_native.augment(crop, program) for crop, program in zip(crops, programs, strict=True)])
+        crops
+        if programs is None
+        else np.stack(
+            [_native.augment(crop, program) for crop, program in zip(crops, programs, strict=True)]
+        )
     )
     found = np.empty_like(want)
     store.run_on_host(images, runner.pictures[0].tables.values, None, found)
@@ -77,12 +92,18 @@ def test_another_size_has_programs_of_that_size(folder):
 
 @pytest.mark.parametrize("device", [None, "cpu"])
 def test_the_plan_refuses_the_gpu_without_one(folder, device):
-    pipeline = fastload.open(folder, [T.RandomResizedCrop(32), T.CenterCrop(9), T.Normalize((0,), (1,))]).pipeline
+    pipeline = fastload.open(
+        folder, [T.RandomResizedCrop(32), T.CenterCrop(9), T.Normalize((0,), (1,))]
+    ).pipeline
     with pytest.raises(fastload.PipelineError) as caught:
         plan(pipeline, augment="gpu", device=device)
     problems = str(caught.value).splitlines()
     assert len(problems) > 1  # with all others
-    assert problems[-1].strip() == f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave augment out"
+    assert (
+        problems[-1].strip()
+        == f"augment: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave "
+        "augment out"
+    )
 
 
 def test_a_loader_refuses_it_for_any_data_set(folder):
@@ -90,7 +111,9 @@ def test_a_loader_refuses_it_for_any_data_set(folder):
     with pytest.raises(fastload.PipelineError) as caught:
         fastload.DataLoader(fastload.open(folder, OPS["policy"]), augment="gpu")
     assert str(caught.value) == text
-    with pytest.raises(fastload.BackendError, match="loader: augment='gpu' cannot run this data set: "):
+    with pytest.raises(
+        fastload.BackendError, match="loader: augment='gpu' cannot run this data set: "
+    ):
         fastload.DataLoader([1, 2, 3], augment="gpu")
 
 
@@ -117,7 +140,9 @@ def test_the_host_drops_what_it_sends_unless_the_gpu_augments_first(folder):
 def test_explain_says_where(folder, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(_native, "cuda_built", True)
-    loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]), device="cuda", decode="cpu", augment="gpu")
+    loader = fastload.DataLoader(
+        fastload.open(folder, OPS["policy"]), device="cuda", decode="cpu", augment="gpu"
+    )
     assert "  gpu     decode='cpu', augment='gpu'" in loader.explain().splitlines()
     loader = fastload.DataLoader(fastload.open(folder, OPS["policy"]))
     assert "augment" not in loader.explain()

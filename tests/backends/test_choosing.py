@@ -1,4 +1,6 @@
-"""backend="auto": the first that can, or the one that was measured to be faster here; and what is said where none can."""
+"""backend="auto": the first that can, or the one that was measured to be faster here; and what is
+said where none can.
+"""
 
 import datetime as dt
 import json
@@ -12,11 +14,15 @@ from fastload import backends
 from fastload.backends import measured
 from fastload.backends.measured import Rate
 from fastload.errors import BackendError
-from fastload.plan import plan
+from fastload.plan.plan import plan
 from fastload.transforms import CenterCrop, RandomResizedCrop, Resize, ToTensor
 
 OPS = [RandomResizedCrop((24, 31)), ToTensor()]
-NATIVE, TORCH, FFCV = Rate(300.0, 300.0, 300.0), Rate(1000.0, 990.0, 1010.0), Rate(610.0, 600.0, 620.0)
+NATIVE, TORCH, FFCV = (
+    Rate(300.0, 300.0, 300.0),
+    Rate(1000.0, 990.0, 1010.0),
+    Rate(610.0, 600.0, 620.0),
+)
 DALI = Rate(9050.0, 9000.0, 9100.0)
 UNKNOWN = "the first of native, torch that can; not measured here (fastload profile --backend all)"
 
@@ -33,7 +39,10 @@ def today():
 
 def test_what_is_not_measured_is_the_first_that_can(folder, steps):
     assert backends.choose("auto", steps, "cpu") == ("native", [], UNKNOWN)
-    assert f"  backend native: {UNKNOWN}" in fastload.DataLoader(fastload.open(folder, OPS)).explain().splitlines()
+    assert (
+        f"  backend native: {UNKNOWN}"
+        in fastload.DataLoader(fastload.open(folder, OPS)).explain().splitlines()
+    )
     named = fastload.DataLoader(fastload.open(folder, OPS), backend="native")
     assert "not measured" not in named.explain()
 
@@ -43,7 +52,10 @@ def test_what_was_measured_to_be_faster_is_taken_and_its_pixels_are_the_same(fol
     measured.remember(steps, "cpu", 2, {"native": NATIVE, "torch": TORCH, "dali": DALI})
     loader = fastload.DataLoader(fastload.open(folder, OPS), 5, seed=3)
     assert loader.explain().splitlines()[0] == "backend torch, the caller's thread, device cpu"
-    why = f"measured 1,000 images/s against dali 9,050, native 300, on this machine on {today}, 2 workers"
+    why = (
+        f"measured 1,000 images/s against dali 9,050, native 300, on this machine on {today}, 2 "
+        "workers"
+    )
     assert f"  backend torch: {why}" in loader.explain().splitlines()
     assert torch.equal(next(iter(loader))[0], before)
 
@@ -70,7 +82,12 @@ def test_only_what_was_measured_on_this_very_thing_here_counts(folder, steps, mo
     assert Path(measured.remember(steps, "cpu", 1, rates)).is_file()
     assert measured.recall(steps, "cpu").rates["torch"] == TORCH
     assert measured.recall(steps, "cuda") is None
-    assert measured.recall(plan(fastload.open(folder, [RandomResizedCrop(24), ToTensor()]).pipeline), "cpu") is None
+    assert (
+        measured.recall(
+            plan(fastload.open(folder, [RandomResizedCrop(24), ToTensor()]).pipeline), "cpu"
+        )
+        is None
+    )
     assert measured.recall(plan(fastload.open(folder, OPS).pipeline, "fast"), "cpu") is None
     for what, other in (("cpu_model", "another CPU"), ("usable_cores", 1000)):
         with monkeypatch.context() as here:
@@ -125,18 +142,29 @@ def test_nothing_half_written_stays(steps, cache, monkeypatch):
 def test_a_data_set_of_others_is_left_to_native_or_pytorch(folder, monkeypatch):
     datasets = pytest.importorskip("torchvision.datasets")
     v2 = pytest.importorskip("torchvision.transforms.v2")
-    data = datasets.ImageFolder(folder, v2.Compose([v2.RandomResizedCrop((24, 31)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]))
+    data = datasets.ImageFolder(
+        folder,
+        v2.Compose(
+            [v2.RandomResizedCrop((24, 31)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+        ),
+    )
     monkeypatch.setattr(measured, "recall", lambda *_: pytest.fail("it was asked"))
     assert fastload.DataLoader(data, 4).explain().startswith("backend native")
 
 
 def test_those_that_are_said_to_give_the_same_pixels_do():
-    assert [name for name, one in backends.BACKENDS.items() if one.exact] == list(backends.EXACT) == ["native", "torch", "ffcv"]
+    assert (
+        [name for name, one in backends.BACKENDS.items() if one.exact]
+        == list(backends.EXACT)
+        == ["native", "torch", "ffcv"]
+    )
     assert set(backends.AUTO) < set(backends.EXACT)
 
 
 def test_what_cannot_run_names_what_can(folder, monkeypatch):
-    monkeypatch.setattr("importlib.metadata.version", lambda name: {"ffcv": "0.0.3", "numba": "0.60"}[name])
+    monkeypatch.setattr(
+        "importlib.metadata.version", lambda name: {"ffcv": "0.0.3", "numba": "0.60"}[name]
+    )
     steps = plan(fastload.open(folder, [CenterCrop(9), Resize(8), ToTensor()]).pipeline)
     with pytest.raises(BackendError) as found:
         backends.choose("ffcv", steps, "cpu")
@@ -146,7 +174,15 @@ def test_what_cannot_run_names_what_can(folder, monkeypatch):
     assert lines[3] == "backend torch can run it; pass backend='torch'"
     with pytest.raises(BackendError) as found:
         backends.choose("torch", steps, "cuda")
-    assert str(found.value) == "backend torch cannot run this plan: fills batches on the host only (got device 'cuda', want 'cpu')"
+    assert (
+        str(found.value)
+        == "backend torch cannot run this plan: fills batches on the host only (got device 'cuda', "
+        "want 'cpu')"
+    )
     with pytest.raises(BackendError) as found:
         backends.choose("fast", steps, "cpu")
-    assert str(found.value) == "backend 'fast' is unknown (want auto, native, torch, ffcv, dali, dali-own); choose one of them"
+    assert (
+        str(found.value)
+        == "backend 'fast' is unknown (want auto, native, torch, ffcv, dali, dali-own); choose one "
+        "of them"
+    )

@@ -1,4 +1,6 @@
-"""Folding CROP: whatever order of ops is accepted, the record and the instructions do what the ops do one by one."""
+"""Folding CROP: whatever order of ops is accepted, the record and the instructions do what the ops
+do one by one.
+"""
 
 import numpy as np
 from hypothesis import assume, given, settings
@@ -7,9 +9,9 @@ from PIL import Image
 
 from fastload import _native
 from fastload import transforms as T
-from fastload.backends import crop, instructions
+from fastload.backends.native import crop, instructions
 from fastload.errors import PipelineError
-from fastload.plan import place
+from fastload.plan.plan import place
 from fastload.transforms import pil
 
 side = st.integers(1, 40)
@@ -22,10 +24,21 @@ FLIPS = st.sampled_from([T.RandomHorizontalFlip(), T.RandomVerticalFlip()])
 WINDOWS = st.one_of(
     st.builds(lambda h, w: T.CenterCrop((h, w)), side, side),
     st.builds(T.Pad, st.tuples(*[st.integers(0, 9)] * 4)),
-    st.builds(lambda h, w, more: T.RandomCrop((h, w), more, pad_if_needed=True), side, side, st.none() | st.integers(0, 5)),
+    st.builds(
+        lambda h, w, more: T.RandomCrop((h, w), more, pad_if_needed=True),
+        side,
+        side,
+        st.none() | st.integers(0, 5),
+    ),
     st.builds(lambda h, w: T.RandomCrop((h, w)), side, side),
 )
-WARPS = st.sampled_from([T.RandomAffine(40, (0.2, 0.3), fill=9), T.RandomRotation(30, "bilinear"), T.RandomPerspective(0.5, 0.5)])
+WARPS = st.sampled_from(
+    [
+        T.RandomAffine(40, (0.2, 0.3), fill=9),
+        T.RandomRotation(30, "bilinear"),
+        T.RandomPerspective(0.5, 0.5),
+    ]
+)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -35,7 +48,10 @@ WARPS = st.sampled_from([T.RandomAffine(40, (0.2, 0.3), fill=9), T.RandomRotatio
 )  # fmt: skip
 def test_what_is_accepted_is_exact(first, middle, last, height, width, seed):
     rng = np.random.default_rng(seed)
-    image, sizes = rng.integers(0, 256, (height, width, 3), np.uint8), np.array([[height, width]], np.int32)
+    image, sizes = (
+        rng.integers(0, 256, (height, width, 3), np.uint8),
+        np.array([[height, width]], np.int32),
+    )
     try:
         steps, _ = place((*first, *middle, *last))
         assume(not crop.unsupported(steps))
@@ -52,4 +68,6 @@ def test_what_is_accepted_is_exact(first, middle, last, height, width, seed):
     out = np.zeros((*size[0], 3), np.uint8)
     _native.crop_resize(image, boxes[0], out, crop.interpolation(steps), "best", pil.PASS_ORDER)
     program = instructions.joined([row[:, None] for row in rows])
-    np.testing.assert_array_equal(out if program is None else _native.augment(out, program[0]), np.asarray(want))
+    np.testing.assert_array_equal(
+        out if program is None else _native.augment(out, program[0]), np.asarray(want)
+    )

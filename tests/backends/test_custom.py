@@ -1,4 +1,6 @@
-"""Users' functions as ops: native threads and the torch backend run the same code with the same numbers."""
+"""Users' functions as ops: native threads and the torch backend run the same code with the same
+numbers.
+"""
 
 import copy
 import os
@@ -73,14 +75,40 @@ def only_python(image, u):
 CROP = [T.RandomResizedCrop((20, 31)), T.RandomHorizontalFlip()]
 PIPELINES = {
     "last": [*CROP, T.RandAugment(), shade, T.ToImage()],
-    "first": [*CROP, shade, noise, T.RandAugment(), upside_down, T.RandomHorizontalFlip(), T.ToImage(channels_last=True)],
-    "between lookups": [*CROP, T.RandomSolarize(100), shade, T.RandomInvert(), upside_down, T.RandomEqualize(), T.ToTensor()],
-    "inside others": [*CROP, T.RandomChoice([noise, T.RandomApply([shade, upside_down])]), T.AugMix(), noise, T.ToImage()],
+    "first": [
+        *CROP,
+        shade,
+        noise,
+        T.RandAugment(),
+        upside_down,
+        T.RandomHorizontalFlip(),
+        T.ToImage(channels_last=True),
+    ],
+    "between lookups": [
+        *CROP,
+        T.RandomSolarize(100),
+        shade,
+        T.RandomInvert(),
+        upside_down,
+        T.RandomEqualize(),
+        T.ToTensor(),
+    ],
+    "inside others": [
+        *CROP,
+        T.RandomChoice([noise, T.RandomApply([shade, upside_down])]),
+        T.AugMix(),
+        noise,
+        T.ToImage(),
+    ],
 }
 
 
 def batches(path, ops, backend, size=7, **options):
-    return list(fastload.DataLoader(fastload.open(path, ops), size, shuffle=True, seed=5, backend=backend, **options))
+    return list(
+        fastload.DataLoader(
+            fastload.open(path, ops), size, shuffle=True, seed=5, backend=backend, **options
+        )
+    )
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -95,7 +123,10 @@ def test_native_gives_the_references_pixels_with_any_workers(name, folder):
 
 
 def test_batch_size_does_not_matter(folder):
-    one, other = (torch.cat([images for images, _ in batches(folder, PIPELINES["first"], "native", size)]) for size in (3, 16))
+    one, other = (
+        torch.cat([images for images, _ in batches(folder, PIPELINES["first"], "native", size)])
+        for size in (3, 16)
+    )
     assert torch.equal(one, other)
 
 
@@ -105,8 +136,12 @@ def test_the_function_gets_the_samples_own_uniforms(folder):
         for k in range(5):
             image[0, k, 0] = int(u[k] * 256)
 
-    (images, _), *_ = batches(folder, [T.Resize((4, 9)), T.RandAugment(), write, T.ToImage()], "native")
-    work = fastload.spec.Work(np.array(list(fastload.ShuffleSampler(40, 5))[:7]), np.zeros(7, np.int64), 5, 0, 0)
+    (images, _), *_ = batches(
+        folder, [T.Resize((4, 9)), T.RandAugment(), write, T.ToImage()], "native"
+    )
+    work = fastload.spec.Work(
+        np.array(list(fastload.ShuffleSampler(40, 5))[:7]), np.zeros(7, np.int64), 5, 0, 0
+    )
     keys = rng.sample_uniforms(work, 3, 1)[:, 0] * 2.0**32
     want = [(rng.keyed_uniforms(int(key), 5) * 256).astype(np.uint8).tolist() for key in keys]
     assert images[:, 0, 0, :5].tolist() == want
@@ -148,7 +183,10 @@ def test_an_op_is_callable_on_images_and_tensors_and_leaves_them_alone(make_imag
     ("op", "reason"),
     [
         (sometimes_outside, "sometimes_outside raised IndexError: index is out of bounds"),
-        (sometimes_smaller, "sometimes_smaller returned uint8 [19, 31, 3], want nothing or uint8 [20, 31, 3]"),
+        (
+            sometimes_smaller,
+            "sometimes_smaller returned uint8 [19, 31, 3], want nothing or uint8 [20, 31, 3]",
+        ),
         (sometimes_raises, "sometimes_raises raised ValueError: too bright"),
     ],
 )
@@ -175,24 +213,48 @@ def test_images_that_pillow_decodes_too(bad_folder, encode, make_image):
         errors = []
         for backend in ("native", "torch"):
             with pytest.raises(fastload.SampleError) as caught:
-                list(fastload.DataLoader(fastload.open(root, ops), 1, sampler=order, seed=1, backend=backend))
+                list(
+                    fastload.DataLoader(
+                        fastload.open(root, ops), 1, sampler=order, seed=1, backend=backend
+                    )
+                )
             errors.append(str(caught.value))
         name = os.path.join(root, "a", ("0good.jpg", "1.png")[order[0]])
-        assert errors == [f"{name}, sample {order[0]}: op 2: always_raises raised ZeroDivisionError: integer division by zero"] * 2
+        assert (
+            errors
+            == [
+                (
+                    f"{name}, sample {order[0]}: op 2: always_raises raised ZeroDivisionError: integer "
+                    "division by zero"
+                )
+            ]
+            * 2
+        )
     done = [T.Resize((20, 31)), shade, T.ToImage()]
-    native, reference = (list(fastload.DataLoader(fastload.open(root, done), 2, seed=1, backend=b)) for b in ("native", "torch"))
+    native, reference = (
+        list(fastload.DataLoader(fastload.open(root, done), 2, seed=1, backend=b))
+        for b in ("native", "torch")
+    )
     assert torch.equal(native[0][0], reference[0][0])
 
 
 def test_an_inner_function_is_named(folder):
     data = fastload.open(folder, [*CROP, T.RandomApply([shade, only_python]), T.ToImage()])
-    reason = "op 3 (RandomApply) holds only_python, which stays in Python: Numba cannot compile it: "
+    reason = (
+        "op 3 (RandomApply) holds only_python, which stays in Python: Numba cannot compile it: "
+    )
     with pytest.raises(fastload.BackendError, match=re.escape(reason)):
         fastload.DataLoader(data, 8, backend="native")
 
 
 def test_an_error_ends_the_epoch_not_the_loader(folder):
-    loader = fastload.DataLoader(fastload.open(folder, [*CROP, sometimes_raises, T.ToImage()]), 40, seed=5, backend="native", num_workers=2)
+    loader = fastload.DataLoader(
+        fastload.open(folder, [*CROP, sometimes_raises, T.ToImage()]),
+        40,
+        seed=5,
+        backend="native",
+        num_workers=2,
+    )
     with pytest.raises(fastload.SampleError):
         list(loader)
     with pytest.raises(fastload.SampleError):
@@ -204,10 +266,18 @@ def test_what_numba_cannot_compile_is_the_torch_backends(folder, monkeypatch):
     loader = fastload.DataLoader(data, 8, seed=3)
     first, *_, last = loader.explain().splitlines()
     assert first == "backend torch, the caller's thread, device cpu"
-    reason = "backend native cannot run this plan: op 3 (only_python) stays in Python: Numba cannot compile it: "
+    reason = (
+        "backend native cannot run this plan: op 3 (only_python) stays in Python: Numba "
+        "cannot compile it: "
+    )
     assert last.strip().startswith(reason)
     assert len(last) > len(reason) + 10
-    key = rng.sample_uniforms(fastload.spec.Work(np.arange(8), np.zeros(8, np.int64), 3, 0, 0), 3, 1)[:, 0] * 2.0**32
+    key = (
+        rng.sample_uniforms(fastload.spec.Work(np.arange(8), np.zeros(8, np.int64), 3, 0, 0), 3, 1)[
+            :, 0
+        ]
+        * 2.0**32
+    )
     want = [int(rng.keyed_uniforms(int(k), 1)[0] * 100) for k in key]
     assert next(iter(loader))[0][:, 0, 0, 0].tolist() == want
     with pytest.raises(fastload.BackendError, match=re.escape(reason)):
@@ -222,9 +292,16 @@ def test_without_numba_python_runs_and_explain_says_so(how, folder, monkeypatch)
         monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     op = custom(upside_down.function)
     ops = [T.Resize((8, 9)), op, T.ToImage()]
-    why = "Numba is not installed (pip install numba)" if how == "missing" else "NUMBA_DISABLE_JIT is set"
+    why = (
+        "Numba is not installed (pip install numba)"
+        if how == "missing"
+        else "NUMBA_DISABLE_JIT is set"
+    )
     loader = fastload.DataLoader(fastload.open(folder, ops), 40)
-    assert loader.explain().splitlines()[-1] == f"  backend native cannot run this plan: op 2 (upside_down) stays in Python: {why}"
+    assert (
+        loader.explain().splitlines()[-1]
+        == f"  backend native cannot run this plan: op 2 (upside_down) stays in Python: {why}"
+    )
     ((images, _),) = loader
     ((plain, _),) = batches(folder, ops[:1], "native", 40)
     ((ordered, _),) = fastload.DataLoader(fastload.open(folder, ops[:1]), 40)
@@ -244,7 +321,10 @@ def seedless(image):
     image[:] = np.random.randint(256)  # noqa: NPY002
 
 
-DRAWS, RESULT = "want a whole number from 0 to 262144", "want nothing (it works in place) or uint8 [height, width, channels]"
+DRAWS, RESULT = (
+    "want a whole number from 0 to 262144",
+    "want nothing (it works in place) or uint8 [height, width, channels]",
+)
 MISTAKES = [
     (custom(same, draws=1), "takes (image), want (image, u), since draws is 1"),
     (custom(same_and_draws), "takes (image, u), want (image), since draws is 0"),
@@ -254,7 +334,13 @@ MISTAKES = [
     (custom(same_and_draws, draws=262145), f"draws is 262145, {DRAWS}"),
     (custom(inverted), f"returns array(int64, 3d, C), {RESULT}; end with .astype(np.uint8)"),
     (custom(one_row), f"returns array(uint8, 2d, C), {RESULT}; end with .astype(np.uint8)"),
-    (custom(seedless), "uses a random generator that the loader's seed does not reach; use draws=N and the uniforms u"),
+    (
+        custom(seedless),
+        (
+            "uses a random generator that the loader's seed does not reach; use draws=N and the "
+            "uniforms u"
+        ),
+    ),
 ]
 
 
@@ -289,7 +375,10 @@ def test_ops_are_pickled_by_name_and_copied_as_themselves(monkeypatch):
     with pytest.raises(fastload.PipelineError) as caught:
         pickle.dumps(local)
     place = f"{__name__}.{local.function.__qualname__}"
-    want = "is no name of a module, so worker processes of the torch backend cannot find it; put @custom at the top of a module"
+    want = (
+        "is no name of a module, so worker processes of the torch backend cannot find it; put "
+        "@custom at the top of a module"
+    )
     assert str(caught.value) == f"<lambda>: {place} {want}, or use num_workers=0"
 
 
@@ -307,13 +396,19 @@ def test_a_program_calls_only_functions_that_are_there(make_image):
     assert np.array_equal(_native.augment(image, program(0, 7), "best", functions), image[::-1])
     where, whole = "augment: program[0]: ", "want a whole number, 0.."
     for number, key, text in (
-        (1, 0, f"{where}function (got 1, want 0..0)"), (-1, 0, f"{where}function (got -1, {whole}1e+09)"),
-        (0.5, 0, f"{where}function (got 0.5, {whole}1e+09)"), (np.nan, 0, f"{where}function (got nan, {whole}1e+09)"),
+        (1, 0, f"{where}function (got 1, want 0..0)"), (-1, 0, (f"{where}function (got -1, "
+                                                               f"{whole}1e+09)")),
+        (0.5, 0, f"{where}function (got 0.5, {whole}1e+09)"), (np.nan, 0, (f"{where}function (got "
+                                                                          f"nan, {whole}1e+09)")),
         (0, 2.0**32, f"{where}key (got 4.2949673e+09, {whole}4.2949673e+09)"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
             _native.augment(image, program(number, key), "best", functions)
-    with pytest.raises(ValueError, match=r"^augment: program\[0\]: function \(got 0, want none, since there are no functions\)$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^augment: program\[0\]: function \(got 0, want none, since there are no "
+        r"functions\)$",
+    ):
         _native.augment(image, program(0, 0))
     with pytest.raises(TypeError, match=r"^functions: want _native\.Functions or None$"):
         _native.augment(image, program(0, 0), "best", [(code.address, 0)])
@@ -341,5 +436,9 @@ def test_the_guides_example_runs(folder, tmp_path):
     native = [images for images, _ in loader]
     assert all(
         torch.equal(a, b)
-        for a, (b, _) in zip(native, fastload.DataLoader(fastload.open(folder, ops), 16, seed=1, backend="torch"), strict=True)
+        for a, (b, _) in zip(
+            native,
+            fastload.DataLoader(fastload.open(folder, ops), 16, seed=1, backend="torch"),
+            strict=True,
+        )
     )

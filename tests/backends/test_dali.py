@@ -1,4 +1,6 @@
-"""The DALI backend's pixels against native's: docs/dali.md states the differences, and they are held here."""
+"""The DALI backend's pixels against native's: docs/dali.md states the differences, and they are
+held here.
+"""
 
 import numpy as np
 import pytest
@@ -36,8 +38,9 @@ from fastload.transforms import (
 )  # fmt: skip
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
-from fastload.backends import dali_graph, dali_inputs
-from fastload.plan import plan
+from fastload.backends.dali import graph as dali_graph
+from fastload.backends.dali import inputs as dali_inputs
+from fastload.plan.plan import plan
 from tests.backends.dali_page import STATED
 from tests.conftest import encoded, textured
 
@@ -56,10 +59,12 @@ PIPELINES = {
     "resize, bilinear": [BOX, RandomHorizontalFlip()],
     "resize, bicubic": [RandomResizedCrop((31, 40), interpolation="bicubic")],
     "resize, lanczos": [RandomResizedCrop((31, 40), interpolation="lanczos")],
-    "resize, a filter for each image": [RandomResizedCrop((31, 40), interpolation="random"), RandomHorizontalFlip()],
+    "resize, a filter for each image": [RandomResizedCrop((31, 40), interpolation="random"),
+    RandomHorizontalFlip()],
     "Resize, CenterCrop": [Resize(30), CenterCrop((26, 25))],
     "rotate, shift, shear, nearest": [CUT, RandomAffine(20, (0.1, 0.2), (0.8, 1.2), 10)],
-    "rotate, shift, shear, bilinear": [CUT, RandomAffine(20, (0.1, 0.2), (0.8, 1.2), 10, interpolation="bilinear")],
+    "rotate, shift, shear, bilinear": [CUT, RandomAffine(20, (0.1, 0.2), (0.8, 1.2), 10,
+    interpolation="bilinear")],
     "RandomRotation": [CUT, RandomRotation(30, fill=77)],
     "Brightness": [CUT, ColorJitter((0.3, 1.7))],
     "Contrast": [CUT, ColorJitter(0, (0.3, 1.7))],
@@ -81,12 +86,15 @@ PIPELINES = {
     "float16": [CUT, ToImage(channels_last=True), HALF, Normalize(MEAN, STD)],
     "bfloat16": [CUT, ToImage(), ToDtype("bfloat16", scale=True)],
     "ColOut": [CUT, ToImage(), ColOut(), ToDtype("float32", scale=False)],
-    "ColOut, each image its own": [CUT, ToImage(channels_last=True), ColOut(0.3, 0.1), ColOut(0.2, 0, batch=False)],
-    "RandomErasing": [CUT, ToImage(), HALF, RandomErasing(0.7, value=(0.1, 0.5, 1.0)), RandomErasing(value=1, min_count=1, max_count=3)],
+    "ColOut, each image its own": [CUT, ToImage(channels_last=True), ColOut(0.3, 0.1), ColOut(0.2,
+    0, batch=False)],
+    "RandomErasing": [CUT, ToImage(), HALF, RandomErasing(0.7, value=(0.1, 0.5, 1.0)),
+    RandomErasing(value=1, min_count=1, max_count=3)],
 }  # fmt: skip
 
 
-# Of images that are several times larger than the crop: DALI's edges differ the more, the more pixels make one.
+# Of images that are several times larger than the crop: DALI's edges differ the more, the more
+# pixels make one.
 OF_LARGE = {
     "resize, bilinear, of large images": [BOX, RandomHorizontalFlip()],
     "resize, bicubic, of large images": [RandomResizedCrop((31, 40), interpolation="bicubic")],
@@ -100,21 +108,33 @@ def large(tmp_path_factory):
     for number in range(16):
         path = root / f"class{number % 2}" / f"{number:02d}.jpg"
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(encoded(textured(250 + 13 * number, 420 - 11 * number, number), subsampling=number % 3))
+        path.write_bytes(
+            encoded(textured(250 + 13 * number, 420 - 11 * number, number), subsampling=number % 3)
+        )
     return str(root)
 
 
 def loader(path, ops, backend="dali", batch_size=6, **options):
-    return fastload.DataLoader(fastload.open(path, ops), batch_size, **{"shuffle": True, "seed": 5, "backend": backend, **options})
+    return fastload.DataLoader(
+        fastload.open(path, ops),
+        batch_size,
+        **{"shuffle": True, "seed": 5, "backend": backend, **options},
+    )
 
 
 def difference(path, ops, **options):
-    """The largest and the mean difference to native over an epoch, of 255; labels, types and layout are equal."""
+    """The largest and the mean difference to native over an epoch, of 255; labels, types and layout
+    are equal.
+    """
     native, dali = (list(loader(path, ops, backend, **options)) for backend in ("native", "dali"))
     scale = 255 if native[0][0].is_floating_point() and native[0][0].max() < 10 else 1
     found = []
     for (want, want_labels), (images, labels) in zip(native, dali, strict=True):
-        assert (images.dtype, images.shape, images.stride()) == (want.dtype, want.shape, want.stride())
+        assert (images.dtype, images.shape, images.stride()) == (
+            want.dtype,
+            want.shape,
+            want.stride(),
+        )
         assert labels.dtype == torch.int64
         assert torch.equal(labels, want_labels)
         found.append(scale * np.abs(images.double().numpy() - want.double().numpy()).ravel())
@@ -125,18 +145,25 @@ def difference(path, ops, **options):
 @pytest.mark.parametrize("name", PIPELINES)
 def test_pixels_are_as_near_to_native_as_the_table_says(name, folder):
     most, mean = difference(folder, PIPELINES[name])
-    assert (most <= STATED[name][0], mean <= STATED[name][1]) == (True, True), f"{name}: {most:.4f}, {mean:.5f}"
+    assert (most <= STATED[name][0], mean <= STATED[name][1]) == (True, True), (
+        f"{name}: {most:.4f}, {mean:.5f}"
+    )
 
 
 @pytest.mark.parametrize("name", OF_LARGE)
 def test_large_images_are_as_near_as_the_table_says(name, large):
     most, mean = difference(large, OF_LARGE[name])
-    assert (most <= STATED[name][0], mean <= STATED[name][1]) == (True, True), f"{name}: {most:.4f}, {mean:.5f}"
+    assert (most <= STATED[name][0], mean <= STATED[name][1]) == (True, True), (
+        f"{name}: {most:.4f}, {mean:.5f}"
+    )
     assert most > STATED["resize, bilinear"][0]
 
 
 def test_what_differs_most_is_the_edge(large):
-    native, dali = (torch.cat([images for images, _ in loader(large, [BOX], name)]).int() for name in ("native", "dali"))
+    native, dali = (
+        torch.cat([images for images, _ in loader(large, [BOX], name)]).int()
+        for name in ("native", "dali")
+    )
     apart = (native - dali).abs()
     assert apart[..., 1:-1, 1:-1].max() == 1
     assert apart.max() > 3
@@ -150,13 +177,15 @@ def test_the_table_names_what_is_tested():
 def test_whole_images_cut_are_the_same_pixels(name, folder, monkeypatch):
     """What replaces decoding of parts where that is broken, here on the CPU."""
     parts = [images for images, _ in loader(folder, PIPELINES[name])]
-    monkeypatch.setattr("fastload.backends.dali_graph.whole_decode", lambda _: True)
+    monkeypatch.setattr("fastload.backends.dali.graph.whole_decode", lambda _: True)
     whole = [images for images, _ in loader(folder, PIPELINES[name])]
     assert all(torch.equal(a, b) for a, b in zip(parts, whole, strict=True))
 
 
 def test_equalize_of_spiky_histograms(bad_folder, encode):
-    """One value, two, a few, most pixels at an end, and less than one of Pillow's steps: where a rule for shares of pixels shows."""
+    """One value, two, a few, most pixels at an end, and less than one of Pillow's steps: where a
+    rule for shares of pixels shows.
+    """
     pixels = np.zeros((6, 40, 50, 3), np.uint8)
     pixels[0] = 77
     pixels[1, :10], pixels[1, 10:] = 30, 190
@@ -165,9 +194,18 @@ def test_equalize_of_spiky_histograms(bad_folder, encode):
     pixels[4] = 255
     pixels[4, :3, :4] = np.arange(12).reshape(3, 4, 1)
     pixels[5] = 255 - pixels[3]
-    path = bad_folder({f"{number}.png": encode(image, "PNG") for number, image in enumerate(pixels)})
+    path = bad_folder(
+        {f"{number}.png": encode(image, "PNG") for number, image in enumerate(pixels)}
+    )
     native, dali = (
-        torch.cat([images for images, _ in loader(path, [CenterCrop((40, 50)), RandomEqualize(1.0)], name, shuffle=False)]).int()
+        torch.cat(
+            [
+                images
+                for images, _ in loader(
+                    path, [CenterCrop((40, 50)), RandomEqualize(1.0)], name, shuffle=False
+                )
+            ]
+        ).int()
         for name in ("native", "dali")
     )
     assert len(native) == 7
@@ -176,14 +214,30 @@ def test_equalize_of_spiky_histograms(bad_folder, encode):
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_gpus_graph_is_drawn_without_a_gpu(whole, folder, monkeypatch):
-    monkeypatch.setattr("fastload.backends.dali_graph.whole_decode", lambda _: whole)
+    monkeypatch.setattr("fastload.backends.dali.graph.whole_decode", lambda _: whole)
     decoders, asked = dali_graph.fn.decoders, []
     for name in ("image", "image_slice"):
         real = getattr(decoders, name)
-        monkeypatch.setattr(decoders, name, lambda *nodes, real=real, **how: asked.append((real.__name__, how)) or real(*nodes, **how))
+        monkeypatch.setattr(
+            decoders,
+            name,
+            lambda *nodes, real=real, **how: (
+                asked.append((real.__name__, how)) or real(*nodes, **how)
+            ),
+        )
     for ops in PIPELINES.values():
         pictures = dali_inputs.pictures(plan(fastload.open(folder, ops).pipeline), own=False)
-        drawn = dali_graph.pipeline(lambda: (), pictures, "cuda", batch_size=4, num_threads=1, device_id=0, prefetch_queue_depth=1)
+        drawn = dali_graph.pipeline(
+            lambda: (),
+            pictures,
+            "cuda",
+            batch_size=4,
+            num_threads=1,
+            device_id=0,
+            prefetch_queue_depth=1,
+        )
         assert drawn.device_id == 0
     assert {name for name, _ in asked} == ({"image"} if whole else {"image", "image_slice"})
-    assert all(how["device"] == "mixed" and how["jpeg_fancy_upsampling"] for _, how in asked)  # or colours are not the CPU's
+    assert all(
+        how["device"] == "mixed" and how["jpeg_fancy_upsampling"] for _, how in asked
+    )  # or colours are not the CPU's

@@ -1,4 +1,6 @@
-"""decode_scale="fast": both backends pick the same scale and give the same pixels; "exact" is left alone."""
+"""decode_scale="fast": both backends pick the same scale and give the same pixels; "exact" is left
+alone.
+"""
 
 import io
 import shutil
@@ -11,10 +13,17 @@ from PIL import Image
 
 import fastload
 from fastload import _native
-from fastload.backends import crop
+from fastload.backends.native import crop
 from fastload.conversion import indexing
 from fastload.errors import UsageError
-from fastload.transforms import CenterCrop, Normalize, RandomHorizontalFlip, RandomResizedCrop, Resize, ToTensor
+from fastload.transforms import (
+    CenterCrop,
+    Normalize,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ToTensor,
+)
 from tests.kernels.helpers import picture
 
 SIZES = [(300, 410), (411, 277), (128, 190), (97, 333), (650, 64), (23, 31)]  # height, width, px
@@ -23,7 +32,11 @@ PIPELINES = {
     "crop": [RandomResizedCrop((24, 31))],
     "flip after": [RandomResizedCrop((24, 31)), RandomHorizontalFlip()],
     "flip before": [RandomHorizontalFlip(), RandomResizedCrop((24, 31)), RandomHorizontalFlip(0.3)],
-    "bicubic": [RandomResizedCrop((19, 15), interpolation="bicubic"), ToTensor(), Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))],
+    "bicubic": [
+        RandomResizedCrop((19, 15), interpolation="bicubic"),
+        ToTensor(),
+        Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
+    ],
     "nearest": [RandomResizedCrop((19, 15), interpolation="nearest")],
     "a filter for each image": [RandomResizedCrop((24, 31), interpolation="random")],
     "validation": [Resize(40), CenterCrop((32, 37))],
@@ -33,7 +46,9 @@ PIPELINES = {
 
 
 def damaged(data: bytes) -> bytes:
-    """Coded bytes taken out behind the middle: libjpeg warns that there are too few or too many, Pillow decodes."""
+    """Coded bytes taken out behind the middle: libjpeg warns that there are too few or too many,
+    Pillow decodes.
+    """
     coded = len(data) - data.index(b"\xff\xda")
     at = len(data) - coded // 3
     return data[:at] + data[at + coded // 8 :]
@@ -73,7 +88,10 @@ def test_what_only_the_decoder_finds_damaged_is_pillows_at_that_scale(large):
     for one in data:
         with pytest.raises(ValueError, match="Corrupt JPEG data"):
             _native.decode(one)
-    want, got = (load(large, PIPELINES["validation"], backend=backend, decode_scale="fast") for backend in ("torch", "native"))
+    want, got = (
+        load(large, PIPELINES["validation"], backend=backend, decode_scale="fast")
+        for backend in ("torch", "native")
+    )
     torch.testing.assert_close(got[0], want[0], rtol=0, atol=0)
     assert got[1].decodes()["scaled"] >= len(SIZES) - 1
 
@@ -82,17 +100,23 @@ def test_what_only_the_decoder_finds_damaged_is_pillows_at_that_scale(large):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_native_gives_the_torch_backends_pixels(large, name, workers):
     want, _ = load(large, PIPELINES[name], backend="torch", decode_scale="fast")
-    got, loader = load(large, PIPELINES[name], backend="native", decode_scale="fast", num_workers=workers)
+    got, loader = load(
+        large, PIPELINES[name], backend="native", decode_scale="fast", num_workers=workers
+    )
     torch.testing.assert_close(got, want, rtol=0, atol=0)
     assert loader.decodes()["scaled"] > 0
 
 
 def test_an_index_changes_no_pixel(large, tmp_path):
     copy = shutil.copytree(large, tmp_path / "copy")
-    before, loader = load(str(copy), PIPELINES["crop"], backend="native", decode_scale="fast", num_workers=2)
+    before, loader = load(
+        str(copy), PIPELINES["crop"], backend="native", decode_scale="fast", num_workers=2
+    )
     assert loader.decodes()["indexed"] == 0
     indexing.run(indexing.prepare(str(copy)), count=1)
-    after, loader = load(str(copy), PIPELINES["crop"], backend="native", decode_scale="fast", num_workers=2)
+    after, loader = load(
+        str(copy), PIPELINES["crop"], backend="native", decode_scale="fast", num_workers=2
+    )
     assert loader.decodes()["indexed"] > 0
     torch.testing.assert_close(after, before, rtol=0, atol=0)
 
@@ -110,7 +134,17 @@ def test_exact_is_the_default_and_scales_nothing(large):
 
 def test_scales_never_make_a_box_smaller_than_its_target():
     crops = np.zeros((9, 10), np.int32)
-    crops[:, 2:4] = [[64, 80], [63, 80], [64, 79], [32, 99], [31, 40], [16, 20], [15, 99], [640, 19], [8, 10]]
+    crops[:, 2:4] = [
+        [64, 80],
+        [63, 80],
+        [64, 79],
+        [32, 99],
+        [31, 40],
+        [16, 20],
+        [15, 99],
+        [640, 19],
+        [8, 10],
+    ]
     crops[:, 4:6] = 8, 10
     crops[:, crop.SCALE] = 1
     crop.shrink([crops], np.ones(9, bool))
@@ -133,7 +167,10 @@ def test_what_is_no_record_is_not_scaled(large):
 
 def test_explain_says_it(large):
     ours = fastload.DataLoader(fastload.open(large, PIPELINES["crop"]), decode_scale="fast")
-    line = "  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than its target"
+    line = (
+        "  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger "
+        "than its target"
+    )
     assert line in ours.explain().splitlines()
     theirs = fastload.DataLoader([1, 2, 3], decode_scale="fast")
     assert theirs.explain().splitlines()[-1] == "  decode_scale 'fast' changes nothing there"
@@ -154,22 +191,35 @@ def test_a_broken_file_is_named(large, tmp_path):
     for backend in ("native", "torch"):
         with pytest.raises(fastload.SampleError) as caught:
             load(str(tmp_path), PIPELINES["crop"], backend=backend, decode_scale="fast")
-        assert str(caught.value).startswith(f"{path}, sample 0: cannot be decoded (image file is truncated")
+        assert str(caught.value).startswith(
+            f"{path}, sample 0: cannot be decoded (image file is truncated"
+        )
 
 
 def test_pixels_given_for_a_crop_have_its_scale(tmp_path):
     (tmp_path / "x.jpg").write_bytes(encode("4:2:0", np.zeros((30, 41, 3), np.uint8)))
     pool = _native.Pool(0)
-    job = pool.fetch(_native.Files([str(tmp_path / "x.jpg")], False), *(np.array([v]) for v in (0, 0, -1)), None)
+    job = pool.fetch(
+        _native.Files([str(tmp_path / "x.jpg")], False), *(np.array([v]) for v in (0, 0, -1)), None
+    )
     job.wait_fetched()
     with pytest.raises(ValueError) as caught:
         job.set_pixels(0, np.zeros((15, 20, 3), np.uint8), 2)
-    assert str(caught.value) == "Job.set_pixels: pixels: size (got 15x20, want 15x21, 1/2 of the image)"
+    assert (
+        str(caught.value)
+        == "Job.set_pixels: pixels: size (got 15x20, want 15x21, 1/2 of the image)"
+    )
     with pytest.raises(ValueError) as caught:
         job.set_pixels(0, np.zeros((15, 21, 3), np.uint8), 3)
     assert str(caught.value) == "Job.set_pixels: scale (got 3, want 1, 2, 4 or 8)"
     job.set_pixels(0, np.zeros((15, 21, 3), np.uint8), 2)
-    crops, out = np.array([[0, 0, 30, 41, 4, 5, 0, 0, 0, 4]], np.int32), np.zeros((1, 4, 5, 3), np.uint8)
+    crops, out = (
+        np.array([[0, 0, 30, 41, 4, 5, 0, 0, 0, 4]], np.int32),
+        np.zeros((1, 4, 5, 3), np.uint8),
+    )
     with pytest.raises(ValueError) as caught:
         job.run([picture(crops, "bilinear", None, out, 4, 5, True)])
-    assert str(caught.value) == "Job.run: crops[0]: scale (got 4, want 2, that of the pixels given for it)"
+    assert (
+        str(caught.value)
+        == "Job.run: crops[0]: scale (got 4, want 2, that of the pixels given for it)"
+    )

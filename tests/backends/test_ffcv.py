@@ -1,6 +1,9 @@
-"""backend="ffcv": the native engine's batches by FFCV's loop, and everything that FFCV itself does not notice."""
+"""backend="ffcv": the native engine's batches by FFCV's loop, and everything that FFCV itself does
+not notice.
+"""
 
 import gc
+import importlib
 import os
 import re
 import threading
@@ -12,10 +15,11 @@ from torch.utils.data import Subset, WeightedRandomSampler
 
 import fastload
 from fastload import backends
-from fastload.backends import ffcv
+from fastload.backends.ffcv import installed as ffcv_installed
+from fastload.backends.ffcv import runner as ffcv
 from fastload.errors import BackendError, SampleError
-from fastload.machine import INSTALL_FFCV
-from fastload.plan import plan
+from fastload.plan.plan import plan
+from fastload.system.machine import INSTALL_FFCV
 from fastload.transforms import (
     CenterCrop,
     ColOut,
@@ -33,12 +37,28 @@ from fastload.transforms import (
 from tests.beton.layout import Writer
 from tests.waiting import until
 
-needs_ffcv = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
+needs_ffcv = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
 FIELDS = [("note", "bytes"), ("image", "image"), ("weight", "float"), ("label", "int")]
 CROPS = [RandomResizedCrop((24, 31)), RandomHorizontalFlip()]
-MEDIUM = [*CROPS, RandAugment(2, 9), ToTensor(), Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)), RandomErasing(0.5, value="random")]
-STORED = [Resize((26, 35)), CenterCrop((24, 31)), ColOut(), ToImage(channels_last=True), ToDtype("bfloat16", scale=True)]
-TWO = Views([([RandomResizedCrop((24, 31)), ToTensor()], 1), ([RandomResizedCrop((9, 12)), ToTensor()], 2)])
+MEDIUM = [
+    *CROPS,
+    RandAugment(2, 9),
+    ToTensor(),
+    Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
+    RandomErasing(0.5, value="random"),
+]
+STORED = [
+    Resize((26, 35)),
+    CenterCrop((24, 31)),
+    ColOut(),
+    ToImage(channels_last=True),
+    ToDtype("bfloat16", scale=True),
+]
+TWO = Views(
+    [([RandomResizedCrop((24, 31)), ToTensor()], 1), ([RandomResizedCrop((9, 12)), ToTensor()], 2)]
+)
 
 
 @pytest.fixture
@@ -49,7 +69,10 @@ def cells(make_image, encode):
     found = []
     for number in range(13):
         pixels = make_image(40 + 3 * number, 61 - number, number)
-        raw, jpeg = ("raw", pixels), ("jpg", encode(pixels, quality=90, subsampling=number % 3), *pixels.shape[:2])
+        raw, jpeg = (
+            ("raw", pixels),
+            ("jpg", encode(pixels, quality=90, subsampling=number % 3), *pixels.shape[:2]),
+        )
         found.append(jpeg if number % 3 else raw)
     found[4] = ("jpg", as_jpeg(Image.fromarray(make_image(30, 41, 4)).convert("CMYK")), 30, 41)
     return found
@@ -60,7 +83,9 @@ def beton(tmp_path):
     """Writes a file of these images, labels and other fields."""
 
     def write(cells):
-        rows = [[bytes(number % 3), cell, number / 2, number % 5] for number, cell in enumerate(cells)]
+        rows = [
+            [bytes(number % 3), cell, number / 2, number % 5] for number, cell in enumerate(cells)
+        ]
         (tmp_path / "x.beton").write_bytes(Writer(FIELDS, rows).bytes())
         return str(tmp_path / "x.beton")
 
@@ -79,7 +104,9 @@ def same(got, want):
     got, want = list(got), list(want)
     assert len(got) == len(want)
     for (a, a_labels), (b, b_labels) in zip(got, want, strict=True):
-        for x, y in zip(a if isinstance(a, list) else [a], b if isinstance(b, list) else [b], strict=True):
+        for x, y in zip(
+            a if isinstance(a, list) else [a], b if isinstance(b, list) else [b], strict=True
+        ):
             assert (x.dtype, x.shape, x.stride()) == (y.dtype, y.shape, y.stride())
             assert torch.equal(x, y)
         assert torch.equal(a_labels, b_labels)
@@ -91,11 +118,16 @@ def pair(path, ops, batch_size=4, **options):
     data = fastload.open(path, ops)
     subset = options.pop("subset", None)
     data = data if subset is None else Subset(data, subset)
-    return [fastload.DataLoader(data, batch_size, backend=backend, seed=3, **options) for backend in ("ffcv", "native")]
+    return [
+        fastload.DataLoader(data, batch_size, backend=backend, seed=3, **options)
+        for backend in ("ffcv", "native")
+    ]
 
 
 @needs_ffcv
-@pytest.mark.parametrize(("ops", "workers"), [(MEDIUM, 2), (STORED, 0), (TWO, 1)], ids=["medium", "stored", "views"])
+@pytest.mark.parametrize(
+    ("ops", "workers"), [(MEDIUM, 2), (STORED, 0), (TWO, 1)], ids=["medium", "stored", "views"]
+)
 def test_batches_are_the_native_ones_over_epochs(ops, workers, cells, beton):
     threads = torch.get_num_threads()
     ours, native = pair(beton(cells), ops, shuffle=True, num_workers=workers)
@@ -108,13 +140,17 @@ def test_batches_are_the_native_ones_over_epochs(ops, workers, cells, beton):
 def test_repeated_samples_and_parts_of_a_file(cells, beton):
     sampler = WeightedRandomSampler([1.0] * 5, 11, generator=torch.Generator().manual_seed(1))
     order = list(sampler)
-    ours, native = pair(beton(cells), MEDIUM, subset=[7, 4, 4, 0, 12], sampler=order, drop_last=True, num_workers=1)
+    ours, native = pair(
+        beton(cells), MEDIUM, subset=[7, 4, 4, 0, 12], sampler=order, drop_last=True, num_workers=1
+    )
     same(ours, native)
 
 
 @needs_ffcv
 def test_sizes_change_without_compiling_again(cells, beton):
-    ours, native = pair(beton(cells), [RandomResizedCrop(31)], size_schedule=[31, 16], num_workers=1)
+    ours, native = pair(
+        beton(cells), [RandomResizedCrop(31)], size_schedule=[31, 16], num_workers=1
+    )
     same(ours, native)
     code = ours._engine.loop.loader.code
     same(ours, native)
@@ -127,8 +163,12 @@ def test_sizes_change_without_compiling_again(cells, beton):
 @needs_ffcv
 @pytest.mark.parametrize("mode", ["decode", "resize", "crop"])
 def test_sizes_change_from_batch_to_batch(mode, cells, beton):
-    schedule = fastload.ProgressiveResize(total_steps=8, delay=0, finetune=0.25, increment=1, mode=mode)
-    ours, native = pair(beton(cells), [RandomResizedCrop(31)], size_schedule=schedule, num_workers=1)
+    schedule = fastload.ProgressiveResize(
+        total_steps=8, delay=0, finetune=0.25, increment=1, mode=mode
+    )
+    ours, native = pair(
+        beton(cells), [RandomResizedCrop(31)], size_schedule=schedule, num_workers=1
+    )
     for _ in range(2):
         found = list(ours)
         same(found, native)
@@ -147,15 +187,23 @@ def test_two_epochs_at_once_and_one_that_is_dropped(cells, beton):
     assert threading.active_count() > before
     del iterator
     gc.collect()
-    assert until(lambda: threading.active_count() == before)  # dropping it waits for none of its threads
+    assert until(
+        lambda: threading.active_count() == before
+    )  # dropping it waits for none of its threads
 
 
 @needs_ffcv
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (lambda jpeg: (*jpeg[:1], jpeg[1][: len(jpeg[1]) // 2], *jpeg[2:]), "cannot be decoded (image file is truncated"),
-        (lambda jpeg: ("jpg", b"no image at all", *jpeg[2:]), "cannot be decoded (cannot identify image file"),
+        (
+            lambda jpeg: (*jpeg[:1], jpeg[1][: len(jpeg[1]) // 2], *jpeg[2:]),
+            "cannot be decoded (image file is truncated",
+        ),
+        (
+            lambda jpeg: ("jpg", b"no image at all", *jpeg[2:]),
+            "cannot be decoded (cannot identify image file",
+        ),
         (lambda jpeg: (*jpeg[:2], jpeg[2] + 1, jpeg[3]), "is 55x56 px, and its row says 56x56"),
     ],
     ids=["cut off", "text", "another size"],
@@ -216,29 +264,53 @@ def test_explain_and_counters(cells, beton):
 
 @needs_ffcv
 def test_what_cannot_be_imported_says_so(cells, beton, monkeypatch):
-    def refuse(name):
+    real = importlib.import_module
+
+    def refuse(name, *package):
+        if name.split(".")[0] != "ffcv":  # Numba imports its own parts so
+            return real(name, *package)
         raise ImportError(f"libturbojpeg.so.0: no such file, for {name}")
 
+    steps = plan(fastload.open(beton(cells), CROPS).pipeline)
     monkeypatch.setattr("importlib.import_module", refuse)
     with pytest.raises(BackendError) as found:
-        ffcv.loop(plan(fastload.open(beton(cells), CROPS).pipeline), 1)
-    why = "ffcv is installed and cannot be imported (libturbojpeg.so.0: no such file, for ffcv.loader)"
+        ffcv.loop(steps, 1)
+    why = (
+        "ffcv is installed and cannot be imported (libturbojpeg.so.0: no such file, for "
+        "ffcv.loader)"
+    )
     assert str(found.value) == f"backend ffcv: {why}; {INSTALL_FFCV}"
 
 
 def test_every_reason_at_once(folder, monkeypatch):
-    monkeypatch.setattr("importlib.metadata.version", lambda name: {"ffcv": "0.0.3", "numba": "0.60"}[name])
-    steps = plan(fastload.open(folder, [Resize((9, 9)), Resize((8, 8)), ToTensor()]).pipeline, "fast")
+    monkeypatch.setattr(
+        "importlib.metadata.version", lambda name: {"ffcv": "0.0.3", "numba": "0.60"}[name]
+    )
+    steps = plan(
+        fastload.open(folder, [Resize((9, 9)), Resize((8, 8)), ToTensor()]).pipeline, "fast"
+    )
     here = 'use backend="native"'
     assert ffcv.unsupported(steps, "cuda") == [
         f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
-        f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, or {here}",
-        "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds",
+        (
+            f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, "
+            f"or {here}"
+        ),
+        (
+            "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record "
+            "holds"
+        ),
     ]
-    again = 'op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds; use backend="torch"'
+    again = (
+        "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a "
+        'record holds; use backend="torch"'
+    )
     assert ffcv.unsupported(steps)[-1] == again
     steps = plan(fastload.open(folder, [RandomResizedCrop((8, 9))]).pipeline, "fast")
-    fast = f"decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it out, or {here}"
+    fast = (
+        "decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it "
+        f"out, or {here}"
+    )
     assert ffcv.unsupported(steps)[-1] == fast
 
 
@@ -249,7 +321,7 @@ def test_what_is_not_installed_says_how(monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.version", missing)
-    assert ffcv.problem() == (
+    assert ffcv_installed.problem() == (
         "ffcv is not installed; apt-get install pkg-config libopencv-dev libturbojpeg0-dev && "
         "pip install wheel numba && pip install --no-build-isolation ffcv==1.0.2"
     )

@@ -1,14 +1,21 @@
-"""Programs that use only fastload's own parts end: Numba's threads are never TBB's unless somebody chose them."""
+"""Programs that use only fastload's own parts end:
+
+Numba's threads are never TBB's unless somebody chose them.
+"""
 
 import os
 
 import pytest
 
-from fastload.backends import ffcv
+from fastload.backends.ffcv import installed as ffcv_installed
 
-pytestmark = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
+pytestmark = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
 
-ROUNDS = int(os.environ.get("FASTLOAD_END_ROUNDS", "1"))  # each compiles FFCV's loop, which takes a while; 100 before a release
+ROUNDS = int(
+    os.environ.get("FASTLOAD_END_ROUNDS", "1")
+)  # each compiles FFCV's loop, which takes a while; 100 before a release
 
 PROGRAM = """
 import multiprocessing, os, sys, warnings
@@ -76,7 +83,10 @@ def test_programs_end_and_never_load_tbb(program, images, tmp_path):
 
 
 def test_what_the_user_chose_stays(program):
-    load = "from fastload.backends.ffcv import imports; imports.load(); from numba import threading_layer; print(threading_layer())"
+    load = (
+        "from fastload.backends.ffcv import imports; imports.load(); from numba import "
+        "threading_layer; print(threading_layer())"
+    )
     chosen = 'import numba; numba.config.THREADING_LAYER = "workqueue"; '
     assert program("-c", load, NUMBA_THREADING_LAYER="workqueue").stdout == "workqueue\n"
     assert program("-c", chosen + load).stdout == "workqueue\n"

@@ -1,4 +1,6 @@
-"""`fastload.backends.ffcv.ops` in pipelines of FFCV's own: the native engine's pixels for the same records."""
+"""`fastload.backends.ffcv.ops` in pipelines of FFCV's own: the native engine's pixels for the same
+records.
+"""
 
 import numpy as np
 import pytest
@@ -6,15 +8,18 @@ import torch
 
 import fastload
 from fastload import transforms as T
-from fastload.backends import ffcv
 from fastload.backends.ffcv import imports
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.errors import PipelineError, UsageError
 from tests.beton.layout import Writer
 
-pytestmark = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
+pytestmark = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
 HEIGHT, WIDTH = 33, 47
 STORED = [
-    T.TrivialAugmentWide(), T.ToImage(channels_last=True), T.ToDtype("float16", scale=True), T.Normalize((0.5, 0.4, 0.3), (0.1, 0.2, 0.3)),
+    T.TrivialAugmentWide(), T.ToImage(channels_last=True), T.ToDtype("float16", scale=True),
+    T.Normalize((0.5, 0.4, 0.3), (0.1, 0.2, 0.3)),
     T.RandomErasing(0.7, value="random"),
 ]  # fmt: skip
 
@@ -41,9 +46,16 @@ def ffcvs(path, made, workers=1):
     from ffcv.loader import Loader
     from ffcv.transforms import ToTensor, ToTorchImage
 
-    steps = [SimpleRGBImageDecoder(), *(made if isinstance(made, list) else [made]), ToTensor(), ToTorchImage()]
+    steps = [
+        SimpleRGBImageDecoder(),
+        *(made if isinstance(made, list) else [made]),
+        ToTensor(),
+        ToTorchImage(),
+    ]
     with imports.threads_kept():
-        return Loader(path, 4, num_workers=workers, drop_last=False, pipelines={"image": steps, "label": None})
+        return Loader(
+            path, 4, num_workers=workers, drop_last=False, pipelines={"image": steps, "label": None}
+        )
 
 
 def natives(path, ops):
@@ -86,7 +98,12 @@ def test_later_passes_are_later_occurrences(beton, ops):
 
 
 def test_two_ops_draw_numbers_of_their_own(ops):
-    numbers = {ops.RandAugment(2, 9).number, ops.RandAugment(2, 10).number, ops.ColOut().number, ops.RandomErasing().number}
+    numbers = {
+        ops.RandAugment(2, 9).number,
+        ops.RandAugment(2, 10).number,
+        ops.ColOut().number,
+        ops.RandomErasing().number,
+    }
     assert len(numbers) == 4
     assert ops.RandAugment(2, 9).number == ops.RandAugment(2, 9).number
 
@@ -99,9 +116,13 @@ def test_what_fails_while_drawing_is_printed_and_fails_the_batch(beton, ops, mon
         raise MemoryError("no records")
 
     monkeypatch.setattr(ops.Apply, "_occurrences", fail)
-    run = loader.graph.id_to_node[max(loader.graph.id_to_node) - 2].code  # the op's, before ToTensor and ToTorchImage
+    run = loader.graph.id_to_node[
+        max(loader.graph.id_to_node) - 2
+    ].code  # the op's, before ToTensor and ToTorchImage
     images = np.zeros((2, HEIGHT, WIDTH, 3), np.uint8)
-    with pytest.raises(RuntimeError, match="fastload: an op failed on a batch; what it printed above says why"):
+    with pytest.raises(
+        RuntimeError, match="fastload: an op failed on a batch; what it printed above says why"
+    ):
         run(images, images.copy(), np.arange(2))
     assert "MemoryError: no records" in capsys.readouterr().err
 
@@ -115,17 +136,26 @@ def test_equal_ops_in_one_apply_draw_numbers_of_their_own(ops):
 def test_an_op_that_cannot_be_is_refused_when_the_loader_is_made(beton, ops):
     with pytest.raises(PipelineError) as found:
         ffcvs(beton, [ops.Apply(T.ToTensor()), ops.RandomErasing()])
-    text = "ops.RandomErasing: images are float32 (33, 47, 3), want uint8 (H, W, 3) arrays; put it behind the decoder, before ToTensor"
+    text = (
+        "ops.RandomErasing: images are float32 (33, 47, 3), want uint8 (H, W, 3) arrays; put "
+        "it behind the decoder, before ToTensor"
+    )
     assert str(found.value) == text
     with pytest.raises(PipelineError) as found:
         ffcvs(beton, ops.Apply(T.ToImage(), T.ToDtype("bfloat16")))
-    assert str(found.value) == "ops.Apply: dtype is bfloat16, which NumPy does not have; use float16 or float32"
+    assert (
+        str(found.value)
+        == "ops.Apply: dtype is bfloat16, which NumPy does not have; use float16 or float32"
+    )
 
 
 def test_arguments_are_checked(ops):
     with pytest.raises(UsageError) as found:
         ops.Apply(len)
-    assert str(found.value) == f"ops.Apply: got ({len!r},), want ops of fastload.transforms; give at least one"
+    assert (
+        str(found.value)
+        == f"ops.Apply: got ({len!r},), want ops of fastload.transforms; give at least one"
+    )
     with pytest.raises(UsageError) as found:
         ops.ColOut(number=0)
     assert str(found.value) == "ops.Apply: number is 0, want 1 to 32509"

@@ -1,4 +1,7 @@
-"""A batch divided between the GPU's decoder and the CPU's threads is the CPU's batch. Needs no GPU: an emulated block decodes."""
+"""A batch divided between the GPU's decoder and the CPU's threads is the CPU's batch.
+
+Needs no GPU: an emulated block decodes.
+"""
 
 import ctypes
 
@@ -9,13 +12,16 @@ import torch
 import fastload
 from fastload import _native
 from fastload import transforms as T
-from fastload.backends import gpu_decode, native
+from fastload.backends.native import gpu_decode
+from fastload.backends.native import runner as native
 from fastload.sources.seek_views import Off
 from tests.backends import divided
 from tests.backends.divided import ON_GPU, Built, damaged, index_of, lying, on_cpu, written
 from tests.conftest import encoded, textured
 
-block = pytest.importorskip("fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES")
+block = pytest.importorskip(
+    "fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES"
+)
 
 CROP = [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), T.ToImage()]
 ORDER = np.random.default_rng(0).permutation(64).astype(np.int32)
@@ -39,9 +45,13 @@ class Emulated:
     def launch(self, data, scratch, out, flags, stream):
         packed = np.ctypeslib.as_array((ctypes.c_uint8 * self.nbytes).from_address(data)).copy()
         crops, found = block.decode(packed, ORDER, self.count)
-        memory = np.ctypeslib.as_array((ctypes.c_uint8 * crops.size).from_address(out)).reshape(crops.shape)
+        memory = np.ctypeslib.as_array((ctypes.c_uint8 * crops.size).from_address(out)).reshape(
+            crops.shape
+        )
         memory[self.places] = crops[self.places]
-        np.ctypeslib.as_array((ctypes.c_int32 * (len(found) + 1)).from_address(flags))[: len(found)] = found
+        np.ctypeslib.as_array((ctypes.c_int32 * (len(found) + 1)).from_address(flags))[
+            : len(found)
+        ] = found
 
 
 class Stream:
@@ -69,7 +79,9 @@ def emulated(monkeypatch):
 def check(folder, ops, seek, count, **options):
     """The places that were the GPU's, and those that were redone."""
     want = on_cpu(folder, ops, count)
-    found, decoder, places, redo, _ = divided.divided(folder, ops, count, seek, torch.device("cpu"), Stream(), **options)
+    found, decoder, places, redo, _ = divided.divided(
+        folder, ops, count, seek, torch.device("cpu"), Stream(), **options
+    )
     for one, other in zip(found, want, strict=True):
         np.testing.assert_array_equal(one, other)
     assert decoder.decoded == len(places)
@@ -125,9 +137,13 @@ def test_what_nobody_can_decode_is_a_bad_sample_as_ever(tmp_path, monkeypatch, o
     if on_error == "raise":
         with pytest.raises(fastload.SampleError) as caught:
             divided.divided(folder, ops, 6, seek, torch.device("cpu"), Stream())
-        assert str(caught.value).endswith("003.jpg, sample 3: cannot be decoded (broken data stream); mend or remove the file")
+        assert str(caught.value).endswith(
+            "003.jpg, sample 3: cannot be decoded (broken data stream); mend or remove the file"
+        )
         return
-    found, _, places, redo, trouble = divided.divided(folder, ops, 6, seek, torch.device("cpu"), Stream(), on_error)
+    found, _, places, redo, trouble = divided.divided(
+        folder, ops, 6, seek, torch.device("cpu"), Stream(), on_error
+    )
     assert (places, redo) == (list(range(6)), [3])
     want = on_cpu(folder, ops, 6, on_error)
     np.testing.assert_array_equal(found[0], want[0])  # the sample that stands in, too
@@ -139,8 +155,15 @@ def test_rows_that_lie_together_are_one_copy(monkeypatch):
     copied = []
     decoder = gpu_decode.GpuDecode(torch.device("cpu"))
     real = torch.Tensor.copy_
-    monkeypatch.setattr(torch.Tensor, "copy_", lambda to, source, **how: (copied.append(len(source)), real(to, source, **how))[1])
-    host, images = torch.arange(10 * 12, dtype=torch.uint8).reshape(10, 2, 2, 3), torch.zeros(10, 2, 2, 3, dtype=torch.uint8)
+    monkeypatch.setattr(
+        torch.Tensor,
+        "copy_",
+        lambda to, source, **how: (copied.append(len(source)), real(to, source, **how))[1],
+    )
+    host, images = (
+        torch.arange(10 * 12, dtype=torch.uint8).reshape(10, 2, 2, 3),
+        torch.zeros(10, 2, 2, 3, dtype=torch.uint8),
+    )
     decoder.upload(host, images, np.array([0, 1, 2, 5, 8, 9]))
     assert copied == [3, 1, 2]
     assert torch.equal(images[[0, 1, 2, 5, 8, 9]], host[[0, 1, 2, 5, 8, 9]])

@@ -1,4 +1,7 @@
-"""The recipe hot, as its file has it, on every backend: RandomResizedCrop, flip, RandAugment, ColOut, progressive resizing and MixUp."""
+"""The recipe hot, as its file has it, on every backend:
+
+RandomResizedCrop, flip, RandAugment, ColOut, progressive resizing and MixUp.
+"""
 
 from dataclasses import replace
 
@@ -8,15 +11,20 @@ import torch
 
 import fastload
 from fastload import recipes
-from fastload.backends import dali, ffcv
+from fastload.backends.dali import installed as dali_installed
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.conversion import beton_writer, readers
 from fastload.errors import BackendError
 from fastload.parity import distribution
 from fastload.transforms import RandAugment, RandomResizedCrop
 from tests.backends.dali_page import STATED
 
-needs_ffcv = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
-needs_dali = pytest.mark.skipif(bool(dali.missing()), reason=f"{dali.missing()}")
+needs_ffcv = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
+needs_dali = pytest.mark.skipif(
+    bool(dali_installed.missing()), reason=f"{dali_installed.missing()}"
+)
 EPOCHS = 3  # of the schedule, so that each has another size
 SIZES = [(62, 72), (72, 84), (96, 112)]  # px; ColOut leaves 106 x 123 of the crop
 STD = torch.tensor([0.229, 0.224, 0.225])[:, None, None]
@@ -31,14 +39,21 @@ def data(folder, tmp_path_factory):
 
 
 def hot(data, backend, *, workers=2, batch_size=16, policy=None):
-    """The recipe's loader; only the crop is smaller, and not square, and the training shorter. policy: in place of its RandAugment."""
+    """The recipe's loader; only the crop is smaller, and not square, and the training shorter.
+
+    policy: in place of its RandAugment.
+    """
     recipe = recipes.load("hot")
-    ops = [replace(op, size=(112, 130)) if isinstance(op, RandomResizedCrop) else op for op in recipe.ops()]
+    ops = [
+        replace(op, size=(112, 130)) if isinstance(op, RandomResizedCrop) else op
+        for op in recipe.ops()
+    ]
     if policy:
         ops = [policy if isinstance(op, RandAugment) else op for op in ops]
     schedule = recipe.training.progressive_resizing.schedule(EPOCHS)
     return fastload.DataLoader(
-        fastload.open(data[backend], ops), batch_size, shuffle=True, seed=11, num_workers=workers, backend=backend, mix=recipe.mix(),
+        fastload.open(data[backend], ops), batch_size, shuffle=True, seed=11, num_workers=workers,
+        backend=backend, mix=recipe.mix(),
         size_schedule=schedule,
     )  # fmt: skip
 
@@ -50,7 +65,11 @@ def training(loader):
 
 def assert_shapes(found, want):
     kinds = [
-        [(images.dtype, images.shape, images.stride(), labels.dtype, labels.shape) for images, labels in part] for part in (found, want)
+        [
+            (images.dtype, images.shape, images.stride(), labels.dtype, labels.shape)
+            for images, labels in part
+        ]
+        for part in (found, want)
     ]
     assert kinds[0] == kinds[1]
 
@@ -70,7 +89,10 @@ def native(data):
 def test_the_recipe_does_all_that_it_says(native):
     assert [tuple(images.shape[2:]) for images, _ in native[::3]] == SIZES
     for images, labels in native:
-        assert (images.dtype, images.is_contiguous(memory_format=torch.channels_last)) == (torch.float32, True)
+        assert (images.dtype, images.is_contiguous(memory_format=torch.channels_last)) == (
+            torch.float32,
+            True,
+        )
         assert labels.shape == (len(images), 3)
         np.testing.assert_allclose(labels.sum(1), 1, atol=1e-6)
         assert (labels > 0).all()  # smoothed
@@ -101,16 +123,27 @@ def test_dali_gives_natives_labels_and_pixels_as_near_as_its_page_says(data, nat
         assert torch.equal(labels, want_labels)
         apart.append((levels(images) - levels(want)).abs().flatten(1).mean(1))
     # What mixes and resizes the finished batch makes no difference larger in the mean.
-    assert 0 < torch.cat(apart).mean() <= STATED["resize, bilinear"][1] + STATED["RandAugment, Composer's"][1]
+    assert (
+        0
+        < torch.cat(apart).mean()
+        <= STATED["resize, bilinear"][1] + STATED["RandAugment, Composer's"][1]
+    )
 
 
 @needs_dali
 def test_dali_by_itself_makes_images_of_the_same_kind(data):
     policy = RandAugment(1)  # it has no other definition
-    found, want = (training(hot(data, backend, policy=policy)) for backend in ("dali-own", "native"))
-    assert [labels.argmax(1).tolist() for _, labels in found] == [labels.argmax(1).tolist() for _, labels in want]
+    found, want = (
+        training(hot(data, backend, policy=policy)) for backend in ("dali-own", "native")
+    )
+    assert [labels.argmax(1).tolist() for _, labels in found] == [
+        labels.argmax(1).tolist() for _, labels in want
+    ]
     assert_shapes(found, want)
-    got, wanted = (np.concatenate([distribution.features(levels(images)) for images, _ in batches]) for batches in (found, want))
+    got, wanted = (
+        np.concatenate([distribution.features(levels(images)) for images, _ in batches])
+        for batches in (found, want)
+    )
     assert distribution.chance(got, wanted) > distribution.UNLIKELY
     half = np.concatenate([distribution.features(levels(images) / 2) for images, _ in found])
     assert distribution.chance(half, wanted) < distribution.UNLIKELY
@@ -121,6 +154,7 @@ def test_dali_by_itself_has_no_policy_of_composers(data):
     with pytest.raises(BackendError) as caught:
         hot(data, "dali-own")
     assert str(caught.value) == (
-        "backend dali-own cannot run this plan: op 3 (RandAugment) has another library's definition; DALI has its own only; "
+        "backend dali-own cannot run this plan: op 3 (RandAugment) has another library's "
+        "definition; DALI has its own only; "
         "use backend='dali'\nbackend native can run it; pass backend='native'"
     )

@@ -1,4 +1,6 @@
-"""One bad image costs one image with DALI and FFCV too: what they refuse or pass over ends no pipeline and becomes nobody else's pixels."""
+"""One bad image costs one image with DALI and FFCV too: what they refuse or pass over ends no
+pipeline and becomes nobody else's pixels.
+"""
 
 import json
 import os
@@ -9,25 +11,41 @@ import torch
 
 import fastload
 from fastload import transforms as T
-from fastload.backends import dali, ffcv
+from fastload.backends.dali import installed as dali_installed
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.errors import BadSamplesError, SampleError
 from tests.beton.layout import Writer
 
-needs_ffcv = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
-needs_dali = pytest.mark.skipif(bool(dali.missing()), reason=f"{dali.missing()}")
+needs_ffcv = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
+needs_dali = pytest.mark.skipif(
+    bool(dali_installed.missing()), reason=f"{dali_installed.missing()}"
+)
 BACKENDS = [pytest.param("dali", marks=needs_dali), pytest.param("ffcv", marks=needs_ffcv)]
 SAMPLES, CLASSES = 33, 3
-CUT = [T.RandomHorizontalFlip(), T.CenterCrop((32, 30))]  # what DALI decodes and cuts to the very pixels
+CUT = [
+    T.RandomHorizontalFlip(),
+    T.CenterCrop((32, 30)),
+]  # what DALI decodes and cuts to the very pixels
 TRAIN = [T.RandomResizedCrop((24, 31)), T.RandomHorizontalFlip(), T.RandAugment(1)]
 
 
 def without_table(jpeg):
-    """Its scan names a Huffman table that there is none of: the header is fine, and every decoder refuses."""
+    """Its scan names a Huffman table that there is none of: the header is fine, and every decoder
+    refuses.
+    """
     at = jpeg.index(b"\xff\xda") + 6
     return jpeg[:at] + b"\x33" + jpeg[at + 1 :]
 
 
-SPOIL = {3: lambda _: b"no image", 11: lambda jpeg: jpeg[: len(jpeg) // 2], 12: without_table, 13: without_table, 30: lambda _: b"\0"}
+SPOIL = {
+    3: lambda _: b"no image",
+    11: lambda jpeg: jpeg[: len(jpeg) // 2],
+    12: without_table,
+    13: without_table,
+    30: lambda _: b"\0",
+}
 BAD = sorted(SPOIL)
 
 
@@ -38,16 +56,34 @@ def data(tmp_path_factory):
 
     root, found = tmp_path_factory.mktemp("bad"), {}
     images = [textured(40 + number, 71 - number, number) for number in range(SAMPLES)]
-    good = [encoded(pixels, quality=90, subsampling=number % 3) for number, pixels in enumerate(images)]
+    good = [
+        encoded(pixels, quality=90, subsampling=number % 3) for number, pixels in enumerate(images)
+    ]
     for broken in (False, True):
-        jpegs = [SPOIL[number](jpeg) if broken and number in SPOIL else jpeg for number, jpeg in enumerate(good)]
+        jpegs = [
+            SPOIL[number](jpeg) if broken and number in SPOIL else jpeg
+            for number, jpeg in enumerate(good)
+        ]
         for number, jpeg in enumerate(jpegs):
-            path = root / f"folder{broken}" / f"class{number * CLASSES // SAMPLES}" / f"{number:02d}.jpg"
+            path = (
+                root
+                / f"folder{broken}"
+                / f"class{number * CLASSES // SAMPLES}"
+                / f"{number:02d}.jpg"
+            )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(jpeg)
-        rows = [[("jpg", jpeg, *images[number].shape[:2]), number * CLASSES // SAMPLES] for number, jpeg in enumerate(jpegs)]
-        (root / f"{broken}.beton").write_bytes(Writer([("image", "image"), ("label", "int")], rows).bytes())
-        found |= {("ffcv", broken): str(root / f"{broken}.beton"), ("dali", broken): str(root / f"folder{broken}")}
+        rows = [
+            [("jpg", jpeg, *images[number].shape[:2]), number * CLASSES // SAMPLES]
+            for number, jpeg in enumerate(jpegs)
+        ]
+        (root / f"{broken}.beton").write_bytes(
+            Writer([("image", "image"), ("label", "int")], rows).bytes()
+        )
+        found |= {
+            ("ffcv", broken): str(root / f"{broken}.beton"),
+            ("dali", broken): str(root / f"folder{broken}"),
+        }
     return found
 
 
@@ -62,7 +98,9 @@ def assert_same(found, want):
     assert len(found) == len(want) > 0
     for one, other in zip(found, want, strict=True):
         for a, b in zip(one, other, strict=True):
-            for x, y in zip(a if isinstance(a, list) else [a], b if isinstance(b, list) else [b], strict=True):
+            for x, y in zip(
+                a if isinstance(a, list) else [a], b if isinstance(b, list) else [b], strict=True
+            ):
                 assert (x.dtype, x.shape, x.stride()) == (y.dtype, y.shape, y.stride())
                 assert torch.equal(x, y)
 
@@ -70,7 +108,10 @@ def assert_same(found, want):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("policy", ["substitute", "skip"])
 def test_the_good_samples_are_untouched(data, backend, policy):
-    clean, made = loader(data[backend, False], backend, "raise", TRAIN), loader(data[backend, True], backend, policy, TRAIN)
+    clean, made = (
+        loader(data[backend, False], backend, "raise", TRAIN),
+        loader(data[backend, True], backend, policy, TRAIN),
+    )
     for epoch in range(2):
         order = [work.samples.tolist() for work in made._works(made._route.plan, 3, epoch)]
         made.set_epoch(epoch)
@@ -97,24 +138,35 @@ KINDS = {
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_who_stands_in_is_natives(data, backend, kind):
-    found, native = (list(loader(data[backend, True], name, **KINDS[kind])) for name in (backend, "native"))
+    found, native = (
+        list(loader(data[backend, True], name, **KINDS[kind])) for name in (backend, "native")
+    )
     assert_same(found, native)
 
 
 @needs_ffcv
 def test_ffcv_draws_for_who_stands_in_as_native(data):
     for policy in ("substitute", "skip"):
-        assert_same(*(list(loader(data["ffcv", True], name, policy, TRAIN)) for name in ("ffcv", "native")))
+        assert_same(
+            *(list(loader(data["ffcv", True], name, policy, TRAIN)) for name in ("ffcv", "native"))
+        )
 
 
 @needs_dali
 @pytest.mark.parametrize("policy", ["substitute", "skip"])
 def test_dali_by_itself_has_the_same_labels(data, policy):
-    found, native = (list(loader(data["dali", True], name, policy, TRAIN)) for name in ("dali-own", "native"))
+    found, native = (
+        list(loader(data["dali", True], name, policy, TRAIN)) for name in ("dali-own", "native")
+    )
     assert [labels.tolist() for _, labels in found] == [labels.tolist() for _, labels in native]
     assert [images.shape for images, _ in found] == [images.shape for images, _ in native]
-    means = [torch.cat([images.float().mean((1, 2, 3)) for images, _ in batches]) for batches in (found, native)]
-    assert (means[0] - means[1]).abs().mean() < 30  # of the same images, in another crop and another colour
+    means = [
+        torch.cat([images.float().mean((1, 2, 3)) for images, _ in batches])
+        for batches in (found, native)
+    ]
+    assert (
+        means[0] - means[1]
+    ).abs().mean() < 30  # of the same images, in another crop and another colour
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -133,7 +185,8 @@ def test_too_many_are_an_error(data, backend, tmp_path):
     with pytest.raises(BadSamplesError) as caught:
         list(loader(data[backend, True], backend, max_bad=4, bad_samples=path))
     assert str(caught.value).splitlines()[1] == (
-        f"{data[backend, True]}: 5 bad samples in epoch 0, max_bad=4 allows 4 of 33; see {path}, mend or remove the files, or allow more"
+        f"{data[backend, True]}: 5 bad samples in epoch 0, max_bad=4 allows 4 of 33; see {path}, "
+        "mend or remove the files, or allow more"
     )
     assert len(list(loader(data[backend, True], backend, max_bad=5))) == 6
 
@@ -142,7 +195,11 @@ def test_too_many_are_an_error(data, backend, tmp_path):
 def test_a_batch_without_any_good_sample(data, backend):
     batches = [[0, 1], [3, 12], [4, 5], [13], [30, 11, 2]]
     named = {"shuffle": None, "batch_sampler": batches}
-    assert [len(labels) for _, labels in loader(data[backend, True], backend, "skip", **named)] == [2, 2, 1]
+    assert [len(labels) for _, labels in loader(data[backend, True], backend, "skip", **named)] == [
+        2,
+        2,
+        1,
+    ]
     found = iter(loader(data[backend, True], backend, **named))
     assert len(next(found)[1]) == 2
     with pytest.raises(SampleError, match=r"sample 3: cannot be decoded"):
@@ -169,7 +226,9 @@ def test_a_resumed_run_gives_the_same(data, backend):
 @needs_dali
 @pytest.mark.parametrize("policy", ["substitute", "skip"])
 def test_a_file_that_vanishes(tmp_path, bad_folder, encode, make_image, policy):
-    root = bad_folder({f"{number}.jpg": encode(make_image(40, 50 + number, number)) for number in range(1, 7)})
+    root = bad_folder(
+        {f"{number}.jpg": encode(make_image(40, 50 + number, number)) for number in range(1, 7)}
+    )
     made, native = (loader(root, name, policy, batch_size=3) for name in ("dali", "native"))
     os.unlink(Path(root) / "a" / "4.jpg")
     assert_same(list(made), list(native))
@@ -178,6 +237,12 @@ def test_a_file_that_vanishes(tmp_path, bad_folder, encode, make_image, policy):
 @needs_dali
 def test_plain_pixels_of_the_users_are_asked_of_pillow(bad_folder, encode, make_image):
     """A file that begins as those by which DALI is handed pixels, and is none."""
-    root = bad_folder({"1.jpg": b"P6 40 50 255\n", "2.jpg": encode(make_image(40, 50, 1), "PPM"), "3.jpg": b"P6 9999999 9999999 255\n"})
+    root = bad_folder(
+        {
+            "1.jpg": b"P6 40 50 255\n",
+            "2.jpg": encode(make_image(40, 50, 1), "PPM"),
+            "3.jpg": b"P6 9999999 9999999 255\n",
+        }
+    )
     found, native = (list(loader(root, name, batch_size=2)) for name in ("dali", "native"))
     assert_same(found, native)

@@ -1,4 +1,6 @@
-"""Every backend that is installed against the reference, op by op; and what the comparison says of backends that are wrong."""
+"""Every backend that is installed against the reference, op by op; and what the comparison says of
+backends that are wrong.
+"""
 
 import json
 import sys
@@ -12,7 +14,7 @@ import torch
 import fastload
 from fastload import backends, recipes
 from fastload import transforms as T
-from fastload.backend_facts import BackendFacts, facts
+from fastload.backends.table import BackendFacts, facts
 from fastload.errors import BackendError, SampleError, UsageError
 from fastload.parity import measure, report, run
 from fastload.parity.report import Column
@@ -23,11 +25,15 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SHORT = Setting(images=10, batch_size=4, seed=3)
 OTHERS = [name for name in backends.BACKENDS if name != "torch"]
 TIMM = [
-    T.RandomResizedCrop(48, interpolation="random"), T.RandomHorizontalFlip(), T.RandAugment.timm("rand-m7-mstd0.5-inc1"), T.ToTensor(),
+    T.RandomResizedCrop(48, interpolation="random"), T.RandomHorizontalFlip(),
+    T.RandAugment.timm("rand-m7-mstd0.5-inc1"), T.ToTensor(),
     T.Normalize(MEAN, STD), T.RandomErasing.timm(0.5, mode="pixel"),
 ]  # fmt: skip
 VIEWS = T.Views(
-    [([T.RandomResizedCrop(40), T.RandomHorizontalFlip(), T.ToTensor()], 2), ([T.RandomResizedCrop((16, 24)), T.ToTensor()], 1)]
+    [
+        ([T.RandomResizedCrop(40), T.RandomHorizontalFlip(), T.ToTensor()], 2),
+        ([T.RandomResizedCrop((16, 24)), T.ToTensor()], 1),
+    ]
 )
 
 
@@ -37,7 +43,11 @@ def smaller(name):
     return [replace(op, size=(44, 52)) if isinstance(op, T.RandomResizedCrop) else op for op in ops]
 
 
-COMPILED = (*recipes.names()[:4], "timm", "views")  # others' recipes have the same ops, and some backends compile for seconds
+COMPILED = (
+    *recipes.names()[:4],
+    "timm",
+    "views",
+)  # others' recipes have the same ops, and some backends compile for seconds
 PIPELINES = {**{name: smaller(name) for name in recipes.names()}, "timm": TIMM, "views": VIEWS}
 
 
@@ -63,25 +73,48 @@ def test_native_is_bit_equal_after_every_op(name, folder):
 @pytest.mark.parametrize("kind", ["folder", "beton"])
 @pytest.mark.parametrize("name", COMPILED)
 def test_installed_backends_give_the_references_pixels(name, kind, both):
-    """Whole pipelines only: some libraries compile for seconds for each. What is exact is bit-equal, what is not may be further off."""
+    """Whole pipelines only: some libraries compile for seconds for each.
+
+    What is exact is bit-equal, what is not may be further off.
+    """
     found = measure(fastload.open(both[kind], PIPELINES[name]), SHORT, whole=True)
     assert {column.backend for column in found.columns} == set(OTHERS)
     for column, cell in zip(found.columns, found.whole, strict=True):
-        allowed = ("bit-equal", "cannot") if facts(column.backend).exact else (*report.FINE, "differs", "cannot")
+        allowed = (
+            ("bit-equal", "cannot")
+            if facts(column.backend).exact
+            else (*report.FINE, "differs", "cannot")
+        )
         assert cell.verdict in allowed, (str(column), str(cell), cell.why)
 
 
 def test_rows_are_the_beginnings_of_the_pipeline(folder):
-    ops = [T.Resize(50), T.CenterCrop((40, 48)), T.RandomHorizontalFlip(), T.RandAugment(), T.ToTensor(), T.ColOut()]
+    ops = [
+        T.Resize(50),
+        T.CenterCrop((40, 48)),
+        T.RandomHorizontalFlip(),
+        T.RandAugment(),
+        T.ToTensor(),
+        T.ColOut(),
+    ]
     made = rows(fastload.open(folder, ops).pipeline)
     assert [row.name for row in made] == [
-        "decode (the middle 40x48 px)", "1 Resize + 2 CenterCrop", "3 RandomHorizontalFlip", "4 RandAugment", "5 ToTensor", "6 ColOut",
+        "decode (the middle 40x48 px)", "1 Resize + 2 CenterCrop", "3 RandomHorizontalFlip",
+        "4 RandAugment", "5 ToTensor", "6 ColOut",
     ]  # fmt: skip
     assert [len(row.pipeline.ops) for row in made] == [1, 2, 3, 4, 5, 6]
     assert [row.plan.out.dtype for row in made] == ["uint8"] * 4 + ["float32"] * 2
     several = rows(fastload.open(folder, VIEWS).pipeline)
-    assert [row.name for row in several[1:]] == ["1 RandomResizedCrop", "2 RandomHorizontalFlip or ToTensor", "3 ToTensor"]
-    assert [[len(ops) for ops in row.pipeline.pictures] for row in several[1:]] == [[1, 1, 1], [2, 2, 2], [3, 3, 2]]
+    assert [row.name for row in several[1:]] == [
+        "1 RandomResizedCrop",
+        "2 RandomHorizontalFlip or ToTensor",
+        "3 ToTensor",
+    ]
+    assert [[len(ops) for ops in row.pipeline.pictures] for row in several[1:]] == [
+        [1, 1, 1],
+        [2, 2, 2],
+        [3, 3, 2],
+    ]
 
 
 def test_only_dali_by_itself_draws_its_own_numbers():
@@ -91,7 +124,9 @@ def test_only_dali_by_itself_draws_its_own_numbers():
 
 def test_mixed_batches_are_the_last_row(folder):
     recipe = recipes.load("hot")
-    found = measure(fastload.open(folder, PIPELINES["hot"]), SHORT, names=["native"], mix=recipe.mix())
+    found = measure(
+        fastload.open(folder, PIPELINES["hot"]), SHORT, names=["native"], mix=recipe.mix()
+    )
     assert [name for name, _ in found.rows][-2:] == ["7 Normalize", "mix MixUp"]
     assert found.whole[0].verdict == "bit-equal"
     made = rows(fastload.open(folder, PIPELINES["hot"]).pipeline, recipe.mix())
@@ -100,20 +135,30 @@ def test_mixed_batches_are_the_last_row(folder):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """fake(change, own_draws=…): a backend "fake" whose batches are change(images, target, number of the batch) of the native one's."""
+    """fake(change, own_draws=…): a backend "fake" whose batches are change(images, target, number
+    of the batch) of the native one's.
+    """
     real = run.batches
 
     def make(change, *, own_draws=False, unsupported=lambda _plan, _device: []):
         module = types.ModuleType("fastload_fake_backend")
         module.unsupported = unsupported
         monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.setitem(backends.BACKENDS, "fake", BackendFacts("fake", module.__name__, "native", own_draws=own_draws))
+        monkeypatch.setitem(
+            backends.BACKENDS,
+            "fake",
+            BackendFacts("fake", module.__name__, "native", own_draws=own_draws),
+        )
 
         def batches(column, *rest):
             made = real(Column("native", "cpu") if column.backend == "fake" else column, *rest)
             if column.backend != "fake":
                 return made
-            return (found for number, batch in enumerate(made) if (found := change(*batch, number)) is not None)
+            return (
+                found
+                for number, batch in enumerate(made)
+                if (found := change(*batch, number)) is not None
+            )
 
         monkeypatch.setattr(run, "batches", batches)
 
@@ -151,7 +196,10 @@ def test_one_value_that_differs_is_found_and_named(folder, fake):
 
 def test_levels_do_not_depend_on_what_is_stored(folder, fake):
     def brighter(images, target, _):
-        return [images[0] + torch.tensor([2 / 255 / std for std in STD])[:, None, None].to(images[0].dtype)], target
+        return [
+            images[0]
+            + torch.tensor([2 / 255 / std for std in STD])[:, None, None].to(images[0].dtype)
+        ], target
 
     fake(brighter)
     for kind, slack in (("float32", 1e-4), ("float16", 0.2), ("bfloat16", 2)):
@@ -170,15 +218,19 @@ def nothing(images, target, _):
     ("change", "text", "why"),
     [
         (lambda images, target, _: ([images[0].flip(3)], target), "differs: max ", ()),
-        (lambda images, target, _: (images, target.flip(0)), "other labels", ("2 of 4 targets of a batch are others",)),
-        (lambda images, target, _: (images, target.int()), "other labels", ("targets are torch.int32 [4], want torch.int64 [4]",)),
+        (lambda images, target, _: (images, target.flip(0)), "other labels", (("2 of 4 targets of a "
+                                                                              "batch are others"),)),
+        (lambda images, target, _: (images, target.int()), "other labels", (("targets are "
+                                                                            "torch.int32 [4], want "
+                                                                            "torch.int64 [4]"),)),
         (lambda images, target, _: ([images[0][:, :, :-1].contiguous()], target), "other shape",
          ("images are uint8 [4, 3, 23, 31], want uint8 [4, 3, 24, 31]",)),
         (lambda images, target, _: ([images[0].float()], target), "other shape",
          ("images are float32 [4, 3, 24, 31], want uint8 [4, 3, 24, 31]",)),
         (lambda images, target, _: ([images[0].contiguous(memory_format=torch.channels_last)], target), "other shape",
          ("images are uint8 [4, 3, 24, 31], channels last, want uint8 [4, 3, 24, 31]",)),
-        (lambda images, target, _: (images * 2, target), "other shape", ("batches have 2 views, want 1",)),
+        (lambda images, target, _: (images * 2, target), "other shape", (("batches have 2 views, "
+                                                                         "want 1"),)),
         (lambda images, target, number: None if number else (images, target), "failed", ("its epoch ended after 4 images",)),
         (lambda *_: torch.zeros(2) @ torch.zeros(3), "failed", None),
     ],
@@ -199,26 +251,42 @@ def test_what_is_wrong_with_a_backend_is_said(change, text, why, folder, fake):
 
 def test_what_a_backend_cannot_is_named_in_every_row_that_has_it(folder, fake):
     def unsupported(plan, device):
-        return [f"{step.label} is not written" for step in plan.steps if isinstance(step.op, T.RandomHorizontalFlip)] + [device] * 0
+        return [
+            f"{step.label} is not written"
+            for step in plan.steps
+            if isinstance(step.op, T.RandomHorizontalFlip)
+        ] + [device] * 0
 
     fake(nothing, unsupported=unsupported)
     ops = [T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.ToTensor()]
     found = measure(fastload.open(folder, ops), SHORT, names=["fake"])
-    assert [cells[0].verdict for _, cells in found.rows] == ["bit-equal", "bit-equal", "cannot", "cannot"]
+    assert [cells[0].verdict for _, cells in found.rows] == [
+        "bit-equal",
+        "bit-equal",
+        "cannot",
+        "cannot",
+    ]
     assert found.whole[0].why == ("op 2 (RandomHorizontalFlip) is not written",)
     assert found.largest() == 0
 
 
 def test_a_library_that_is_not_installed_is_a_reason(folder, monkeypatch):
-    monkeypatch.setitem(backends.BACKENDS, "fake", BackendFacts("fake", "fastload.backends.no_such_module", "own"))
+    monkeypatch.setitem(
+        backends.BACKENDS, "fake", BackendFacts("fake", "fastload.backends.no_such_module", "own")
+    )
     (column, cell) = (last(folder).verdict, last(folder).why)
-    assert (column, cell) == ("cannot", ("is not installed (No module named 'fastload.backends.no_such_module')",))
+    assert (column, cell) == (
+        "cannot",
+        ("is not installed (No module named 'fastload.backends.no_such_module')",),
+    )
 
 
 def test_own_draws_must_be_distributed_as_the_references(folder, fake):
     """Every image is there 4 times, so that 160 are compared."""
     other = fastload.open(folder, UINT8)
-    drawn = list(fastload.DataLoader(other, 4, sampler=list(fastload.ShuffleSampler(40, 0)), seed=99))
+    drawn = list(
+        fastload.DataLoader(other, 4, sampler=list(fastload.ShuffleSampler(40, 0)), seed=99)
+    )
     fake(lambda _images, target, number: ([drawn[number][0]], target), own_draws=True)
     cell = last(folder, setting=Setting(images=40, batch_size=4))
     assert cell.verdict == "own draws"
@@ -226,7 +294,9 @@ def test_own_draws_must_be_distributed_as_the_references(folder, fake):
     assert str(cell) == f"own draws: p {cell.chance:.2g}"
 
 
-@pytest.mark.parametrize("change", [lambda i: i // 2, lambda i: i.flip(1) // 2 + 90, lambda i: i[:, :, :1].expand_as(i)])
+@pytest.mark.parametrize(
+    "change", [lambda i: i // 2, lambda i: i.flip(1) // 2 + 90, lambda i: i[:, :, :1].expand_as(i)]
+)
 def test_other_distributions_are_found(change, folder, fake):
     fake(lambda images, target, _: ([change(images[0]).contiguous()], target), own_draws=True)
     cell = last(folder, setting=Setting(images=40, batch_size=8))
@@ -235,14 +305,26 @@ def test_other_distributions_are_found(change, folder, fake):
 
 
 def test_the_document_is_plain(folder, fake):
-    fake(lambda images, target, _: ([images[0] * torch.nan if images[0].is_floating_point() else images[0]], target))
-    found = measure(fastload.open(folder, [*UINT8, T.ToTensor()][::2]), SHORT, names=["fake", "native"])
+    fake(
+        lambda images, target, _: (
+            [images[0] * torch.nan if images[0].is_floating_point() else images[0]],
+            target,
+        )
+    )
+    found = measure(
+        fastload.open(folder, [*UINT8, T.ToTensor()][::2]), SHORT, names=["fake", "native"]
+    )
     text = json.dumps(found.to_json(), allow_nan=False)
     cells = json.loads(text)["rows"][-1]["cells"]
-    assert [(cell["backend"], cell["device"], cell["verdict"], cell["max_levels"]) for cell in cells[:1]] == [
-        ("native", "cpu", "bit-equal", 0)
-    ]
-    assert (cells[-1]["backend"], cells[-1]["verdict"], cells[-1]["max_levels"], cells[-1]["pixels_share"]) == ("fake", "differs", None, 1)
+    assert [
+        (cell["backend"], cell["device"], cell["verdict"], cell["max_levels"]) for cell in cells[:1]
+    ] == [("native", "cpu", "bit-equal", 0)]
+    assert (
+        cells[-1]["backend"],
+        cells[-1]["verdict"],
+        cells[-1]["max_levels"],
+        cells[-1]["pixels_share"],
+    ) == ("fake", "differs", None, 1)
     assert found.largest() == float("inf")
 
 
@@ -251,9 +333,13 @@ def test_errors(folder, bad_folder, tmp_path):
         columns(["native", "torch"])
     known = ", ".join(OTHERS)
     assert (
-        str(caught.value) == f"parity: backend 'torch' is unknown (want {known}; torch is what they are compared with); choose one of them"
+        str(caught.value)
+        == f"parity: backend 'torch' is unknown (want {known}; torch is what they are compared "
+        "with); choose one of them"
     )
-    with pytest.raises(BackendError, match=r"^parity: only PyTorch's own engine can run this data set: "):
+    with pytest.raises(
+        BackendError, match=r"^parity: only PyTorch's own engine can run this data set: "
+    ):
         measure([1, 2, 3])
     path = bad_folder({"1bad.jpg": b"\xff\xd8\xff nothing"})
     with pytest.raises(SampleError, match=r"1bad\.jpg"):

@@ -1,16 +1,27 @@
-"""Resume under DALI and FFCV: a state before every step, of mixed batches whose size changes, restored there or in another backend."""
+"""Resume under DALI and FFCV: a state before every step, of mixed batches whose size changes,
+restored there or in another backend.
+"""
 
 import pytest
 
 import fastload
 from fastload import transforms as T
-from fastload.backends import dali, ffcv
+from fastload.backends.dali import installed as dali_installed
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.conversion import beton_writer, readers
 from tests.loader.resume_helpers import check_every_step, digest, told
 
-needs_ffcv = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
-needs_dali = pytest.mark.skipif(bool(dali.missing()), reason=f"{dali.missing()}")
-CUT = [T.RandomHorizontalFlip(), T.CenterCrop((32, 30)), T.ToImage()]  # what DALI decodes and cuts to the very pixels
+needs_ffcv = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
+needs_dali = pytest.mark.skipif(
+    bool(dali_installed.missing()), reason=f"{dali_installed.missing()}"
+)
+CUT = [
+    T.RandomHorizontalFlip(),
+    T.CenterCrop((32, 30)),
+    T.ToImage(),
+]  # what DALI decodes and cuts to the very pixels
 TRAIN = [T.RandomResizedCrop((24, 31)), T.RandomHorizontalFlip(), T.RandAugment(1), T.ToTensor()]
 SIZES = fastload.ProgressiveResize(total_steps=9, mode="resize", increment=2, delay=0.1)
 
@@ -26,7 +37,14 @@ def maker(path, backend, ops=TRAIN, **fixed):
     """Loaders of three batches, the last of them short."""
 
     def make():
-        options = {"shuffle": True, "seed": 4, "num_workers": 1, "size_schedule": SIZES, "mix": T.CutMix(), **fixed}
+        options = {
+            "shuffle": True,
+            "seed": 4,
+            "num_workers": 1,
+            "size_schedule": SIZES,
+            "mix": T.CutMix(),
+            **fixed,
+        }
         return fastload.DataLoader(fastload.open(path, ops), 16, backend=backend, **options)
 
     return make

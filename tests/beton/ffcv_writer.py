@@ -1,6 +1,8 @@
-"""`python ffcv_writer.py FOLDER MODE…`: files of every field type written by FFCV itself, in a process that may be stopped.
+"""`python ffcv_writer.py FOLDER MODE…`: files of every field type written by FFCV itself, in a
+process that may be stopped.
 
-FFCV's writer waits for ever when one of its workers fails. MODE "killed" ends the writer while it writes.
+FFCV's writer waits for ever when one of its workers fails. MODE "killed" ends the writer while it
+writes.
 """
 
 import os
@@ -28,8 +30,10 @@ class Rows:
         import torch
 
         return (
-            image(number), number - 3, number / 7, np.frombuffer(bytes(range(number + 1)), np.uint8), {"id": number, "names": ["ä", None]},
-            np.full(ARRAY[1], number, ARRAY[0]), torch.from_numpy(np.arange(4, dtype=np.int16) * np.int16(number)),
+            image(number), number - 3, number / 7, np.frombuffer(bytes(range(number + 1)),
+            np.uint8), {"id": number, "names": ["ä", None]},
+            np.full(ARRAY[1], number, ARRAY[0]), torch.from_numpy(np.arange(4,
+            dtype=np.int16) * np.int16(number)),
         )  # fmt: skip
 
 
@@ -43,14 +47,24 @@ class Killed(Rows):
 
 def write(out, mode):
     import torch
-    from ffcv.fields import BytesField, FloatField, IntField, JSONField, NDArrayField, RGBImageField, TorchTensorField
+    from ffcv.fields import (
+        BytesField,
+        FloatField,
+        IntField,
+        JSONField,
+        NDArrayField,
+        RGBImageField,
+        TorchTensorField,
+    )
     from ffcv.writer import DatasetWriter
 
     rows = Killed() if mode == "killed" else Rows()
     mode = "raw" if mode == "killed" else mode
     fields = {
-        "picture": RGBImageField(write_mode=mode, smart_threshold=4330, compress_probability=0.5), "label": IntField(),
-        "weight": FloatField(), "note": BytesField(), "meta": JSONField(), "box": NDArrayField(*ARRAY),
+        "picture": RGBImageField(write_mode=mode, smart_threshold=4330, compress_probability=0.5),
+        "label": IntField(),
+        "weight": FloatField(), "note": BytesField(), "meta": JSONField(),
+        "box": NDArrayField(*ARRAY),
         "mask": TorchTensorField(torch.int16, TENSOR),
     }  # fmt: skip
     DatasetWriter(out, fields, num_workers=1).from_indexed_dataset(rows)

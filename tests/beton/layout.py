@@ -1,4 +1,6 @@
-"""FFCV files made by hand, byte by byte, so that the reader is not tested with its own idea of the format."""
+"""FFCV files made by hand, byte by byte, so that the reader is not tested with its own idea of the
+format.
+"""
 
 import json
 import struct
@@ -6,7 +8,16 @@ import struct
 import numpy as np
 
 PAGE = 1 << 16  # FFCV's are larger; the format leaves it open
-KINDS = {"float": 0, "int": 1, "image": 2, "bytes": 3, "array": 4, "json": 5, "tensor": 6, "custom": 255}
+KINDS = {
+    "float": 0,
+    "int": 1,
+    "image": 2,
+    "bytes": 3,
+    "array": 4,
+    "json": 5,
+    "tensor": 6,
+    "custom": 255,
+}
 
 
 def descriptor(name, kind, dtype=None, shape=()):
@@ -18,7 +29,9 @@ def descriptor(name, kind, dtype=None, shape=()):
 
 
 class Writer:
-    """rows: one list of cells per sample; a cell is a number, ("jpg", bytes, h, w), ("raw", array) or bytes."""
+    """rows: one list of cells per sample; a cell is a number, ("jpg", bytes, h, w), ("raw", array)
+    or bytes.
+    """
 
     def __init__(self, fields, rows):
         self.fields, self.rows = fields, rows
@@ -35,14 +48,32 @@ class Writer:
                 rows[number * size + offset : number * size + offset + len(packed)] = packed
         self.data += bytes(-len(self.data) % PAGE)
         end = self.base + len(self.data)
-        values = {"version": 2, "fields": len(self.fields), "page": PAGE, "samples": len(self.rows), "table": end} | header
-        head = struct.pack("<HHIQQ", *values.values()) + b"".join(descriptor(*field) for field in self.fields)
+        values = {
+            "version": 2,
+            "fields": len(self.fields),
+            "page": PAGE,
+            "samples": len(self.rows),
+            "table": end,
+        } | header
+        head = struct.pack("<HHIQQ", *values.values()) + b"".join(
+            descriptor(*field) for field in self.fields
+        )
         body = head + rows + bytes(self.base - self.start - len(rows)) + self.data
         return bytes(body) + b"".join(struct.pack("<QQQ", *entry) for entry in self.table)
 
     def row(self):
-        """Size of a row and where its cells begin: 8-byte numbers are aligned, the packed structs of images and spans are not."""
-        widths = {"float": (8, 8), "int": (8, 8), "image": (13, 1), "bytes": (16, 1), "json": (16, 1), "array": (8, 8), "tensor": (8, 8)}
+        """Size of a row and where its cells begin: 8-byte numbers are aligned, the packed structs
+        of images and spans are not.
+        """
+        widths = {
+            "float": (8, 8),
+            "int": (8, 8),
+            "image": (13, 1),
+            "bytes": (16, 1),
+            "json": (16, 1),
+            "array": (8, 8),
+            "tensor": (8, 8),
+        }
         at, offsets, largest = 0, [], 1
         for _, kind, *_ in self.fields:
             width, align = widths.get(kind, (8, 8))
@@ -60,7 +91,11 @@ class Writer:
             return struct.pack("<BHHQ", value[0] != "jpg", width, height, self.put(sample, data))
         data = json.dumps(value).encode() + b"\0" if kind == "json" else bytes(value)
         at = self.put(sample, data)
-        return struct.pack("<QQ", at, len(data)) if kind in ("bytes", "json") else struct.pack("<Q", at)
+        return (
+            struct.pack("<QQ", at, len(data))
+            if kind in ("bytes", "json")
+            else struct.pack("<Q", at)
+        )
 
     def put(self, sample, data):
         left = -len(self.data) % PAGE

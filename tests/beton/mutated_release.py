@@ -1,8 +1,10 @@
-"""The release's check of damaged FFCV files: each is refused with a typed error, or its batches come, or its samples are named as bad.
+"""The release's check of damaged FFCV files: each is refused with a typed error, or its batches
+come, or its samples are named as bad.
 
     python -m tests.beton.mutated_release [FILES] [SEED]
 
-Files are made in chunks, each read by a process of its own, so that a crash or a hang is seen and says its chunk; 10,000 take minutes.
+Files are made in chunks, each read by a process of its own, so that a crash or a hang is seen and
+says its chunk; 10,000 take minutes.
 """
 
 import collections
@@ -24,7 +26,13 @@ from tests.conftest import encoded, textured
 
 CHUNK, SECONDS = 2000, 3000  # files of one process, and how long it may take
 SAMPLES, BATCH = 6, 2
-FIELDS = [("image", "image"), ("label", "int"), ("note", "bytes"), ("box", "array", "float32", (2, 3)), ("meta", "json")]
+FIELDS = [
+    ("image", "image"),
+    ("label", "int"),
+    ("note", "bytes"),
+    ("box", "array", "float32", (2, 3)),
+    ("meta", "json"),
+]
 OPS = [T.RandomResizedCrop((13, 17)), T.RandAugment(2, 9), T.ToImage()]
 NUMBERS = (0, 1, 2, 255, 2**16 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 WAYS = ("bytes", "number", "cut", "longer", "zeros", "swap")
@@ -36,7 +44,11 @@ def whole() -> bytes:
     rows = []
     for number in range(SAMPLES):
         pixels = textured(20 + number, 31 - number, number)
-        image = ("raw", pixels) if number % 2 else ("jpg", encoded(pixels, quality=85), *pixels.shape[:2])
+        image = (
+            ("raw", pixels)
+            if number % 2
+            else ("jpg", encoded(pixels, quality=85), *pixels.shape[:2])
+        )
         rows.append([image, number % 3, bytes(number), bytes(24), {"id": number}])
     return Writer(FIELDS, rows).bytes()
 
@@ -71,7 +83,10 @@ def damaged(good: bytes, places: list[int], rng: random.Random) -> tuple[str, by
         out[at : at + size] = bytes(len(out[at : at + size]))
     else:
         other, size = rng.choice(places), rng.choice((8, 24, 64))
-        out[at : at + size], out[other : other + size] = out[other : other + size], out[at : at + size]
+        out[at : at + size], out[other : other + size] = (
+            out[other : other + size],
+            out[at : at + size],
+        )
     return way, bytes(out)
 
 
@@ -81,7 +96,11 @@ def read(path: str) -> str:
         loader = fastload.DataLoader(fastload.open(path, OPS), BATCH, shuffle=True, seed=1)
         batches = iter(loader)
     except EXPECTED as error:
-        return "refused" if all(line.startswith(path) for line in str(error).splitlines()) else f"refused without its path: {error}"
+        return (
+            "refused"
+            if all(line.startswith(path) for line in str(error).splitlines())
+            else f"refused without its path: {error}"
+        )
     done, bad = 0, 0
     for _ in range(len(loader)):
         try:
@@ -116,22 +135,41 @@ def main(files: int, seed: int) -> int:
     total, failed = collections.Counter[str](), 0
     for first in range(0, files, CHUNK):
         count = min(CHUNK, files - first)
-        command = [sys.executable, "-m", "tests.beton.mutated_release", str(first), str(count), str(seed)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.beton.mutated_release",
+            str(first),
+            str(count),
+            str(seed),
+        ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=SECONDS, check=False
+            )
         except subprocess.TimeoutExpired:
             failed, done = failed + 1, None
             print(f"files {first} to {first + count - 1}: not done after {SECONDS} s", flush=True)
             continue
         if done.returncode:
             failed += 1
-            print(f"files {first} to {first + count - 1}: ended with {done.returncode}\n{done.stderr[-2000:]}", flush=True)
+            print(
+                f"files {first} to {first + count - 1}: ended with "
+                f"{done.returncode}\n{done.stderr[-2000:]}",
+                flush=True,
+            )
         for line in done.stdout.splitlines():
             what, _, number = line.partition("=")
-            total[what] = max(total[what], int(number)) if what == "peak MiB" else total[what] + int(number)
+            total[what] = (
+                max(total[what], int(number)) if what == "peak MiB" else total[what] + int(number)
+            )
     for what, number in sorted(total.items()):
         print(f"{number:7} {what}")
-    silent = sum(number for what, number in total.items() if "without its path" in what or "nobody says" in what)
+    silent = sum(
+        number
+        for what, number in total.items()
+        if "without its path" in what or "nobody says" in what
+    )
     print(f"{failed} chunks failed, {silent} files were not read and not named")
     return 1 if failed or silent else 0
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 import fastload
-from fastload.backends import ffcv
 from fastload.backends.ffcv import imports
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.conversion import beton_writer
 from fastload.conversion.readers import open_reader
 from fastload.errors import SourceError
@@ -17,8 +17,11 @@ from fastload.sources import beton_file
 from fastload.transforms import CenterCrop
 from tests.beton import ffcv_writer
 
-pytestmark = pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
-MODES = {"raw": {1}, "jpg": {0}, "smart": {0, 1}, "proportion": {0, 1}}  # and which kinds of images they have
+pytestmark = pytest.mark.skipif(
+    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
+)
+# And which kinds of images they have
+MODES = {"raw": {1}, "jpg": {0}, "smart": {0, 1}, "proportion": {0, 1}}
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +41,24 @@ def test_every_mode_and_field_reads_back(mode, kinds, written):
     modes = set(file.column(0)["mode"].tolist())
     assert modes == kinds if mode != "proportion" else modes <= kinds  # which are drawn
     payloads = of_ffcv(written / f"{mode}.beton")
-    for number, (image, label, weight, note, meta, box, mask) in enumerate(map(ffcv_writer.Rows().__getitem__, range(len(file)))):
+    for number, (image, label, weight, note, meta, box, mask) in enumerate(
+        map(ffcv_writer.Rows().__getitem__, range(len(file)))
+    ):
         got = {name: file.value(name, number) for name in file.names}
-        assert (got["label"], got["weight"], got["note"], got["meta"]) == (label, weight, note.tobytes(), meta)
+        assert (got["label"], got["weight"], got["note"], got["meta"]) == (
+            label,
+            weight,
+            note.tobytes(),
+            meta,
+        )
         np.testing.assert_array_equal(got["box"], box)
         np.testing.assert_array_equal(got["mask"], mask.numpy())
         if isinstance(got["picture"], bytes):
             assert got["picture"] == payloads[number]
             pixels = np.asarray(Image.open(io.BytesIO(got["picture"]))).astype(int)
             assert pixels.shape == image.shape
-            assert np.abs(pixels - image).mean() < 12  # FFCV's own JPEG of quality 90, of a picture with edges
+            # FFCV's own JPEG of quality 90, of a picture with edges
+            assert np.abs(pixels - image).mean() < 12
         else:
             np.testing.assert_array_equal(got["picture"], image)
 
@@ -69,7 +80,10 @@ def test_the_file_of_a_killed_writer_is_refused(program, tmp_path):
     with pytest.raises(SourceError) as caught:
         fastload.open(path)
     remedy = "write it again with FFCV, or convert the original data"
-    assert str(caught.value) == f"{path}: has no table of payloads, so its writer did not finish; {remedy}"
+    assert (
+        str(caught.value)
+        == f"{path}: has no table of payloads, so its writer did not finish; {remedy}"
+    )
 
 
 def test_ffcv_reads_what_is_written_here(tmp_path, make_image, encode):
@@ -78,17 +92,24 @@ def test_ffcv_reads_what_is_written_here(tmp_path, make_image, encode):
     for number in range(5):
         kind = "PNG" if number == 3 else "JPEG"
         (root / f"{number}.{kind.lower()}").write_bytes(encode(make_image(40, 61, number), kind))
-    beton_writer.run(open_reader(str(tmp_path / "in")), str(tmp_path / "x.beton"), beton_writer.Options(workers=1))
+    beton_writer.run(
+        open_reader(str(tmp_path / "in")),
+        str(tmp_path / "x.beton"),
+        beton_writer.Options(workers=1),
+    )
     imports.load()
     from ffcv.fields.decoders import IntDecoder, SimpleRGBImageDecoder
     from ffcv.loader import Loader
 
     pipelines = {"image": [SimpleRGBImageDecoder()], "label": [IntDecoder()]}
     with imports.threads_kept():
-        loader = Loader(str(tmp_path / "x.beton"), 5, num_workers=1, drop_last=False, pipelines=pipelines)
+        loader = Loader(
+            str(tmp_path / "x.beton"), 5, num_workers=1, drop_last=False, pipelines=pipelines
+        )
     ((images, labels),) = loader
     assert labels.tolist() == [[0]] * 5
     own = fastload.open(tmp_path / "x.beton", [CenterCrop((40, 61))])
     for number in range(5):
         difference = np.abs(images[number].astype(int) - np.asarray(own[number][0])).max()
-        assert difference <= (0 if number == 3 else 4)  # FFCV has its JPEGs decoded by a faster, coarser transform
+        # FFCV has its JPEGs decoded by a faster, coarser transform
+        assert difference <= (0 if number == 3 else 4)

@@ -1,4 +1,6 @@
-"""FFCV files in the loader: the same pixels as the images in a folder, with the seek index and without."""
+"""FFCV files in the loader: the same pixels as the images in a folder, with the seek index and
+without.
+"""
 
 import pickle
 
@@ -9,11 +11,25 @@ import torch
 import fastload
 from fastload.errors import SourceError
 from fastload.sources import beton as source
-from fastload.transforms import ColOut, Normalize, RandAugment, RandomHorizontalFlip, RandomResizedCrop, ToImage, ToTensor
+from fastload.transforms import (
+    ColOut,
+    Normalize,
+    RandAugment,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    ToImage,
+    ToTensor,
+)
 from tests.beton.conftest import FIELDS
 from tests.beton.layout import Writer
 
-OPS = [RandomResizedCrop(24), RandomHorizontalFlip(), RandAugment(), ToTensor(), Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))]
+OPS = [
+    RandomResizedCrop(24),
+    RandomHorizontalFlip(),
+    RandAugment(),
+    ToTensor(),
+    Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
+]
 
 
 def batches(path, ops=OPS, **options):
@@ -25,14 +41,23 @@ def batches(path, ops=OPS, **options):
 def folder(rows, tmp_path, encode):
     """The same images as files; raw ones as PNG."""
     for number, (image, label, *_) in enumerate(rows):
-        path = tmp_path / "folder" / f"{label:04d}" / f"{number:08d}.{'png' if image[0] == 'raw' else 'jpg'}"
+        path = (
+            tmp_path
+            / "folder"
+            / f"{label:04d}"
+            / f"{number:08d}.{'png' if image[0] == 'raw' else 'jpg'}"
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(image[1] if image[0] == "jpg" else encode(image[1], "PNG"))
     return tmp_path / "folder"
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("ops", [OPS, [RandomResizedCrop(24), ToImage(channels_last=True), ColOut(0.2, 0.1)]], ids=["float", "uint8"])
+@pytest.mark.parametrize(
+    "ops",
+    [OPS, [RandomResizedCrop(24), ToImage(channels_last=True), ColOut(0.2, 0.1)]],
+    ids=["float", "uint8"],
+)
 def test_native_and_reference_agree(beton, workers, ops):
     loader, native = batches(beton, ops, num_workers=workers)
     _, reference = batches(beton, ops, backend="torch")
@@ -45,7 +70,11 @@ def test_native_and_reference_agree(beton, workers, ops):
 
 def test_one_sample_is_a_pil_image(beton, rows):
     data = fastload.open(beton)
-    assert [data[number][1] for number in range(12)] == [row[1] for row in rows] == data.pipeline.source.labels.tolist()
+    assert (
+        [data[number][1] for number in range(12)]
+        == [row[1] for row in rows]
+        == data.pipeline.source.labels.tolist()
+    )
     np.testing.assert_array_equal(np.asarray(data[3][0]), rows[3][0][1])
     assert data.pipeline.source.classes == ("0", "1", "2", "3", "4")
 
@@ -53,10 +82,17 @@ def test_one_sample_is_a_pil_image(beton, rows):
 def test_crops_of_raw_images_at_every_edge(tmp_path, make_image):
     pixels = [make_image(31, 47, number) for number in range(3)]
     path = tmp_path / "raw.beton"
-    path.write_bytes(Writer([("image", "image"), ("label", "int")], [[("raw", each), 0] for each in pixels]).bytes())
+    path.write_bytes(
+        Writer(
+            [("image", "image"), ("label", "int")], [[("raw", each), 0] for each in pixels]
+        ).bytes()
+    )
     ops = [RandomResizedCrop((17, 13), scale=(0.01, 1.0)), ToImage()]
     for _ in range(20):
-        (_, native), (_, reference) = batches(str(path), ops), batches(str(path), ops, backend="torch")
+        (_, native), (_, reference) = (
+            batches(str(path), ops),
+            batches(str(path), ops, backend="torch"),
+        )
         assert all(torch.equal(a, b) for (a, _), (b, _) in zip(native, reference, strict=True))
 
 
@@ -64,7 +100,9 @@ def test_only_jpegs_are_decoded_at_a_smaller_scale(tmp_path, make_image, encode)
     pixels = make_image(200, 300, 3)
     cells = [("jpg", encode(pixels), 200, 300), ("raw", pixels)] * 3
     path = tmp_path / "large.beton"
-    path.write_bytes(Writer([("image", "image"), ("label", "int")], [[cell, 0] for cell in cells]).bytes())
+    path.write_bytes(
+        Writer([("image", "image"), ("label", "int")], [[cell, 0] for cell in cells]).bytes()
+    )
     ops = [RandomResizedCrop(20, scale=(0.5, 1.0)), ToImage()]
     loader, native = batches(str(path), ops, decode_scale="fast")
     _, reference = batches(str(path), ops, decode_scale="fast", backend="torch")
@@ -96,7 +134,8 @@ def test_other_fields_can_be_named(tmp_path, rows):
     with pytest.raises(SourceError) as caught:
         fastload.open(path, fields=("a", "b"))
     assert str(caught.value) == (
-        f"{path}: has no image field 'a' (has 'small' (image), 'large' (image), 'a' (int), 'b' (int)); "
+        f"{path}: has no image field 'a' (has 'small' (image), 'large' (image), 'a' (int), 'b' "
+        "(int)); "
         "name the fields with images and labels: fields=(IMAGE, LABEL)"
     )
 
@@ -111,7 +150,9 @@ def test_a_file_that_is_replaced_meanwhile_is_not_mixed_up(beton, rows, tmp_path
 def test_a_file_that_is_cut_off_meanwhile(tmp_path, make_image):
     path = tmp_path / "raw.beton"
     pixels = make_image(300, 200, 1)
-    path.write_bytes(Writer([("image", "image"), ("label", "int")], [[("raw", pixels), 0]] * 2).bytes())
+    path.write_bytes(
+        Writer([("image", "image"), ("label", "int")], [[("raw", pixels), 0]] * 2).bytes()
+    )
     loader = fastload.DataLoader(fastload.open(path, OPS), 2)
     with path.open("r+b") as file:
         file.truncate(70_000)

@@ -51,9 +51,15 @@ HEADERS = [
     ({"table": 0}, "has no table of payloads, so its writer did not finish"),
     ({"fields": 0}, "has 0 fields, want 1 to 256"),
     ({"samples": 0}, "holds no samples"),
-    ({"table": 1 << 62}, "its table begins at byte 4611686018427387904 of {length}, so it was cut off or damaged"),
+    (
+        {"table": 1 << 62},
+        "its table begins at byte 4611686018427387904 of {length}, so it was cut off or damaged",
+    ),
     ({"table": 100}, "its table begins at byte 100 of {length}, so it was cut off or damaged"),
-    ({"samples": 1 << 60}, "1152921504606846976 samples do not fit before byte {table}, where its table begins"),
+    (
+        {"samples": 1 << 60},
+        "1152921504606846976 samples do not fit before byte {table}, where its table begins",
+    ),
 ]
 
 
@@ -61,17 +67,34 @@ HEADERS = [
 def test_headers_that_lie(tmp_path, rows, header, text):
     whole = Writer(FIELDS, rows).bytes()
     table = struct.unpack_from("<Q", whole, 16)[0]
-    assert refused(tmp_path, Writer(FIELDS, rows).bytes(**header)) == f"{text.format(length=len(whole), table=table)}; {REMEDY}"
+    assert (
+        refused(tmp_path, Writer(FIELDS, rows).bytes(**header))
+        == f"{text.format(length=len(whole), table=table)}; {REMEDY}"
+    )
 
 
 def test_what_is_cut_off(tmp_path, rows):
     whole = Writer(FIELDS, rows).bytes()
     table = struct.unpack_from("<Q", whole, 16)[0]
-    assert refused(tmp_path, whole[:20]) == f"is no FFCV file (got 20 bytes, want at least 24); {REMEDY}"
-    assert refused(tmp_path, whole[:-1]) == f"its table is cut off in the middle of a row (it has {len(whole) - table - 1} bytes); {REMEDY}"
-    assert refused(tmp_path, whole[:2000]) == f"its table begins at byte {table} of 2000, so it was cut off or damaged; {REMEDY}"
+    assert (
+        refused(tmp_path, whole[:20])
+        == f"is no FFCV file (got 20 bytes, want at least 24); {REMEDY}"
+    )
+    assert (
+        refused(tmp_path, whole[:-1])
+        == f"its table is cut off in the middle of a row (it has {len(whole) - table - 1} bytes); "
+        f"{REMEDY}"
+    )
+    assert (
+        refused(tmp_path, whole[:2000])
+        == f"its table begins at byte {table} of 2000, so it was cut off or damaged; {REMEDY}"
+    )
     missing = refused(tmp_path, whole[:-24])  # the last payload, a mask
-    assert missing == f"field 7 ('mask'): 1 of 12 samples (first: 11) have bytes that are not in the file; {REMEDY}"
+    assert (
+        missing
+        == "field 7 ('mask'): 1 of 12 samples (first: 11) have bytes that are not in the file; "
+        f"{REMEDY}"
+    )
 
 
 def test_payloads_outside_the_file(tmp_path, rows):
@@ -89,16 +112,28 @@ def test_images_of_another_size_than_their_bytes(tmp_path, rows):
     whole = bytearray(Writer(FIELDS, rows).bytes())
     size, (offset, *_) = Writer(FIELDS, rows).row()
     at = 24 + 1041 * len(FIELDS) + size * 3 + offset
-    for lie in (struct.pack("<BHH", 1, 7, 7), struct.pack("<BHH", 2, 58, 49), struct.pack("<BHH", 0, 0, 49)):
+    for lie in (
+        struct.pack("<BHH", 1, 7, 7),
+        struct.pack("<BHH", 2, 58, 49),
+        struct.pack("<BHH", 0, 0, 49),
+    ):
         whole[at : at + 5] = lie
         text = refused(tmp_path, bytes(whole))
-        assert text == f"field 1 ('image'): 1 of 12 samples (first: 3) are no images, or their bytes are not in the file; {REMEDY}"
+        assert (
+            text
+            == "field 1 ('image'): 1 of 12 samples (first: 3) are no images, or their bytes are "
+            f"not in the file; {REMEDY}"
+        )
 
 
 def test_types_of_the_writers_own_program_are_never_run(tmp_path, rows):
     fields = [("image", "image"), ("label", "int"), ("mine", "custom")]
     text = refused(tmp_path, Writer(fields, [[row[0], row[1], b"x"] for row in rows]).bytes())
-    assert text == f"field 3 ('mine') is of a type that only the program that wrote it knows (255); it is never run; {REMEDY}"
+    assert (
+        text
+        == "field 3 ('mine') is of a type that only the program that wrote it knows (255); it is "
+        f"never run; {REMEDY}"
+    )
 
 
 @pytest.mark.parametrize("dtype", ["|O", "<M8[s]", "|V8", "|S4"])
@@ -111,23 +146,39 @@ def test_arrays_of_what_is_no_number(tmp_path, rows, dtype):
     lied[at - 8 : at] = struct.pack("<Q", len(lie))
     lied[at : at + len(lie)] = lie
     assert refused(tmp_path, bytes(lied)) == (
-        f"field 3 ('box') is an array whose type is not readable ({np.dtype(dtype)} is not a number); {REMEDY}"
+        f"field 3 ('box') is an array whose type is not readable ({np.dtype(dtype)} is not a "
+        f"number); {REMEDY}"
     )
 
 
 def test_fields_that_are_missing_or_named_twice(tmp_path, rows):
-    text = refused(tmp_path, Writer([("photo", "image"), ("weight", "float")], [[row[0], row[2]] for row in rows]).bytes())
-    assert text == "has no int field (has 'photo' (image), 'weight' (float)); name the fields with images and labels: fields=(IMAGE, LABEL)"
-    text = refused(tmp_path, Writer([("a", "image"), ("a", "int")], [row[:2] for row in rows]).bytes())
+    text = refused(
+        tmp_path,
+        Writer(
+            [("photo", "image"), ("weight", "float")], [[row[0], row[2]] for row in rows]
+        ).bytes(),
+    )
+    assert (
+        text
+        == "has no int field (has 'photo' (image), 'weight' (float)); name the fields with images "
+        "and labels: fields=(IMAGE, LABEL)"
+    )
+    text = refused(
+        tmp_path, Writer([("a", "image"), ("a", "int")], [row[:2] for row in rows]).bytes()
+    )
     assert text == f"two fields are named 'a'; {REMEDY}"
 
 
 def test_mutated_files_are_refused_or_read_right(tmp_path, rows):
-    """10,000 files with changed bytes in header, fields, rows and table: a typed error, or values inside the file."""
+    """10,000 files with changed bytes in header, fields, rows and table: a typed error, or values
+    inside the file.
+    """
     whole = Writer(FIELDS, rows).bytes()
     table = struct.unpack_from("<Q", whole, 16)[0]
     size, _ = Writer(FIELDS, rows).row()
-    places = np.r_[0:24, 24 : 24 + 1041 * 7 : 17, 24 + 1041 * 7 : 24 + 1041 * 7 + size * 12, table : len(whole)]
+    places = np.r_[
+        0:24, 24 : 24 + 1041 * 7 : 17, 24 + 1041 * 7 : 24 + 1041 * 7 + size * 12, table : len(whole)
+    ]
     rng, path, read, why = np.random.default_rng(5), tmp_path / "m.beton", 0, 0
     path.write_bytes(whole)
     with path.open("r+b", buffering=0) as disk:

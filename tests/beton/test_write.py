@@ -42,7 +42,13 @@ def run(*arguments):
 def test_jpegs_keep_their_bytes_and_the_rest_its_pixels(images, tmp_path):
     done = run(images, tmp_path / "out.beton", "--json", "-")
     said = json.loads(done.stdout)
-    assert (said["samples"], said["classes"], said["jpegs"], said["raw"], said["bad"]) == (5, 2, 3, 2, [])
+    assert (said["samples"], said["classes"], said["jpegs"], said["raw"], said["bad"]) == (
+        5,
+        2,
+        3,
+        2,
+        [],
+    )
     file, folder = beton_file.read(str(tmp_path / "out.beton")), fastload.open(images)
     assert file.names == ("image", "label")
     for number, path in enumerate(folder.samples):
@@ -75,7 +81,9 @@ def test_pages_are_as_large_as_the_largest_image_needs(tmp_path, encode):
     root = tmp_path / "in" / "c"
     root.mkdir(parents=True)
     for number in range(3):
-        (root / f"{number}.png").write_bytes(encode(np.full((2100, 1400, 3), number, np.uint8), "PNG"))
+        (root / f"{number}.png").write_bytes(
+            encode(np.full((2100, 1400, 3), number, np.uint8), "PNG")
+        )
     run(tmp_path / "in", tmp_path / "out.beton")
     content = (tmp_path / "out.beton").read_bytes()
     page = int.from_bytes(content[4:8], "little")
@@ -95,7 +103,9 @@ def test_bad_images_fail_it_or_are_left_out(images, tmp_path):
         f"{images}/cat/1.jpg: is no image that Pillow knows; mend or remove the file"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
-    said = json.loads(run(images, tmp_path / "out.beton", "--on-error", "skip", "--json", "-").stdout)
+    said = json.loads(
+        run(images, tmp_path / "out.beton", "--on-error", "skip", "--json", "-").stdout
+    )
     assert (said["samples"], said["bad"][0]["sample"]) == (4, 1)
     assert len(beton_file.read(str(tmp_path / "out.beton"))) == 4
 
@@ -103,7 +113,10 @@ def test_bad_images_fail_it_or_are_left_out(images, tmp_path):
 def test_nothing_is_replaced_unasked(images, tmp_path):
     (tmp_path / "out.beton").write_text("mine")
     done = run(images, tmp_path / "out.beton")
-    assert str(done.exception) == f"{tmp_path}/out.beton: exists already; give another path, or --overwrite to replace it"
+    assert (
+        str(done.exception)
+        == f"{tmp_path}/out.beton: exists already; give another path, or --overwrite to replace it"
+    )
     assert (tmp_path / "out.beton").read_text() == "mine"
     assert run(images, tmp_path / "out.beton", "--overwrite").exit_code == 0
     assert len(beton_file.read(str(tmp_path / "out.beton"))) == 5
@@ -111,7 +124,10 @@ def test_nothing_is_replaced_unasked(images, tmp_path):
 
 def test_options_of_shards_are_refused(images, tmp_path):
     done = run(images, tmp_path / "out.beton", "--shard-size", "1M")
-    assert str(done.exception) == "convert: --shard-size is for shards, not for a .beton file; leave out"
+    assert (
+        str(done.exception)
+        == "convert: --shard-size is for shards, not for a .beton file; leave out"
+    )
 
 
 def test_shuffled_as_shards_are(images, tmp_path):
@@ -121,9 +137,13 @@ def test_shuffled_as_shards_are(images, tmp_path):
     order = [plain.keys.index(key) for key in shards.keys]
     assert order != sorted(order)
     file, folder = beton_file.read(str(tmp_path / "out.beton")), fastload.open(images)
-    assert [file.value("label", row) for row in range(5)] == [folder.samples[number][1] for number in order]
+    assert [file.value("label", row) for row in range(5)] == [
+        folder.samples[number][1] for number in order
+    ]
     jpegs = {row: number for row, number in enumerate(order) if number < 3}
-    assert [file.value("image", row) for row in jpegs] == [Path(folder.samples[number][0]).read_bytes() for number in jpegs.values()]
+    assert [file.value("image", row) for row in jpegs] == [
+        Path(folder.samples[number][0]).read_bytes() for number in jpegs.values()
+    ]
 
 
 def test_transcoded(images, tmp_path):
@@ -136,7 +156,9 @@ def test_transcoded(images, tmp_path):
     np.testing.assert_array_equal(_native.decode(file.value("image", 1)), _native.decode(before))
 
 
-@pytest.mark.parametrize("spoilt", ["cat/1.jpg", "dog/4.png"])  # a JPEG's bytes, and what would be pixels
+@pytest.mark.parametrize(
+    "spoilt", ["cat/1.jpg", "dog/4.png"]
+)  # a JPEG's bytes, and what would be pixels
 def test_another_image_of_the_class_in_a_bad_ones_place(images, tmp_path, spoilt):
     (images / spoilt).write_bytes(b"no image")
     done = run(images, tmp_path / "out.beton", "--on-error", "substitute", "--json", "-")
@@ -156,7 +178,9 @@ def test_what_it_would_take(images, tmp_path):
     run(images, tmp_path / "out.beton")
     file = beton_file.read(str(tmp_path / "out.beton"))
     values = [file.value("image", row) for row in range(5)]
-    payloads = sum(value.nbytes if isinstance(value, np.ndarray) else len(value) for value in values)
+    payloads = sum(
+        value.nbytes if isinstance(value, np.ndarray) else len(value) for value in values
+    )
     assert (said["looked_at"], said["bad"]) == (5, 0)
     assert payloads <= said["bytes"] <= payloads + 5 * 100  # and the rows
     assert said["images_per_s"] > 0

@@ -29,15 +29,28 @@ def surroundings(tmp_path: Path, plots: str) -> dict[str, Any]:
 
 @pytest.fixture
 def command(program: Command, tmp_path: Path, surroundings: dict[str, Any]) -> Command:
-    """command("-m", "fastload", "--help"): Python with these arguments, in an empty folder; it has torch imported already."""
+    """command("-m", "fastload", "--help"):
+
+    Python with these arguments, in an empty folder; it has torch imported already.
+    """
     return lambda *arguments: program(*arguments, cwd=tmp_path, **surroundings)
 
 
 @pytest.fixture
 def fresh_command(tmp_path: Path, surroundings: dict[str, Any]) -> Command:
     """As `command`, but of an interpreter that has imported nothing."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), str(TREE)]), **surroundings}
-    how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 300}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(PACKAGE), str(TREE)]),
+        **surroundings,
+    }
+    how: dict[str, Any] = {
+        "cwd": tmp_path,
+        "env": environment,
+        "capture_output": True,
+        "text": True,
+        "timeout": 300,
+    }
     return lambda *arguments: subprocess.run([sys.executable, *arguments], check=False, **how)
 
 

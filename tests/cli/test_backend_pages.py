@@ -1,4 +1,6 @@
-"""docs/backends.md and docs/parity.md are what their generators print, for the backends that are here."""
+"""docs/backends.md and docs/parity.md are what their generators print, for the backends that are
+here.
+"""
 
 import re
 
@@ -6,13 +8,13 @@ import pytest
 
 from fastload import backends
 from fastload import transforms as T
-from fastload.backend_facts import BackendFacts, facts
+from fastload.backends.table import BackendFacts, facts
 from fastload.parity import Column
-from fastload.pipeline import Pipeline
-from fastload.plan import plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import plan
 
-asking = pytest.importorskip("benchmarks.backends")  # not in an installed package
-parity = pytest.importorskip("benchmarks.parity")
+asking = pytest.importorskip("benchmarks.pages.backends")  # not in an installed package
+parity = pytest.importorskip("benchmarks.pages.parity")
 cases = asking.cases
 HERE = {"native", "torch"}  # needs no other library
 
@@ -35,9 +37,15 @@ def test_the_page_says_what_backends_answer(tree, tmp_path):
 
 def test_every_op_is_asked_about_and_every_column_is_a_backend(tree):
     _, cells = stored(tree, "backends.md")
-    names = {name for name in T.__all__ if isinstance(kind := getattr(T, name), type) and issubclass(kind, T.Op)} - {"Op"}
+    names = {
+        name
+        for name in T.__all__
+        if isinstance(kind := getattr(T, name), type) and issubclass(kind, T.Op)
+    } - {"Op"}
     assert names <= {case.op for case in cases.ops()}
-    assert {f"{op}.{name}" for op, variants in recipes_named().items() for name in variants} <= {case.op for case in cases.ops()}
+    assert {f"{op}.{name}" for op, variants in recipes_named().items() for name in variants} <= {
+        case.op for case in cases.ops()
+    }
     assert {column.split(" ")[0] for _, column in cells} <= set(backends.BACKENDS)
 
 
@@ -48,55 +56,101 @@ def recipes_named():
 
 
 def test_reasons_stand_in_place_of_their_numbers():
-    page = "| ops | one |\n| --- | --- |\n| `A`, b | no (1, 2) |\n| `C` | yes |\n\n## Why not\n\n1. is big; very\n2. is red\n"
-    assert asking.of_markdown(page) == {("`A`, b", "one"): "is big; very; is red", ("`C`", "one"): "yes"}
+    page = (
+        "| ops | one |\n| --- | --- |\n| `A`, b | no (1, 2) |\n| `C` | yes |\n\n## Why "
+        "not\n\n1. is big; very\n2. is red\n"
+    )
+    assert asking.of_markdown(page) == {
+        ("`A`, b", "one"): "is big; very; is red",
+        ("`C`", "one"): "yes",
+    }
 
 
 def test_a_backend_that_can_do_nothing_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setitem(backends.BACKENDS, "none", BackendFacts("none", "fastload.backends.no_such_module", "own"))
+    monkeypatch.setitem(
+        backends.BACKENDS, "none", BackendFacts("none", "fastload.backends.no_such_module", "own")
+    )
     asked = asking.ask(asking.sources(tmp_path))
-    assert asked.missing[Column("none", "cpu")] == ["is not installed (No module named 'fastload.backends.no_such_module')"]
+    assert asked.missing[Column("none", "cpu")] == [
+        "is not installed (No module named 'fastload.backends.no_such_module')"
+    ]
     assert Column("native", "cpu") in asked.columns
 
 
 def test_the_page_of_pixels_is_true(tree, tmp_path):
     """Few images suffice: what is bit-equal is so for each."""
     _, cells = stored(tree, "parity.md")
-    given = {column: source for column, source in parity.sources(tmp_path).items() if str(column) == "native"}
-    assert {row for row, _ in cells} == {asking.titled(case) for case in [*cases.whole(), *cases.ops()]}
+    given = {
+        column: source
+        for column, source in parity.sources(tmp_path).items()
+        if str(column) == "native"
+    }
+    assert {row for row, _ in cells} == {
+        asking.titled(case) for case in [*cases.whole(), *cases.ops()]
+    }
     for case in [*cases.whole(), *cases.ops()]:
         assert [cells[asking.titled(case), "native"]] == parity.compared(case, given, images=3)
 
 
-RUN = ("recipe hot", "`RandAugment.composer`", "`CenterCrop`, alone", "`ColOut`, a batch", "`RandomErasing`, a value")
+RUN = (
+    "recipe hot",
+    "`RandAugment.composer`",
+    "`CenterCrop`, alone",
+    "`ColOut`, a batch",
+    "`RandomErasing`, a value",
+)
 FAR = re.compile(r"^(?:within|differs: max) ([\d.]+)")
 
 
 def test_the_page_of_pixels_is_true_for_the_backends_that_are_installed(tree, tmp_path):
-    """What they cannot run, of all rows; their pixels, of some: a few images cannot be further off than all of them."""
+    """What they cannot run, of all rows; their pixels, of some: a few images cannot be further off
+    than all of them.
+    """
     _, cells = stored(tree, "parity.md")
     listed = {column for _, column in cells}
-    given = {column: source for column, source in parity.sources(tmp_path).items() if str(column) in listed - {"native"}}
+    given = {
+        column: source
+        for column, source in parity.sources(tmp_path).items()
+        if str(column) in listed - {"native"}
+    }
     for case in [*cases.whole(), *cases.ops()]:
         row = asking.titled(case)
         for column, source in given.items():
-            cannot = bool(backends.unsupported(column.backend, plan(Pipeline(source, case.ops), mix=case.mix), column.device))
+            cannot = bool(
+                backends.unsupported(
+                    column.backend, plan(Pipeline(source, case.ops), mix=case.mix), column.device
+                )
+            )
             assert (cells[row, str(column)] == "no") == cannot, (row, str(column))
         if row not in RUN:
             continue
-        run = {column: source for column, source in given.items() if not facts(column.backend).own_draws}
-        for column, found in zip(run, parity.compared(case, run, images=3), strict=True):  # which tell nothing of a distribution
+        run = {
+            column: source
+            for column, source in given.items()
+            if not facts(column.backend).own_draws
+        }
+        for column, found in zip(
+            run, parity.compared(case, run, images=3), strict=True
+        ):  # which tell nothing of a distribution
             said = cells[row, str(column)]
-            assert found == said or furthest(found) <= 1.06 * furthest(said), (row, str(column))  # 2 or 3 digits stand there
+            # 2 or 3 digits stand there
+            assert found == said or furthest(found) <= 1.06 * furthest(said), (row, str(column))
 
 
 def furthest(cell):
     """Levels."""
-    return float(FAR.match(cell)[1]) if FAR.match(cell) else {"bit-equal": 0.0}.get(cell, float("nan"))
+    return (
+        float(FAR.match(cell)[1]) if FAR.match(cell) else {"bit-equal": 0.0}.get(cell, float("nan"))
+    )
 
 
 def test_the_page_has_every_backend(tree):
     _, cells = stored(tree, "parity.md")
     assert {column for _, column in cells} == set(backends.BACKENDS) - {"torch"}
-    assert {cell for (_, column), cell in cells.items() if column in ("native", "ffcv")} == {"bit-equal", "no"}
-    assert not [key for key, cell in cells.items() if cell.startswith(("other", "failed", "cannot"))]
+    assert {cell for (_, column), cell in cells.items() if column in ("native", "ffcv")} == {
+        "bit-equal",
+        "no",
+    }
+    assert not [
+        key for key, cell in cells.items() if cell.startswith(("other", "failed", "cannot"))
+    ]

@@ -1,4 +1,6 @@
-"""The decode benchmark: one real run on a few images, what it takes and leaves out, and its own arithmetic."""
+"""The decode benchmark: one real run on a few images, what it takes and leaves out, and its own
+arithmetic.
+"""
 
 import dataclasses
 import io
@@ -14,12 +16,16 @@ from fastload import _native
 from fastload.errors import BackendError, SourceError, UsageError
 from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop
 
-decode = pytest.importorskip("benchmarks.decode")  # not in an installed package
-decode_images = pytest.importorskip("benchmarks.decode_images")
-decode_passes = pytest.importorskip("benchmarks.decode_passes")
+decode = pytest.importorskip("benchmarks.decoding.decode")  # not in an installed package
+decode_images = pytest.importorskip("benchmarks.decoding.images")
+decode_passes = pytest.importorskip("benchmarks.decoding.passes")
 
 SIZES = np.array([[37, 53], [500, 375], [64, 300]], np.int32)  # height, width; px
-KNOWN_CROPS = [[7, 20, 29, 24, 24, 24, 0, 0, 0, 1], [47, 27, 334, 327, 24, 24, 0, 0, 1, 1], [4, 35, 57, 68, 24, 24, 0, 0, 1, 1]]
+KNOWN_CROPS = [
+    [7, 20, 29, 24, 24, 24, 0, 0, 0, 1],
+    [47, 27, 334, 327, 24, 24, 0, 0, 1, 1],
+    [4, 35, 57, 68, 24, 24, 0, 0, 1, 1],
+]
 FLIP = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 0], np.int32)
 
 
@@ -35,14 +41,30 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert (tmp_path / "decode.jsonl").read_text() == done.stdout
-    assert all(r["median"] > 0 and r["data"]["images"] == 40 and r["settings"]["left_out"] == 0 for r in rows)
+    assert all(
+        r["median"] > 0 and r["data"]["images"] == 40 and r["settings"]["left_out"] == 0
+        for r in rows
+    )
     tables = Counter(r["settings"].get("table", "") for r in rows)
-    main = 5 + len(decode.weaker_targets()) + 2 + 3 + 3 + 1  # random crops, scalar body, whole-image crops, tiny images, raw arrays
-    assert tables == {"": main, "stages": 5, "sampling": 3 * 3, "cores": min(2, len(os.sched_getaffinity(0)))}
-    assert sum(r["settings"]["images"] for r in rows if r["settings"].get("table") == "sampling") == 3 * 40
+    # Random crops, scalar body, whole-image crops, tiny images, raw arrays
+    main = 5 + len(decode.weaker_targets()) + 2 + 3 + 3 + 1
+    assert tables == {
+        "": main,
+        "stages": 5,
+        "sampling": 3 * 3,
+        "cores": min(2, len(os.sched_getaffinity(0))),
+    }
+    assert (
+        sum(r["settings"]["images"] for r in rows if r["settings"].get("table") == "sampling")
+        == 3 * 40
+    )
     assert {r["settings"].get("sampling") for r in rows} == {None, "4:4:4", "4:2:0", "other"}
     for r in rows:
-        same = [other for other in rows if other["settings"] == r["settings"] and other["variant"] == r["reference"]]
+        same = [
+            other
+            for other in rows
+            if other["settings"] == r["settings"] and other["variant"] == r["reference"]
+        ]
         assert (r["ratio"] is None) == (same == [])
         assert not same or r["ratio"] == pytest.approx(r["median"] / same[0]["median"])
     # The median of two turns is their mean, so that the stages add up to the whole.
@@ -50,7 +72,19 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
 
 
 def test_options_that_make_no_sense_are_refused_together(command, folder):
-    done = command("-m", "benchmarks", "decode", "--data", folder, "--size", "0", "--step", "65536", "--repetitions", "0")
+    done = command(
+        "-m",
+        "benchmarks",
+        "decode",
+        "--data",
+        folder,
+        "--size",
+        "0",
+        "--step",
+        "65536",
+        "--repetitions",
+        "0",
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         "benchmarks: size is (0, 0), want whole numbers from 1 to 16384 px",
@@ -68,8 +102,11 @@ def test_an_unknown_option_is_a_usage_error(command, folder):
 def test_the_crops_are_frozen():
     found = decode_images.draw((RandomResizedCrop(24), RandomHorizontalFlip()), SIZES)
     assert found.tolist() == KNOWN_CROPS
-    more = decode_images.draw((RandomResizedCrop(24), RandomHorizontalFlip()), np.concatenate([SIZES, SIZES]))
-    np.testing.assert_array_equal(more[:3], found)  # an image's crop hangs on its place and size only
+    more = decode_images.draw(
+        (RandomResizedCrop(24), RandomHorizontalFlip()), np.concatenate([SIZES, SIZES])
+    )
+    # An image's crop hangs on its place and size only
+    np.testing.assert_array_equal(more[:3], found)
 
 
 def test_whole_image_crops_take_the_whole_image(work):
@@ -82,12 +119,21 @@ def test_what_the_own_decoder_does_not_cover_is_left_out(make_image, encode):
     pixels = make_image(40, 61, 0)
     grey = encode(pixels[..., 0])
     others = [encode(pixels, "PNG"), encode(pixels, progressive=True), encode(pixels)[:-50]]
-    found = decode_images.covered("here", [others[0], encode(pixels, subsampling=0), others[1], grey, others[2]])
-    assert (found.left_out, found.samplings, found.sizes.tolist()) == (3, ("4:4:4", "grey"), [[40, 61], [40, 61]])
+    found = decode_images.covered(
+        "here", [others[0], encode(pixels, subsampling=0), others[1], grey, others[2]]
+    )
+    assert (found.left_out, found.samplings, found.sizes.tolist()) == (
+        3,
+        ("4:4:4", "grey"),
+        [[40, 61], [40, 61]],
+    )
     assert found.jpegs[1] == grey
     with pytest.raises(SourceError) as error:
         decode_images.covered("here", others)
-    assert str(error.value) == "here: no image that fastload's own decoder covers (got 3 others); give baseline JPEGs"
+    assert (
+        str(error.value)
+        == "here: no image that fastload's own decoder covers (got 3 others); give baseline JPEGs"
+    )
 
 
 def test_of_many_images_every_nth_is_taken(folder, monkeypatch):
@@ -98,18 +144,28 @@ def test_of_many_images_every_nth_is_taken(folder, monkeypatch):
     assert found.jpegs == whole.jpegs[::3]
 
 
-@pytest.mark.parametrize(("height", "width", "small"), [(90, 200, (142, 64)), (300, 100, (64, 192)), (5, 9, (115, 64))])
+@pytest.mark.parametrize(
+    ("height", "width", "small"), [(90, 200, (142, 64)), (300, 100, (64, 192)), (5, 9, (115, 64))]
+)
 def test_tiny_images_are_64_px_on_their_short_side(make_image, encode, height, width, small):
-    with Image.open(io.BytesIO(decode_images.shrunk(encode(make_image(height, width, 1)[..., 0])))) as image:
+    with Image.open(
+        io.BytesIO(decode_images.shrunk(encode(make_image(height, width, 1)[..., 0])))
+    ) as image:
         assert (image.size, image.mode) == (small, "L")
 
 
 def test_all_ways_make_the_same_pixels(work):
     expected = {}
     for name, way in decode.ways(work.name, 8).items():
-        decode_passes.check_pixels(name, decode_passes.Passes(work, way, decode_passes.indexes(work, way.step)), expected)
-    others = dataclasses.replace(work, crops=np.concatenate([work.crops[:3], work.crops[3:] ^ FLIP]))
-    passes = decode_passes.Passes(others, decode_passes.Way("scan"), decode_passes.indexes(others, None))
+        decode_passes.check_pixels(
+            name, decode_passes.Passes(work, way, decode_passes.indexes(work, way.step)), expected
+        )
+    others = dataclasses.replace(
+        work, crops=np.concatenate([work.crops[:3], work.crops[3:] ^ FLIP])
+    )
+    passes = decode_passes.Passes(
+        others, decode_passes.Way("scan"), decode_passes.indexes(others, None)
+    )
     with pytest.raises(BackendError) as error:
         decode_passes.check_pixels("scan", passes, expected)
     what = "4 of 7 images have other pixels than libjpeg-turbo's, the first is image 3"
@@ -118,22 +174,31 @@ def test_all_ways_make_the_same_pixels(work):
 
 def test_a_limit_on_instruction_sets_ends_with_the_pass(work):
     before = _native.targets()
-    decode_passes.one_pass(work, decode_passes.Way("scan", limit=before[-1]), decode_passes.indexes(work, None))
+    decode_passes.one_pass(
+        work, decode_passes.Way("scan", limit=before[-1]), decode_passes.indexes(work, None)
+    )
     assert _native.targets() == before
     with pytest.raises(ValueError, match="instruction set"):
-        decode_passes.one_pass(work, decode_passes.Way("scan", limit="Z80"), decode_passes.indexes(work, None))
+        decode_passes.one_pass(
+            work, decode_passes.Way("scan", limit="Z80"), decode_passes.indexes(work, None)
+        )
 
 
 def test_a_pass_rate_is_images_by_their_time():
-    times = np.array([[[1, 1], [2, 0]], [[4, 4], [0, 0]]], np.int64) * 1_000_000  # 2 passes, 2 images; ns
+    # 2 passes, 2 images; ns
+    times = np.array([[[1, 1], [2, 0]], [[4, 4], [0, 0]]], np.int64) * 1_000_000
     assert decode_passes.rates(times).values == (500.0, 250.0)
     assert decode_passes.rates(times[..., 0]).values == pytest.approx((2000 / 3, 500.0))
 
 
 def test_threads_share_the_images_and_each_is_done_once(work, monkeypatch):
     seen = []
-    passes = decode_passes.Passes(work, decode_passes.Way("scan"), decode_passes.indexes(work, None))
-    monkeypatch.setattr(decode_passes, "time_one", lambda jpeg, *_: seen.append(work.images.jpegs.index(jpeg)))
+    passes = decode_passes.Passes(
+        work, decode_passes.Way("scan"), decode_passes.indexes(work, None)
+    )
+    monkeypatch.setattr(
+        decode_passes, "time_one", lambda jpeg, *_: seen.append(work.images.jpegs.index(jpeg))
+    )
     with decode_passes.pinned_threads(sorted(os.sched_getaffinity(0))[:2]) as threads:
         assert decode_passes.clock_rate(passes, threads, 2) > 0
     assert sorted(seen) == list(range(7))

@@ -1,16 +1,15 @@
-"""The comparison with every peer: what happens to one that fails, what rows compare, and the crops of peers that have no such op."""
+"""The comparison with every peer: what happens to one that fails, what rows compare, and the crops
+of peers that have no such op.
+"""
 
 import argparse
 import json
-import random
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from fastload.errors import UsageError
 
@@ -23,15 +22,17 @@ process = pytest.importorskip("benchmarks.peers.process")
 rows = pytest.importorskip("benchmarks.peers.rows")
 run = pytest.importorskip("benchmarks.peers.run")
 setup = pytest.importorskip("benchmarks.peers.setup")
-table = pytest.importorskip("benchmarks.table")
+table = pytest.importorskip("benchmarks.report.table")
 
 PILLOW = {"name": "Pillow", "version": "13", "libjpeg_turbo": "3"}
 COMMON = {
-    "machine": {"cpu": "A CPU", "cores_usable": 2, "gpu": None}, "commit": "1a2b", "dirty": False, "date": "2026-01-01", "load": 0.1,
+    "machine": {"cpu": "A CPU", "cores_usable": 2, "gpu": None}, "commit": "1a2b", "dirty": False,
+    "date": "2026-01-01", "load": 0.1,
     "software": {"torch": "2.11.0", "torchvision": "0.26.0", "pillow": PILLOW},
 }  # fmt: skip
 TORCH, FFCV, SPDL, OURS, SHARDS = (
-    next(peer for peer in catalogue.PEERS if peer.name == name) for name in ("torch", "ffcv", "spdl", "fastload", "shards")
+    next(peer for peer in catalogue.PEERS if peer.name == name)
+    for name in ("torch", "ffcv", "spdl", "fastload", "shards")
 )
 
 
@@ -41,31 +42,56 @@ def case(**more):
 
 
 def epochs(*rates):
-    made = [{"images": 100, "seconds": 100 / rate, "cpu_seconds": 0.25, "first_seconds": 0.5} for rate in rates]
-    return run.Outcome(made[0] | {"memory_mib": 300.0, "start_seconds": 4.0, "versions": {"ffcv": "1.0.2"}}, made)
+    made = [
+        {"images": 100, "seconds": 100 / rate, "cpu_seconds": 0.25, "first_seconds": 0.5}
+        for rate in rates
+    ]
+    return run.Outcome(
+        made[0] | {"memory_mib": 300.0, "start_seconds": 4.0, "versions": {"ffcv": "1.0.2"}}, made
+    )
 
 
 def test_rows_compare_with_pytorch_and_say_how_many_times_fastload_is():
     broken = run.Outcome(why="ImportError: libavdevice.so | missing")
-    found = {"torch": epochs(100, 100), "ffcv": epochs(200, 200), "spdl": broken, "fastload": epochs(800, 800), "shards": epochs(900, 900)}
+    found = {
+        "torch": epochs(100, 100),
+        "ffcv": epochs(200, 200),
+        "spdl": broken,
+        "fastload": epochs(800, 800),
+        "shards": epochs(900, 900),
+    }
     made = rows.rows(case(), [TORCH, FFCV, SPDL, OURS, SHARDS], found, COMMON)
     main, costs = table.row.tables(made).values()
-    assert [(r.variant, r.median, r.ratio, r.also.get("folder is times as fast"), r.also.get("shards")) for r in main] == [
-        ("PyTorch, torchvision, Pillow", 100, None, 8, 9), ("FFCV", 200, 2, 4, 4.5), ("SPDL", 0, None, None, None),
+    assert [(r.variant, r.median, r.ratio, r.also.get("folder is times as fast"),
+        r.also.get("shards")) for r in main] == [
+        ("PyTorch, torchvision, Pillow", 100, None, 8, 9), ("FFCV", 200, 2, 4, 4.5), ("SPDL", 0,
+        None, None, None),
         ("fastload, folder", 800, 8, None, None), ("fastload, shards", 900, 9, None, None),
     ]  # fmt: skip
     kept = [(r.median, r.also.get("MiB"), r.repetitions) for r in costs]
     assert kept == [(2.5, 300, 2), (2.5, 300, 2), (0, None, 0), (2.5, 300, 2), (2.5, 300, 2)]
     text = table.markdown(main)
-    assert "| FFCV | 200 | 200 to 200 | 2.00 (2.00 to 2.00) | 4 (4 to 4) | 4.5 (4.5 to 4.5) | ffcv 1.0.2; jpg mode, original bytes" in text
-    assert r"| SPDL | none |  |  |  |  | FAILED: ImportError: libavdevice.so \| missing; threads;" in text
+    assert (
+        "| FFCV | 200 | 200 to 200 | 2.00 (2.00 to 2.00) | 4 (4 to 4) | 4.5 (4.5 to 4.5) | ffcv "
+        "1.0.2; jpg mode, original bytes" in text
+    )
+    assert (
+        r"| SPDL | none |  |  |  |  | FAILED: ImportError: libavdevice.so \| missing; threads;"
+        in text
+    )
     assert json.loads(table.row.line(main[2]))["note"].startswith("FAILED: ImportError")
 
 
 def test_a_peer_that_failed_midway_has_no_number():
-    found = {"torch": epochs(100, 100), "ffcv": run.Outcome(epochs(200).first, epochs(200).epochs, "Segmentation fault")}
+    found = {
+        "torch": epochs(100, 100),
+        "ffcv": run.Outcome(epochs(200).first, epochs(200).epochs, "Segmentation fault"),
+    }
     made = rows.rows(case(), [TORCH, FFCV], found, COMMON)
-    assert [(r.variant, r.repetitions) for r in made] == [("PyTorch, torchvision, Pillow", 2), ("FFCV", 0)] * 2
+    assert [(r.variant, r.repetitions) for r in made] == [
+        ("PyTorch, torchvision, Pillow", 2),
+        ("FFCV", 0),
+    ] * 2
 
 
 @pytest.mark.parametrize("failing", ["absent", "hangs", "wrong count"])
@@ -77,7 +103,12 @@ def test_the_others_go_on(failing, monkeypatch, tmp_path):
         def epoch(self):
             if self.name == "ffcv" and failing != "wrong count":
                 raise process.PeerError(failing)
-            return {"images": 100 if self.name == "torch" else 37, "seconds": 1.0, "cpu_seconds": 1.0, "first_seconds": 0.1}
+            return {
+                "images": 100 if self.name == "torch" else 37,
+                "seconds": 1.0,
+                "cpu_seconds": 1.0,
+                "first_seconds": 0.1,
+            }
 
         def close(self):
             closed.append(self.name)
@@ -86,9 +117,19 @@ def test_the_others_go_on(failing, monkeypatch, tmp_path):
     monkeypatch.setattr(run, "Process", Process)
     asked = case(data={"torch": "here", "ffcv": "here", "fastload": "here"}, batch_size=8)
     pythons = dict.fromkeys(asked.data, "python")
-    found = run.measure(asked, [TORCH, FFCV, OURS], pythons, {"fastload": "not built"}, tmp_path, 2, lambda: done.append(1))
+    found = run.measure(
+        asked,
+        [TORCH, FFCV, OURS],
+        pythons,
+        {"fastload": "not built"},
+        tmp_path,
+        2,
+        lambda: done.append(1),
+    )
     assert len(found["torch"].epochs) == 2
-    assert found["ffcv"].why == {"wrong count": "37 images in an epoch (want 100)"}.get(failing, failing)
+    assert found["ffcv"].why == {"wrong count": "37 images in an epoch (want 100)"}.get(
+        failing, failing
+    )
     assert (found["ffcv"].epochs, found["fastload"].why) == ([], "not built")
     assert sorted(closed) == ["ffcv", "torch"]
     assert len(done) == 9
@@ -96,20 +137,28 @@ def test_the_others_go_on(failing, monkeypatch, tmp_path):
 
 def spec(module, **more):
     asked = case(data={"torch": "nowhere"})
-    return run.spec(asked, TORCH, [0]) | {"module": module, "cores": [min(child.os.sched_getaffinity(0))]} | more
+    return (
+        run.spec(asked, TORCH, [0])
+        | {"module": module, "cores": [min(child.os.sched_getaffinity(0))]}
+        | more
+    )
 
 
 def test_the_last_line_of_a_crash_is_kept(tmp_path):
     peer = process.Process(spec("no_such_peer"), sys.executable, str(tmp_path))
     with pytest.raises(process.PeerError) as caught:
         peer.epoch()
-    assert str(caught.value) == "ModuleNotFoundError: No module named 'benchmarks.peers.no_such_peer'"
+    assert (
+        str(caught.value) == "ModuleNotFoundError: No module named 'benchmarks.peers.no_such_peer'"
+    )
     peer.close()
 
 
 def test_a_peer_that_hangs_is_ended(tmp_path):
     peer = process.Process(spec("torches"), "sleep", str(tmp_path), limit=0.2)
-    peer.process = subprocess.Popen(["sleep", "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    peer.process = subprocess.Popen(
+        ["sleep", "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
     with pytest.raises(process.PeerError, match=r"^no epoch within 0\.2 s$"):
         peer.epoch()
     peer.close()
@@ -119,59 +168,33 @@ def test_a_peer_that_hangs_is_ended(tmp_path):
 def test_a_batch_of_another_kind_is_refused():
     child.check(np.zeros((4, 3, 24, 24), np.uint8), 24)
     child.check(np.zeros((4, 24, 24, 3), np.uint8), 24)
-    with pytest.raises(ValueError, match=r"^a batch of float32 \[4, 3, 24, 24\] \(want uint8 \[N, 3, 24, 24\] or \[N, 24, 24, 3\]\)$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^a batch of float32 \[4, 3, 24, 24\] \(want uint8 \[N, 3, 24, 24\] or \[N, 24, 24, "
+        r"3\]\)$",
+    ):
         child.check(np.zeros((4, 3, 24, 24), np.float32), 24)
     with pytest.raises(ValueError, match=r"^a batch of uint8 \[4, 3, 24, 25\]"):
         child.check(np.zeros((4, 3, 24, 25), np.uint8), 24)
-
-
-@pytest.mark.parametrize(("width", "height"), [(500, 375), (1, 3), (900, 20)])
-def test_crops_are_within_the_image_and_torchvisions_on_average(width, height):
-    transforms = pytest.importorskip("torchvision.transforms")
-    torch = pytest.importorskip("torch")
-    random.seed(0)
-    torch.manual_seed(0)
-    ours = np.array([draws.crop(width, height) for _ in range(1500)])
-    assert (ours >= [0, 0, 1, 1]).all()
-    assert (ours[:, :2] + ours[:, 2:] <= [width, height]).all()
-    image = torch.empty((3, height, width), device="meta")
-    theirs = np.array([transforms.RandomResizedCrop.get_params(image, (0.08, 1.0), (3 / 4, 4 / 3)) for _ in range(1500)])[:, [1, 0, 3, 2]]
-    # Standard errors of 1,500 draws are below 1.5 % of the side.
-    assert np.abs(ours.mean(0) - theirs.mean(0)).max() <= max(0.06 * max(width, height), 0.06)
-
-
-def test_tars_hold_the_files_own_bytes(folder, tmp_path):
-    data.tars(folder, tmp_path / "tar")
-    found = {}
-    for path in sorted((tmp_path / "tar").iterdir()):
-        with data.tarfile.open(path) as tar:
-            found |= {member.name: tar.extractfile(member).read() for member in tar}
-    samples = data.fastload.open(folder).samples
-    assert len(found) == 2 * len(samples) == 80
-    for place, (path, label) in enumerate(samples):
-        assert found[f"{place:08}.jpg"] == Path(path).read_bytes()
-        assert found[f"{place:08}.cls"] == str(label).encode()
-
-
-def test_further_sets(folder, tmp_path):
-    small = data.fastload.open(data.small_pngs(folder, tmp_path / "small")).samples
-    assert len(small) == 40
-    with Image.open(small[0][0]) as image:
-        assert (image.format, max(image.size) <= data.SMALL, image.width != image.height) == ("PNG", True, True)
-    many = data.fastload.open(data.many(folder, tmp_path / "many", 90, classes=7)).samples
-    assert len(many) == 90
-    assert {label for _, label in many} == set(range(7))
 
 
 def test_an_environment_sees_its_own_packages_first_and_then_the_main_ones(tmp_path):
     wheel = tmp_path / "tiny_peer-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as out:
         out.writestr("PIL.py", "mine = True\n")
-        out.writestr("tiny_peer-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-peer\nVersion: 1.0\n")
-        out.writestr("tiny_peer-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        out.writestr(
+            "tiny_peer-1.0.dist-info/METADATA",
+            "Metadata-Version: 2.1\nName: tiny-peer\nVersion: 1.0\n",
+        )
+        out.writestr(
+            "tiny_peer-1.0.dist-info/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
         out.writestr("tiny_peer-1.0.dist-info/RECORD", "")
     good = catalogue.Peer("good", "Good", "torches", "", packages=(str(wheel),))
-    bad = catalogue.Peer("bad", "Bad", "torches", "", packages=(str(tmp_path / "none.whl"),), debian=("libnone-dev",))
+    bad = catalogue.Peer(
+        "bad", "Bad", "torches", "", packages=(str(tmp_path / "none.whl"),), debian=("libnone-dev",)
+    )
     said = []
     failed = setup.set_up([TORCH, good, bad], tmp_path / "peers", said.append)
     assert list(failed) == ["bad"]
@@ -179,23 +202,58 @@ def test_an_environment_sees_its_own_packages_first_and_then_the_main_ones(tmp_p
     assert [path.name for path in (tmp_path / "peers").iterdir()] == ["good"]
     python = setup.python_of(good, tmp_path / "peers")
     seen = [python, "-c", "import PIL, numpy; print(PIL.mine, numpy.__version__)"]
-    assert subprocess.run(seen, capture_output=True, text=True, check=True, cwd=tmp_path).stdout == f"True {np.__version__}\n"
-    assert setup.python_of(TORCH, tmp_path / "peers") == setup.python_of(bad, tmp_path / "peers") == sys.executable
+    assert (
+        subprocess.run(seen, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+        == f"True {np.__version__}\n"
+    )
+    assert (
+        setup.python_of(TORCH, tmp_path / "peers")
+        == setup.python_of(bad, tmp_path / "peers")
+        == sys.executable
+    )
 
 
 def test_what_cannot_be_measured_is_said_at_once():
-    with pytest.raises(UsageError, match=r"^--only: dalli \(want torch, pillow_simd, .*, shards\); choose of these$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^--only: dalli \(want torch, pillow_simd, .*, shards\); choose of these$",
+    ):
         catalogue.chosen(["dalli", "torch"])
-    with pytest.raises(UsageError, match=r"^--cores: 0 \(want 1 to \d+, the cores that this process may use\); each worker has its core$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^--cores: 0 \(want 1 to \d+, the cores that this process may use\); each worker "
+        r"has its core$",
+    ):
         cli.check(argparse.Namespace(cores=[0], repetitions=1))
-    with pytest.raises(UsageError, match=r"^--repetitions: 0 \(want 1 or more\); 5 or more give a useful interval$"):
+    with pytest.raises(
+        UsageError, match=r"^--repetitions: 0 \(want 1 or more\); 5 or more give a useful interval$"
+    ):
         cli.check(argparse.Namespace(cores=[1], repetitions=0))
 
 
 def test_one_real_run(command, folder, tmp_path):
     pytest.importorskip("torchvision")
-    arguments = ["peers", "--only", "torch", "pillow_simd", "fastload", "--tables", "png", "--repetitions", "1"]
-    places = ["--data", folder, "--name", "few", "--environments", str(tmp_path / "none"), "--results", str(tmp_path)]
+    arguments = [
+        "peers",
+        "--only",
+        "torch",
+        "pillow_simd",
+        "fastload",
+        "--tables",
+        "png",
+        "--repetitions",
+        "1",
+    ]
+    places = [
+        "--data",
+        folder,
+        "--name",
+        "few",
+        "--environments",
+        str(tmp_path / "none"),
+        "--results",
+        str(tmp_path),
+    ]
     done = command("-m", "benchmarks", *arguments, *places, "--json")
     assert done.returncode == 0, done.stderr
     made = [json.loads(line) for line in done.stdout.splitlines()]
@@ -204,4 +262,6 @@ def test_one_real_run(command, folder, tmp_path):
     for r in made:
         failed = "Pillow-SIMD" in r["variant"]
         assert (r["median"] > 0, r["repetitions"]) == ((False, 0) if failed else (True, 1))
-        assert ("is not what pillow_simd is measured with; run with --setup; " in r["note"]) == failed
+        assert (
+            "is not what pillow_simd is measured with; run with --setup; " in r["note"]
+        ) == failed

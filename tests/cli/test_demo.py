@@ -4,9 +4,12 @@ import json
 
 import pytest
 
-from fastload.cli import demo
+from fastload.cli import demo, demo_text
 
-SHORT = "from fastload import cli; from fastload.cli import demo; demo.PROFILE_SECONDS = 2.0; cli.main()"
+SHORT = (
+    "from fastload import cli; from fastload.cli import demo; demo.PROFILE_SECONDS = 2.0; "
+    "cli.main()"
+)
 
 
 def test_the_whole_demo(command, tmp_path):
@@ -15,11 +18,18 @@ def test_the_whole_demo(command, tmp_path):
     done = command("-c", SHORT, "demo", "--images", "40", "--workers", "1", "--json", "demo.json")
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "demo.json").read_text())
-    assert [row["variant"] for row in found["loading_img_per_s"]] == [demo.TORCH, demo.FOLDER, demo.SHARDS]
+    assert [row["variant"] for row in found["loading_img_per_s"]] == [
+        demo_text.TORCH,
+        demo_text.FOLDER,
+        demo_text.SHARDS,
+    ]
     assert all(min(row["first"], row["second"]) > 0 for row in found["loading_img_per_s"])
     assert found["profile"]["setting"]["recipe"] == "hot"
     assert found["verdict"] in done.stdout
-    assert all(name in done.stdout for name in (demo.TORCH, demo.FOLDER, demo.SHARDS, "VERDICT", "EMULATED"))
+    assert all(
+        name in done.stdout
+        for name in (demo_text.TORCH, demo_text.FOLDER, demo_text.SHARDS, "VERDICT", "EMULATED")
+    )
     assert len(list((tmp_path / "cache" / "fastload" / "demo" / "images-40").rglob("*.JPEG"))) == 40
 
 
@@ -33,20 +43,54 @@ def test_an_unknown_gpu_is_refused_before_any_work(command, tmp_path):
 @pytest.mark.parametrize(
     ("torch", "ours", "text"),
     [
-        (100.0, 210.0, "fastload loads 2.1 times as fast as PyTorch's DataLoader here (210 against 100 images/s, the same folder)."),
-        (100.0, 101.0, "fastload is no faster than PyTorch's DataLoader here (101 against 100 images/s, the same folder)."),
-        (100.0, 50.0, "fastload is slower than PyTorch's DataLoader here (50 against 100 images/s, the same folder)."),
+        (
+            100.0,
+            210.0,
+            (
+                "fastload loads 2.1 times as fast as PyTorch's DataLoader here (210 against 100 "
+                "images/s, the same folder)."
+            ),
+        ),
+        (
+            100.0,
+            101.0,
+            (
+                "fastload is no faster than PyTorch's DataLoader here (101 against 100 images/s, the "
+                "same folder)."
+            ),
+        ),
+        (
+            100.0,
+            50.0,
+            (
+                "fastload is slower than PyTorch's DataLoader here (50 against 100 images/s, the same "
+                "folder)."
+            ),
+        ),
     ],
 )
 def test_the_verdict_calls_a_loss_a_loss(torch, ours, text):
-    assert demo.verdict([demo.Loading(demo.TORCH, 1, torch), demo.Loading(demo.FOLDER, 1, ours)]) == text
+    assert (
+        demo_text.verdict(
+            [
+                demo_text.Loading(demo_text.TORCH, 1, torch),
+                demo_text.Loading(demo_text.FOLDER, 1, ours),
+            ]
+        )
+        == text
+    )
 
 
 def test_without_torchvision_there_is_no_ratio():
-    found = [demo.Loading(demo.FOLDER, 1, 321.0)]
-    assert demo.verdict(found) == "fastload loads 321 images/s here; install torchvision to compare it with PyTorch."
+    found = [demo_text.Loading(demo_text.FOLDER, 1, 321.0)]
+    assert (
+        demo_text.verdict(found)
+        == "fastload loads 321 images/s here; install torchvision to compare it with PyTorch."
+    )
 
 
-@pytest.mark.parametrize(("count", "workers", "batch"), [(2000, 2, 64), (300, 2, 18), (40, 1, 5), (20, 64, 1)])
+@pytest.mark.parametrize(
+    ("count", "workers", "batch"), [(2000, 2, 64), (300, 2, 18), (40, 1, 5), (20, 64, 1)]
+)
 def test_every_worker_of_pytorch_gets_several_batches(count, workers, batch):
     assert demo.batch_size(count, workers) == batch

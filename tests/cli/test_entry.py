@@ -34,7 +34,11 @@ def test_a_users_mistake_is_one_line_and_exit_1(fresh_command):
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
-    [(["no-such-verb"], "no-such-verb"), (["demo", "--images", "many"], "--images"), (["doctor", "--no-such"], "--no-such")],
+    [
+        (["no-such-verb"], "no-such-verb"),
+        (["demo", "--images", "many"], "--images"),
+        (["doctor", "--no-such"], "--no-such"),
+    ],
 )
 def test_wrong_usage_is_exit_2_without_a_traceback(command, arguments, named):
     done = command("-m", "fastload", *arguments)
@@ -45,7 +49,9 @@ def test_wrong_usage_is_exit_2_without_a_traceback(command, arguments, named):
 
 def test_importing_fastload_imports_nothing_optional(fresh_command):
     done = fresh_command(
-        "-c", "import json, sys; from fastload import DataLoader, open, transforms; print(json.dumps(sorted(sys.modules)))"
+        "-c",
+        "import json, sys; from fastload import DataLoader, open, transforms; "
+        "print(json.dumps(sorted(sys.modules)))",
     )
     loaded = json.loads(done.stdout)
     assert "fastload._native" in loaded

@@ -1,4 +1,6 @@
-"""benchmarks/gpu/run.sh with a Python, a CMake and a sanitizer that are played: what each step runs, and what is said without a GPU."""
+"""benchmarks/gpu/run.sh with a Python, a CMake and a sanitizer that are played: what each step
+runs, and what is said without a GPU.
+"""
 
 import json
 import os
@@ -9,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks" / "gpu" / "run.sh"
-TRAININGS = [f"train_{model}_{path}" for model in ("resnet50", "resnet18") for path in ("mild", "hot")]
+TRAININGS = [
+    f"train_{model}_{path}" for model in ("resnet50", "resnet18") for path in ("mild", "hot")
+]
 TABLES = ["scaling", "rates", "peers", "step", *TRAININGS]
 STEPS = ["build", "tests", "soak", "sanitizer", "kernels", *TABLES]
 # "-" is the look for a GPU; what is run otherwise is noted, and fails where it is told to.
@@ -22,7 +26,9 @@ fi
 echo "$(basename "$0") $*" >>"$PLAYED_LOG"
 case "$(basename "$0") $*" in *"$PLAYED_FAILS"*) exit 5 ;; esac
 """
-NO_DRIVER = "Found no NVIDIA driver on your system; look at nvidia-smi, or leave the step out by --only"
+NO_DRIVER = (
+    "Found no NVIDIA driver on your system; look at nvidia-smi, or leave the step out by --only"
+)
 
 
 @pytest.fixture
@@ -37,11 +43,25 @@ def script(tmp_path):
     def run(*arguments, why="", fails="nothing"):
         log, out = tmp_path / "log", tmp_path / "out"
         log.write_text("")
-        settings = {"PLAYED_LOG": str(log), "PLAYED_WHY": why, "PLAYED_FAILS": fails, "TMPDIR": str(tmp_path), "FASTLOAD_COMMIT": "0"}
-        environment = os.environ | {"PATH": f"{played}:{os.environ['PATH']}", "PYTHON": str(played / "python3")} | settings
+        settings = {
+            "PLAYED_LOG": str(log),
+            "PLAYED_WHY": why,
+            "PLAYED_FAILS": fails,
+            "TMPDIR": str(tmp_path),
+            "FASTLOAD_COMMIT": "0",
+        }
+        environment = (
+            os.environ
+            | {"PATH": f"{played}:{os.environ['PATH']}", "PYTHON": str(played / "python3")}
+            | settings
+        )
         command = ["sh", str(SCRIPT), "--out", str(out), *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-        written = (out / "steps.jsonl").read_text().splitlines() if (out / "steps.jsonl").exists() else []
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        written = (
+            (out / "steps.jsonl").read_text().splitlines() if (out / "steps.jsonl").exists() else []
+        )
         ran = log.read_text().replace(str(out), "OUT").replace(str(ROOT), "ROOT").splitlines()
         return done.returncode, done.stderr, ran, [json.loads(line) for line in written]
 
@@ -53,19 +73,34 @@ def test_every_step_is_run_and_noted(script, tmp_path):
     assert (code, said) == (0, "")
     assert [(step["step"], step["exit"]) for step in steps] == [(name, 0) for name in STEPS]
     assert ran[0].startswith("cmake -S ROOT -B ")
-    pytest_of = "python3 -m pytest -q -c ROOT/pyproject.toml --rootdir ROOT -p no:cacheprovider --junit-xml"
-    assert ran[3:5] == [f"{pytest_of} OUT/tests.xml ROOT/tests/gpu", f"{pytest_of} OUT/soak.xml ROOT/tests/gpu/test_streams.py -k survive"]
-    assert [line.split()[:3] for line in ran[5:7]] == [["compute-sanitizer", "--tool", tool] for tool in ("memcheck", "racecheck")]
+    pytest_of = (
+        "python3 -m pytest -q -c ROOT/pyproject.toml --rootdir ROOT -p no:cacheprovider --junit-xml"
+    )
+    assert ran[3:5] == [
+        f"{pytest_of} OUT/tests.xml ROOT/tests/gpu",
+        f"{pytest_of} OUT/soak.xml ROOT/tests/gpu/test_streams.py -k survive",
+    ]
+    assert [line.split()[:3] for line in ran[5:7]] == [
+        ["compute-sanitizer", "--tool", tool] for tool in ("memcheck", "racecheck")
+    ]
     assert ran[7] == "python3 -m benchmarks gpu --results OUT --json"
-    assert ran[8:] == [f"python3 -m benchmarks on_gpu --table {name} --data {tmp_path} --limit 370 --results OUT --json" for name in TABLES]
+    assert ran[8:] == [
+        f"python3 -m benchmarks on_gpu --table {name} --data {tmp_path} --limit 370 --results OUT "
+        "--json"
+        for name in TABLES
+    ]
 
 
 def test_without_a_gpu_each_step_says_so_but_the_one_that_needs_none(script):
     code, said, ran, steps = script(why=NO_DRIVER)
     assert code == 3
-    assert said.splitlines() == [f"run.sh: {name} needs a GPU: {NO_DRIVER}" for name in STEPS if name != "scaling"]
+    assert said.splitlines() == [
+        f"run.sh: {name} needs a GPU: {NO_DRIVER}" for name in STEPS if name != "scaling"
+    ]
     assert ran == ["python3 -m benchmarks on_gpu --table scaling --limit 370 --results OUT --json"]
-    assert [(step["step"], step["exit"]) for step in steps] == [(name, 3 * (name != "scaling")) for name in STEPS]
+    assert [(step["step"], step["exit"]) for step in steps] == [
+        (name, 3 * (name != "scaling")) for name in STEPS
+    ]
 
 
 def test_a_step_that_fails_stops_nothing_but_a_build_does(script):

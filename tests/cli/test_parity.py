@@ -44,7 +44,21 @@ def run():
 
 def test_the_table_and_the_document(run, folder, tiny, tmp_path):
     sheet, document = tmp_path / "sheet.png", tmp_path / "found.json"
-    done = run(folder, "--recipe", tiny, "--backend", "native", "--images", 6, "-o", sheet, "--json", document, "--fail-above", 0)
+    done = run(
+        folder,
+        "--recipe",
+        tiny,
+        "--backend",
+        "native",
+        "--images",
+        6,
+        "-o",
+        sheet,
+        "--json",
+        document,
+        "--fail-above",
+        0,
+    )
     assert (done.exit_code, done.exception) == (0, None)
     lines = done.stdout.splitlines()
     assert lines[0] == "recipe tiny, 6 images, against the torch backend; levels of 255"
@@ -55,7 +69,12 @@ def test_the_table_and_the_document(run, folder, tiny, tmp_path):
         ["2", "RandomHorizontalFlip", "bit-equal"],
     ]
     found = json.loads(document.read_text())
-    assert (found["schema"], found["recipe"], found["images"], found["reference"]) == ("fastload.parity/1", "tiny", 6, "torch")
+    assert (found["schema"], found["recipe"], found["images"], found["reference"]) == (
+        "fastload.parity/1",
+        "tiny",
+        6,
+        "torch",
+    )
     assert [row["name"] for row in found["rows"]][1:] == [
         "1 RandomResizedCrop",
         "2 RandomHorizontalFlip",
@@ -64,7 +83,8 @@ def test_the_table_and_the_document(run, folder, tiny, tmp_path):
     ]
     assert found["rows"][-1]["cells"] == [
         {
-            "backend": "native", "device": "cpu", "verdict": "bit-equal", "max_levels": 0, "mean_levels": 0, "pixels_share": 0,
+            "backend": "native", "device": "cpu", "verdict": "bit-equal", "max_levels": 0,
+            "mean_levels": 0, "pixels_share": 0,
             "p_value": None, "worst": None, "why": [],
         }
     ]  # fmt: skip
@@ -75,11 +95,17 @@ def test_the_table_and_the_document(run, folder, tiny, tmp_path):
 def test_labels_that_cannot_be_mixed_are_not(run, tmp_path, tiny, make_image, encode):
     from tests.beton.layout import Writer
 
-    rows = [[("jpg", encode(make_image(40, 50, number)), 40, 50), number - 1] for number in range(3)]
+    rows = [
+        [("jpg", encode(make_image(40, 50, number)), 40, 50), number - 1] for number in range(3)
+    ]
     (tmp_path / "x.beton").write_bytes(Writer([("image", "image"), ("label", "int")], rows).bytes())
     done = run(tmp_path / "x.beton", "--recipe", tiny, "--backend", "native")
     assert (done.exit_code, done.exception) == (0, None)
-    assert [line.split() for line in done.stdout.splitlines() if line.strip()][-1] == ["3", "ToImage", "bit-equal"]
+    assert [line.split() for line in done.stdout.splitlines() if line.strip()][-1] == [
+        "3",
+        "ToImage",
+        "bit-equal",
+    ]
 
 
 def pixels(value):
@@ -90,9 +116,12 @@ FOUND = Report(
     8,
     (Column("one", "cpu"), Column("two", "cuda")),
     (
-        ("decode", (Cell("bit-equal", 0, 0, 0), Cell("within", 2.0, 0.12, 0.034, worst=Worst("a/b.jpg", 2, 1, pixels(9), pixels(7))))),
-        ("1 Blur", (Cell("cannot", why=("op 1 (Blur) is not written", "nor is it meant")), Cell("differs", 77.04, 1.5, 0.5))),
-        ("2 Flip", (Cell("cannot", why=("op 1 (Blur) is not written",)), Cell("failed", why=("out of memory",)))),
+        ("decode", (Cell("bit-equal", 0, 0, 0), Cell("within", 2.0, 0.12, 0.034,
+        worst=Worst("a/b.jpg", 2, 1, pixels(9), pixels(7))))),
+        ("1 Blur", (Cell("cannot", why=("op 1 (Blur) is not written", "nor is it meant")),
+        Cell("differs", 77.04, 1.5, 0.5))),
+        ("2 Flip", (Cell("cannot", why=("op 1 (Blur) is not written",)), Cell("failed",
+        why=("out of memory",)))),
     ),
 )  # fmt: skip
 
@@ -121,10 +150,19 @@ def test_what_differs_and_what_did_not_run_is_said_once(run, folder, tiny, made)
 def test_a_limit_makes_it_a_check(run, folder, tiny, made, monkeypatch):
     done = run(folder, "--recipe", tiny, "--fail-above", 1e9)
     assert done.exit_code == 1
-    assert done.stderr == "fastload: parity: a backend gave other labels, shapes or pictures, or failed, and --fail-above 1e+09 was given\n"
-    monkeypatch.setattr("fastload.parity.run.measure", lambda *_, **__: Report(8, FOUND.columns, FOUND.rows[:2]))
+    assert (
+        done.stderr
+        == "fastload: parity: a backend gave other labels, shapes or pictures, or failed, and "
+        "--fail-above 1e+09 was given\n"
+    )
+    monkeypatch.setattr(
+        "fastload.parity.run.measure", lambda *_, **__: Report(8, FOUND.columns, FOUND.rows[:2])
+    )
     done = run(folder, "--recipe", tiny, "--fail-above", 77)
-    assert (done.exit_code, done.stderr) == (1, "fastload: parity: a backend differs by 77 levels, and --fail-above 77 was given\n")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        "fastload: parity: a backend differs by 77 levels, and --fail-above 77 was given\n",
+    )
     assert run(folder, "--recipe", tiny, "--fail-above", 77.1).exit_code == 0
 
 
@@ -137,7 +175,21 @@ def test_the_sheet_has_the_worst_images(run, folder, tiny, made, tmp_path):
 
 
 def test_all_wrong_options_at_once(run, folder, tmp_path):
-    done = run(folder, "--images", 0, "--batch-size", 0, "--seed", -1, "--workers", -1, "--fail-above", "nan", "-o", tmp_path / "x.gif")
+    done = run(
+        folder,
+        "--images",
+        0,
+        "--batch-size",
+        0,
+        "--seed",
+        -1,
+        "--workers",
+        -1,
+        "--fail-above",
+        "nan",
+        "-o",
+        tmp_path / "x.gif",
+    )
     assert isinstance(done.exception, UsageError)
     assert str(done.exception).splitlines() == [
         "parity: --images is 0, want 1 to 100000",

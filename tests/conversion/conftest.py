@@ -21,13 +21,17 @@ from fastload.files.below import Place, opened
 from fastload.files.names import Inner
 
 
-def encode(height: int, width: int, seed: int = 0, mode: str = "RGB", format: str = "JPEG", **how: object) -> bytes:
+def encode(
+    height: int, width: int, seed: int = 0, mode: str = "RGB", format: str = "JPEG", **how: object
+) -> bytes:
     channels = {"L": 1, "RGB": 3, "CMYK": 4, "I;16": 1}[mode]
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, channels), np.uint8)
     if mode == "I;16":
         image = Image.fromarray(pixels[:, :, 0].astype(np.uint16) * 257)
     else:
-        image = Image.fromarray(pixels if channels > 1 else pixels[:, :, 0], mode=None if mode != "CMYK" else "CMYK")
+        image = Image.fromarray(
+            pixels if channels > 1 else pixels[:, :, 0], mode=None if mode != "CMYK" else "CMYK"
+        )
     out = io.BytesIO()
     image.save(out, format, **how)
     return out.getvalue()
@@ -43,7 +47,11 @@ def write_tree(root: Path, files: dict[str, bytes]) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }
 
 
 def convert(source: Path | str, target: Path | str, **options: object) -> job.Summary:
@@ -51,25 +59,39 @@ def convert(source: Path | str, target: Path | str, **options: object) -> job.Su
     return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, **options})))
 
 
-def convert_to(source: Path | str, target: Path | str, to: str, choice: Choice = ANYTHING, **options: object) -> object:
+def convert_to(
+    source: Path | str, target: Path | str, to: str, choice: Choice = ANYTHING, **options: object
+) -> object:
     """A conversion to any format, with one worker unless told otherwise."""
     if to == "beton":
         how = beton_writer.Options(**{"workers": 1, **options})
         return beton_writer.run(open_reader(str(source), choice), str(target), how)
-    return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, "to": to, **options}), choice))
+    return job.run(
+        job.prepare(
+            str(source), str(target), job.Options(**{"workers": 1, "to": to, **options}), choice
+        )
+    )
 
 
 def samples(source: Path | str, choice: Choice = ANYTHING) -> list[tuple[str, bytes, str]]:
     """Key, bytes and class of every sample, sorted: what must survive any conversion."""
     reader = open_reader(str(source), choice)
-    return sorted((record.key, record.data, reader.classes[record.label]) for record in records(reader))
+    return sorted(
+        (record.key, record.data, reader.classes[record.label]) for record in records(reader)
+    )
 
 
-def in_child(work: Callable[[], object], uid: int | None = None, kill_after: float | None = None) -> object:
-    """Run `work` in a fork: its result, its exception, or -signal. uid: as another user; kill_after: SIGKILL then, s."""
+def in_child(
+    work: Callable[[], object], uid: int | None = None, kill_after: float | None = None
+) -> object:
+    """Run `work` in a fork: its result, its exception, or -signal.
+
+    uid: as another user; kill_after: SIGKILL then, s.
+    """
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of forks where a library has threads
+        # Python 3.12 warns of forks where a library has threads
+        warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         try:
@@ -137,7 +159,9 @@ def tools() -> type[Tools]:
 
 @pytest.fixture
 def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """For tests with hundreds of fsyncs: what they prove needs no disk, which takes milliseconds for each."""
+    """For tests with hundreds of fsyncs: what they prove needs no disk, which takes milliseconds
+    for each.
+    """
     memory = "/dev/shm"
     if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < 32 << 20:
         yield tmp_path_factory.mktemp("disk")
@@ -149,5 +173,8 @@ def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """Seven images in two classes, none square."""
-    files = {f"{'cat' if n % 2 else 'dog'}/{n}.JPEG": encode(11 + n, 17 + 2 * n, n, quality=60) for n in range(7)}
+    files = {
+        f"{'cat' if n % 2 else 'dog'}/{n}.JPEG": encode(11 + n, 17 + 2 * n, n, quality=60)
+        for n in range(7)
+    }
     return write_tree(tmp_path / "small", files)

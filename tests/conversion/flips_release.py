@@ -1,9 +1,11 @@
-"""The release's check that no flipped bit of a converted data set passes: each one is put on disk, and met by a real open or read.
+"""The release's check that no flipped bit of a converted data set passes: each one is put on disk,
+and met by a real open or read.
 
     python -m tests.conversion.flips_release [FLIPS]
 
-Every bit of the index's header (magic and schema) and of the file with its checksums; FLIPS of its body; FLIPS of images, as a loader and
-as fastload.open read them; FLIPS of seek indexes, which may cost speed, never a pixel. verify names the place of FLIPS / 20 of each.
+Every bit of the index's header (magic and schema) and of the file with its checksums; FLIPS of its
+body; FLIPS of images, as a loader and as fastload.open read them; FLIPS of seek indexes, which may
+cost speed, never a pixel. verify names the place of FLIPS / 20 of each.
 """
 
 import os
@@ -33,8 +35,16 @@ def make(root: Path) -> Path:
     for number in range(IMAGES):
         path = root / "in" / f"class{number % 3}" / f"{number:03d}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encoded(textured(40 + number, 56 + 2 * number, number), quality=85, subsampling=number % 3))
-    run(prepare(str(root / "in"), str(root / "out"), Options(workers=1, shard_bytes=40_000, seek_step=2)))
+        path.write_bytes(
+            encoded(
+                textured(40 + number, 56 + 2 * number, number), quality=85, subsampling=number % 3
+            )
+        )
+    run(
+        prepare(
+            str(root / "in"), str(root / "out"), Options(workers=1, shard_bytes=40_000, seek_step=2)
+        )
+    )
     return root / "out"
 
 
@@ -51,7 +61,9 @@ def flipped(path: Path, at: int, bit: int) -> Iterator[None]:
 
 
 def header_bytes(path: Path) -> int:
-    """Of the index: the magic with its padding, and the schema's message (Arrow's columnar format, IPC file format)."""
+    """Of the index: the magic with its padding, and the schema's message (Arrow's columnar format,
+    IPC file format).
+    """
     data = path.read_bytes()
     if data[:8] != b"ARROW1\0\0" or data[8:12] != b"\xff\xff\xff\xff":
         raise AssertionError(f"{path}: does not begin as an Arrow file does")
@@ -62,8 +74,12 @@ def located(out: Path, name: str, at: int) -> None:
     """verify names this byte, and no other file."""
     damages = verify.verify(verify.prepare(str(out)), 1).damages
     assert damages, f"{name}, byte {at}: verify finds nothing"
-    assert {os.path.basename(damage.file) for damage in damages} == {name}, f"{name}, byte {at}: verify names {damages}"
-    assert any(damage.start <= at < damage.end for damage in damages), f"{name}, byte {at}: verify names {damages}"
+    assert {os.path.basename(damage.file) for damage in damages} == {name}, (
+        f"{name}, byte {at}: verify names {damages}"
+    )
+    assert any(damage.start <= at < damage.end for damage in damages), (
+        f"{name}, byte {at}: verify names {damages}"
+    )
 
 
 def refused(out: Path, name: str, at: int) -> None:
@@ -79,9 +95,18 @@ def check_index(out: Path, flips: int, draw: random.Random, found: Counter[str])
     index, sums = out / "index.arrow", out / "index.arrow.xxh3"
     header, size = header_bytes(index), index.stat().st_size
     places = {
-        "bits of the index's header": (index, [(at, bit) for at in range(header) for bit in range(8)]),
-        "bits of its checksums": (sums, [(at, bit) for at in range(sums.stat().st_size) for bit in range(8)]),
-        "flips of its body": (index, [(draw.randrange(header, size), draw.randrange(8)) for _ in range(flips)]),
+        "bits of the index's header": (
+            index,
+            [(at, bit) for at in range(header) for bit in range(8)],
+        ),
+        "bits of its checksums": (
+            sums,
+            [(at, bit) for at in range(sums.stat().st_size) for bit in range(8)],
+        ),
+        "flips of its body": (
+            index,
+            [(draw.randrange(header, size), draw.randrange(8)) for _ in range(flips)],
+        ),
     }
     for what, (path, bits) in places.items():
         for number, (at, bit) in enumerate(bits):
@@ -103,7 +128,9 @@ def check_images(out: Path, flips: int, draw: random.Random, found: Counter[str]
         with flipped(path, at, draw.randrange(8)):
             job = pool.fetch(source.files, place.file, place.offset, place.size, place.checksum)
             job.wait_fetched()
-            assert job.status[0] == _native.FAILED, f"sample {sample}, byte {at} of {path.name}: is read"
+            assert job.status[0] == _native.FAILED, (
+                f"sample {sample}, byte {at} of {path.name}: is read"
+            )
             assert "checksum" in job.message(0)
             if number % SHARE == 0:
                 raises(out, sample)
@@ -132,7 +159,9 @@ def check_seeks(out: Path, flips: int, draw: random.Random, found: Counter[str])
         with flipped(path, at, draw.randrange(8)):
             index = path.read_bytes()[start : start + size]
             _, why = _native.jpeg_region(data, (9, 11, 20, 25), index, "best")
-            assert why.startswith("index refused: "), f"sample {sample}, byte {at} of {path.name}: {why or 'is used'}"
+            assert why.startswith("index refused: "), (
+                f"sample {sample}, byte {at} of {path.name}: {why or 'is used'}"
+            )
             if number % SHARE == 0:
                 located(out, path.name, at)
         found["flips of seek indexes"] += 1

@@ -1,8 +1,10 @@
-"""The release's check that a conversion is never half-done: kill -9 at random moments, half of them aimed at the commit. Takes minutes.
+"""The release's check that a conversion is never half-done: kill -9 at random moments, half of them
+aimed at the commit. Takes minutes.
 
     python -m tests.conversion.kill_release [KILLS]
 
-After each kill the target is absent, the old data set, or the new one, byte for byte; and --resume completes it to the same bytes.
+After each kill the target is absent, the old data set, or the new one, byte for byte; and --resume
+completes it to the same bytes.
 """
 
 import itertools
@@ -17,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fastload.conversion import beton_writer, journal, staging, target
+from fastload.conversion import beton_writer, commits, journal, staging
 from fastload.conversion.job import Options, prepare, run
 from fastload.conversion.readers import open_reader
 from tests.conftest import encoded, textured
@@ -40,17 +42,29 @@ def convert(source: Path, out: Path, to: str, **more: Any) -> int:
     """How many samples were there already."""
     if to == "beton":
         beton_writer.TASK, beton_writer.ROUND = 1, 4
-        return beton_writer.run(open_reader(str(source)), str(out), beton_writer.Options(workers=2, **more)).resumed
-    return run(prepare(str(source), str(out), Options(workers=2, shard_bytes=8000, to=to, **more))).resumed
+        return beton_writer.run(
+            open_reader(str(source)), str(out), beton_writer.Options(workers=2, **more)
+        ).resumed
+    return run(
+        prepare(str(source), str(out), Options(workers=2, shard_bytes=8000, to=to, **more))
+    ).resumed
 
 
 def contents(out: Path) -> dict[str, bytes]:
     """Every file under the final names; nothing where there is no data set."""
     if out.is_file():
         return {"": out.read_bytes()}
-    files = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()} if out.is_dir() else {}
-    unfinished = target.UNFINISHED in files and "index.arrow" not in files
-    return {} if unfinished else {name: data for name, data in files.items() if not name.startswith(".fastload-")}
+    files = (
+        {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        if out.is_dir()
+        else {}
+    )
+    unfinished = commits.UNFINISHED in files and "index.arrow" not in files
+    return (
+        {}
+        if unfinished
+        else {name: data for name, data in files.items() if not name.startswith(".fastload-")}
+    )
 
 
 def killed(source: Path, out: Path, to: str, when: "Moment", **more: Any) -> bool:
@@ -70,7 +84,9 @@ def killed(source: Path, out: Path, to: str, when: "Moment", **more: Any) -> boo
 
 
 class Moment:
-    """When to kill: some time after the start (s), or before the kth system call once the commit has been noted in the journal."""
+    """When to kill: some time after the start (s), or before the kth system call once the commit
+    has been noted in the journal.
+    """
 
     def __init__(self, after: float | None, call: int) -> None:
         self.after, self.call = after, call
@@ -88,7 +104,9 @@ class Moment:
 
             return call
 
-        def noted(self: journal.Journal, record: dict[str, Any], real: Any = journal.Journal.append) -> None:
+        def noted(
+            self: journal.Journal, record: dict[str, Any], real: Any = journal.Journal.append
+        ) -> None:
             begun.append("commit" in record) if "commit" in record else None
             real(self, record)
 
@@ -103,7 +121,10 @@ class Moment:
 
 
 def check(kills: int, root: Path, seed: int = 0) -> Counter[str]:
-    """Kill so often; what was found. Raises AssertionError at the first state that should not be."""
+    """Kill so often; what was found.
+
+    Raises AssertionError at the first state that should not be.
+    """
     draw, found = random.Random(seed), Counter[str]()
     images(root / "in")
     images(root / "other")
@@ -122,7 +143,11 @@ def check(kills: int, root: Path, seed: int = 0) -> Counter[str]:
             convert(root / "other", out, to)
             old = contents(out)
         aimed = number // len(FORMATS) % 2 == 0
-        when = Moment(None, draw.randrange(1, COMMIT)) if aimed else Moment(draw.uniform(0, want[to][1]), 0)
+        when = (
+            Moment(None, draw.randrange(1, COMMIT))
+            if aimed
+            else Moment(draw.uniform(0, want[to][1]), 0)
+        )
         died = killed(root / "in", out, to, when, overwrite=replacing)
         there = contents(out)
         states = {"absent": {}, "old": old, "whole": want[to][0]}
@@ -131,7 +156,9 @@ def check(kills: int, root: Path, seed: int = 0) -> Counter[str]:
         if state != "whole":
             resumed = convert(root / "in", out, to, overwrite=replacing, resume=True)
             found["resumed"] += resumed > 0
-            assert contents(out) == want[to][0], f"kill {number}, {to}: what was resumed has other bytes"
+            assert contents(out) == want[to][0], (
+                f"kill {number}, {to}: what was resumed has other bytes"
+            )
         found[state] += 1
         found["died"] += died
         shutil.rmtree(root / "run")
@@ -142,7 +169,10 @@ def main() -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     with tempfile.TemporaryDirectory() as folder:
         found = check(kills, Path(folder))
-    print(f"{kills} kills, {found['died']} of them before the end: " + ", ".join(f"{count} {name}" for name, count in found.most_common()))
+    print(
+        f"{kills} kills, {found['died']} of them before the end: "
+        + ", ".join(f"{count} {name}" for name, count in found.most_common())
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""A file that grows piece by piece: the bytes and checksum of one that was written at once, whatever the pieces."""
+"""A file that grows piece by piece: the bytes and checksum of one that was written at once,
+whatever the pieces.
+"""
 
 import os
 from contextlib import closing

@@ -1,4 +1,7 @@
-"""What each check finds: "decode" what a whole decode would, "markers" what is cut off; and what one look at an image says."""
+"""What each check finds:
+
+"decode" what a whole decode would, "markers" what is cut off; and what one look at an image says.
+"""
 
 import random
 
@@ -11,15 +14,31 @@ from fastload.errors import ConversionError, UsageError
 
 def jpegs(tools):
     """One of each kind of coding and sampling."""
-    how = [{"subsampling": 0}, {"subsampling": 1}, {"subsampling": 2}, {"progressive": True}, {"restart_marker_blocks": 3}]
-    return [tools.encode(37, 61, seed, quality=80, **each) for seed, each in enumerate(how)] + [tools.encode(29, 45, 7, "L")]
+    how = [
+        {"subsampling": 0},
+        {"subsampling": 1},
+        {"subsampling": 2},
+        {"progressive": True},
+        {"restart_marker_blocks": 3},
+    ]
+    return [tools.encode(37, 61, seed, quality=80, **each) for seed, each in enumerate(how)] + [
+        tools.encode(29, 45, 7, "L")
+    ]
 
 
 @pytest.mark.parametrize("step", [None, 0, 8])
 def test_a_look_says_what_the_single_questions_say(tools, step):
-    for data in [*jpegs(tools), tools.encode(9, 13, format="PNG"), b"text", b"\xff\xd8", jpegs(tools)[0][:200]]:
+    for data in [
+        *jpegs(tools),
+        tools.encode(9, 13, format="PNG"),
+        b"text",
+        b"\xff\xd8",
+        jpegs(tools)[0][:200],
+    ]:
         for check in samples.CHECKS:
-            height, width, format, coding, checksum, _, index, why = _native.examine(data, check, step)
+            height, width, format, coding, checksum, _, index, why = _native.examine(
+                data, check, step
+            )
             assert (height, width, format) == (*_native.probe(data)[1:3], _native.probe(data)[4])
             assert (coding, checksum) == (_native.jpeg_coding(data), _native.xxh3(data))
             if step is None or why:
@@ -53,7 +72,9 @@ def test_every_cut_is_found_by_markers(tools):
 
 
 def test_what_passes_the_decoding_check_libjpeg_decodes(tools):
-    """Bits flipped anywhere: the check may leave an image open, but never lets one pass that libjpeg-turbo refuses or warns of."""
+    """Bits flipped anywhere: the check may leave an image open, but never lets one pass that
+    libjpeg-turbo refuses or warns of.
+    """
     draw, passed, open_ = random.Random(1), 0, 0
     for data in jpegs(tools)[:3]:
         for _ in range(400):
@@ -75,7 +96,9 @@ def test_random_bytes_behind_markers_never_crash(tools):
         for _ in range(200):
             damaged = bytearray(data)
             for _ in range(draw.randrange(1, 8)):
-                damaged[draw.randrange(len(data))] = draw.choice((0, 1, 0xD9, 0xDA, 0xFF, draw.randrange(256)))
+                damaged[draw.randrange(len(data))] = draw.choice(
+                    (0, 1, 0xD9, 0xDA, 0xFF, draw.randrange(256))
+                )
             for check in samples.CHECKS:
                 _native.examine(bytes(damaged), check, draw.choice((None, 0, 8)))
 
@@ -84,7 +107,10 @@ def test_random_bytes_behind_markers_never_crash(tools):
 @pytest.mark.parametrize("check", ["decode", "markers"])
 def test_a_cut_image_is_bad_in_every_format(tools, tmp_path, to, check):
     good = tools.encode(40, 60)
-    root = tools.write_tree(tmp_path / "in", {"c/a.jpg": good, "c/b.jpg": good[:-400], "c/c.png": tools.encode(9, 7, format="PNG")})
+    root = tools.write_tree(
+        tmp_path / "in",
+        {"c/a.jpg": good, "c/b.jpg": good[:-400], "c/c.png": tools.encode(9, 7, format="PNG")},
+    )
     with pytest.raises(ConversionError) as refused:
         tools.convert_to(root, tmp_path / "out.beton", to, check=check)
     first, *lines = str(refused.value).splitlines()

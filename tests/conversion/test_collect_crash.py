@@ -1,4 +1,6 @@
-"""Collecting seek indexes: whatever is killed, full or done twice at once, pixels and what is in the cache are right."""
+"""Collecting seek indexes: whatever is killed, full or done twice at once, pixels and what is in
+the cache are right.
+"""
 
 import itertools
 import os
@@ -30,12 +32,17 @@ def tmp_path(in_memory):
 @pytest.fixture
 def data(tools, tmp_path):
     """24 images, none square."""
-    return tools.write_tree(tmp_path / "data", {f"{'ab'[n % 2]}/{n:02d}.jpg": tools.encode(20 + n, 41, n, quality=70) for n in range(24)})
+    return tools.write_tree(
+        tmp_path / "data",
+        {f"{'ab'[n % 2]}/{n:02d}.jpg": tools.encode(20 + n, 41, n, quality=70) for n in range(24)},
+    )
 
 
 def make(root, mode="auto", workers=1):
     ops = [RandomResizedCrop((16, 24)), RandomHorizontalFlip()]
-    return fastload.DataLoader(fastload.open(root, ops), 4, shuffle=True, seed=2, num_workers=workers, seek_index=mode)
+    return fastload.DataLoader(
+        fastload.open(root, ops), 4, shuffle=True, seed=2, num_workers=workers, seek_index=mode
+    )
 
 
 def pixels(loader):
@@ -84,7 +91,13 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
         file.truncate(os.fstat(file.fileno()).st_size - 9)
     loader = make(data)
     assert pixels(loader) == pixels(make(data, "off"))
-    assert loader.decodes() == {"indexed": kept - 1, "whole": 25 - kept, "library": 0, "refused": 0, "scaled": 0}
+    assert loader.decodes() == {
+        "indexed": kept - 1,
+        "whole": 25 - kept,
+        "library": 0,
+        "refused": 0,
+        "scaled": 0,
+    }
     assert stored(data) == kept - 1
     del loader
     assert epochs(data, 1)[1:] == (24, 0)
@@ -147,7 +160,9 @@ def test_killed_at_every_call_of_a_second_merge(tools, data, monkeypatch):
 
 
 def test_processes_at_once(tools, data):
-    """Four processes, three epochs each, start together: all see the same pixels, and the cache ends whole."""
+    """Four processes, three epochs each, start together: all see the same pixels, and the cache
+    ends whole.
+    """
     off = make(data, "off")
     want = [pixels(off) for _ in range(3)][-1]
     found = [None] * 4
@@ -171,7 +186,13 @@ def test_replaced_indexes_do_not_pile_up(tools, data, monkeypatch):
     monkeypatch.setattr(seek_merge, "GARBAGE", 500)
     sizes = []
     for round_ in range(8):
-        tools.write_tree(data, {f"{'ab'[n % 2]}/{n:02d}.jpg": tools.encode(20 + n, 41 + round_ % 2, n, quality=70) for n in range(24)})
+        tools.write_tree(
+            data,
+            {
+                f"{'ab'[n % 2]}/{n:02d}.jpg": tools.encode(20 + n, 41 + round_ % 2, n, quality=70)
+                for n in range(24)
+            },
+        )
         assert epochs(data, 2)[1] >= 24
         assert stored(data) == 24
         sizes.append(os.path.getsize(f"{cache_of(data)}/fastload.seek"))
@@ -182,12 +203,18 @@ def test_replaced_indexes_do_not_pile_up(tools, data, monkeypatch):
 def test_a_cache_that_another_user_owns(tools, monkeypatch):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        root = tools.write_tree(Path(folder) / "root", {f"c/{n}.jpg": tools.encode(19, 17 + n, n) for n in range(3)})
+        root = tools.write_tree(
+            Path(folder) / "root", {f"c/{n}.jpg": tools.encode(19, 17 + n, n) for n in range(3)}
+        )
         os.mkdir(f"{folder}/cache", 0o555)
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
 
         def work():
-            with pytest.warns(UserWarning, match=r": cannot be written \(Permission denied\); new seek indexes serve this run only; "):
+            with pytest.warns(
+                UserWarning,
+                match=r": cannot be written \(Permission denied\); new seek indexes serve this run "
+                r"only; ",
+            ):
                 return epochs(root, 2)[1:]
 
         assert tools.in_child(work, uid=65534 if os.getuid() == 0 else None) == (3, 0)
@@ -198,7 +225,9 @@ def tiny(tmp_path):
     """A disk of 16 KiB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip("cannot mount a small disk here")
     yield disk
@@ -210,7 +239,9 @@ def test_a_full_disk(tools, data, tiny, monkeypatch):
     (tiny / "other").write_bytes(bytes(8192))
     off, auto = make(data, "off"), make(data)
     with pytest.warns(
-        UserWarning, match=r": cannot be written \(No space left on device\); new seek indexes serve this run only; "
+        UserWarning,
+        match=r": cannot be written \(No space left on device\); new seek indexes serve this run "
+        r"only; ",
     ) as said:
         found = [pixels(auto) for _ in range(3)]
     assert found == [pixels(off) for _ in range(3)]

@@ -49,8 +49,12 @@ class Nth:
 
 
 def needed(source, out, shard_bytes=job.SHARD_BYTES):
-    """What the plan says, as the message has it; the size of an encoded image depends on the machine's libjpeg."""
-    return units.human(job.prepare(str(source), str(out), job.Options(shard_bytes=shard_bytes)).plan.bytes)
+    """What the plan says, as the message has it; the size of an encoded image depends on the
+    machine's libjpeg.
+    """
+    return units.human(
+        job.prepare(str(source), str(out), job.Options(shard_bytes=shard_bytes)).plan.bytes
+    )
 
 
 def die():
@@ -70,7 +74,9 @@ def is_absent_or_whole(folder, count=7):
 
 @pytest.mark.parametrize("replacing", [False, True])
 def test_killed_at_every_system_call(tools, small, tmp_path, monkeypatch, replacing):
-    """SIGKILL before each write, fsync, rename, unlink, which is after the one before it: the commit window and all before."""
+    """SIGKILL before each write, fsync, rename, unlink, which is after the one before it: the
+    commit window and all before.
+    """
     outcomes = []
     if replacing:
         tools.convert(small, tmp_path / "old", shard_bytes=6000, shuffle=1)
@@ -102,13 +108,18 @@ def test_killed_at_any_moment(tools, small, tmp_path):
     draw = random.Random(3)
     for run in range(10):
         out = tmp_path / f"out{run}"
-        tools.in_child(lambda out=out: tools.convert(small, out, shard_bytes=2048, workers=2), kill_after=draw.uniform(0, 0.06))
+        tools.in_child(
+            lambda out=out: tools.convert(small, out, shard_bytes=2048, workers=2),
+            kill_after=draw.uniform(0, 0.06),
+        )
         tools.convert(small, out, overwrite=is_absent_or_whole(out))
         assert is_absent_or_whole(out)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(tools, small, tmp_path, monkeypatch, code):
+def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(
+    tools, small, tmp_path, monkeypatch, code
+):
     def fail():
         raise OSError(code, os.strerror(code))
 
@@ -130,9 +141,15 @@ def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(tools, sma
         left = "what is done is kept: go on with --resume" if kept else "nothing was left there"
         if code == errno.ENOSPC:
             room = f"needs up to {needed(small, out, 3000)}"
-            want = f"{out}: cannot be written (No space left on device; {room}); free some room or give another folder; {left}"
+            want = (
+                f"{out}: cannot be written (No space left on device; {room}); free some room "
+                f"or give another folder; {left}"
+            )
         else:
-            want = f"{out}: cannot be written (Input/output error); check the folder's permissions and its disk; {left}"
+            want = (
+                f"{out}: cannot be written (Input/output error); check the folder's "
+                f"permissions and its disk; {left}"
+            )
         assert text == want
         assert kept or os.listdir(tmp_path / "parent") == []
         ends.append(kept)
@@ -164,7 +181,11 @@ def test_short_writes_are_continued(tools, small, tmp_path, monkeypatch):
 def tiny_disk(tmp_path):
     """A real file system of 64 KiB."""
     (tmp_path / "disk").mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path / "disk"], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path / "disk"],
+        capture_output=True,
+        check=False,
+    )
     if mounted.returncode:
         pytest.skip(f"mounting a tmpfs needs root: {mounted.stderr.decode().strip()}")
     yield tmp_path / "disk"
@@ -176,18 +197,28 @@ def test_too_little_room_is_said_before_anything_is_written(tools, small, tiny_d
     with pytest.raises(ConversionError) as refused:
         tools.convert(small, tiny_disk / "out")
     room = f"needs up to {needed(small, tiny_disk / 'out')}, 64 KiB free"
-    assert str(refused.value) == f"{tiny_disk}/out: too little room ({room}); free some or give another folder"
+    assert (
+        str(refused.value)
+        == f"{tiny_disk}/out: too little room ({room}); free some or give another folder"
+    )
     assert os.listdir(tiny_disk) == []
 
 
 def test_a_really_full_disk(tools, tiny_disk, tmp_path, monkeypatch):
-    root = tools.write_tree(tmp_path / "in", {f"c/{n}.png": tools.encode(60, 90, n, format="PNG") for n in range(8)})
-    monkeypatch.setattr(target, "check_room", lambda *_: None)  # another program may fill the disk meanwhile
+    root = tools.write_tree(
+        tmp_path / "in", {f"c/{n}.png": tools.encode(60, 90, n, format="PNG") for n in range(8)}
+    )
+    # Another program may fill the disk meanwhile
+    monkeypatch.setattr(target, "check_room", lambda *_: None)
     with pytest.raises(ConversionError) as refused:
         tools.convert(root, tiny_disk / "out", shard_bytes=20_000, workers=2)
     text = str(refused.value)
-    assert text.startswith(f"{tiny_disk}/out: cannot be written (No space left on device; needs up to ")
-    assert text.endswith("); free some room or give another folder; what is done is kept: go on with --resume")
+    assert text.startswith(
+        f"{tiny_disk}/out: cannot be written (No space left on device; needs up to "
+    )
+    assert text.endswith(
+        "); free some room or give another folder; what is done is kept: go on with --resume"
+    )
     assert not is_absent_or_whole(tiny_disk / "out")
     subprocess.run(["mount", "-o", "remount,size=1m", tiny_disk], check=True)
     tools.convert(root, tiny_disk / "out", shard_bytes=20_000, workers=2, resume=True)
@@ -196,17 +227,31 @@ def test_a_really_full_disk(tools, tiny_disk, tmp_path, monkeypatch):
 
 
 def test_an_unfinished_folder_says_so(tools, small, tmp_path):
-    out = tools.write_tree(tmp_path / "out", {".fastload-index.arrow": b"", "shard-000000.tar": b"x", ".fastload-000001.tar": b"x"})
+    out = tools.write_tree(
+        tmp_path / "out",
+        {".fastload-index.arrow": b"", "shard-000000.tar": b"x", ".fastload-000001.tar": b"x"},
+    )
     with pytest.raises(SourceError) as refused:
         open_source(out)
-    assert str(refused.value) == f"{out}: shards without index.arrow, so a conversion did not finish; run fastload convert again"
+    assert (
+        str(refused.value)
+        == f"{out}: shards without index.arrow, so a conversion did not finish; run fastload "
+        "convert again"
+    )
     tools.convert(small, out)
-    assert sorted(os.listdir(out)) == ["index.arrow", "index.arrow.xxh3", "shard-000000.seek", "shard-000000.tar"]
+    assert sorted(os.listdir(out)) == [
+        "index.arrow",
+        "index.arrow.xxh3",
+        "shard-000000.seek",
+        "shard-000000.tar",
+    ]
 
 
 def test_a_foreign_file_in_an_unfinished_folder_is_not_touched(tools, small, tmp_path):
     out = tools.write_tree(tmp_path / "out", {".fastload-index.arrow": b"", "notes.txt": b"mine"})
     with pytest.raises(ConversionError) as refused:
         tools.convert(small, out)
-    assert str(refused.value) == f"{out}: is not empty (holds 'notes.txt'); give a new or empty folder"
+    assert (
+        str(refused.value) == f"{out}: is not empty (holds 'notes.txt'); give a new or empty folder"
+    )
     assert (out / "notes.txt").read_bytes() == b"mine"

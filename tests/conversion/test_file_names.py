@@ -1,4 +1,6 @@
-"""Folders, classes and files whose names are bytes that are not UTF-8, from the loader to the command line."""
+"""Folders, classes and files whose names are bytes that are not UTF-8, from the loader to the
+command line.
+"""
 
 import os
 import shutil
@@ -44,7 +46,13 @@ def test_batches_are_those_of_plain_names_and_indexes_are_collected(odd, workers
     got, loader = epochs(root, backend="native", num_workers=workers)
     want, _ = epochs(plain, backend="torch")
     assert got == want
-    assert loader.decodes() | {"library": 0} == {"indexed": 12, "whole": 6, "library": 0, "refused": 0, "scaled": 0}
+    assert loader.decodes() | {"library": 0} == {
+        "indexed": 12,
+        "whole": 6,
+        "library": 0,
+        "refused": 0,
+        "scaled": 0,
+    }
     _, again = epochs(root, 1, backend="native")  # by what was collected, from the cache
     assert again.decodes()["indexed"] == 6
     assert epochs(root, 1, backend="torch", num_workers=workers)[0] == want[:1]
@@ -64,7 +72,9 @@ def test_image_folder(odd):
 def test_errors_show_the_bytes(odd):
     root, _ = odd
     data = fastload.open(root, OPS)
-    bad = next(number for number, (name, _) in enumerate(data.samples) if b"\xff" in os.fsencode(name))
+    bad = next(
+        number for number, (name, _) in enumerate(data.samples) if b"\xff" in os.fsencode(name)
+    )
     os.unlink(data.samples[bad][0])
     shown = f"{os.path.dirname(root)}/d\\xe4ta/k\\xe4se/\\xff\\xfe.jpg"
     with pytest.raises(fastload.SampleError) as caught:
@@ -73,7 +83,9 @@ def test_errors_show_the_bytes(odd):
     assert caught.value.where == data.samples[bad][0]
     with pytest.raises(fastload.SourceError) as caught:
         fastload.open(root + "/k")
-    assert str(caught.value) == f"{os.path.dirname(root)}/d\\xe4ta/k: does not exist; check the path"
+    assert (
+        str(caught.value) == f"{os.path.dirname(root)}/d\\xe4ta/k: does not exist; check the path"
+    )
 
 
 def test_every_text_can_be_shown():
@@ -91,7 +103,9 @@ def test_the_command_line(odd, tmp_path):
 
     run("convert", root, str(tmp_path / "shards"))
     assert "all intact" in run("verify", str(tmp_path / "shards"))
-    shards = fastload.DataLoader(fastload.open(str(tmp_path / "shards"), OPS), 4, shuffle=True, seed=3, backend="native")
+    shards = fastload.DataLoader(
+        fastload.open(str(tmp_path / "shards"), OPS), 4, shuffle=True, seed=3, backend="native"
+    )
     want, _ = epochs(plain, 1, backend="torch")
     assert [images.numpy().tobytes() for images, _ in shards] == want[0]
     run("index", root)

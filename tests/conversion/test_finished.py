@@ -1,4 +1,6 @@
-"""The point of commitment: before it Ctrl-C interrupts what --resume goes on with; behind it the target is whole, and is known to be."""
+"""The point of commitment: before it Ctrl-C interrupts what --resume goes on with; behind it the
+target is whole, and is known to be.
+"""
 
 import itertools
 import os
@@ -11,11 +13,24 @@ from pathlib import Path
 import pytest
 
 from fastload import cli
-from fastload.conversion import finished, job, subsets, target
+from fastload.conversion import commits, finished, job, subset_columns, subsets
 from fastload.errors import ConversionError
 
 FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
-CALLS = ("open", "write", "writev", "pwrite", "fsync", "ftruncate", "rename", "mkdir", "unlink", "rmdir", "link", "fchmod")
+CALLS = (
+    "open",
+    "write",
+    "writev",
+    "pwrite",
+    "fsync",
+    "ftruncate",
+    "rename",
+    "mkdir",
+    "unlink",
+    "rmdir",
+    "link",
+    "fchmod",
+)
 KEPT = "interrupted; what is done is kept: go on with --resume\n"
 
 
@@ -36,14 +51,24 @@ def out_of(folder, to):
 def facts(path):
     """Names, sizes and times of everything below."""
     paths = sorted([path, *path.rglob("*")])
-    return [(str(each), each.stat().st_size * each.is_file(), each.stat().st_mtime_ns) for each in paths]
+    return [
+        (str(each), each.stat().st_size * each.is_file(), each.stat().st_mtime_ns) for each in paths
+    ]
 
 
 def visible(path):
     """What stands under the final name, once it is whole: bytes by name; None before."""
     if path.is_dir():
-        found = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
-        return None if any(os.path.basename(name).startswith(".fastload-") for name in found) or not found else found
+        found = {
+            str(each.relative_to(path)): each.read_bytes()
+            for each in sorted(path.rglob("*"))
+            if each.is_file()
+        }
+        return (
+            None
+            if any(os.path.basename(name).startswith(".fastload-") for name in found) or not found
+            else found
+        )
     return path.read_bytes() if path.exists() else None
 
 
@@ -86,7 +111,11 @@ def test_of_another_job_or_of_a_changed_target_it_is_an_error(small, tmp_path, c
     before = facts(out)
     code, said, error = run(capfd, *asked, "--resume", "--shuffle", 3)
     assert (code, said) == (1, "")
-    assert error == f"fastload: {out}: was made with another shuffle; give the same again, or --overwrite to replace it\n"
+    assert (
+        error
+        == f"fastload: {out}: was made with another shuffle; give the same again, or --overwrite "
+        "to replace it\n"
+    )
     (small / "cat" / "more.jpg").write_bytes((small / "cat" / "1.JPEG").read_bytes())
     code, _, error = run(capfd, *asked, "--resume")
     assert code == 1
@@ -98,7 +127,11 @@ def test_of_another_job_or_of_a_changed_target_it_is_an_error(small, tmp_path, c
     code, _, error = run(capfd, *asked, "--resume")
     assert code == 1
     assert error.startswith(
-        (f"fastload: {out}: holds a data set already; ", f"fastload: {out}: exists already; ", f"fastload: {out}: is not")
+        (
+            f"fastload: {out}: holds a data set already; ",
+            f"fastload: {out}: exists already; ",
+            f"fastload: {out}: is not",
+        )
     )
 
 
@@ -106,7 +139,15 @@ def test_what_is_kept_of_a_target_is_believed_only_from_its_owner(small, tmp_pat
     tools.convert(small, tmp_path / "out")
     place = Path(finished.place(str(tmp_path / "out")))
     content = place.read_bytes()
-    for bad in (b"", b"[]", b"{}", b"[" * 50_000, content[:-1], content.replace(b'"version": 1', b'"version": 2'), b"x" * (1 << 20)):
+    for bad in (
+        b"",
+        b"[]",
+        b"{}",
+        b"[" * 50_000,
+        content[:-1],
+        content.replace(b'"version": 1', b'"version": 2'),
+        b"x" * (1 << 20),
+    ):
         place.write_bytes(bad)
         with pytest.raises(ConversionError) as refused:
             tools.convert(small, tmp_path / "out", resume=True)
@@ -115,7 +156,10 @@ def test_what_is_kept_of_a_target_is_believed_only_from_its_owner(small, tmp_pat
     place.write_bytes(content)
     assert tools.convert(small, tmp_path / "out", resume=True).whole
     os.chown(place, 12345, -1)
-    with pytest.warns(UserWarning, match="belongs to another user; nothing is kept there"), pytest.raises(ConversionError):
+    with (
+        pytest.warns(UserWarning, match="belongs to another user; nothing is kept there"),
+        pytest.raises(ConversionError),
+    ):
         tools.convert(small, tmp_path / "out", resume=True)
     place.unlink()
     os.mkfifo(place)
@@ -147,7 +191,9 @@ class Nth:
 
 
 def interrupted_at(tools, monkeypatch, k, *arguments):
-    """In a child: exit code of the program and whether there were so many calls; or the signal that ended it."""
+    """In a child: exit code of the program and whether there were so many calls; or the signal that
+    ended it.
+    """
 
     def work():
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -185,7 +231,9 @@ def test_ctrl_c_at_system_calls(tools, small, tmp_path, monkeypatch, capfd, to):
             assert told.err == ""
             assert "converted" in told.out
         assert visible(out) == want
-        assert run(capfd, "convert", small, out, *asked, "--resume")[1].startswith(f"{out}: already whole: ")
+        assert run(capfd, "convert", small, out, *asked, "--resume")[1].startswith(
+            f"{out}: already whole: "
+        )
         shutil.rmtree(out.parent)
         ends.append(said == -signal.SIGINT)
         if said != -signal.SIGINT and not said[1]:
@@ -230,7 +278,10 @@ def test_ctrl_c_while_the_result_is_said_and_while_the_program_ends(program, sma
 @pytest.mark.parametrize("verb", ["index", "split", "merge", "filter"])
 def test_other_verbs_do_all_or_nothing(tools, small, tmp_path, monkeypatch, capfd, verb):
     tools.convert(small, tmp_path / "a")
-    tools.write_tree(tmp_path / "more", {f"{name}/m{n}.jpg": tools.encode(9, 14, n) for n, name in enumerate(("cat", "dog"))})
+    tools.write_tree(
+        tmp_path / "more",
+        {f"{name}/m{n}.jpg": tools.encode(9, 14, n) for n, name in enumerate(("cat", "dog"))},
+    )
     tools.convert(tmp_path / "more", tmp_path / "b")
     asked = {
         "index": ("index", small),
@@ -265,27 +316,41 @@ def test_a_split_that_fails_leaves_no_first_part(tools, small, tmp_path, monkeyp
     tools.convert(small, tmp_path / "a")
     index = subsets.open_index(str(tmp_path / "a"))
     rows = subsets.drawn(index, [0.5, 0.5], 0)
-    wanted = [(str(tmp_path / "out" / name), [subsets.Part(index, part)]) for name, part in zip("xy", rows, strict=True)]
+    wanted = [
+        (str(tmp_path / "out" / name), [subset_columns.Part(index, part)])
+        for name, part in zip("xy", rows, strict=True)
+    ]
     if overwrite:
         subsets.write_all(wanted)
-    before, real, count = tools.contents(tmp_path / "out"), target.commit, itertools.count()
+    before, real, count = tools.contents(tmp_path / "out"), commits.commit, itertools.count()
 
     def commit(*arguments, **named):
         if next(count) == 1:
             raise OSError(5, "Input/output error")
         return real(*arguments, **named)
 
-    monkeypatch.setattr(target, "commit", commit)
+    monkeypatch.setattr(commits, "commit", commit)
     with pytest.raises(ConversionError) as failed:
         subsets.write_all(wanted, overwrite=overwrite)
     assert str(failed.value).startswith(f"{tmp_path}/out/y: cannot be written (Input/output error)")
     left = tools.contents(tmp_path / "out")
-    if overwrite:  # the first part was replaced, and what replaced it is gone; the second is as it was
+    if (
+        overwrite
+    ):  # the first part was replaced, and what replaced it is gone; the second is as it was
         assert left == {name: data for name, data in before.items() if name.startswith("y/")}
     else:
         assert not (tmp_path / "out").exists()
 
 
+@pytest.fixture
+def python_takes_ctrl_c():
+    """As in a program that was started in the foreground: shells let others ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_takes_ctrl_c")
 def test_a_program_gets_its_ctrl_c_when_the_target_is_whole(small, tmp_path, monkeypatch):
     real = job.formats.writer
 

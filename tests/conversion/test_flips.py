@@ -29,9 +29,15 @@ def test_a_flipped_bit_of_an_image_is_no_image_for_any_backend(tmp_path, backend
     place = source.locate(np.array([5]))
     at = int(place.offset[0]) + int(place.size[0]) - 30
     with flips_release.flipped(out / "shard-000000.tar", at, 1):
-        data = fastload.open(str(out), [fastload.transforms.Resize(16), fastload.transforms.CenterCrop(16)])
-        with pytest.raises(SampleError, match=r"checksum mismatch \(got [0-9a-f]{16}, want [0-9a-f]{16}\)"):
+        data = fastload.open(
+            str(out), [fastload.transforms.Resize(16), fastload.transforms.CenterCrop(16)]
+        )
+        with pytest.raises(
+            SampleError, match=r"checksum mismatch \(got [0-9a-f]{16}, want [0-9a-f]{16}\)"
+        ):
             data[5]
         loader = fastload.DataLoader(data, 8, backend=backend, num_workers=0)
-        with pytest.raises(SampleError, match=r"checksum mismatch \(got [0-9a-f]{16}, want [0-9a-f]{16}\)"):
+        with pytest.raises(
+            SampleError, match=r"checksum mismatch \(got [0-9a-f]{16}, want [0-9a-f]{16}\)"
+        ):
             next(iter(loader))

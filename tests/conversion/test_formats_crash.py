@@ -1,4 +1,6 @@
-"""Every format: absent, resumable or whole, whatever fails and whenever; and what is resumed has the same bytes."""
+"""Every format: absent, resumable or whole, whatever fails and whenever; and what is resumed has
+the same bytes.
+"""
 
 import errno
 import itertools
@@ -9,11 +11,22 @@ import threading
 
 import pytest
 
-from fastload.conversion import beton_writer, job, journal, target
+from fastload.conversion import beton_writer, commits, job, journal
 from fastload.errors import ConversionError
 
 FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
-CALLS = ("open", "write", "writev", "pwrite", "fsync", "ftruncate", "rename", "mkdir", "unlink", "rmdir")
+CALLS = (
+    "open",
+    "write",
+    "writev",
+    "pwrite",
+    "fsync",
+    "ftruncate",
+    "rename",
+    "mkdir",
+    "unlink",
+    "rmdir",
+)
 
 
 @pytest.fixture
@@ -40,13 +53,28 @@ def convert(tools, source, out, to, **more):
 def found(tools, out):
     """What stands under the final name: None, or all its bytes."""
     if out.is_dir():
-        names = {name: data for name, data in tools.contents(out).items() if not os.path.basename(name).startswith(".fastload-")}
-        return names if names and (out.name != "out" or "index.arrow" in names or not (out / ".fastload-index.arrow").exists()) else None
+        names = {
+            name: data
+            for name, data in tools.contents(out).items()
+            if not os.path.basename(name).startswith(".fastload-")
+        }
+        return (
+            names
+            if names
+            and (
+                out.name != "out"
+                or "index.arrow" in names
+                or not (out / ".fastload-index.arrow").exists()
+            )
+            else None
+        )
     return out.read_bytes() if out.exists() else None
 
 
 class Nth:
-    """Replaces os functions: the kth call that changes something does something else before its work."""
+    """Replaces os functions: the kth call that changes something does something else before its
+    work.
+    """
 
     def __init__(self, k, act):
         self.k, self.act, self.count = k, act, 0
@@ -73,15 +101,25 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-WAYS = [(to, replacing) for to in FORMATS for replacing in (False, True) if (to, replacing) != ("folder", True)]  # never replaced
+# Never replaced
+WAYS = [
+    (to, replacing)
+    for to in FORMATS
+    for replacing in (False, True)
+    if (to, replacing) != ("folder", True)
+]
 
 
 @pytest.mark.parametrize(("to", "replacing"), WAYS)
-def test_killed_at_system_calls_and_resumed(tools, small, tmp_path, monkeypatch, rounds, to, replacing):
+def test_killed_at_system_calls_and_resumed(
+    tools, small, tmp_path, monkeypatch, rounds, to, replacing
+):
     """Every fifth call, another fifth for each format; kill_release and test_crash do all."""
     whole = out_of(tmp_path / "whole", to)
     convert(tools, small, whole, to)
-    other = tools.write_tree(tmp_path / "other", {f"c/{n}.jpg": tools.encode(9, 15, n) for n in range(3)})
+    other = tools.write_tree(
+        tmp_path / "other", {f"c/{n}.jpg": tools.encode(9, 15, n) for n in range(3)}
+    )
     want, resumed = found(tools, whole), 0
     for k in itertools.count(1 + FORMATS.index(to), 5):
         out = out_of(tmp_path / f"k{k}", to)
@@ -131,12 +169,19 @@ def test_an_error_of_every_system_call(tools, small, tmp_path, monkeypatch, roun
                     break
                 assert found(tools, out) == want  # what failed was only tidying up
                 continue
-        start = f"{out}: cannot be written (Input/output error); check the folder's permissions and its disk; "
-        assert text in (f"{start}nothing was left there", f"{start}what is done is kept: go on with --resume")
+        start = (
+            f"{out}: cannot be written (Input/output error); check the folder's permissions "
+            "and its disk; "
+        )
+        assert text in (
+            f"{start}nothing was left there",
+            f"{start}what is done is kept: go on with --resume",
+        )
         if text.endswith("nothing was left there"):
             assert os.listdir(out.parent) == []
         kept += text.endswith("--resume")
-        assert found(tools, out) in (None, want)  # the last fsync, of the folder, may fail behind the rename
+        # The last fsync, of the folder, may fail behind the rename
+        assert found(tools, out) in (None, want)
         if found(tools, out) is None:
             convert(tools, small, out, to, resume=True)
             assert found(tools, out) == want
@@ -164,7 +209,12 @@ def prepare_and_stop(source, out, to, after, **more):
 
     with pytest.raises(KeyboardInterrupt):
         if to == "beton":
-            beton_writer.run(job.readers.open_reader(str(source)), str(out), beton_writer.Options(workers=1), advance)
+            beton_writer.run(
+                job.readers.open_reader(str(source)),
+                str(out),
+                beton_writer.Options(workers=1),
+                advance,
+            )
         else:
             how = job.Options(workers=1, to=to, shard_bytes=3000, **more)
             job.run(job.prepare(str(source), str(out), how), advance)
@@ -186,7 +236,7 @@ def test_parts_that_were_damaged_meanwhile_are_made_again(tools, small, tmp_path
 def test_a_journal_that_was_cut_off_counts_up_to_there(tools, small, tmp_path, cut):
     out = tmp_path / "out"
     prepare_and_stop(small, out, "shards", after=5)
-    path = out / target.JOURNAL
+    path = out / commits.JOURNAL
     records, end = journal.read(tools.place(path))
     assert end == path.stat().st_size
     os.truncate(path, end - cut)
@@ -224,9 +274,9 @@ def test_another_job_is_refused_and_stays(tools, small, tmp_path):
     with pytest.raises(ConversionError) as refused:
         convert(tools, small, out, "shards", resume=True)
     assert str(refused.value).startswith(f"{out}: was begun with another ")
-    assert {name: data for name, data in tools.contents(out).items() if name != ".fastload-index.arrow"} == {
-        name: data for name, data in before.items() if name != ".fastload-index.arrow"
-    }
+    assert {
+        name: data for name, data in tools.contents(out).items() if name != ".fastload-index.arrow"
+    } == {name: data for name, data in before.items() if name != ".fastload-index.arrow"}
     convert(tools, small, out, "shards")
     assert not [name for name in os.listdir(out) if name.startswith(".")]
 
@@ -242,13 +292,19 @@ def test_a_foreign_folder_is_never_replaced(tools, small, tmp_path):
         for overwrite in (False, True):
             with pytest.raises(ConversionError) as refused:
                 convert(tools, small, out, to, overwrite=overwrite)
-            assert str(refused.value) == f"{out}: is not empty (holds 'notes.txt'); give a new or empty folder"
+            assert (
+                str(refused.value)
+                == f"{out}: is not empty (holds 'notes.txt'); give a new or empty folder"
+            )
     out = tools.write_tree(tmp_path / "w", {})
     out.mkdir()
     convert(tools, small, out, "webdataset")
     with pytest.raises(ConversionError) as refused:
         convert(tools, small, out, "webdataset")
-    assert str(refused.value) == f"{out}: holds a data set already; give another folder, or --overwrite to replace it"
+    assert (
+        str(refused.value)
+        == f"{out}: holds a data set already; give another folder, or --overwrite to replace it"
+    )
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ConversionError) as refused:
         convert(tools, small, tmp_path / "file", "webdataset")

@@ -1,4 +1,6 @@
-"""No index makes `open_source` crash, hang, or raise anything but SourceError; no single flipped bit passes."""
+"""No index makes `open_source` crash, hang, or raise anything but SourceError; no single flipped
+bit passes.
+"""
 
 import json
 import random
@@ -10,13 +12,15 @@ import pytest
 from fastload import _native
 from fastload.conversion import index_writer
 from fastload.errors import SourceError
-from fastload.sources import arrow, open_source, shards
+from fastload.sources import arrow, open_source, shard_index, shards
 
 
 @pytest.fixture
 def data(tools, tmp_path):
     """Two images as a converted data set."""
-    root = tools.write_tree(tmp_path / "in", {"a/0.jpg": tools.encode(5, 9), "b/1.jpg": tools.encode(6, 8, 1)})
+    root = tools.write_tree(
+        tmp_path / "in", {"a/0.jpg": tools.encode(5, 9), "b/1.jpg": tools.encode(6, 8, 1)}
+    )
     tools.convert(root, tmp_path / "out")
     return tmp_path / "out"
 
@@ -67,7 +71,10 @@ def test_text_of_a_damaged_index(data):
     content[100] ^= 4
     put(data, content, signed=False)
     got = f"{_native.xxh3(bytes(content)):016x}"
-    text = f"is damaged (checksum got {got}, index.arrow.xxh3 says '{want}'); restore both, or convert again"
+    text = (
+        f"is damaged (checksum got {got}, index.arrow.xxh3 says '{want}'); restore both, or "
+        "convert again"
+    )
     assert refusal(data) == f"{data}/index.arrow: {text}"
 
 
@@ -98,10 +105,14 @@ def test_signed_mutations_never_crash(data):
             if kind == 0:
                 changed[at] ^= 1 << draw.randrange(8)
             elif kind == 1:
-                changed[at : at + 4] = draw.choice((0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000)).to_bytes(4, "little")
+                changed[at : at + 4] = draw.choice(
+                    (0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000)
+                ).to_bytes(4, "little")
             elif kind == 2:
                 at &= ~7
-                changed[at : at + 8] = draw.choice((0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1)).to_bytes(8, "little")
+                changed[at : at + 8] = draw.choice(
+                    (0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1)
+                ).to_bytes(8, "little")
             elif kind == 3:
                 del changed[at : at + draw.randrange(1, 64)]
             else:
@@ -124,7 +135,9 @@ def read_all(source):
         source.files.read(int(file[sample]), int(offset[sample]), int(size[sample]))
         source.name(sample)
         if seek is not None:
-            seek.files.read(int(seek.file[sample]), int(seek.offset[sample]), int(seek.size[sample]))
+            seek.files.read(
+                int(seek.file[sample]), int(seek.offset[sample]), int(seek.size[sample])
+            )
 
 
 def rewritten(data, change=None, text=None, **how):
@@ -135,10 +148,17 @@ def rewritten(data, change=None, text=None, **how):
     arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
     arrays.update(change or {})
     said.update(text or {})
-    schema = pa.schema([pa.field(name, array.type, nullable=False) for name, array in arrays.items()])
+    schema = pa.schema(
+        [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
+    )
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, schema.with_metadata({b"fastload": json.dumps(said)}), **how) as writer:
-        writer.write_table(pa.Table.from_arrays(list(arrays.values()), schema=writer_schema(schema, said)), max_chunksize=4096)
+    with pa.ipc.new_file(
+        sink, schema.with_metadata({b"fastload": json.dumps(said)}), **how
+    ) as writer:
+        writer.write_table(
+            pa.Table.from_arrays(list(arrays.values()), schema=writer_schema(schema, said)),
+            max_chunksize=4096,
+        )
     return sink.getvalue().to_pybytes()
 
 
@@ -153,8 +173,19 @@ def test_other_arrow_files(data):
     with pa.ipc.new_file(sink, plain.schema) as writer:
         writer.write_table(plain)
     put(data, sink.getvalue().to_pybytes())
-    assert refusal(data) == f"{path}: is an Arrow file of another program (no metadata 'fastload'); give a converted data set"
-    for content in (b"x", b"ARROW1\0\0", b"ARROW1\0\0ARROW1", b"PAR1" * 9, bytes(100), b"\xff" * 5000):
+    assert (
+        refusal(data)
+        == f"{path}: is an Arrow file of another program (no metadata 'fastload'); give a "
+        "converted data set"
+    )
+    for content in (
+        b"x",
+        b"ARROW1\0\0",
+        b"ARROW1\0\0ARROW1",
+        b"PAR1" * 9,
+        bytes(100),
+        b"\xff" * 5000,
+    ):
         put(data, content)
         assert refusal(data).startswith(f"{path}: is not a fastload index (")
 
@@ -162,15 +193,24 @@ def test_other_arrow_files(data):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ({"version": 2}, "format version is 2, this fastload reads 1; use the fastload that wrote it"),
+        (
+            {"version": 2},
+            "format version is 2, this fastload reads 1; use the fastload that wrote it",
+        ),
         ({"samples": 3}, "a record batch has 2 rows and 0 nulls, want 3 and 0; convert again"),
-        ({"samples": 2**62}, f"has 1 record batches, want {2**50} for {2**62} samples; convert again"),
+        (
+            {"samples": 2**62},
+            f"has 1 record batches, want {2**50} for {2**62} samples; convert again",
+        ),
         ({"samples": 4097}, "has 1 record batches, want 2 for 4097 samples; convert again"),
         ({"samples": 0}, "holds no samples; convert again"),
         ({"samples": True}, "holds no samples; convert again"),
         ({"shards": []}, "holds no samples; convert again"),
         ({"classes": [1]}, "is not a fastload index (a class name is not text); convert again"),
-        ({"classes": None}, "is not a fastload index ('NoneType' object is not iterable); convert again"),
+        (
+            {"classes": None},
+            "is not a fastload index ('NoneType' object is not iterable); convert again",
+        ),
         (
             {"shards": [{"name": "../in/a.tar", "bytes": 5, "xxh3": "0"}]},
             "is not a fastload index (shard '../in/a.tar' of 5 bytes); convert again",
@@ -189,16 +229,46 @@ def test_metadata(data, text, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"offset": pa.array([512, 2**63 - 1])}, "bytes outside the shard in 1 of 2 rows (first: row 1); convert again"),
-        ({"size": pa.array([2**63 - 1, 2**63 - 1])}, "bytes outside the shard in 2 of 2 rows (first: row 0); convert again"),
-        ({"size": pa.array([5, 0])}, "bytes outside the shard in 1 of 2 rows (first: row 1); convert again"),
-        ({"offset": pa.array([-1, -(2**63)])}, "bytes outside the shard in 2 of 2 rows (first: row 0); convert again"),
-        ({"shard": pa.array([0, 1], pa.int32())}, "bytes outside the shard in 1 of 2 rows (first: row 1); convert again"),
-        ({"shard": pa.array([-(2**31), 0], pa.int32())}, "bytes outside the shard in 1 of 2 rows (first: row 0); convert again"),
-        ({"label": pa.array([0, 2])}, "label outside 0..1 in 1 of 2 rows (first: row 1); convert again"),
-        ({"label": pa.array([-1, 0])}, "label outside 0..1 in 1 of 2 rows (first: row 0); convert again"),
-        ({"size": pa.array([1, 2], pa.int32())}, "has other columns than version 1 of the format; convert again"),
-        ({"more": pa.array([1, 2])}, "has other columns than version 1 of the format; convert again"),
+        (
+            {"offset": pa.array([512, 2**63 - 1])},
+            "bytes outside the shard in 1 of 2 rows (first: row 1); convert again",
+        ),
+        (
+            {"size": pa.array([2**63 - 1, 2**63 - 1])},
+            "bytes outside the shard in 2 of 2 rows (first: row 0); convert again",
+        ),
+        (
+            {"size": pa.array([5, 0])},
+            "bytes outside the shard in 1 of 2 rows (first: row 1); convert again",
+        ),
+        (
+            {"offset": pa.array([-1, -(2**63)])},
+            "bytes outside the shard in 2 of 2 rows (first: row 0); convert again",
+        ),
+        (
+            {"shard": pa.array([0, 1], pa.int32())},
+            "bytes outside the shard in 1 of 2 rows (first: row 1); convert again",
+        ),
+        (
+            {"shard": pa.array([-(2**31), 0], pa.int32())},
+            "bytes outside the shard in 1 of 2 rows (first: row 0); convert again",
+        ),
+        (
+            {"label": pa.array([0, 2])},
+            "label outside 0..1 in 1 of 2 rows (first: row 1); convert again",
+        ),
+        (
+            {"label": pa.array([-1, 0])},
+            "label outside 0..1 in 1 of 2 rows (first: row 0); convert again",
+        ),
+        (
+            {"size": pa.array([1, 2], pa.int32())},
+            "has other columns than version 1 of the format; convert again",
+        ),
+        (
+            {"more": pa.array([1, 2])},
+            "has other columns than version 1 of the format; convert again",
+        ),
     ],
 )
 def test_columns(data, change, said):
@@ -206,18 +276,33 @@ def test_columns(data, change, said):
     assert refusal(data) == f"{data}/index.arrow: {said}"
 
 
-@pytest.mark.parametrize(("at", "size"), [(0, 9), (16, 2**63 - 1), (2**63 - 1, 2), (-1, 1), (16, -1), (16, 10_000)])
+@pytest.mark.parametrize(
+    ("at", "size"), [(0, 9), (16, 2**63 - 1), (2**63 - 1, 2), (-1, 1), (16, -1), (16, 10_000)]
+)
 def test_seek_index_outside_the_sidecar(data, at, size):
-    put(data, rewritten(data, {"index_offset": pa.array([0, at]), "index_size": pa.array([0, size])}))
-    assert refusal(data) == f"{data}/index.arrow: seek index outside the sidecar in 1 of 2 rows (first: row 1); convert again"
+    put(
+        data,
+        rewritten(data, {"index_offset": pa.array([0, at]), "index_size": pa.array([0, size])}),
+    )
+    assert (
+        refusal(data)
+        == f"{data}/index.arrow: seek index outside the sidecar in 1 of 2 rows (first: row 1); "
+        "convert again"
+    )
 
 
 @pytest.mark.parametrize(
     ("files", "said"),
     [
         ([], "seek index outside the sidecar in 2 of 2 rows (first: row 0); convert again"),
-        ([{"name": "../x.seek", "bytes": 5, "xxh3": "0"}], "is not a fastload index (sidecar '../x.seek' of 5 bytes); convert again"),
-        ([{"name": "shard-000000.seek", "bytes": 5, "xxh3": "0"}] * 2, "is not a fastload index (2 sidecars for 1 shards); convert again"),
+        (
+            [{"name": "../x.seek", "bytes": 5, "xxh3": "0"}],
+            "is not a fastload index (sidecar '../x.seek' of 5 bytes); convert again",
+        ),
+        (
+            [{"name": "shard-000000.seek", "bytes": 5, "xxh3": "0"}] * 2,
+            "is not a fastload index (2 sidecars for 1 shards); convert again",
+        ),
     ],
 )
 def test_sidecars_in_the_metadata(data, files, said):
@@ -228,15 +313,32 @@ def test_sidecars_in_the_metadata(data, files, said):
 @pytest.mark.parametrize("said", [-1, 3, 1.5, True, "2", [1]])
 def test_how_many_were_transcoded_in_the_metadata(data, said):
     put(data, rewritten(data, text={"transcoded": said}))
-    assert refusal(data) == f"{data}/index.arrow: is not a fastload index ({said!r} of 2 samples transcoded); convert again"
+    assert (
+        refusal(data)
+        == f"{data}/index.arrow: is not a fastload index ({said!r} of 2 samples transcoded); "
+        "convert again"
+    )
 
 
 def test_two_sums_belong_to_an_index_being_replaced(data):
-    line, other = arrow.sum_line(_native.xxh3((data / "index.arrow").read_bytes())), b"0123456789abcdef\n"
-    for said in (line, line + other, other + line):  # a line alone: as data sets had it before blocks were said
+    line, other = (
+        arrow.sum_line(_native.xxh3((data / "index.arrow").read_bytes())),
+        b"0123456789abcdef\n",
+    )
+    for said in (
+        line,
+        line + other,
+        other + line,
+    ):  # a line alone: as data sets had it before blocks were said
         (data / "index.arrow.xxh3").write_bytes(said)
         assert len(open_source(data)) == 2
-    for said in (other + other, line + other[:-1], line + b"\n", other + line + line, line + line.upper()):
+    for said in (
+        other + other,
+        line + other[:-1],
+        line + b"\n",
+        other + line + line,
+        line + line.upper(),
+    ):
         if said != line + line:
             (data / "index.arrow.xxh3").write_bytes(said)
             assert "is damaged (checksum got " in refusal(data)
@@ -244,44 +346,67 @@ def test_two_sums_belong_to_an_index_being_replaced(data):
 
 def test_compressed_index_is_refused(data):
     put(data, rewritten(data, options=pa.ipc.IpcWriteOptions(compression="zstd")))
-    assert refusal(data) == f"{data}/index.arrow: is not a fastload index (a record batch is compressed); convert again"
+    assert (
+        refusal(data)
+        == f"{data}/index.arrow: is not a fastload index (a record batch is compressed); convert "
+        "again"
+    )
 
 
 def test_all_problems_at_once(data):
     change = {"label": pa.array([9, 9]), "offset": pa.array([-1, -1])}
     put(data, rewritten(data, change))
     (data / "shard-000000.tar").write_bytes(b"short")
-    size = json.loads(pa.ipc.open_file(pa.py_buffer((data / "index.arrow").read_bytes())).schema.metadata[b"fastload"])["shards"][0][
-        "bytes"
-    ]
+    size = json.loads(
+        pa.ipc.open_file(pa.py_buffer((data / "index.arrow").read_bytes())).schema.metadata[
+            b"fastload"
+        ]
+    )["shards"][0]["bytes"]
     assert refusal(data).splitlines() == [
         f"{data}/index.arrow: bytes outside the shard in 2 of 2 rows (first: row 0); convert again",
         f"{data}/index.arrow: label outside 0..1 in 2 of 2 rows (first: row 0); convert again",
-        f"{data}/shard-000000.tar: size differs (got 5 bytes, want {size}); restore it, or convert again",
+        (
+            f"{data}/shard-000000.tar: size differs (got 5 bytes, want {size}); restore it, or convert "
+            "again"
+        ),
     ]
     (data / "shard-000000.tar").unlink()
     assert refusal(data).splitlines()[2] == (
-        f"{data}/shard-000000.tar: cannot be opened (No such file or directory); restore it, or convert again"
+        f"{data}/shard-000000.tar: cannot be opened (No such file or directory); restore it, or "
+        "convert again"
     )
 
 
 def test_a_large_index_opens(tmp_path):
-    """100 000 samples in 20 shards: rows, names and locations at both ends. The shards are sparse files."""
+    """100 000 samples in 20 shards: rows, names and locations at both ends.
+
+    The shards are sparse files.
+    """
     count, per = 100_000, 5000
-    names = [shards.Shard(f"shard-{n:06d}.tar", per * 2048, n) for n in range(count // per)]
+    names = [shard_index.Shard(f"shard-{n:06d}.tar", per * 2048, n) for n in range(count // per)]
     for shard in names:
         with open(tmp_path / shard.name, "wb") as file:
             file.truncate(shard.bytes)
     place = np.arange(count)
     columns = {
-        "shard": place // per, "offset": place % per * 2048 + 512, "size": np.full(count, 1000), "label": place % 10,
+        "shard": place // per, "offset": place % per * 2048 + 512, "size": np.full(count, 1000),
+        "label": place % 10,
         "height": np.full(count, 3), "width": np.full(count, 5), "checksum": place,
         "index_offset": place * 0, "index_size": place * 0,
     }  # fmt: skip
-    arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in shards.NUMBERS.items()}
+    arrays = {
+        name: pa.array(columns[name].astype(kind)) for name, kind in shard_index.NUMBERS.items()
+    }
     arrays["key"] = pa.array([f"c/{n}" for n in range(count)])
     arrays["format"] = pa.array(["png"] * count).dictionary_encode()
-    put(tmp_path, bytes(index_writer.encode(pa, arrays, index_writer.metadata(count, [str(n) for n in range(10)], names))))
+    put(
+        tmp_path,
+        bytes(
+            index_writer.encode(
+                pa, arrays, index_writer.metadata(count, [str(n) for n in range(10)], names)
+            )
+        ),
+    )
     source = open_source(tmp_path)
     assert len(source) == count
     np.testing.assert_array_equal(source.labels, columns["label"])

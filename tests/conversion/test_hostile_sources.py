@@ -1,7 +1,8 @@
-"""Archives, tables and lists that somebody else made: one typed line for each thing that is wrong, and nothing is written."""
+"""Archives that somebody else made: one typed line for each thing that is wrong,
+and nothing is written.
+"""
 
 import gzip
-import io
 import json
 import os
 import pickle
@@ -13,46 +14,26 @@ import pytest
 
 from fastload.conversion.readers import Choice, open_reader, records
 from fastload.conversion.samples import BadSampleError
-from fastload.errors import SourceError
+from tests.conversion.archives import refused, special, tar_of, zip_of
 
 NO_LABEL = 'has no label (want KEY.cls, or "label" in KEY.json); add it, or pass --labels none'
-
-
-def tar_of(path, *members):
-    """members: (name, content), or a TarInfo."""
-    with tarfile.open(path, "w") as archive:
-        for member in members:
-            if isinstance(member, tarfile.TarInfo):
-                archive.addfile(member)
-                continue
-            info = tarfile.TarInfo(member[0])
-            info.size = len(member[1])
-            archive.addfile(info, io.BytesIO(member[1]))
-    return path
-
-
-def special(name, kind, link=""):
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname = kind, link
-    return info
-
-
-def refused(path, choice=None):
-    with pytest.raises(SourceError) as error:
-        open_reader(str(path), choice or Choice())
-    return str(error.value)
 
 
 def test_what_would_leave_a_tar_is_refused_all_at_once(tmp_path):
     path = tar_of(
         tmp_path / "a.tar",
-        ("c/ok.jpg", b"x"), ("/etc/passwd", b"x"), ("c/../../up.jpg", b"x"), special("c/soft.jpg", tarfile.SYMTYPE, "/etc/passwd"),
-        special("c/hard.jpg", tarfile.LNKTYPE, "c/ok.jpg"), special("c/null", tarfile.CHRTYPE), special("c/disk", tarfile.BLKTYPE),
+        ("c/ok.jpg", b"x"), ("/etc/passwd", b"x"), ("c/../../up.jpg", b"x"), special("c/soft.jpg",
+        tarfile.SYMTYPE, "/etc/passwd"),
+        special("c/hard.jpg", tarfile.LNKTYPE, "c/ok.jpg"), special("c/null", tarfile.CHRTYPE),
+        special("c/disk", tarfile.BLKTYPE),
         special("c/pipe", tarfile.FIFOTYPE), ("c/ok.jpg", b"y"), ("c/model.pkl", b"x"),
     )  # fmt: skip
     files = "make the archive again with files (tar --dereference --hard-dereference)"
     assert refused(path).splitlines() == [
-        f"{path}: member '/etc/passwd' has an absolute path; make the archive again with relative ones",
+        (
+            f"{path}: member '/etc/passwd' has an absolute path; make the archive again with relative "
+            "ones"
+        ),
         f"{path}: member 'c/../../up.jpg' has a path with '..'; make the archive again without",
         f"{path}: member 'c/soft.jpg' is a link to '/etc/passwd'; {files}",
         f"{path}: member 'c/hard.jpg' is a link to 'c/ok.jpg'; {files}",
@@ -60,7 +41,10 @@ def test_what_would_leave_a_tar_is_refused_all_at_once(tmp_path):
         f"{path}: member 'c/disk' is no regular file; make the archive again without",
         f"{path}: member 'c/pipe' is no regular file; make the archive again without",
         f"{path}: member 'c/ok.jpg' is there twice; make the archive again with one name for each",
-        f"{path}: member 'c/model.pkl' is pickled, and fastload never unpickles; write it as JSON, text or an image",
+        (
+            f"{path}: member 'c/model.pkl' is pickled, and fastload never unpickles; write it as JSON, "
+            "text or an image"
+        ),
     ]
 
 
@@ -68,8 +52,10 @@ def test_what_would_leave_a_tar_is_refused_all_at_once(tmp_path):
     ("members", "text"),
     [
         ([("k.jpg", b"x"), ("k.cls", b"1"), ("m.jpg", b"x")], f"sample 'm' {NO_LABEL}"),
-        ([("k.jpg", b"x"), ("k.png", b"x"), ("k.cls", b"1")], "sample 'k' has 2 images (jpg, png), want one; correct the archive"),
-        ([("k.txt", b"x"), ("k.cls", b"1")], "sample 'k' has no image (has txt, cls), want one; correct the archive"),
+        ([("k.jpg", b"x"), ("k.png", b"x"), ("k.cls", b"1")], ("sample 'k' has 2 images (jpg, png), "
+                                                              "want one; correct the archive")),
+        ([("k.txt", b"x"), ("k.cls", b"1")], ("sample 'k' has no image (has txt, cls), want one; "
+                                             "correct the archive")),
         (
             [("k.jpg", b"x"), ("k.cls", b"1"), ("l.jpg", b"x"), ("l.cls", b"1"), ("k.json", b"1")],
             "sample 'k' is there twice; make the archive again with one name for each",
@@ -83,7 +69,10 @@ def test_webdataset_samples_that_are_wrong(tmp_path, members, text):
 
 def test_labels_that_are_wrong(tmp_path):
     path = tar_of(tmp_path / "a.tar", ("k.jpg", b"x"), ("k.cls", b"99999999"))
-    assert refused(path) == f"{path}: label 99999999 is no class number (want 0 to 1048575); correct the labels"
+    assert (
+        refused(path)
+        == f"{path}: label 99999999 is no class number (want 0 to 1048575); correct the labels"
+    )
     path = tar_of(tmp_path / "b.tar", ("k.jpg", b"x"))
     assert refused(path) == f"{path}: sample 'k' {NO_LABEL}"
     assert open_reader(str(path), Choice(labels="none")).classes == ("unlabelled",)
@@ -95,9 +84,16 @@ def test_damaged_archives(tools, tmp_path):
     with tarfile.open(path) as archive:
         second = archive.getmembers()[1]
     path.write_bytes(whole[: second.offset + 100])
-    assert refused(path) == f"{path}: is damaged or cut off at byte {second.offset} of {second.offset + 100}; restore it"
+    assert (
+        refused(path)
+        == f"{path}: is damaged or cut off at byte {second.offset} of {second.offset + 100}; "
+        "restore it"
+    )
     path.write_bytes(whole[:600])  # within the first file
-    assert refused(path) == f"{path}: is no tar archive, or damaged (unexpected end of data); restore it"
+    assert (
+        refused(path)
+        == f"{path}: is no tar archive, or damaged (unexpected end of data); restore it"
+    )
     content = bytearray(whole)
     content[148] ^= 1  # the first header's checksum
     path.write_bytes(content)
@@ -105,10 +101,13 @@ def test_damaged_archives(tools, tmp_path):
     path.write_bytes(b"")
     assert refused(path).startswith(f"{path}: is no tar archive, or damaged (")
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(whole)[:-20])
-    assert refused(tmp_path / "a.tar.gz").startswith(f"{tmp_path}/a.tar.gz: is no tar archive, or damaged (")
+    assert refused(tmp_path / "a.tar.gz").startswith(
+        f"{tmp_path}/a.tar.gz: is no tar archive, or damaged ("
+    )
     (tmp_path / "a.tar.gz").write_bytes(b"no gzip")
     assert refused(tmp_path / "a.tar.gz") == (
-        f"{tmp_path}/a.tar.gz: is no tar archive, or damaged (Not a gzipped file (b'no')); restore it"
+        f"{tmp_path}/a.tar.gz: is no tar archive, or damaged (Not a gzipped file (b'no')); restore "
+        "it"
     )
 
 
@@ -130,119 +129,60 @@ def test_a_header_that_is_damaged_in_the_middle_is_not_taken_for_the_end(tools, 
     content = bytearray(path.read_bytes())
     content[second] ^= 1
     path.write_bytes(content)
-    assert refused(path) == f"{path}: is damaged or cut off at byte {second} of {len(content)}; restore it"
+    assert (
+        refused(path)
+        == f"{path}: is damaged or cut off at byte {second} of {len(content)}; restore it"
+    )
 
 
 def test_names_that_are_not_utf8(tools, tmp_path):
     data = tools.encode(3, 5)
-    path = tar_of(tmp_path / "a.tar", (os.fsdecode(b"c/\xff\xfe.jpg"), data), ("c/\u00e9.jpg", data))
+    path = tar_of(
+        tmp_path / "a.tar", (os.fsdecode(b"c/\xff\xfe.jpg"), data), ("c/\u00e9.jpg", data)
+    )
     assert open_reader(str(path)).keys == ["c/\ufffd\ufffd", "c/\u00e9"]
     assert [record.data for record in records(open_reader(str(path)))] == [data, data]
-
-
-def zip_of(path, *members):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members:
-            archive.writestr(name, content)
-    return path
 
 
 def test_zip_archives(tools, tmp_path):
     link = zipfile.ZipInfo("c/link.jpg")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     path = zip_of(
-        tmp_path / "a.zip", ("c/ok.jpg", b"x"), ("/abs.jpg", b"x"), ("c/../up.jpg", b"x"), (link, b"/etc/passwd"), ("c/a.pt", b"x")
+        tmp_path / "a.zip",
+        ("c/ok.jpg", b"x"),
+        ("/abs.jpg", b"x"),
+        ("c/../up.jpg", b"x"),
+        (link, b"/etc/passwd"),
+        ("c/a.pt", b"x"),
     )
     assert refused(path).splitlines() == [
-        f"{path}: member '/abs.jpg' has an absolute path; make the archive again with relative ones",
+        (
+            f"{path}: member '/abs.jpg' has an absolute path; make the archive again with relative "
+            "ones"
+        ),
         f"{path}: member 'c/../up.jpg' has a path with '..'; make the archive again without",
         f"{path}: member 'c/link.jpg' is a link; make the archive again with files",
-        f"{path}: member 'c/a.pt' is pickled, and fastload never unpickles; write it as JSON, text or an image",
+        (
+            f"{path}: member 'c/a.pt' is pickled, and fastload never unpickles; write it as JSON, text "
+            "or an image"
+        ),
     ]
     path = zip_of(tmp_path / "d.zip", ("c/ok.jpg", b"x"), (zipfile.ZipInfo(""), b"x"))
     assert refused(path) == f"{path}: member '' has no name; make the archive again"
     (tmp_path / "b.zip").write_bytes(b"no zip")
-    assert refused(tmp_path / "b.zip") == f"{tmp_path}/b.zip: is no zip archive, or damaged (File is not a zip file); restore it"
+    assert (
+        refused(tmp_path / "b.zip")
+        == f"{tmp_path}/b.zip: is no zip archive, or damaged (File is not a zip file); restore it"
+    )
     path = zip_of(tmp_path / "c.zip", ("c/a.jpg", tools.encode(30, 40)))
     content = bytearray(path.read_bytes())
     content[200] ^= 1
     path.write_bytes(content)
     with pytest.raises(BadSampleError) as bad:
         open_reader(str(path)).read(0)
-    assert str(bad.value) == "cannot be unpacked (Bad CRC-32 for file 'c/a.jpg'); restore the archive"
-
-
-@pytest.mark.parametrize(
-    ("content", "texts"),
-    [
-        ("", ["{path}: has no rows; give a list with a header and a row for each image"]),
-        ("a,b\n1,2\n", ["{path}: no column with paths (has a, b, want one of path, file_name, filename, image, file); name it so"]),
-        (
-            "path\nx.jpg\n",
-            ["{path}: no column with labels (has path, want one of label, class, class_name, target); add it, or pass --labels none"],
-        ),
-        (
-            "path,label\n/etc/passwd,1\n../x.jpg,1\n,1\nx.jpg,\n",
-            [
-                "{path}, line 2: path '/etc/passwd' is absolute; give it relative to --root",
-                "{path}, line 3: path '../x.jpg' leads out of the folder; give it without '..'",
-                "{path}, line 4: path '' is no path; correct it",
-                "{path}, line 5: has no label; add it, or pass --labels none",
-            ],
-        ),
-        ("path,label\nx.jpg,1\nx.jpg,2\n", ["{path}: 'x.jpg' is there twice; remove one of its rows"]),
-    ],
-)
-def test_lists(tmp_path, content, texts):
-    path = tmp_path / "list.csv"
-    path.write_text(content)
-    assert refused(path).splitlines() == [text.format(path=path) for text in texts]
-
-
-def test_lists_that_are_no_text(tmp_path):
-    (tmp_path / "list.csv").write_bytes(b"path,label\n\xff,1\n")
-    assert refused(tmp_path / "list.csv").startswith(f"{tmp_path}/list.csv: cannot be read ('utf-8' codec can't decode byte 0xff")
-    (tmp_path / "list.jsonl").write_text("[1]\n")
-    assert refused(tmp_path / "list.jsonl") == f"{tmp_path}/list.jsonl, line 1: is no JSON object; write one per line"
-    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
-    assert refused(tmp_path / "deep.jsonl").startswith(f"{tmp_path}/deep.jsonl: cannot be read (")
-
-
-def test_tables(tools, tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = tmp_path / "a.parquet"
-    path.write_bytes(b"PAR1 no table")
-    assert refused(path).startswith(f"{path}: cannot be read (")
-    pq.write_table(pa.table({"x": [1]}), path)
-    assert refused(path) == f"{path}: no column with images (has x; want bytes, or a struct with bytes); give another file"
-    pq.write_table(pa.table({"image": [b"x"]}), path)
-    want = "label, labels, fine_label, cls, class, target, or a ClassLabel"
-    assert refused(path) == f"{path}: no column with labels (want one of {want}); add it, or pass --labels none"
-    pq.write_table(pa.table({"image": [b"x", b"y"], "label": [1, None]}), path)
-    assert refused(path) == f"{path}: 1 of 2 rows have no label; remove them, or pass --labels none"
-    pq.write_table(pa.table({"image": pa.array([], pa.binary()), "label": pa.array([], pa.int64())}), path)
-    assert refused(path) == f"{path}: holds no rows; give other files"
-    pq.write_table(pa.table({"image": [tools.encode(3, 5), None], "label": [1, 0]}), path)
-    reader = open_reader(str(path))
-    assert [reader.read(0), reader.read(1)] == [tools.encode(3, 5), b""]  # nothing is empty, and listed as such
-
-
-def test_every_flipped_bit_of_a_tables_page_is_found(tools, small, tmp_path):
-    """Parquet's own page checksums, which we write and check."""
-    tools.convert_to(small, tmp_path / "out", "parquet")
-    path = next((tmp_path / "out").glob("*.parquet"))
-    content = bytearray(path.read_bytes())
-    want = tools.samples(tmp_path / "out")
-    at = bytes(content).index(want[0][1]) + 100
-    for bit in range(8):
-        content[at] ^= 1 << bit
-        path.write_bytes(content)
-        content[at] ^= 1 << bit
-        with pytest.raises((BadSampleError, SourceError)) as found:
-            tools.samples(tmp_path / "out")
-        assert "could not verify page integrity, CRC checksum verification failed" in str(found.value)
+    assert (
+        str(bad.value) == "cannot be unpacked (Bad CRC-32 for file 'c/a.jpg'); restore the archive"
+    )
 
 
 def test_pickles_are_never_loaded(tmp_path):
@@ -251,7 +191,9 @@ def test_pickles_are_never_loaded(tmp_path):
             return os.mkdir, (str(tmp_path / "sprung"),)
 
     for name in ("k.pyd", "k.pickle", "k.pth"):
-        path = tar_of(tmp_path / "a.tar", ("k.jpg", b"x"), (name, pickle.dumps(Trap())), ("k.cls", b"0"))
+        path = tar_of(
+            tmp_path / "a.tar", ("k.jpg", b"x"), (name, pickle.dumps(Trap())), ("k.cls", b"0")
+        )
         text = "is pickled, and fastload never unpickles; write it as JSON, text or an image"
         assert refused(path) == f"{path}: member {name!r} {text}"
     assert not (tmp_path / "sprung").exists()
@@ -261,8 +203,17 @@ def test_classes_beside_shards(tmp_path):
     tar_of(tmp_path / "a.tar", ("k.jpg", b"x"), ("k.cls", b"1"))
     for content, text in (
         ("{", f"{tmp_path}/classes.json: cannot be read ("),
-        (json.dumps(["a", "a"]), f"{tmp_path}/classes.json: is no list of different names; correct or remove it"),
-        (json.dumps(["a"]), f"{tmp_path}: label 1 is above the 1 classes that have names; correct the labels or the names"),
+        (
+            json.dumps(["a", "a"]),
+            f"{tmp_path}/classes.json: is no list of different names; correct or remove it",
+        ),
+        (
+            json.dumps(["a"]),
+            (
+                f"{tmp_path}: label 1 is above the 1 classes that have names; correct the labels or "
+                "the names"
+            ),
+        ),
     ):
         (tmp_path / "classes.json").write_text(content)
         assert refused(tmp_path).startswith(text)

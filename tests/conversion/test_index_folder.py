@@ -1,4 +1,6 @@
-"""Seek indexes of a plain folder: beside it or in the cache, found by name, left aside when they do not fit."""
+"""Seek indexes of a plain folder: beside it or in the cache, found by name, left aside when they do
+not fit.
+"""
 
 import itertools
 import json
@@ -42,7 +44,10 @@ def want(paths, step=8):
 
 
 def problems(folder):
-    return [str(problem) for problem in seek.find_beside(open_source(folder).paths, str(folder)).problems]
+    return [
+        str(problem)
+        for problem in seek.find_beside(open_source(folder).paths, str(folder)).problems
+    ]
 
 
 @pytest.mark.parametrize("step", [0, 8])
@@ -51,7 +56,12 @@ def test_round_trip(small, step, monkeypatch):
     monkeypatch.setattr(index_folder, "ROUND", 2)
     before = {path: path.read_bytes() for path in small.glob("*/*")}
     summary = index(small, step, 2)
-    assert (summary.kind, summary.where, summary.samples, summary.seek.indexed) == ("folder", str(small), 7, 7)
+    assert (summary.kind, summary.where, summary.samples, summary.seek.indexed) == (
+        "folder",
+        str(small),
+        7,
+        7,
+    )
     assert ours(small) == FILES
     assert {path: path.read_bytes() for path in small.glob("*/*")} == before
     source = open_source(small)
@@ -84,23 +94,41 @@ def test_torchvisions_image_folder_still_opens_it(small):
 
 def test_what_is_not_covered_is_counted(tools, small):
     files = {
-        "cat/p.jpg": tools.encode(20, 30, 1, progressive=True), "cat/q.jpg": tools.encode(21, 30, 1, progressive=True),
-        "cat/cmyk.jpg": tools.encode(20, 30, 2, mode="CMYK"), "dog/a.png": tools.encode(20, 30, 3, format="PNG"), "dog/empty.jpg": b"",
+        "cat/p.jpg": tools.encode(20, 30, 1, progressive=True), "cat/q.jpg": tools.encode(21, 30, 1,
+        progressive=True),
+        "cat/cmyk.jpg": tools.encode(20, 30, 2, mode="CMYK"), "dog/a.png": tools.encode(20, 30, 3,
+        format="PNG"), "dog/empty.jpg": b"",
     }  # fmt: skip
     tools.write_tree(small, files)
     os.mkfifo(small / "dog" / "pipe.jpg")
     totals = index(small).seek
-    assert (totals.indexed, list(totals.reasons.values()), totals.reasons["not a JPEG"]) == (7, [2, 2, 1, 1], 2)
+    assert (totals.indexed, list(totals.reasons.values()), totals.reasons["not a JPEG"]) == (
+        7,
+        [2, 2, 1, 1],
+        2,
+    )
     assert {"is no regular file", "not covered: 4 components"} <= set(totals.reasons)
     source = open_source(small)
-    found = {os.path.basename(path): blob for path, blob in zip(source.paths, blobs(source.seek, len(source)), strict=True)}
-    assert {name for name, blob in found.items() if blob is None} == {"p.jpg", "q.jpg", "cmyk.jpg", "a.png", "empty.jpg", "pipe.jpg"}
+    found = {
+        os.path.basename(path): blob
+        for path, blob in zip(source.paths, blobs(source.seek, len(source)), strict=True)
+    }
+    assert {name for name, blob in found.items() if blob is None} == {
+        "p.jpg",
+        "q.jpg",
+        "cmyk.jpg",
+        "a.png",
+        "empty.jpg",
+        "pipe.jpg",
+    }
 
 
 def test_other_files_are_matched_by_name(tools, small):
     index(small)
     (small / "cat" / "1.JPEG").unlink()
-    tools.write_tree(small, {"ape/new.jpg": tools.encode(9, 9), "dog/0.JPEG": tools.encode(30, 40, 5)})
+    tools.write_tree(
+        small, {"ape/new.jpg": tools.encode(9, 9), "dog/0.JPEG": tools.encode(30, 40, 5)}
+    )
     source = open_source(small)
     found = blobs(source.seek, 7)
     assert found[0] is None  # ape/new.jpg
@@ -116,7 +144,9 @@ def test_other_files_are_matched_by_name(tools, small):
 
 
 def test_names_that_are_not_utf8(tools, small):
-    Path(os.fsdecode(os.fsencode(str(small / "cat")) + b"/\xff\xfe.jpg")).write_bytes(tools.encode(9, 17))
+    Path(os.fsdecode(os.fsencode(str(small / "cat")) + b"/\xff\xfe.jpg")).write_bytes(
+        tools.encode(9, 17)
+    )
     index(small)
     paths = open_source(small).paths
     assert blobs(open_source(small).seek, 8) == want(paths)
@@ -158,14 +188,31 @@ def test_texts_of_what_is_left_aside(small):
         assert open_source(small).seek is None
         (text,) = problems(small)
         assert inspect.inspect(str(small)).warnings == [text]
-        assert [str(damage) for damage in verify.verify(verify.prepare(str(small)), 1).damages] == [text]
+        assert [str(damage) for damage in verify.verify(verify.prepare(str(small)), 1).damages] == [
+            text
+        ]
         path.write_bytes(saved[path])
         return text
 
-    assert said(data, None) == f"{data}: cannot be opened (No such file or directory); restore it, or run fastload index again"
-    assert said(data, b"x") == f"{data}: size differs (got 1 bytes, want {size}); restore it, or run fastload index again"
-    assert said(data, bytes(size)) == f"{data}: does not begin as seek indexes do; run fastload index again"
-    assert said(line, None) == f"{line}: cannot be read (No such file or directory); restore it, or run fastload index again"
+    assert (
+        said(data, None)
+        == f"{data}: cannot be opened (No such file or directory); restore it, or run fastload "
+        "index again"
+    )
+    assert (
+        said(data, b"x")
+        == f"{data}: size differs (got 1 bytes, want {size}); restore it, or run fastload index "
+        "again"
+    )
+    assert (
+        said(data, bytes(size))
+        == f"{data}: does not begin as seek indexes do; run fastload index again"
+    )
+    assert (
+        said(line, None)
+        == f"{line}: cannot be read (No such file or directory); restore it, or run fastload index "
+        "again"
+    )
     assert said(table, b"") == f"{table}: is empty (0 bytes); run fastload index again"
     assert said(table, b"x").startswith(f"{table}: is damaged (checksum got ")
     assert open_source(small).seek is not None
@@ -184,9 +231,13 @@ def test_signed_mutations_never_crash(small):
             if draw.random() < 0.5:
                 changed[at + draw.randrange(8)] ^= 1 << draw.randrange(8)
             else:
-                changed[at : at + 8] = draw.choice((0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1)).to_bytes(8, "little")
+                changed[at : at + 8] = draw.choice(
+                    (0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1)
+                ).to_bytes(8, "little")
         path.write_bytes(changed)
-        (small / "fastload.seek.arrow.xxh3").write_bytes(arrow.sum_line(_native.xxh3(bytes(changed))))
+        (small / "fastload.seek.arrow.xxh3").write_bytes(
+            arrow.sum_line(_native.xxh3(bytes(changed)))
+        )
         found = seek.find_beside(paths, str(small))
         if found.seek is not None:
             opened += 1
@@ -206,7 +257,9 @@ def test_hostile_metadata(small):
     ]  # fmt: skip
     for change in changes:
         schema = table.schema.with_metadata({b"fastload-seek": json.dumps(said | change)})
-        content = bytes(arrow.encode(pa, schema, {name: table.column(name) for name in table.column_names}))
+        content = bytes(
+            arrow.encode(pa, schema, {name: table.column(name) for name in table.column_names})
+        )
         path.write_bytes(content)
         (small / "fastload.seek.arrow.xxh3").write_bytes(arrow.sum_line(_native.xxh3(content)))
         assert open_source(small).seek is None, change
@@ -214,7 +267,9 @@ def test_hostile_metadata(small):
 
 
 def test_killed_at_every_call(tools, small, tmp_path, monkeypatch):
-    """No index, the old one or the new one; the folder loads all the time, and nothing foreign stays after the next run."""
+    """No index, the old one or the new one; the folder loads all the time, and nothing foreign
+    stays after the next run.
+    """
     seen = set()
     for k in itertools.count(1):
         root = Path(shutil.copytree(small, tmp_path / f"root{k}"))
@@ -250,7 +305,9 @@ def test_an_error_leaves_the_old_index(small, monkeypatch):
     monkeypatch.setattr(index_folder.Folder, "write", full)
     with pytest.raises(ConversionError) as refused:
         index(small, 1)
-    assert str(refused.value).startswith(f"{small}: cannot be written (No space left on device; needs up to ")
+    assert str(refused.value).startswith(
+        f"{small}: cannot be written (No space left on device; needs up to "
+    )
     assert [(small / name).read_bytes() for name in FILES] == before
     assert ours(small) == FILES
 
@@ -260,7 +317,9 @@ def shared(tools, monkeypatch):
     """A folder that another user can read, and one for the user's cache."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        root = tools.write_tree(Path(folder) / "root", {f"c/{n}.jpg": tools.encode(9, 17 + n, n) for n in range(3)})
+        root = tools.write_tree(
+            Path(folder) / "root", {f"c/{n}.jpg": tools.encode(9, 17 + n, n) for n in range(3)}
+        )
         (Path(folder) / "cache").mkdir()
         os.chmod(folder + "/cache", 0o777)
         os.chmod(root, 0o555)
@@ -274,7 +333,10 @@ def as_nobody(tools, work):
 
 def test_a_folder_that_cannot_be_written_goes_to_the_cache(tools, shared):
     where = as_nobody(tools, lambda: index(shared).where)
-    assert where == f"{shared.parent}/cache/fastload/seek/{_native.xxh3(os.path.realpath(shared).encode()):016x}"
+    assert (
+        where
+        == f"{shared.parent}/cache/fastload/seek/{_native.xxh3(os.path.realpath(shared).encode()):016x}"
+    )
     assert (ours(shared), ours(where)) == ([], FILES)
     (shared.parent / "link").symlink_to(shared)
 
@@ -292,7 +354,8 @@ def test_neither_the_folder_nor_the_cache_can_be_written(tools, shared, monkeypa
     said = as_nobody(tools, lambda: index(shared))
     assert type(said) is ConversionError
     assert str(said).endswith(
-        f": cannot be made (Permission denied), and {shared} cannot be written; set XDG_CACHE_HOME to a folder that can"
+        f": cannot be made (Permission denied), and {shared} cannot be written; set XDG_CACHE_HOME "
+        "to a folder that can"
     )
 
 
@@ -318,13 +381,29 @@ def test_the_verb(tools, small, tmp_path, monkeypatch, capsys):
     tools.write_tree(small, {"cat/a.png": tools.encode(9, 9, format="PNG")})
     code, out, err = run("index", small, "--json", "-", "--seek-step", "0")
     said = json.loads(out)
-    assert (code, said["samples"], said["indexed"], said["kind"], said["not_indexed"]) == (0, 8, 7, "folder", {"not a JPEG": 1})
+    assert (code, said["samples"], said["indexed"], said["kind"], said["not_indexed"]) == (
+        0,
+        8,
+        7,
+        "folder",
+        {"not a JPEG": 1},
+    )
     assert (said["written_to"], err) == (str(small), "no seek index: 1 images: not a JPEG\n")
     assert said["seek_bytes"] == (small / "fastload.seek").stat().st_size
     code, out, _ = run("convert", small, tmp_path / "out", "--no-seek", "--json", "-")
     assert (code, json.loads(out)["seek_bytes"], json.loads(out)["indexed"]) == (0, 0, 0)
     code, out, _ = run("index", tmp_path / "out")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == [str(tmp_path / "out"), "indexed", "samples", "seek", "time"]
+    assert [line.split()[0] for line in out.splitlines()] == [
+        str(tmp_path / "out"),
+        "indexed",
+        "samples",
+        "seek",
+        "time",
+    ]
     assert run("index", small, "--seek-step", "-1")[0] == 2
-    assert run("index", tmp_path / "nowhere") == (1, "", f"fastload: {tmp_path}/nowhere: does not exist; check the path\n")
+    assert run("index", tmp_path / "nowhere") == (
+        1,
+        "",
+        f"fastload: {tmp_path}/nowhere: does not exist; check the path\n",
+    )

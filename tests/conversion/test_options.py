@@ -31,9 +31,9 @@ def turned(height, width, orientation, kind="JPEG"):
     exif = Image.Exif()
     exif[0x0112] = orientation
     out = io.BytesIO()
-    Image.fromarray(pixels).save(out, kind, exif=exif, comment="a comment") if kind == "JPEG" else Image.fromarray(pixels).save(
-        out, kind, exif=exif
-    )
+    Image.fromarray(pixels).save(
+        out, kind, exif=exif, comment="a comment"
+    ) if kind == "JPEG" else Image.fromarray(pixels).save(out, kind, exif=exif)
     return out.getvalue()
 
 
@@ -43,10 +43,17 @@ def test_nothing_is_changed_without_options(tools):
     assert editing.edit(data, editing.Edits(max_side=60, apply_exif=True)) == data
 
 
-@pytest.mark.parametrize(("height", "width", "side", "want"), [(40, 60, 30, (20, 30)), (61, 40, 30, (30, 20)), (10, 1000, 40, (1, 40))])
+@pytest.mark.parametrize(
+    ("height", "width", "side", "want"),
+    [(40, 60, 30, (20, 30)), (61, 40, 30, (30, 20)), (10, 1000, 40, (1, 40))],
+)
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
 def test_max_side(tools, height, width, side, want, kind):
-    made = Image.open(io.BytesIO(editing.edit(tools.encode(height, width, format=kind), editing.Edits(max_side=side))))
+    made = Image.open(
+        io.BytesIO(
+            editing.edit(tools.encode(height, width, format=kind), editing.Edits(max_side=side))
+        )
+    )
     assert ((made.height, made.width), made.format) == (want, kind)
 
 
@@ -62,7 +69,9 @@ def test_sampling_and_colour_profile_stay(tools):
 def test_quality_never_makes_an_image_larger(tools):
     data = tools.encode(40, 60, quality=30)
     assert editing.edit(data, editing.Edits(quality=95)) == data
-    assert len(editing.edit(tools.encode(40, 60, quality=95), editing.Edits(quality=30))) < len(tools.encode(40, 60, quality=95))
+    assert len(editing.edit(tools.encode(40, 60, quality=95), editing.Edits(quality=30))) < len(
+        tools.encode(40, 60, quality=95)
+    )
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -71,7 +80,10 @@ def test_exif_is_applied_as_pillow_does(orientation):
 
     data = turned(16, 24, orientation, "PNG")
     made = editing.edit(data, editing.Edits(apply_exif=True))
-    np.testing.assert_array_equal(decoded(made), np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")))
+    np.testing.assert_array_equal(
+        decoded(made),
+        np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")),
+    )
     assert editing.orientation(made) == 1
     assert (made == data) == (orientation == 1)
 
@@ -109,25 +121,41 @@ def test_edits_that_make_no_sense():
 def test_bad_images_are_substituted_by_their_class(tools, small, tmp_path):
     (small / "cat" / "3.JPEG").write_bytes(b"no image")
     for workers in (1, 3):
-        summary = tools.convert_to(small, tmp_path / f"w{workers}", "shards", on_error="substitute", workers=workers, shard_bytes=4000)
+        summary = tools.convert_to(
+            small,
+            tmp_path / f"w{workers}",
+            "shards",
+            on_error="substitute",
+            workers=workers,
+            shard_bytes=4000,
+        )
     assert tools.contents(tmp_path / "w1") == tools.contents(tmp_path / "w3")
     rows = {key: (data, label) for key, data, label in tools.samples(tmp_path / "w1")}
     assert rows["cat/3"] == rows["cat/5"]
     assert len(rows) == summary.samples == 7
     (bad,) = summary.bad
-    assert bad.reason == "is no image that Pillow knows; mend or remove the file; cat/5 stands in for it"
+    assert (
+        bad.reason
+        == "is no image that Pillow knows; mend or remove the file; cat/5 stands in for it"
+    )
     for path in small.glob("cat/*"):
         path.write_bytes(b"no image")
     with pytest.raises(ConversionError) as refused:
         tools.convert_to(small, tmp_path / "out", "shards", on_error="substitute")
-    assert str(refused.value).splitlines()[0] == f"{tmp_path}/out: 3 of 7 samples are bad; mend them, or pass --on-error skip"
+    assert (
+        str(refused.value).splitlines()[0]
+        == f"{tmp_path}/out: 3 of 7 samples are bad; mend them, or pass --on-error skip"
+    )
 
 
 def test_a_forecast_is_near_and_writes_nothing(tools, small, tmp_path):
     prepared = job.prepare(str(small), str(tmp_path / "out"), job.Options(workers=1))
     said = forecast.forecast(prepared)
     assert os.listdir(tmp_path) == ["small"]
-    size = sum(path.stat().st_size for path in (tools.convert(small, tmp_path / "out") and tmp_path / "out").iterdir())
+    size = sum(
+        path.stat().st_size
+        for path in (tools.convert(small, tmp_path / "out") and tmp_path / "out").iterdir()
+    )
     assert (said.looked_at, said.bad) == (7, 0)
     assert 0.5 * size < said.bytes < 80_000 + 2 * size
     assert said.seconds == pytest.approx(7 / said.images_per_s)
@@ -136,7 +164,20 @@ def test_a_forecast_is_near_and_writes_nothing(tools, small, tmp_path):
 def test_commands(tools, small, tmp_path):
     said = json.loads(run("convert", small, tmp_path / "a", "--dry-run", "--json", "-").stdout)
     assert (said["samples"], said["forecast"]["looked_at"]) == (7, 7)
-    assert run("convert", small, tmp_path / "w", "--to", "webdataset", "--max-side", "12", "--subset", "5").exit_code == 0
+    assert (
+        run(
+            "convert",
+            small,
+            tmp_path / "w",
+            "--to",
+            "webdataset",
+            "--max-side",
+            "12",
+            "--subset",
+            "5",
+        ).exit_code
+        == 0
+    )
     assert len(open_reader(str(tmp_path / "w"))) == 5
     assert run("convert", tmp_path / "w", tmp_path / "s", "--shuffle", 3).exit_code == 0
     assert run("convert", small, tmp_path / "b.beton", "--max-side", "12").exit_code == 0
@@ -158,11 +199,17 @@ def test_commands(tools, small, tmp_path):
         ),
         (
             ("split", tmp_path / "s", tmp_path / "q", "--parts", "../a=1"),
-            "split: '../a=1' needs a different plain name for each part; write it like train=0.9,val=0.1",
+            (
+                "split: '../a=1' needs a different plain name for each part; write it like "
+                "train=0.9,val=0.1"
+            ),
         ),
         (
             ("merge", tmp_path / "s", tmp_path / "q"),
-            "merge: got 2 paths, want at least two data sets and a folder for the result; give them",
+            (
+                "merge: got 2 paths, want at least two data sets and a folder for the result; give "
+                "them"
+            ),
         ),
     ):
         refused = run(*args).exception
@@ -173,7 +220,15 @@ def test_commands(tools, small, tmp_path):
 def test_options_are_in_the_journal_and_edits_reach_every_format(tools, small, tmp_path):
     for to in ("shards", "webdataset", "parquet", "folder"):
         tools.convert_to(small, tmp_path / to, to, edits=editing.Edits(max_side=10))
-    assert len({tuple(tools.samples(tmp_path / to)) for to in ("shards", "webdataset", "parquet", "folder")}) == 1
+    assert (
+        len(
+            {
+                tuple(tools.samples(tmp_path / to))
+                for to in ("shards", "webdataset", "parquet", "folder")
+            }
+        )
+        == 1
+    )
     sizes = open_source(tmp_path / "shards").index
     assert int(max(sizes.columns["height"].all().max(), sizes.columns["width"].all().max())) == 10
 
@@ -190,4 +245,7 @@ def test_an_interrupt_says_how_to_go_on(small, tmp_path, monkeypatch):
 
     monkeypatch.setattr(job, "run", interrupted)
     done = run("convert", small, tmp_path / "out")
-    assert (done.exit_code, done.stderr) == (130, "interrupted; what is done is kept: go on with --resume\n")
+    assert (done.exit_code, done.stderr) == (
+        130,
+        "interrupted; what is done is kept: go on with --resume\n",
+    )

@@ -1,11 +1,13 @@
-"""verify names what is damaged, down to one bit; repair makes it again from the source, and nothing else."""
+"""verify names what is damaged, down to one bit; repair makes it again from the source, and nothing
+else.
+"""
 
 import os
 import random
 
 import pytest
 
-from fastload.conversion import editing, repair, verify
+from fastload.conversion import editing, repair, verify, verify_shards
 from fastload.conversion.readers import open_reader
 from fastload.errors import ConversionError, SourceError
 from fastload.sources import open_source
@@ -43,20 +45,27 @@ def test_10000_flipped_bits_of_shards_with_extras_are_found_and_named(tools, pai
     spans = {}
     for row in range(4):
         offset, size = (int(index.columns[name].all()[row]) for name in ("offset", "size"))
-        spans |= {at: (offset, offset + size, index.key(row)) for at in range(offset, offset + size)}
+        spans |= {
+            at: (offset, offset + size, index.key(row)) for at in range(offset, offset + size)
+        }
         for extra in index.extras[row]:
             spans |= {
-                at: (extra.offset, extra.offset + extra.size, index.key(row)) for at in range(extra.offset, extra.offset + extra.size)
+                at: (extra.offset, extra.offset + extra.size, index.key(row))
+                for at in range(extra.offset, extra.offset + extra.size)
             }
     draw, view = random.Random(1), memoryview(content)
     for _ in range(10_000):
         at, bit = draw.randrange(len(content)), draw.randrange(8)
         content[at] ^= 1 << bit
-        (damage,) = verify.check_shard(index, 0, rows, view)
+        (damage,) = verify_shards.check_shard(index, 0, rows, view)
         content[at] ^= 1 << bit
         where = spans.get(at)
-        assert (damage.start, damage.end, damage.key) == where if where else (damage.start, damage.end) == (at, at + 1)
-    assert verify.check_shard(index, 0, rows, view) == []
+        assert (
+            (damage.start, damage.end, damage.key) == where
+            if where
+            else (damage.start, damage.end) == (at, at + 1)
+        )
+    assert verify_shards.check_shard(index, 0, rows, view) == []
 
 
 def test_every_bit_of_the_index_header_and_10000_of_its_body_are_found(tools, small, tmp_path):
@@ -81,18 +90,26 @@ def test_every_bit_of_the_index_header_and_10000_of_its_body_are_found(tools, sm
         with pytest.raises(SourceError):
             open_source(out)
         (damage,) = damages(out)
-        assert (damage.start, damage.what.split(";")[0]) == (0, "checksum of these bytes of the index differs")
+        assert (damage.start, damage.what.split(";")[0]) == (
+            0,
+            "checksum of these bytes of the index differs",
+        )
         flip(path, at, bit)
     assert damages(out) == ()
 
 
 def test_a_damaged_seek_index_is_named_with_its_sample(tools, tmp_path):
-    root = tools.write_tree(tmp_path / "in", {f"c/{n}.jpg": tools.encode(90 + n, 130, n) for n in range(3)})
+    root = tools.write_tree(
+        tmp_path / "in", {f"c/{n}.jpg": tools.encode(90 + n, 130, n) for n in range(3)}
+    )
     out = tmp_path / "out"
     tools.convert_to(root, out, "shards")
     index = open_source(out).index
     path, size = out / "shard-000000.seek", (out / "shard-000000.seek").stat().st_size
-    places = [(int(index.columns["index_offset"].all()[n]), int(index.columns["index_size"].all()[n])) for n in range(3)]
+    places = [
+        (int(index.columns["index_offset"].all()[n]), int(index.columns["index_size"].all()[n]))
+        for n in range(3)
+    ]
     for at in range(0, size, 7):
         flip(path, at, at % 8)
         (damage,) = damages(out)
@@ -101,7 +118,8 @@ def test_a_damaged_seek_index_is_named_with_its_sample(tools, tmp_path):
         if mine:
             start, length = places[mine[0]]
             assert str(damage) == (
-                f"{path}, bytes {start}..{start + length}, sample c/{mine[0]}: checksum of its seek index differs; run fastload index again"
+                f"{path}, bytes {start}..{start + length}, sample c/{mine[0]}: checksum of its "
+                "seek index differs; run fastload index again"
             )
         else:
             assert (damage.start, damage.end, damage.key) == (0, size, None)
@@ -174,4 +192,7 @@ def test_what_has_no_checksums_is_decoded(tools, small, tmp_path):
     report = verify.verify(verify.prepare(str(tmp_path / "out")), 1)
     assert (report.kind, report.samples) == ("samples", 8)
     (damage,) = report.damages
-    assert (damage.what, damage.file) == ("is no image that Pillow knows; mend or remove the file", f"{tmp_path}/out:cat/9")
+    assert (damage.what, damage.file) == (
+        "is no image that Pillow knows; mend or remove the file",
+        f"{tmp_path}/out:cat/9",
+    )

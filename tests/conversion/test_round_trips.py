@@ -5,21 +5,18 @@ import io
 import json
 import os
 import shutil
-import subprocess
 import tarfile
 import zipfile
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from fastload.conversion import job, options
 from fastload.conversion.readers import Choice, Extra, Record, from_iterable, open_reader, records
-from fastload.errors import ConversionError, SourceError, UsageError
-from fastload.sources import open_source
+from fastload.errors import SourceError, UsageError
 
 FORMATS = ("shards", "webdataset", "parquet", "folder")
-PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010800000000")  # a header: 1x1 px, grey
+# A header: 1x1 px, grey
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010800000000")
 
 
 def name_of(to):
@@ -39,14 +36,18 @@ def test_through_an_ffcv_file(tools, small, tmp_path):
     tools.convert_to(small, tmp_path / "out.beton", "beton")
     before, after = tools.samples(small), tools.samples(tmp_path / "out.beton")
     assert [data for _, data, _ in after] == [data for _, data, _ in before]
-    assert [label for *_, label in after] == ["0"] * 3 + ["1"] * 4  # FFCV keeps no names, and no keys
+    assert [label for *_, label in after] == ["0"] * 3 + [
+        "1"
+    ] * 4  # FFCV keeps no names, and no keys
 
 
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("seed", [None, 5])
 def test_the_same_bytes_for_any_number_of_workers(tools, small, tmp_path, to, seed):
     for workers in (1, 3):
-        tools.convert_to(small, tmp_path / f"w{workers}", to, workers=workers, shard_bytes=3000, shuffle=seed)
+        tools.convert_to(
+            small, tmp_path / f"w{workers}", to, workers=workers, shard_bytes=3000, shuffle=seed
+        )
     assert tools.contents(tmp_path / "w1") == tools.contents(tmp_path / "w3")
 
 
@@ -62,7 +63,9 @@ def packed(root, target, mode=None):
     return target
 
 
-@pytest.mark.parametrize(("name", "mode"), [("a.tar", ""), ("a.tar.gz", "gz"), ("a.tgz", "gz"), ("a.zip", None)])
+@pytest.mark.parametrize(
+    ("name", "mode"), [("a.tar", ""), ("a.tar.gz", "gz"), ("a.tgz", "gz"), ("a.zip", None)]
+)
 def test_archives_of_a_folder(tools, small, tmp_path, name, mode):
     archive = packed(small, tmp_path / name, mode)
     assert tools.samples(archive) == tools.samples(small)
@@ -76,9 +79,15 @@ def test_webdataset_shards(tools, small, tmp_path, compressed):
     (tmp_path / "in").mkdir()
     expected = tools.samples(small)
     for part in range(2):
-        with tarfile.open(tmp_path / "in" / f"s-{part}.tar{'.gz' * compressed}", f"w:{'gz' * compressed}") as archive:
+        with tarfile.open(
+            tmp_path / "in" / f"s-{part}.tar{'.gz' * compressed}", f"w:{'gz' * compressed}"
+        ) as archive:
             for key, data, label in expected[part * 4 : part * 4 + 4]:
-                for extension, content in (("JPEG", data), ("cls", label.encode()), ("json", b'{"text": 1}')):
+                for extension, content in (
+                    ("JPEG", data),
+                    ("cls", label.encode()),
+                    ("json", b'{"text": 1}'),
+                ):
                     member = tarfile.TarInfo(f"{key}.{extension}")
                     member.size = len(content)
                     archive.addfile(member, io.BytesIO(content))
@@ -94,17 +103,27 @@ def test_webdataset_shards(tools, small, tmp_path, compressed):
 def test_labels_in_json(tools, tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for n, label in enumerate((2, 0)):
-            for extension, content in (("png", tools.encode(3, 5, n, format="PNG")), ("json", json.dumps({"label": label}).encode())):
+            for extension, content in (
+                ("png", tools.encode(3, 5, n, format="PNG")),
+                ("json", json.dumps({"label": label}).encode()),
+            ):
                 member = tarfile.TarInfo(f"k{n}.{extension}")
                 member.size = len(content)
                 archive.addfile(member, io.BytesIO(content))
     reader = open_reader(str(tmp_path / "a.tar"))
-    assert (list(reader.labels), reader.classes, list(reader.keys)) == ([2, 0], ("0", "1", "2"), ["k0", "k1"])
+    assert (list(reader.labels), reader.classes, list(reader.keys)) == (
+        [2, 0],
+        ("0", "1", "2"),
+        ["k0", "k1"],
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_lists(tools, small, tmp_path, kind):
-    rows = [{"path": str(path.relative_to(small)), "label": path.parent.name} for path in sorted(small.rglob("*.JPEG"))]
+    rows = [
+        {"path": str(path.relative_to(small)), "label": path.parent.name}
+        for path in sorted(small.rglob("*.JPEG"))
+    ]
     where = tmp_path / f"list.{kind}"
     with where.open("w") as file:
         if kind == "csv":
@@ -116,68 +135,14 @@ def test_lists(tools, small, tmp_path, kind):
     assert tools.samples(where, Choice(root=str(small))) == tools.samples(small)
 
 
-@pytest.fixture
-def pairs(tools, tmp_path):
-    files = {f"images/{n}.jpg": tools.encode(8 + n, 13, n) for n in range(4)}
-    files |= {f"masks/{n}.png": tools.encode(8 + n, 13, n + 50, "L", "PNG") for n in range(4)}
-    return tools.write_tree(tmp_path / "pairs", files)
-
-
-@pytest.mark.parametrize("to", FORMATS)
-def test_images_with_masks(tools, pairs, tmp_path, to):
-    tools.convert_to(pairs, tmp_path / "out", to, shard_bytes=2048)
-    if to == "folder":
-        assert sorted(os.listdir(tmp_path / "out")) == ["images", "masks"]
-        for n in range(4):
-            kept = (tmp_path / "out" / "masks" / "unlabelled" / f"{n}.png").read_bytes()
-            assert kept == (pairs / "masks" / f"{n}.png").read_bytes()
-        assert tools.samples(tmp_path / "out") == [(f"unlabelled/{key}", *rest) for key, *rest in tools.samples(pairs)]
-        return
-    reader = open_reader(str(tmp_path / "out"))
-    assert [record.data for record in records(reader)] == [(pairs / "images" / f"{n}.jpg").read_bytes() for n in range(4)]
-    masks = [(pairs / "masks" / f"{n}.png").read_bytes() for n in range(4)]
-    assert [record.extras for record in records(reader)] == [(Extra("mask.png", mask),) for mask in masks]
-    assert reader.beside.tolist() == list(map(len, masks))
-
-
-def test_masks_come_back_from_parquet(tools, pairs, tmp_path):
-    tools.convert_to(pairs, tmp_path / "tables", "parquet", shard_bytes=2048)
-    tools.convert_to(tmp_path / "tables", tmp_path / "folder", "folder")
-    assert tools.contents(tmp_path / "folder/masks/unlabelled") == tools.contents(pairs / "masks")
-    assert tools.contents(tmp_path / "folder/images/unlabelled") == tools.contents(pairs / "images")
-
-
-def test_a_row_without_a_mask_and_bytes_that_are_none(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    features = {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": ["a"]}, "annotation": {"_type": "Image"},
-                "sound": {"_type": "Audio"}}  # fmt: skip
-    kinds = [("image", picture), ("label", pa.int64()), ("annotation", picture), ("sound", picture)]
-    held = [{"bytes": b"x", "path": None}] * 2
-    rows = {"image": held, "label": [0, 0], "annotation": [{"bytes": PNG, "path": "m.png"}, None], "sound": held}
-    schema = pa.schema(kinds, metadata={b"huggingface": json.dumps({"info": {"features": features}})})
-    pq.write_table(pa.table(rows, schema), tmp_path / "x.parquet")
-    reader = open_reader(str(tmp_path / "x.parquet"))
-    assert [reader.extras(sample) for sample in range(2)] == [(Extra("annotation.png", PNG),), ()]
-    assert reader.beside.tolist() == [len(PNG), 0]
-
-
-def test_extras_can_be_dropped_and_ffcv_cannot_hold_them(tools, pairs, tmp_path):
-    with pytest.raises(ConversionError) as refused:
-        tools.convert_to(pairs, tmp_path / "out.beton", "beton")
-    text = "FFCV's files hold images and labels, and 4 samples have other files; pass --extras drop"
-    assert str(refused.value) == f"{tmp_path}/out.beton: {text}"
-    tools.convert_to(pairs, tmp_path / "out.beton", "beton", extras="drop")
-    tools.convert_to(pairs, tmp_path / "out", "shards", extras="drop")
-    assert open_source(tmp_path / "out").index.extras is None
-
-
 def test_samples_of_a_program(tools, small, tmp_path):
     made = [(key, data, 1 if label == "dog" else 0) for key, data, label in tools.samples(small)]
     reader = from_iterable(iter(made), ["cat", "dog"])
-    job.run(job.prepare_reader(reader, str(tmp_path / "out"), options.Options(workers=2, shard_bytes=6000, shuffle=1)))
+    job.run(
+        job.prepare_reader(
+            reader, str(tmp_path / "out"), options.Options(workers=2, shard_bytes=6000, shuffle=1)
+        )
+    )
     assert tools.samples(tmp_path / "out") == tools.samples(small)
     extra = Record("a", tools.encode(3, 5), 0, (Extra("txt", b"words"),))
     assert next(records(from_iterable([extra], ["only"]))) == extra
@@ -186,10 +151,19 @@ def test_samples_of_a_program(tools, small, tmp_path):
 @pytest.mark.parametrize(
     ("items", "text"),
     [
-        ([("a", b"x", 0), ("a", b"y", 0)], "samples: key 'a' is there twice; give each sample its own"),
+        (
+            [("a", b"x", 0), ("a", b"y", 0)],
+            "samples: key 'a' is there twice; give each sample its own",
+        ),
         ([("a", b"x", 3)], "samples, sample 0: label 3 (want 0 to 1); name all classes"),
         ([("a", "x", 0)], "samples, sample 0: image is str, want the encoded bytes; encode it"),
-        ([("a.b", b"x", 0)], "samples, sample 0: key 'a.b' cannot stand in a tar (want text without dots in its last part); rename it"),
+        (
+            [("a.b", b"x", 0)],
+            (
+                "samples, sample 0: key 'a.b' cannot stand in a tar (want text without dots in its "
+                "last part); rename it"
+            ),
+        ),
     ],
 )
 def test_samples_of_a_program_that_are_wrong(items, text):
@@ -202,7 +176,11 @@ def test_hugging_face_arrow_and_parquet(tools, small, tmp_path):
     datasets = pytest.importorskip("datasets", reason="what people have is written by it")
     rows = tools.samples(small)
     features = datasets.Features(
-        {"image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"]), "key": datasets.Value("string")}
+        {
+            "image": datasets.Image(),
+            "label": datasets.ClassLabel(names=["cat", "dog"]),
+            "key": datasets.Value("string"),
+        }
     )
     data = datasets.Dataset.from_dict(
         {
@@ -229,69 +207,28 @@ def test_subset_split_and_labels(tools, small, tmp_path):
     for text in ("0", "-1", "x", "120%", "2.5"):
         with pytest.raises(UsageError) as refused:
             open_reader(str(small), Choice(subset=text))
-        assert str(refused.value) == f"subset: {text!r} is no number of samples; write it like 1000, 10% or 0.1"
+        assert (
+            str(refused.value)
+            == f"subset: {text!r} is no number of samples; write it like 1000, 10% or 0.1"
+        )
     shutil.copytree(small, tmp_path / "both" / "val")
     assert tools.samples(tmp_path / "both", Choice(split="val")) == tools.samples(small)
     (tmp_path / "names.txt").write_text("Katze\nHund\n")
-    assert open_reader(str(small), Choice(labels=str(tmp_path / "names.txt"))).classes == ("Katze", "Hund")
-    (tmp_path / "l.jsonl").write_text("".join(json.dumps({"key": k, "label": c[::-1]}) + "\n" for k, _, c in tools.samples(small)))
-    assert [c for *_, c in tools.samples(small, Choice(labels=str(tmp_path / "l.jsonl")))] == ["tac"] * 3 + ["god"] * 4
+    assert open_reader(str(small), Choice(labels=str(tmp_path / "names.txt"))).classes == (
+        "Katze",
+        "Hund",
+    )
+    (tmp_path / "l.jsonl").write_text(
+        "".join(json.dumps({"key": k, "label": c[::-1]}) + "\n" for k, _, c in tools.samples(small))
+    )
+    assert [c for *_, c in tools.samples(small, Choice(labels=str(tmp_path / "l.jsonl")))] == [
+        "tac"
+    ] * 3 + ["god"] * 4
 
 
-def test_other_programs_read_what_is_written(tools, small, tmp_path):
-    rows = tools.samples(small)
-    tools.convert_to(small, tmp_path / "wds", "webdataset", shard_bytes=5000)
-    listed = subprocess.run(["tar", "tf", tmp_path / "wds" / "shard-000000.tar"], capture_output=True, check=True, text=True).stdout
-    assert listed.splitlines()[:2] == ["cat/1.jpg", "cat/1.cls"]
-    assert json.loads((tmp_path / "wds" / "classes.json").read_text()) == ["cat", "dog"]
-    tools.convert_to(small, tmp_path / "folder", "folder")
-    from torchvision.datasets import ImageFolder
-
-    data = ImageFolder(tmp_path / "folder")
-    assert (data.classes, [Path(path).read_bytes() for path, _ in data.samples]) == (["cat", "dog"], [d for _, d, _ in rows])
-    pandas = pytest.importorskip("pandas", reason="a reader of the index")
-    tools.convert_to(small, tmp_path / "shards", "shards", shard_bytes=5000)
-    frame = pandas.read_feather(tmp_path / "shards" / "index.arrow")
-    assert frame["key"].tolist() == [key for key, *_ in rows]
-    assert frame["size"].tolist() == [len(data) for _, data, _ in rows]
-
-
-def test_datasets_reads_our_parquet(tools, small, tmp_path):
-    datasets = pytest.importorskip("datasets", reason="the reader that the files are for")
-    tools.convert_to(small, tmp_path / "out", "parquet", shard_bytes=4000, shuffle=3)
-    assert sorted(os.listdir(tmp_path / "out"))[0].startswith("train-00000-of-0000")
-    data = datasets.load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"), split="train")
-    assert data.features["label"].names == ["cat", "dog"]
-    raw = data.cast_column("image", datasets.Image(decode=False))
-    found = sorted((row["key"], row["image"]["bytes"], data.features["label"].int2str(row["label"])) for row in raw)
-    assert found == tools.samples(small)
-    assert np.asarray(data[0]["image"]).ndim == 3
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # webdataset leaves files open
-def test_webdataset_and_torch_read_our_shards(tools, small, tmp_path):
-    wds = pytest.importorskip("webdataset", reason="the reader that the files are for")
-    torch = pytest.importorskip("torch")
-    for to in ("shards", "webdataset"):
-        tools.convert_to(small, tmp_path / to, to, shard_bytes=5000)
-        names = sorted(map(str, (tmp_path / to).glob("*.tar")))
-        data = wds.WebDataset(names, shardshuffle=False).to_tuple("__key__", "jpg", "cls")
-        loaded = [(key, image, ("cat", "dog")[int(label)]) for key, image, label in torch.utils.data.DataLoader(data, batch_size=None)]
-        assert loaded == tools.samples(small)
-
-
-def test_duckdb_reads_the_index(tools, small, tmp_path):
-    duckdb = pytest.importorskip("duckdb", reason="a reader of the index")
-    import pyarrow as pa
-
-    tools.convert_to(small, tmp_path / "out", "shards")
-    with pa.memory_map(str(tmp_path / "out" / "index.arrow")) as file:
-        index = pa.ipc.open_file(file).read_all()
-        assert duckdb.sql("select label, count(*) from index group by label order by label").fetchall() == [(0, 3), (1, 4)]
-        assert index.num_rows == 7
-
-
-def test_many_compressed_shards_take_one_spool_and_bad_rows_of_tables_stay_bad_samples(tools, small, tmp_path):
+def test_many_compressed_shards_take_one_spool_and_bad_rows_of_tables_stay_bad_samples(
+    tools, small, tmp_path
+):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -305,50 +242,19 @@ def test_many_compressed_shards_take_one_spool_and_bad_rows_of_tables_stay_bad_s
     before = len(os.listdir("/proc/self/fd"))
     reader = open_reader(str(tmp_path / "in"))
     assert len(os.listdir("/proc/self/fd")) <= before + 1
-    assert sorted((r.key, r.data, reader.classes[r.label]) for r in records(reader)) == tools.samples(small)
-    pq.write_table(pa.table({"image": [tools.encode(3, 5), None], "label": [1, 0]}), tmp_path / "a.parquet")
-    summary = tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards", shuffle=1, on_error="skip")
-    assert (summary.samples, [bad.reason for bad in summary.bad]) == (1, ["is empty (0 bytes); mend or remove the file"])
-
-
-def test_files_of_a_folder_never_fall_on_each_other(tools, tmp_path):
-    """Keys that differ only by the class, that lead out of the folder, that are too long: each sample is a file of its own."""
-    keys = ["cat/a", "a", "cat/cat/a", "x" * 300, "x" * 299 + "y", "dog/a"]
-    made = [Record(key, tools.encode(3, 5, n), 0, (Extra("image.png", b"%d" % n),)) for n, key in enumerate(keys)]
-    reader = from_iterable(made, ["cat", "dog"])
-    job.run(job.prepare_reader(reader, str(tmp_path / "out"), options.Options(to="folder")))
-    files = tools.contents(tmp_path / "out")
-    assert sorted(files.values()) == sorted([item.data for item in made] + [b"%d" % n for n in range(len(keys))])
-    assert {"images/cat/a.jpg", "images/cat/a_2.jpg", "images/cat/cat/a.jpg", "images/cat/dog/a.jpg", "image_files/cat/a.png"} <= set(files)
-
-
-def test_keys_that_lead_out_of_a_folder_are_made_plain(tools, tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    keys = ["../../up", "/etc/passwd", "a//b", "./c", "..", ""]
-    table = pa.table({"image": [tools.encode(3, 5, n) for n in range(6)], "label": [0] * 6, "key": keys})
-    pq.write_table(table, tmp_path / "a.parquet")
-    assert open_reader(str(tmp_path / "a.parquet")).keys == ["_/_/up", "_/etc/passwd", "a/b", "_/c", "___x", "_x"]
-    tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards")
-    with tarfile.open(tmp_path / "out" / "shard-000000.tar") as archive:
-        assert not [name for name in archive.getnames() if name.startswith("/") or ".." in name.split("/")]
-
-
-def test_a_split_is_a_plain_name():
-    with pytest.raises(UsageError) as refused:
-        options.Options(split="../up")
-    assert str(refused.value) == "split: '../up' is no name of files; write it with letters, digits and _.- only"
-
-
-def test_indexing_shards_keeps_their_extras(tools, pairs, tmp_path):
-    from fastload.conversion import indexing, verify
-
-    tools.convert_to(pairs, tmp_path / "out", "shards", seek_step=None)
-    tools.convert_to(pairs, tmp_path / "want", "shards")
-    indexing.run(indexing.prepare(str(tmp_path / "out")))
-    assert tools.contents(tmp_path / "out") == tools.contents(tmp_path / "want")
-    assert verify.verify(verify.prepare(str(tmp_path / "out")), 1).damages == ()
+    assert sorted(
+        (r.key, r.data, reader.classes[r.label]) for r in records(reader)
+    ) == tools.samples(small)
+    pq.write_table(
+        pa.table({"image": [tools.encode(3, 5), None], "label": [1, 0]}), tmp_path / "a.parquet"
+    )
+    summary = tools.convert_to(
+        tmp_path / "a.parquet", tmp_path / "out", "shards", shuffle=1, on_error="skip"
+    )
+    assert (summary.samples, [bad.reason for bad in summary.bad]) == (
+        1,
+        ["is empty (0 bytes); mend or remove the file"],
+    )
 
 
 def test_many_workers_read_each_row_group_once(tools, tmp_path, monkeypatch):
@@ -358,10 +264,18 @@ def test_many_workers_read_each_row_group_once(tools, tmp_path, monkeypatch):
     from fastload.conversion.readers.table_files import ParquetFile
 
     images = [tools.encode(9, 15, n) for n in range(24)]
-    pq.write_table(pa.table({"image": images, "label": [0] * 24}), tmp_path / "a.parquet", row_group_size=4)
+    pq.write_table(
+        pa.table({"image": images, "label": [0] * 24}), tmp_path / "a.parquet", row_group_size=4
+    )
     reads, real = [], ParquetFile.images
-    monkeypatch.setattr(ParquetFile, "images", lambda table, group, column: (reads.append(group), real(table, group, column))[1])
+    monkeypatch.setattr(
+        ParquetFile,
+        "images",
+        lambda table, group, column: (reads.append(group), real(table, group, column))[1],
+    )
     size = 4 * (len(images[0]) // 512 + 4) * 512
-    tools.convert_to(tmp_path / "a.parquet", tmp_path / "out", "shards", workers=6, shard_bytes=size)
+    tools.convert_to(
+        tmp_path / "a.parquet", tmp_path / "out", "shards", workers=6, shard_bytes=size
+    )
     assert len(reads) <= 2 * 6 + 6  # a shard may begin within a group
     assert [data for _, data, _ in tools.samples(tmp_path / "out")] == images

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fastload import _native
-from fastload.conversion import indexing, inspect, job, seek_writer, verify
+from fastload.conversion import indexing, inspect, job, seek_writer, verify, verify_shards
 from fastload.errors import ConversionError, UsageError
 from fastload.files import below
 from fastload.sources import open_source
@@ -27,7 +27,12 @@ def index(folder, step=8, count=1):
 def blobs(source):
     """The images, and what `locate` says their indexes are; None without."""
     place = source.locate(np.arange(len(source)))
-    data = [source.files.read(f, o, s) for f, o, s in zip(place.file.tolist(), place.offset.tolist(), place.size.tolist(), strict=True)]
+    data = [
+        source.files.read(f, o, s)
+        for f, o, s in zip(
+            place.file.tolist(), place.offset.tolist(), place.size.tolist(), strict=True
+        )
+    ]
     if place.seek is None:
         return data, [None] * len(source)
     files, *columns = place.seek
@@ -63,7 +68,11 @@ def test_round_trip(tools, mixed, tmp_path, step):
     none = {source.index.key(n) for n, f in enumerate(found) if f is None}
     assert none == {"cat/progressive", "cat/cmyk", "dog/a"}
     sizes = sum(path.stat().st_size for path in (tmp_path / "out").glob("*.seek"))
-    assert (summary.seek.indexed, summary.seek.bytes, sum(summary.seek.reasons.values())) == (8, sizes, 3)
+    assert (summary.seek.indexed, summary.seek.bytes, sum(summary.seek.reasons.values())) == (
+        8,
+        sizes,
+        3,
+    )
     assert summary.seek.reasons["not a JPEG"] == 1
     for path in (tmp_path / "out").glob("*.seek"):
         assert path.read_bytes()[:16] == seek_writer.header(step)
@@ -72,11 +81,30 @@ def test_round_trip(tools, mixed, tmp_path, step):
 
 def test_same_bytes_for_any_number_of_workers_and_by_either_verb(tools, mixed, tmp_path):
     for workers in (1, 3):
-        tools.convert(mixed, tmp_path / f"w{workers}", workers=workers, shard_bytes=4000, seek_step=2, shuffle=5)
-        tools.convert(mixed, tmp_path / f"later{workers}", workers=workers, shard_bytes=4000, seek_step=None, shuffle=5)
+        tools.convert(
+            mixed,
+            tmp_path / f"w{workers}",
+            workers=workers,
+            shard_bytes=4000,
+            seek_step=2,
+            shuffle=5,
+        )
+        tools.convert(
+            mixed,
+            tmp_path / f"later{workers}",
+            workers=workers,
+            shard_bytes=4000,
+            seek_step=None,
+            shuffle=5,
+        )
         assert not list((tmp_path / f"later{workers}").glob("*.seek"))
         index(tmp_path / f"later{workers}", 2, workers)
-    assert contents(tmp_path / "w1") == contents(tmp_path / "w3") == contents(tmp_path / "later1") == contents(tmp_path / "later3")
+    assert (
+        contents(tmp_path / "w1")
+        == contents(tmp_path / "w3")
+        == contents(tmp_path / "later1")
+        == contents(tmp_path / "later3")
+    )
 
 
 def test_another_step_replaces_the_sidecars(tools, small, tmp_path):
@@ -93,7 +121,12 @@ def test_without_seek(tools, small, tmp_path):
     source = open_source(tmp_path / "out")
     assert (source.index.sidecars, source.locate(np.arange(7)).seek) == ((), None)
     facts = inspect.inspect(str(tmp_path / "out"))
-    assert (facts.indexed, facts.seek_bytes, facts.warnings, damages(tmp_path / "out")) == (0, 0, [], [])
+    assert (facts.indexed, facts.seek_bytes, facts.warnings, damages(tmp_path / "out")) == (
+        0,
+        0,
+        [],
+        [],
+    )
 
 
 def test_a_pickled_source_has_its_indexes(tools, small, tmp_path):
@@ -105,7 +138,11 @@ def test_a_pickled_source_has_its_indexes(tools, small, tmp_path):
 def test_overwrite_without_seek_removes_the_sidecars(tools, small, tmp_path):
     tools.convert(small, tmp_path / "out", shard_bytes=3000)
     tools.convert(small, tmp_path / "out", overwrite=True, seek_step=None)
-    assert sorted(os.listdir(tmp_path / "out")) == ["index.arrow", "index.arrow.xxh3", "shard-000000.tar"]
+    assert sorted(os.listdir(tmp_path / "out")) == [
+        "index.arrow",
+        "index.arrow.xxh3",
+        "shard-000000.tar",
+    ]
 
 
 def test_a_missing_or_short_sidecar_still_loads(tools, small, tmp_path):
@@ -116,11 +153,19 @@ def test_a_missing_or_short_sidecar_still_loads(tools, small, tmp_path):
     size = first.stat().st_size
     whole = blobs(open_source(out))
     first.write_bytes(first.read_bytes()[:-1])
-    texts = [f"{first}: size differs (got {size - 1} bytes, want {size}); restore it, or run fastload index"]
+    texts = [
+        (
+            f"{first}: size differs (got {size - 1} bytes, want {size}); restore it, or run fastload "
+            "index"
+        )
+    ]
     data, found = blobs(open_source(out))
     lost = [n for n, blob in enumerate(found) if blob is None]
     assert 0 < len(lost) < 7
-    assert (data, [b for b in found if b]) == (whole[0], [b for n, b in enumerate(whole[1]) if n not in lost])
+    assert (data, [b for b in found if b]) == (
+        whole[0],
+        [b for n, b in enumerate(whole[1]) if n not in lost],
+    )
     assert inspect.inspect(str(out)).warnings == texts
     assert inspect.inspect(str(out)).indexed == 7 - len(lost)
     for path in (second, *out.glob("*.seek")):
@@ -137,23 +182,31 @@ def test_every_flipped_bit_and_every_truncation_of_a_sidecar_is_damage(tools, sm
     files = open_source(tmp_path / "out").index.sidecars
     path, draw = tmp_path / "out" / "shard-000000.seek", random.Random(2)
     content = path.read_bytes()
-    assert verify.check_file(str(tmp_path / "out"), files[0]) == []
+    assert verify_shards.check_file(str(tmp_path / "out"), files[0]) == []
     for at in range(len(content)):
         changed = bytearray(content)
         changed[at] ^= 1 << draw.randrange(8)
         path.write_bytes(changed)
-        (damage,) = verify.check_file(str(tmp_path / "out"), files[0])
+        (damage,) = verify_shards.check_file(str(tmp_path / "out"), files[0])
         assert damage.what.startswith("checksum of the whole file differs (got ")
         path.write_bytes(content[:at])
-        (damage,) = verify.check_file(str(tmp_path / "out"), files[0])
-        assert damage.what == f"size differs (got {at} bytes, want {len(content)}); run fastload index again"
+        (damage,) = verify_shards.check_file(str(tmp_path / "out"), files[0])
+        assert (
+            damage.what
+            == f"size differs (got {at} bytes, want {len(content)}); run fastload index again"
+        )
     path.write_bytes(changed)
-    text = f"{len(content)}, sample dog/6: checksum of its seek index differs; run fastload index again"
+    text = (
+        f"{len(content)}, sample dog/6: checksum of its seek index differs; run fastload index "
+        "again"
+    )
     assert [damage.split("..")[1] for damage in damages(tmp_path / "out")] == [text]
 
 
 def test_killed_at_every_call_while_adding(tools, small, tmp_path, monkeypatch):
-    """The data set opens all the time, with the old index or the new one; another run makes it whole."""
+    """The data set opens all the time, with the old index or the new one; another run makes it
+    whole.
+    """
     plain, done = tmp_path / "plain", tmp_path / "done"
     tools.convert(small, plain, shard_bytes=9000, seek_step=None)
     tools.convert(small, done, shard_bytes=9000)
@@ -192,7 +245,9 @@ def test_a_failing_index_leaves_the_data_set_as_it_was(tools, small, tmp_path, m
         patch.setattr(below.Folder, "write", full)
         with pytest.raises(ConversionError) as refused:
             index(out)
-    assert str(refused.value).startswith(f"{out}: cannot be written (No space left on device; needs up to ")
+    assert str(refused.value).startswith(
+        f"{out}: cannot be written (No space left on device; needs up to "
+    )
     assert contents(out) == before
 
 
@@ -217,4 +272,7 @@ def test_steps():
     for step in (-1, 65536):
         with pytest.raises(UsageError) as refused:
             job.Options(seek_step=step)
-        assert str(refused.value) == f"seek step: got {step} (want 0 to 65535 MCUs per entry); the default is 8"
+        assert (
+            str(refused.value)
+            == f"seek step: got {step} (want 0 to 65535 MCUs per entry); the default is 8"
+        )

@@ -1,4 +1,6 @@
-"""convert --transcode: what cannot have a seek index is rewritten losslessly; everything else keeps every byte."""
+"""convert --transcode: what cannot have a seek index is rewritten losslessly; everything else keeps
+every byte.
+"""
 
 import io
 import json
@@ -13,7 +15,7 @@ import fastload
 from fastload import _native, cli, transforms
 from fastload.conversion import indexing, inspect, job, transcoding, verify
 from fastload.sources import open_source
-from fastload.sources.shards import read_index
+from fastload.sources.shard_index import read_index
 
 
 def contents(folder):
@@ -24,8 +26,16 @@ def payloads(folder):
     """Key to bytes of all samples."""
     source = open_source(folder)
     place = source.locate(np.arange(len(source)))
-    rows = zip(place.file.tolist(), place.offset.tolist(), place.size.tolist(), place.checksum.tolist(), strict=True)
-    data = [(source.files.read(file, offset, size), checksum) for file, offset, size, checksum in rows]
+    rows = zip(
+        place.file.tolist(),
+        place.offset.tolist(),
+        place.size.tolist(),
+        place.checksum.tolist(),
+        strict=True,
+    )
+    data = [
+        (source.files.read(file, offset, size), checksum) for file, offset, size, checksum in rows
+    ]
     assert [_native.xxh3(image) for image, _ in data] == [checksum for _, checksum in data]
     return {source.index.key(n): image for n, (image, _) in enumerate(data)}
 
@@ -33,13 +43,24 @@ def payloads(folder):
 def encode(height, width, seed=0, **how):
     """A photograph-like JPEG: noise would hide what the tables are worth."""
     y, x = np.mgrid[:height, :width]
-    pixels = 128 + 60 * np.sin((x + seed) / 5) + 50 * np.cos(y / 7) + np.random.default_rng(seed).normal(0, 4, (height, width))
+    pixels = (
+        128
+        + 60 * np.sin((x + seed) / 5)
+        + 50 * np.cos(y / 7)
+        + np.random.default_rng(seed).normal(0, 4, (height, width))
+    )
     out = io.BytesIO()
-    Image.fromarray(np.stack([pixels, pixels * 0.8, 255 - pixels], -1).clip(0, 255).astype(np.uint8)).save(out, "JPEG", quality=85, **how)
+    Image.fromarray(
+        np.stack([pixels, pixels * 0.8, 255 - pixels], -1).clip(0, 255).astype(np.uint8)
+    ).save(out, "JPEG", quality=85, **how)
     return out.getvalue()
 
 
-PROGRESSIVE, RESTARTS, OPTIMISED = {"progressive": True}, {"restart_marker_rows": 1}, {"optimize": True}
+PROGRESSIVE, RESTARTS, OPTIMISED = (
+    {"progressive": True},
+    {"restart_marker_rows": 1},
+    {"optimize": True},
+)
 
 
 @pytest.fixture
@@ -69,14 +90,25 @@ WANT = {
 def test_only_what_gains_is_rewritten(tools, mixed, tmp_path):
     summary = tools.convert(mixed, tmp_path / "out", transcode=True, shard_bytes=20_000, workers=2)
     found = payloads(tmp_path / "out")
-    kept = {key: (mixed / f"{key}.{'png' if key == 'b/a' else 'jpg'}").read_bytes() for key in found}
+    kept = {
+        key: (mixed / f"{key}.{'png' if key == 'b/a' else 'jpg'}").read_bytes() for key in found
+    }
     assert found == {key: WANT.get(key, kept[key]) for key in kept}
     before, after = (sum(len(files[key]) for key in WANT) for files in (kept, WANT))
     assert summary.transcoding == transcoding.Totals(
-        True, {"progressive": 2, "restart-marked": 1}, before, after, {"markers between its scans": 1}, {"progressive": 1}
+        True,
+        {"progressive": 2, "restart-marked": 1},
+        before,
+        after,
+        {"markers between its scans": 1},
+        {"progressive": 1},
     )
     assert (summary.samples, summary.seek.indexed) == (7, 4)
-    assert read_index(str(tmp_path / "out")).transcoded == inspect.inspect(str(tmp_path / "out")).transcoded == 3
+    assert (
+        read_index(str(tmp_path / "out")).transcoded
+        == inspect.inspect(str(tmp_path / "out")).transcoded
+        == 3
+    )
     assert verify.verify(verify.prepare(str(tmp_path / "out")), 1).damages == ()
 
 
@@ -85,31 +117,44 @@ def test_pixels_stay(tools, mixed, tmp_path):
     tools.convert(mixed, tmp_path / "new", transcode=True)
     old, new = payloads(tmp_path / "plain"), payloads(tmp_path / "new")
     for key, data in new.items():
-        images = [np.asarray(Image.open(io.BytesIO(image)).convert("RGB")) for image in (data, old[key])]
+        images = [
+            np.asarray(Image.open(io.BytesIO(image)).convert("RGB")) for image in (data, old[key])
+        ]
         np.testing.assert_array_equal(*images)
 
 
 @pytest.mark.parametrize(
     ("coding", "how"),
-    [("arithmetic", {"scans": [], "arithmetic": True}), ("multi-scan", {"scans": [([c], 0, 63, 0, 0) for c in range(3)]})],
+    [
+        ("arithmetic", {"scans": [], "arithmetic": True}),
+        ("multi-scan", {"scans": [([c], 0, 63, 0, 0) for c in range(3)]}),
+    ],
 )
 def test_what_pillow_does_not_write(tools, tmp_path, coding, how):
-    recode = pytest.importorskip("fastload._test_recode", reason="built with FASTLOAD_TEST_MODULES=ON only").recode
+    recode = pytest.importorskip(
+        "fastload._test_recode", reason="built with FASTLOAD_TEST_MODULES=ON only"
+    ).recode
     want = encode(70, 110, **OPTIMISED)
     data = recode(want, **how)
     root = tools.write_tree(tmp_path / "in", {"c/a.jpg": data})
     for on in (True, False):
         summary = tools.convert(root, tmp_path / str(on), transcode=on)
         assert payloads(tmp_path / str(on)) == {"c/a": want if on else data}
-        assert (summary.transcoding.images, summary.transcoding.slow) == (({coding: 1}, {}) if on else ({}, {coding: 1}))
+        assert (summary.transcoding.images, summary.transcoding.slow) == (
+            ({coding: 1}, {}) if on else ({}, {coding: 1})
+        )
 
 
 def test_the_loader_decodes_by_index(tools, tmp_path):
-    root = tools.write_tree(tmp_path / "in", {f"c/{n}.jpg": encode(90, 130 + n, n, **PROGRESSIVE) for n in range(6)})
+    root = tools.write_tree(
+        tmp_path / "in", {f"c/{n}.jpg": encode(90, 130 + n, n, **PROGRESSIVE) for n in range(6)}
+    )
     batches = {}
     for on, way in ((False, "library"), (True, "indexed")):
         tools.convert(root, tmp_path / str(on), transcode=on)
-        data = fastload.open(str(tmp_path / str(on)), [transforms.RandomResizedCrop(24), transforms.PILToTensor()])
+        data = fastload.open(
+            str(tmp_path / str(on)), [transforms.RandomResizedCrop(24), transforms.PILToTensor()]
+        )
         loader = fastload.DataLoader(data, batch_size=6, num_workers=0, seed=1)
         batches[on] = next(iter(loader))[0].numpy()
         assert {name for name, count in loader.decodes().items() if count} == {way}
@@ -126,12 +171,22 @@ def test_without_the_option_every_byte_stays(tools, mixed, tmp_path):
 
 def test_same_bytes_for_any_number_of_workers_and_from_shards(tools, mixed, tmp_path):
     for workers in (1, 3):
-        tools.convert(mixed, tmp_path / f"w{workers}", workers=workers, shard_bytes=9000, transcode=True, shuffle=5)
+        tools.convert(
+            mixed,
+            tmp_path / f"w{workers}",
+            workers=workers,
+            shard_bytes=9000,
+            transcode=True,
+            shuffle=5,
+        )
     assert contents(tmp_path / "w1") == contents(tmp_path / "w3")
     tools.convert(mixed, tmp_path / "kept")
     tools.convert(tmp_path / "kept", tmp_path / "again", transcode=True)
     assert payloads(tmp_path / "again") == payloads(tmp_path / "w1")
-    assert all((tmp_path / "w1" / name).stat().st_size <= 9000 for name in ("shard-000000.tar", "shard-000001.tar"))
+    assert all(
+        (tmp_path / "w1" / name).stat().st_size <= 9000
+        for name in ("shard-000000.tar", "shard-000001.tar")
+    )
 
 
 def test_later_indexing_keeps_the_note(tools, mixed, tmp_path):
@@ -157,12 +212,18 @@ def test_too_much_growth_stays(tools, tmp_path, monkeypatch):
 
 def test_room_is_the_most_of_each():
     sizes = np.array([-1, 0, 1, 3, 4, 1000, 1 << 40])
-    assert transcoding.room(sizes).tolist() == [-1, 0, *(transcoding.most(size) for size in sizes[2:].tolist())]
+    assert transcoding.room(sizes).tolist() == [
+        -1,
+        0,
+        *(transcoding.most(size) for size in sizes[2:].tolist()),
+    ]
 
 
 def test_the_plan_leaves_room(tools, tmp_path):
     """Shards stay below their size although every image grows."""
-    root = tools.write_tree(tmp_path / "in", {f"c/{n}.jpg": encode(90 + n, 120, n, **PROGRESSIVE) for n in range(12)})
+    root = tools.write_tree(
+        tmp_path / "in", {f"c/{n}.jpg": encode(90 + n, 120, n, **PROGRESSIVE) for n in range(12)}
+    )
     options = job.Options(workers=1, shard_bytes=30_000, transcode=True)
     prepared = job.prepare(str(root), str(tmp_path / "out"), options)
     summary = job.run(prepared)
@@ -176,7 +237,10 @@ def test_the_plan_leaves_room(tools, tmp_path):
 def test_bad_images_are_bad_with_the_option_too(tools, mixed, tmp_path):
     whole = (mixed / "a/progressive.jpg").read_bytes()
     (mixed / "a" / "cut.jpg").write_bytes(whole[: len(whole) // 2])
-    plain, new = (tools.convert(mixed, tmp_path / str(on), transcode=on, on_error="skip") for on in (False, True))
+    plain, new = (
+        tools.convert(mixed, tmp_path / str(on), transcode=on, on_error="skip")
+        for on in (False, True)
+    )
     assert [bad.name for bad in new.bad] == [str(mixed / "a/cut.jpg")]
     assert new.bad == plain.bad
     assert sum(new.transcoding.left.values()) == 1  # those that are left out are not counted
@@ -216,24 +280,39 @@ def test_what_convert_says(command, mixed, tmp_path):
     assert code == 0
     assert not [line for line in out.splitlines() if line.startswith("transcoded")]
     assert err.splitlines() == [
-        "no seek index: 4 images: not covered: progressive, lossless, hierarchical or arithmetic coding",
-        "no seek index: 1 images: not covered: restart markers, where decoding can begin without an index",
+        (
+            "no seek index: 4 images: not covered: progressive, lossless, hierarchical or arithmetic "
+            "coding"
+        ),
+        (
+            "no seek index: 1 images: not covered: restart markers, where decoding can begin without "
+            "an index"
+        ),
         "no seek index: 1 images: not a JPEG",
         "3 progressive images decode slowly; --transcode rewrites them losslessly",
     ]
-    code, out, err = command("convert", mixed, tmp_path / "new", "--transcode", "--json", tmp_path / "said.json")
+    code, out, err = command(
+        "convert", mixed, tmp_path / "new", "--transcode", "--json", tmp_path / "said.json"
+    )
     before = sum((mixed / f"{key}.jpg").stat().st_size for key in WANT)
     change = sum(map(len, WANT.values())) - before
     how = "larger" if change > 0 else "saved"
-    assert (code, row(out, "transcoded")) == (0, f"2 progressive, 1 restart-marked; {abs(change)} B {how} ({change / before:+.1%})")
+    assert (code, row(out, "transcoded")) == (
+        0,
+        f"2 progressive, 1 restart-marked; {abs(change)} B {how} ({change / before:+.1%})",
+    )
     assert err.splitlines() == [
-        "no seek index: 2 images: not covered: progressive, lossless, hierarchical or arithmetic coding",
+        (
+            "no seek index: 2 images: not covered: progressive, lossless, hierarchical or arithmetic "
+            "coding"
+        ),
         "no seek index: 1 images: not a JPEG",
         "not transcoded: 1 images: markers between its scans",
     ]
     said = json.loads((tmp_path / "said.json").read_text())["transcoding"]
     assert said == {
-        "on": True, "images": {"progressive": 2, "restart-marked": 1}, "before": before, "after": before + change,
+        "on": True, "images": {"progressive": 2, "restart-marked": 1}, "before": before,
+        "after": before + change,
         "left": {"markers between its scans": 1}, "slow": {"progressive": 1},
     }  # fmt: skip
 

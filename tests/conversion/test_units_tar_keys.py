@@ -16,7 +16,15 @@ from fastload.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("4096", 4096), ("256M", 256 << 20), ("1.5G", 3 << 29), ("2k", 2048), ("64MiB", 64 << 20), ("1GB", 1 << 30)]
+    ("text", "count"),
+    [
+        ("4096", 4096),
+        ("256M", 256 << 20),
+        ("1.5G", 3 << 29),
+        ("2k", 2048),
+        ("64MiB", 64 << 20),
+        ("1GB", 1 << 30),
+    ],
 )
 def test_parse_size(text, count):
     assert units.parse_size(text) == count
@@ -30,17 +38,40 @@ def test_parse_size_refuses(text):
 
 
 def test_human():
-    assert [units.human(n) for n in (0, 999, 1000, 1 << 20, 5 << 30, 3 << 40)] == ["0 B", "999 B", "0.977 KiB", "1 MiB", "5 GiB", "3 TiB"]
+    assert [units.human(n) for n in (0, 999, 1000, 1 << 20, 5 << 30, 3 << 40)] == [
+        "0 B",
+        "999 B",
+        "0.977 KiB",
+        "1 MiB",
+        "5 GiB",
+        "3 TiB",
+    ]
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=300), st.binary(max_size=1500))
+@given(
+    st.text(
+        st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=300
+    ),
+    st.binary(max_size=1500),
+)
 def test_any_name_and_content_reads_back_with_tarfile(name, content):
     blocks = tar.header(name.encode(), len(content)) + tar.padded(content) + tar.END
     with tarfile.open(fileobj=io.BytesIO(blocks)) as archive:
         (member,) = archive.getmembers()
-        assert (member.name, member.size) == (name.rstrip("/") if len(name.encode()) > 100 else member.name, len(content))
-        assert archive.extractfile(member).read() == content if member.isfile() else name.endswith("/")
-        assert (member.mtime, member.uid, member.gid, member.mode, member.uname) == (0, 0, 0, 0o644, "")
+        assert (member.name, member.size) == (
+            name.rstrip("/") if len(name.encode()) > 100 else member.name,
+            len(content),
+        )
+        assert (
+            archive.extractfile(member).read() == content if member.isfile() else name.endswith("/")
+        )
+        assert (member.mtime, member.uid, member.gid, member.mode, member.uname) == (
+            0,
+            0,
+            0,
+            0o644,
+            "",
+        )
 
 
 @pytest.mark.parametrize("length", [1, 94, 95, 96, 97, 100, 101, 511, 512, 513, 4000])
@@ -76,13 +107,24 @@ def test_keys(name, key):
 
 
 def test_equal_stems_get_numbers():
-    assert readers.unique_keys(["c/a.jpg", "c/a.png", "c/a_2.jpg", "c/a.webp"]) == ["c/a", "c/a_2", "c/a_2_2", "c/a_3"]
+    assert readers.unique_keys(["c/a.jpg", "c/a.png", "c/a_2.jpg", "c/a.webp"]) == [
+        "c/a",
+        "c/a_2",
+        "c/a_2_2",
+        "c/a_3",
+    ]
 
 
 WEBDATASET = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$")  # webdataset/tariterators.py, base_plus_ext
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\0/"), min_size=1, max_size=12), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\0/"), min_size=1, max_size=12),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_every_key_is_unique_and_survives_webdataset(names):
     keys = readers.unique_keys(f"class/{name}.jpg" for name in names)
     assert len(set(keys)) == len(names)
@@ -91,7 +133,11 @@ def test_every_key_is_unique_and_survives_webdataset(names):
         key.encode()
 
 
-@given(st.lists(st.integers(0, 5000), min_size=1, max_size=60), st.integers(1024, 20_000), st.none() | st.integers(0, 2**64 - 1))
+@given(
+    st.lists(st.integers(0, 5000), min_size=1, max_size=60),
+    st.integers(1024, 20_000),
+    st.none() | st.integers(0, 2**64 - 1),
+)
 def test_plan_holds_every_sample_once_and_shards_are_full(sizes, shard_bytes, seed):
     keys = [f"k{n}" for n in range(len(sizes))]
     made = plan.make(keys, np.array(sizes), shard_bytes, seed)

@@ -28,7 +28,9 @@ def fastload(monkeypatch, capsys):
 
 
 def test_convert_inspect_verify(fastload, small, tmp_path):
-    code, out, err = fastload("convert", small, tmp_path / "out", "--shard-size", "5K", "--workers", "2")
+    code, out, err = fastload(
+        "convert", small, tmp_path / "out", "--shard-size", "5K", "--workers", "2"
+    )
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()] == [
         str(tmp_path / "out"),
@@ -57,7 +59,8 @@ def test_json(fastload, small, tmp_path):
     assert said["bytes"] == (tmp_path / "out" / "shard-000000.tar").stat().st_size
     fastload("inspect", tmp_path / "out", "--json", tmp_path / "facts.json")
     facts = json.loads((tmp_path / "facts.json").read_text())
-    assert (facts["kind"], facts["samples"], facts["formats"], facts["height"]["p0"], facts["width"]["p100"]) == (
+    assert (facts["kind"], facts["samples"], facts["formats"], facts["height"]["p0"],
+        facts["width"]["p100"]) == (
         "shards", 7, {"jpeg 4:2:0": 1.0}, 11, 29,
     )  # fmt: skip
     content = bytearray((tmp_path / "out" / "shard-000000.tar").read_bytes())
@@ -65,16 +68,24 @@ def test_json(fastload, small, tmp_path):
     (tmp_path / "out" / "shard-000000.tar").write_bytes(content)
     code, out, _ = fastload("verify", tmp_path / "out", "--json", "-")
     said = json.loads(out)
-    assert (code, said["ok"], [(d["key"], d["start"]) for d in said["damages"]]) == (1, False, [("cat/1", 512)])
+    assert (code, said["ok"], [(d["key"], d["start"]) for d in said["damages"]]) == (
+        1,
+        False,
+        [("cat/1", 512)],
+    )
 
 
 def test_dry_run_writes_nothing(fastload, small, tmp_path):
-    code, out, _ = fastload("convert", small, tmp_path / "out", "--dry-run", "--json", "-", "--shard-size", "5K")
+    code, out, _ = fastload(
+        "convert", small, tmp_path / "out", "--dry-run", "--json", "-", "--shard-size", "5K"
+    )
     said = json.loads(out)
     assert (code, said["samples"], said["dry_run"]) == (0, 7, True)
     assert os.listdir(tmp_path) == ["small"]
     fastload("convert", small, tmp_path / "out", "--shard-size", "5K")
-    assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) <= said["bytes_at_most"]
+    assert (
+        sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) <= said["bytes_at_most"]
+    )
     assert len(list((tmp_path / "out").glob("*.tar"))) == said["shards"]
 
 
@@ -87,17 +98,29 @@ def test_bad_files_are_one_line_each_and_exit_1(fastload, small, tmp_path):
         f"fastload: {small}/cat/[bold]x[y].jpg: is empty (0 bytes); mend or remove the file",
     ]
     code, out, err = fastload("convert", small, tmp_path / "out", "--on-error", "skip")
-    assert (code, err) == (0, f"left out: {small}/cat/[bold]x[y].jpg: is empty (0 bytes); mend or remove the file\n")
+    assert (code, err) == (
+        0,
+        f"left out: {small}/cat/[bold]x[y].jpg: is empty (0 bytes); mend or remove the file\n",
+    )
     code, out, err = fastload("verify", small)
     assert (code, err) == (1, "")
-    assert out.splitlines()[0] == f"damaged: {small}/cat/[bold]x[y].jpg: is empty (0 bytes); mend or remove the file"
+    assert (
+        out.splitlines()[0]
+        == f"damaged: {small}/cat/[bold]x[y].jpg: is empty (0 bytes); mend or remove the file"
+    )
     code, out, err = fastload("inspect", small)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == f"not an image: {small}/cat/[bold]x[y].jpg"
 
 
 def test_usage_errors_exit_2(fastload, small, tmp_path):
-    for arguments in (["--shard-size", "big"], ["--shard-size", "1"], ["--on-error", "x"], ["--workers", "0"], ["--shuffle", "-1"]):
+    for arguments in (
+        ["--shard-size", "big"],
+        ["--shard-size", "1"],
+        ["--on-error", "x"],
+        ["--workers", "0"],
+        ["--shuffle", "-1"],
+    ):
         code, out, err = fastload("convert", small, tmp_path / "out", *arguments)
         assert (code, out) == (2, ""), arguments
         assert "Error" in err
@@ -106,9 +129,19 @@ def test_usage_errors_exit_2(fastload, small, tmp_path):
 
 def test_inspect_of_a_sample_of_a_folder(tools, small):
     facts = inspect.inspect(str(small), headers=3)
-    assert (facts.kind, facts.samples, facts.headers, facts.formats) == ("folder", 7, 3, {"jpeg 4:2:0": 1.0})
+    assert (facts.kind, facts.samples, facts.headers, facts.formats) == (
+        "folder",
+        7,
+        3,
+        {"jpeg 4:2:0": 1.0},
+    )
     assert (facts.height["p0"], facts.height["p100"]) == (11, 17)
-    assert (facts.per_class["p0"], facts.per_class["p100"], facts.smallest_class, facts.largest_class) == (3, 4, "cat", "dog")
+    assert (
+        facts.per_class["p0"],
+        facts.per_class["p100"],
+        facts.smallest_class,
+        facts.largest_class,
+    ) == (3, 4, "cat", "dog")
     assert facts.size["p100"] == max(path.stat().st_size for path in small.glob("*/*"))
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from fastload.conversion import verify
+from fastload.conversion import verify, verify_shards
 from fastload.errors import SourceError
 from fastload.sources import sums
 
@@ -19,7 +19,10 @@ def check(folder, count=1):
 @pytest.fixture
 def data(tools, tmp_path):
     """Two small images, one with a long name, in one shard."""
-    files = {"a/0.png": tools.encode(2, 3, format="PNG"), f"b/{'n' * 120}.png": tools.encode(3, 2, 1, format="PNG")}
+    files = {
+        "a/0.png": tools.encode(2, 3, format="PNG"),
+        f"b/{'n' * 120}.png": tools.encode(3, 2, 1, format="PNG"),
+    }
     tools.convert(tools.write_tree(tmp_path / "in", files), tmp_path / "out")
     return tmp_path / "out"
 
@@ -27,8 +30,13 @@ def data(tools, tmp_path):
 def test_an_intact_data_set(tools, small, tmp_path):
     tools.convert(small, tmp_path / "out", shard_bytes=5000)
     seen = []
-    report = verify.verify(verify.prepare(str(tmp_path / "out")), 2, lambda images, count: seen.append((images, count)))
-    size, aside = (sum(path.stat().st_size for path in (tmp_path / "out").glob(names)) for names in ("*.tar", "*.seek"))
+    report = verify.verify(
+        verify.prepare(str(tmp_path / "out")), 2, lambda images, count: seen.append((images, count))
+    )
+    size, aside = (
+        sum(path.stat().st_size for path in (tmp_path / "out").glob(names))
+        for names in ("*.tar", "*.seek")
+    )
     assert report == verify.Report("shards", 1 + 2 * len(seen), 7, size + aside, ())
     assert np.array(seen).sum(axis=0).tolist() == [7, size]
 
@@ -39,19 +47,30 @@ def test_flipped_bits_of_every_byte_of_a_shard_are_found_and_named(data):
     (rows,) = verify.rows_of(index)
     content = bytearray((data / "shard-000000.tar").read_bytes())
     view = memoryview(content)
-    ranges = [(int(index.columns["offset"].all()[n]), int(index.columns["size"].all()[n])) for n in range(2)]
-    assert verify.check_shard(index, 0, rows, view) == []
+    ranges = [
+        (int(index.columns["offset"].all()[n]), int(index.columns["size"].all()[n]))
+        for n in range(2)
+    ]
+    assert verify_shards.check_shard(index, 0, rows, view) == []
     for at in range(len(content)):
         for bit in draw.sample(range(8), 1):  # one of the bits of every byte
             content[at] ^= 1 << bit
-            (damage,) = verify.check_shard(index, 0, rows, view)
+            (damage,) = verify_shards.check_shard(index, 0, rows, view)
             content[at] ^= 1 << bit
             payload = [n for n, (offset, size) in enumerate(ranges) if offset <= at < offset + size]
             if payload:
                 offset, size = ranges[payload[0]]
-                assert (damage.start, damage.end, damage.key) == (offset, offset + size, index.key(payload[0]))
+                assert (damage.start, damage.end, damage.key) == (
+                    offset,
+                    offset + size,
+                    index.key(payload[0]),
+                )
             else:
-                assert (damage.start, damage.end, damage.what) == (at, at + 1, "tar header, label or padding differs")
+                assert (damage.start, damage.end, damage.what) == (
+                    at,
+                    at + 1,
+                    "tar header, label or padding differs",
+                )
 
 
 def test_every_truncation_of_a_shard_is_found(data):
@@ -59,14 +78,16 @@ def test_every_truncation_of_a_shard_is_found(data):
     (rows,) = verify.rows_of(index)
     content = (data / "shard-000000.tar").read_bytes()
     for length in [*range(0, len(content), 5), *range(511, len(content), 512)]:
-        found = verify.check_shard(index, 0, rows, memoryview(content[:length]))
-        assert (length, len(content), f"size differs (got {length} bytes, want {len(content)})") in [
-            (d.start, d.end, d.what) for d in found
-        ]
+        found = verify_shards.check_shard(index, 0, rows, memoryview(content[:length]))
+        assert (
+            length,
+            len(content),
+            f"size differs (got {length} bytes, want {len(content)})",
+        ) in [(d.start, d.end, d.what) for d in found]
         cut = {d.key for d in found if d.what == f"is cut off (the shard ends at byte {length})"}
         ends = index.columns["offset"].all() + index.columns["size"].all()
         assert cut == {index.key(n) for n in range(2) if ends[n] > length}
-    longer = verify.check_shard(index, 0, rows, memoryview(content + b"xyz"))
+    longer = verify_shards.check_shard(index, 0, rows, memoryview(content + b"xyz"))
     assert [(d.start, d.end) for d in longer] == [(len(content), len(content) + 3)]
 
 
@@ -80,11 +101,16 @@ def test_texts(tools, small, tmp_path):
     shards[0].write_bytes(content)
     shards[1].unlink()
     report = check(out, count=2)
-    size = next(m for m in [re.search(r"bytes 512\.\.(\d+)", str(d)) for d in report.damages] if m)[1]
+    size = next(m for m in [re.search(r"bytes 512\.\.(\d+)", str(d)) for d in report.damages] if m)[
+        1
+    ]
     texts = [re.sub(r"[0-9a-f]{16}", "HASH", str(damage)) for damage in report.damages]
     assert texts == [
         f"{shards[0]}, bytes 0..1, sample cat/1: tar header, label or padding differs",
-        f"{shards[0]}, bytes 512..{size}, sample cat/1: checksum of the image differs (got HASH, want HASH)",
+        (
+            f"{shards[0]}, bytes 512..{size}, sample cat/1: checksum of the image differs (got HASH, "
+            "want HASH)"
+        ),
         f"{shards[1]}: cannot be read (No such file or directory); restore it, or convert again",
     ]
 
@@ -93,7 +119,9 @@ def test_swapped_shards_are_found(tools, tmp_path):
     """Same size, valid tar: only the checksums know."""
     image = tools.encode(7, 9)
     files = {f"c/{n}.jpg": image[:-2] + bytes([n]) + image[-2:] for n in range(2)}
-    tools.convert(tools.write_tree(tmp_path / "in", files), tmp_path / "out", shard_bytes=1024, check="none")
+    tools.convert(
+        tools.write_tree(tmp_path / "in", files), tmp_path / "out", shard_bytes=1024, check="none"
+    )
     one, two = sorted((tmp_path / "out").glob("*.tar"))
     os.rename(one, tmp_path / "x")
     os.rename(two, one)
@@ -109,7 +137,8 @@ def test_a_damaged_index_is_a_damage(data):
     (damage,) = check(data).damages
     text = "checksum of these bytes of the index differs; restore them, or convert again"
     assert str(damage) == f"{data}/index.arrow, bytes 0..{len(content)}: {text}"
-    (data / "index.arrow.xxh3").write_bytes(b"0123456789abcdef\n")  # no blocks: it is damaged somewhere
+    # No blocks: it is damaged somewhere
+    (data / "index.arrow.xxh3").write_bytes(b"0123456789abcdef\n")
     (damage,) = check(data).damages
     assert str(damage).startswith(f"{data}/index.arrow: is damaged (checksum got ")
 
@@ -131,7 +160,7 @@ def test_each_flipped_bit_of_an_index_is_found_in_its_block(data, monkeypatch):
 
 def test_a_disk_error_is_named_and_the_rest_is_read(tools, small, tmp_path, monkeypatch):
     tools.convert(small, tmp_path / "out")
-    monkeypatch.setattr(verify, "READ", 1024)
+    monkeypatch.setattr(verify_shards, "READ", 1024)
     real = os.preadv
 
     def failing(file, buffers, offset):

@@ -1,4 +1,7 @@
-"""A GPU played by the host: loaders for device="cuda" run whole where there is none. Memory is the host's, work is done at once."""
+"""A GPU played by the host: loaders for device="cuda" run whole where there is none.
+
+Memory is the host's, work is done at once.
+"""
 
 import ctypes
 import threading
@@ -10,8 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from fastload import _native, slots, uploading
-from fastload.backends import cuda, gpu_decode
+from fastload import _native
+from fastload.backends.native import cuda, gpu_decode
+from fastload.engine import slots, uploading
 
 REAL = _native.DeviceStore
 
@@ -31,7 +35,11 @@ class Streams:
 
     def __init__(self, device):
         self.device = torch.device("cpu")
-        self.own = SimpleNamespace(name="the side stream", cuda_stream=0, record_event=lambda _: SimpleNamespace(synchronize=bool))
+        self.own = SimpleNamespace(
+            name="the side stream",
+            cuda_stream=0,
+            record_event=lambda _: SimpleNamespace(synchronize=bool),
+        )
         self.threads, self.handed, self.capturing = [], [], False
 
     def within(self):
@@ -62,17 +70,34 @@ class Store:
 
     def __init__(self, count, height, width, dtype, records):
         self.made, last = REAL(count, height, width, dtype, records), records.channels_last
-        self.size, self.data, self.noise = self.made.size, self.made.data, records.noise and records.noise.tables
-        self.shapes = (count, height, width, 3), (count, *self.size, 3) if last else (count, 3, *self.size)
-        self.dtype = {"uint8": np.uint8, "float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}[dtype]
+        self.size, self.data, self.noise = (
+            self.made.size,
+            self.made.data,
+            records.noise and records.noise.tables,
+        )
+        self.shapes = (
+            (count, height, width, 3),
+            (count, *self.size, 3) if last else (count, 3, *self.size),
+        )
+        self.dtype = {
+            "uint8": np.uint8,
+            "float16": np.float16,
+            "bfloat16": np.uint16,
+            "float32": np.float32,
+        }[dtype]
 
     def __len__(self):
         return len(self.made)
 
     def launch(self, images, table, noise, lists, out, stream):
         assert (array(lists, self.data.shape, np.uint8) == self.data).all()
-        tables = array(table, (3, 256), self.dtype), None if self.noise is None else array(noise, self.noise.shape, self.dtype)
-        self.made.run_on_host(array(images, self.shapes[0], np.uint8), *tables, array(out, self.shapes[1], self.dtype))
+        tables = (
+            array(table, (3, 256), self.dtype),
+            None if self.noise is None else array(noise, self.noise.shape, self.dtype),
+        )
+        self.made.run_on_host(
+            array(images, self.shapes[0], np.uint8), *tables, array(out, self.shapes[1], self.dtype)
+        )
 
 
 class Programs:
@@ -85,7 +110,11 @@ class Programs:
 
 def augment(programs, data, images, stream):
     rows = data.numpy().view(np.float64).reshape(programs.shape)
-    return torch.from_numpy(np.stack([_native.augment(image, one) for image, one in zip(images.numpy(), rows, strict=True)]))
+    return torch.from_numpy(
+        np.stack(
+            [_native.augment(image, one) for image, one in zip(images.numpy(), rows, strict=True)]
+        )
+    )
 
 
 class Launched:
@@ -94,7 +123,9 @@ class Launched:
 
 
 class Decoder:
-    """As `gpu_decode.GpuDecode`: its crops are the host's, but for some that come out wrong, which it says."""
+    """As `gpu_decode.GpuDecode`: its crops are the host's, but for some that come out wrong, which
+    it says.
+    """
 
     bad = ()
 
@@ -131,14 +162,24 @@ def gpu(monkeypatch):
         "_is_in_bad_fork": lambda: False,
     }.items():  # fmt: skip
         monkeypatch.setattr(torch.cuda, name, value)
-    for name, value in {"cuda_built": True, "cuda_architectures": (75, 80, 90), "DeviceStore": Store}.items():
+    for name, value in {
+        "cuda_built": True,
+        "cuda_architectures": (75, 80, 90),
+        "DeviceStore": Store,
+    }.items():
         monkeypatch.setattr(_native, name, value)
-    monkeypatch.setattr(slots, "allocated", lambda nbytes, **_: torch.empty(nbytes, dtype=torch.uint8))
+    monkeypatch.setattr(
+        slots, "allocated", lambda nbytes, **_: torch.empty(nbytes, dtype=torch.uint8)
+    )
     monkeypatch.setattr(uploading, "Streams", Streams)
     monkeypatch.setattr(gpu_decode, "GpuDecode", Decoder)
     monkeypatch.setattr(gpu_decode, "recall", recall)
     monkeypatch.setattr(cuda, "augment", augment)
-    monkeypatch.setattr(cuda, "device_programs", lambda given, *_: Programs(given) if given and given.rows[..., 0].any() else None)
+    monkeypatch.setattr(
+        cuda,
+        "device_programs",
+        lambda given, *_: Programs(given) if given and given.rows[..., 0].any() else None,
+    )
     return state
 
 

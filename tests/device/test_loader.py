@@ -1,4 +1,6 @@
-"""Loaders for device="cuda" on a GPU that the host plays: the CPU's batches by every placement, and what happens where it fails."""
+"""Loaders for device="cuda" on a GPU that the host plays: the CPU's batches by every placement, and
+what happens where it fails.
+"""
 
 import threading
 import time
@@ -7,10 +9,10 @@ import pytest
 import torch
 
 import fastload
-from fastload import sending, uploading
 from fastload import transforms as T
-from fastload.backends import cuda
-from fastload.placement import ALL, HOST
+from fastload.backends.native import cuda
+from fastload.engine import sending, uploading
+from fastload.plan.placement import ALL, HOST
 from tests.waiting import until
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -18,11 +20,16 @@ LAST = {
     "uint8": [T.ToImage()],
     "uint8 NHWC": [T.ToImage(channels_last=True)],
     "float32": [T.ToTensor(), T.Normalize(MEAN, STD)],
-    "float16 NHWC": [T.ToImage(channels_last=True), T.ToDtype(torch.float16, scale=True), T.Normalize(MEAN, STD)],
+    "float16 NHWC": [
+        T.ToImage(channels_last=True),
+        T.ToDtype(torch.float16, scale=True),
+        T.Normalize(MEAN, STD),
+    ],
     "bfloat16": [T.ToImage(), T.ToDtype(torch.bfloat16, scale=True), T.Normalize(MEAN, STD)],
 }
 MEMORY = (
-    "DataLoader: no memory left on cpu for a batch (got 3.0 MiB free of 81,920.0 MiB, want 0.1 MiB: images 0.1 MiB, crops 0.0 MiB); "
+    "DataLoader: no memory left on cpu for a batch (got 3.0 MiB free of 81,920.0 MiB, want 0.1 "
+    "MiB: images 0.1 MiB, crops 0.0 MiB); "
     "lower batch_size, keep fewer batches, or use decode='cpu' and augment='cpu'"
 )
 
@@ -30,7 +37,9 @@ MEMORY = (
 def loader(folder, device=None, last="float32", workers=2, ops=None, **more):
     ops = ops or [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), T.RandAugment(2)]
     data = fastload.open(folder, [*ops, *LAST[last]])
-    return fastload.DataLoader(data, batch_size=7, shuffle=True, num_workers=workers, device=device, seed=5, **more)
+    return fastload.DataLoader(
+        data, batch_size=7, shuffle=True, num_workers=workers, device=device, seed=5, **more
+    )
 
 
 def same(found, want):
@@ -52,7 +61,10 @@ def test_every_placement_gives_the_cpus_batches(folder, gpu, decoder, last, plac
     same(list(found), want)
     uploader = found._engine.uploader
     assert bool(uploader.decoder) == (place.decode == "gpu")
-    assert (uploader.images, uploader.bytes) == (40, 6 * 100 if place.decode == "gpu" else 40 * 31 * 45 * 3)
+    assert (uploader.images, uploader.bytes) == (
+        40,
+        6 * 100 if place.decode == "gpu" else 40 * 31 * 45 * 3,
+    )
 
 
 @pytest.mark.parametrize("how", ["mix", "soft labels", "views", "sizes", "masks of valid"])
@@ -65,9 +77,14 @@ def test_what_else_a_batch_may_be(folder, gpu, decoder, how):
     if how == "masks of valid":
         more |= {"drop_last": False}
     if how == "views":
-        large, small = ([T.RandomResizedCrop(size), T.RandAugment(1), *LAST["float32"]] for size in ((31, 45), (9, 16)))
+        large, small = (
+            [T.RandomResizedCrop(size), T.RandAugment(1), *LAST["float32"]]
+            for size in ((31, 45), (9, 16))
+        )
         data = fastload.open(folder, T.Views([(large, 2), (small, 3)]))
-        host, device = (fastload.DataLoader(data, 7, num_workers=2, device=on, seed=5) for on in ("cpu", "cuda"))
+        host, device = (
+            fastload.DataLoader(data, 7, num_workers=2, device=on, seed=5) for on in ("cpu", "cuda")
+        )
         for (views, labels), (others, labels_too) in zip(device, host, strict=True):
             same([[*views, labels]], [[*others, labels_too]])
         return
@@ -77,10 +94,13 @@ def test_what_else_a_batch_may_be(folder, gpu, decoder, how):
 
 
 def test_auto_tries_all_places_and_the_batches_stay_the_same(folder, gpu, decoder, monkeypatch):
-    monkeypatch.setattr("fastload.placement.COUNTED", 2)
+    monkeypatch.setattr("fastload.plan.placement.COUNTED", 2)
     data = fastload.open(folder, [T.RandomResizedCrop((31, 45)), T.RandAugment(1), *LAST["uint8"]])
     order = list(range(40)) * 20
-    host, device = (fastload.DataLoader(data, 4, sampler=order, num_workers=1, device=on, seed=5) for on in (None, "cuda"))
+    host, device = (
+        fastload.DataLoader(data, 4, sampler=order, num_workers=1, device=on, seed=5)
+        for on in (None, "cuda")
+    )
     same(list(device), list(host))
     chooser = device._engine.chooser
     assert set(chooser.rates(None)) == set(ALL)
@@ -107,13 +127,17 @@ def test_the_gpu_that_was_asked_for_explains_why_it_cannot(folder, gpu):
     with pytest.raises(fastload.BackendError) as caught:
         loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), brighter], augment="gpu")
     assert str(caught.value) == (
-        "backend native cannot run this plan: users' functions run on the host, not with augment='gpu'; leave augment out"
+        "backend native cannot run this plan: users' functions run on the host, not with "
+        "augment='gpu'; leave augment out"
     )
     with pytest.raises(fastload.PipelineError) as caught:
         loader(folder, decode="gpu", augment="cpu")
     assert str(caught.value).splitlines() == [
         "decode: 'gpu' needs device='cuda' (got None); add device='cuda', or leave decode out",
-        "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave augment out, or use 'gpu'",
+        (
+            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave augment "
+            "out, or use 'gpu'"
+        ),
     ]
     with pytest.raises(fastload.UsageError) as caught:
         loader(folder, decode="hybrid")
@@ -138,8 +162,10 @@ def test_no_memory_where_a_place_was_asked_for_is_one_line(folder, gpu, monkeypa
 @pytest.mark.parametrize("workers", [0, 2])
 def test_no_memory_where_a_place_is_to_be_chosen_drops_it(folder, gpu, monkeypatch, workers):
     monkeypatch.setattr(cuda, "augment", full)
-    monkeypatch.setattr("fastload.placement.COUNTED", 1)
-    found = loader(folder, "cuda", workers=workers, decode="cpu", prefetch_factor=1 if workers else None)
+    monkeypatch.setattr("fastload.plan.placement.COUNTED", 1)
+    found = loader(
+        folder, "cuda", workers=workers, decode="cpu", prefetch_factor=1 if workers else None
+    )
     want = loader(folder)
     for _ in range(12):
         same(list(found), list(want))
@@ -149,11 +175,15 @@ def test_no_memory_where_a_place_is_to_be_chosen_drops_it(folder, gpu, monkeypat
 
 @pytest.mark.parametrize("on_error", ["raise", "substitute", "skip"])
 def test_bad_samples_are_the_cpus(bad_folder, gpu, decoder, encode, make_image, on_error):
-    files = {f"{n}.jpg": encode(make_image(40 + n, 60, n)) for n in range(9)} | {"5.jpg": b"\xff\xd8\xff nothing"}
+    files = {f"{n}.jpg": encode(make_image(40 + n, 60, n)) for n in range(9)} | {
+        "5.jpg": b"\xff\xd8\xff nothing"
+    }
     where = bad_folder(files)
     results = []
     for device in (None, "cuda"):
-        data = fastload.open(where, [T.RandomResizedCrop((31, 45)), T.RandAugment(1), *LAST["float32"]])
+        data = fastload.open(
+            where, [T.RandomResizedCrop((31, 45)), T.RandAugment(1), *LAST["float32"]]
+        )
         how = {"num_workers": 2, "device": device, "seed": 1, "on_error": on_error, "max_bad": 3}
         batches, out = iter(fastload.DataLoader(data, 4, **how)), []
         while True:
@@ -174,7 +204,9 @@ def test_an_iterator_that_is_dropped_ends_its_threads(folder, gpu):
         batches = iter(found)
         next(batches)
         del batches
-    assert until(lambda: threading.active_count() == before)  # dropping an iterator waits for nothing
+    assert until(
+        lambda: threading.active_count() == before
+    )  # dropping an iterator waits for nothing
     assert found._engine.depth > sending.AHEAD
 
 
@@ -185,7 +217,9 @@ def test_threads_of_ours_enter_the_gpu_before_they_work(folder, gpu):
 
 
 @pytest.mark.parametrize("thread", ["fastload-feeder", "fastload-sender"])
-def test_a_thread_that_cannot_enter_the_gpu_says_so_for_each_batch(folder, gpu, monkeypatch, thread):
+def test_a_thread_that_cannot_enter_the_gpu_says_so_for_each_batch(
+    folder, gpu, monkeypatch, thread
+):
     def enter(_):
         if threading.current_thread().name == thread:
             raise RuntimeError("CUDA error: no such thing")
@@ -201,7 +235,9 @@ def test_a_thread_that_cannot_enter_the_gpu_says_so_for_each_batch(folder, gpu, 
 
 def test_no_more_batches_than_asked_for_lie_on_the_gpu(folder, gpu, monkeypatch):
     sent, send = [], uploading.Uploader.send
-    monkeypatch.setattr(uploading.Uploader, "send", lambda self, *args: sent.append(1) or send(self, *args))
+    monkeypatch.setattr(
+        uploading.Uploader, "send", lambda self, *args: sent.append(1) or send(self, *args)
+    )
     batches = iter(loader(folder, "cuda", prefetch_factor=4))
     for taken in range(1, 5):
         next(batches)
@@ -217,7 +253,8 @@ def test_a_caller_on_another_gpu_is_told(folder, gpu):
         next(batches)
     assert str(caught.value) == (
         "DataLoader: batches go to cuda:0, but the current device is cuda:1 (want the same); "
-        "call torch.cuda.set_device before the first iter(), or make the loader with device='cuda:1'"
+        "call torch.cuda.set_device before the first iter(), or make the loader with "
+        "device='cuda:1'"
     )
     explicit = iter(loader(folder, "cuda:0"))
     assert len(next(explicit)) == 2

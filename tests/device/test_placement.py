@@ -1,16 +1,21 @@
-"""Which placement the next batch gets: a caller played by numbers, that takes what its placement and size cost."""
+"""Which placement the next batch gets: a caller played by numbers, that takes what its placement
+and size cost.
+"""
 
 import pytest
 
-from fastload import placement
-from fastload.placement import ALL, HOST, Chooser, Placement, asked_for, problems
+from fastload.plan import placement
+from fastload.plan.placement import ALL, HOST, Chooser, Placement, asked_for, problems
 
 MIXED, DEVICE = ALL[1:]
 DEPTH = 4
 
 
 class Caller:
-    """Takes batches in order, as the engine hands them out: DEPTH are begun before the first one is taken."""
+    """Takes batches in order, as the engine hands them out:
+
+    DEPTH are begun before the first one is taken.
+    """
 
     def __init__(self, chooser, costs, images=256):
         self.chooser, self.costs, self.images = chooser, costs, images
@@ -25,7 +30,9 @@ class Caller:
                 self.begun.append(self.chooser.place(size))
             self.chooser.handed(size, place, self.images, self.now)
             self.taken.append(place)
-            self.now += self.costs[place, size] if (place, size) in self.costs else self.costs[place]
+            self.now += (
+                self.costs[place, size] if (place, size) in self.costs else self.costs[place]
+            )
         return self
 
 
@@ -39,12 +46,23 @@ def test_the_fastest_place_is_chosen_after_as_many_batches_as_the_turns_take(fas
     caller = Caller(found, {place: 0.05 if place == fastest else 0.08 for place in ALL}).epoch(400)
     most = placement.ROUNDS * len(ALL) * (2 * DEPTH + placement.COUNTED + 1)
     assert set(caller.taken[most:]) == {fastest}
-    assert {place: caller.taken.count(place) >= placement.ROUNDS * placement.COUNTED for place in ALL} == dict.fromkeys(ALL, True)
-    assert found.rates(None) == pytest.approx({place: 256 / (0.05 if place == fastest else 0.08) for place in ALL})
+    assert {
+        place: caller.taken.count(place) >= placement.ROUNDS * placement.COUNTED for place in ALL
+    } == dict.fromkeys(ALL, True)
+    assert found.rates(None) == pytest.approx(
+        {place: 256 / (0.05 if place == fastest else 0.08) for place in ALL}
+    )
 
 
 def test_each_size_has_its_own():
-    costs = {(HOST, 128): 0.04, (MIXED, 128): 0.05, (DEVICE, 128): 0.06, (HOST, 224): 0.09, (MIXED, 224): 0.08, (DEVICE, 224): 0.07}
+    costs = {
+        (HOST, 128): 0.04,
+        (MIXED, 128): 0.05,
+        (DEVICE, 128): 0.06,
+        (HOST, 224): 0.09,
+        (MIXED, 224): 0.08,
+        (DEVICE, 224): 0.07,
+    }
     found = chooser()
     small, large = Caller(found, costs).epoch(400, 128), Caller(found, costs).epoch(400, 224)
     assert (small.taken[-1], large.taken[-1]) == (HOST, DEVICE)
@@ -54,7 +72,10 @@ def test_each_size_has_its_own():
 def test_within_the_margin_the_place_that_leaves_the_gpu_alone_wins():
     almost = {HOST: 1.0, MIXED: 1 - 0.9 * placement.MARGIN, DEVICE: 1 - 0.9 * placement.MARGIN}
     assert Caller(chooser(), almost).epoch(400).taken[-1] == HOST
-    assert Caller(chooser(), almost | {MIXED: 1 - 1.5 * placement.MARGIN}).epoch(400).taken[-1] == MIXED
+    assert (
+        Caller(chooser(), almost | {MIXED: 1 - 1.5 * placement.MARGIN}).epoch(400).taken[-1]
+        == MIXED
+    )
 
 
 def test_one_disturbed_turn_decides_nothing():
@@ -117,7 +138,9 @@ def test_a_place_that_fails_is_dropped_and_the_others_are_measured_anew():
 
 def test_explain_names_sizes():
     found = chooser([HOST, MIXED])
-    assert found.explain() == ["measured in the first batches: decode='cpu', augment='cpu'; decode='cpu', augment='gpu'"]
+    assert found.explain() == [
+        "measured in the first batches: decode='cpu', augment='cpu'; decode='cpu', augment='gpu'"
+    ]
     Caller(found, {HOST: 0.1, MIXED: 0.2}).epoch(300, 160)
     assert found.explain() == [
         f"at 160 px: chosen {HOST} (training got {HOST} 2,560 images/s; {MIXED} 1,280 images/s)",
@@ -140,7 +163,10 @@ def test_arguments_leave_these_places(decode, augment, want):
 def test_problems_are_named_together():
     assert problems("gpu", "cpu", "cpu") == [
         "decode: 'gpu' needs device='cuda' (got 'cpu'); add device='cuda', or leave decode out",
-        "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave augment out, or use 'gpu'",
+        (
+            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave augment "
+            "out, or use 'gpu'"
+        ),
     ]
 
 

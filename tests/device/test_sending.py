@@ -1,9 +1,11 @@
-"""The thread that is ahead of the caller: the GPU gets the next batch before anybody waits for the one before."""
+"""The thread that is ahead of the caller: the GPU gets the next batch before anybody waits for the
+one before.
+"""
 
 import queue
 
-from fastload.pace import Pace
-from fastload.sending import Sender
+from fastload.engine.pace import Pace
+from fastload.engine.sending import Sender
 
 
 def sender(items):
@@ -19,16 +21,29 @@ def sender(items):
 
 def test_the_next_batch_is_launched_before_one_is_settled():
     made, _, told = sender([0, 1, 2, None])
-    assert [made.made.get(timeout=10), made.made.get(timeout=10)] == [0, 1]  # there is room for no more, until one is taken
+    assert [made.made.get(timeout=10), made.made.get(timeout=10)] == [
+        0,
+        1,
+    ]  # there is room for no more, until one is taken
     made.took()
     assert made.made.get(timeout=10) == 2
     made.join()
-    assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("settle", 1), ("launch", 2), ("settle", 2)]
+    assert told == [
+        ("launch", 0),
+        ("launch", 1),
+        ("settle", 0),
+        ("settle", 1),
+        ("launch", 2),
+        ("settle", 2),
+    ]
 
 
 def test_before_it_waits_for_room_it_settles_what_it_has():
     made, _, told = sender([0, 1, 2])
-    assert [made.made.get(timeout=10), made.made.get(timeout=10)] == [0, 1]  # nobody has taken one yet
+    assert [made.made.get(timeout=10), made.made.get(timeout=10)] == [
+        0,
+        1,
+    ]  # nobody has taken one yet
     assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("settle", 1)]
     made.stop()
     made.join()

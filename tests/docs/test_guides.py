@@ -1,4 +1,6 @@
-"""The Python code of docs/migrate runs: every guide's blocks one after the other, in a folder with data/train and data/val."""
+"""The Python code of docs/migrate runs: every guide's blocks one after the other, in a folder with
+data/train and data/val.
+"""
 
 import importlib.util
 import os
@@ -8,7 +10,9 @@ from pathlib import Path
 import pytest
 
 GUIDES = sorted((Path(__file__).parents[2] / "docs" / "migrate").glob("*.md"))
-BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
+BLOCK = re.compile(
+    r"(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL
+)
 # Other libraries' warnings are not ours: trainers on a CPU have many.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -24,10 +28,16 @@ def blocks(guide):
 def test_every_guide_is_listed():
     table = (GUIDES[0].parent / "README.md").read_text()
     assert len(GUIDES) >= 9
-    assert [guide.name for guide in GUIDES if guide.name != "README.md" and f"({guide.name})" not in table] == []
+    assert [
+        guide.name
+        for guide in GUIDES
+        if guide.name != "README.md" and f"({guide.name})" not in table
+    ] == []
 
 
-@pytest.mark.parametrize("guide", [guide for guide in GUIDES if guide.name != "README.md"], ids=lambda guide: guide.stem)
+@pytest.mark.parametrize(
+    "guide", [guide for guide in GUIDES if guide.name != "README.md"], ids=lambda guide: guide.stem
+)
 def test_the_code_runs(guide, folder, tmp_path, monkeypatch):
     if not guide.exists():
         pytest.skip("not in an installed package")
@@ -40,16 +50,27 @@ def test_the_code_runs(guide, folder, tmp_path, monkeypatch):
     parts, names, missing = list(blocks(guide)), {"__name__": "guide"}, set()
     assert parts
     for needs, code in parts:
-        absent = {package for package in needs | imported(code) if importlib.util.find_spec(package) is None}
+        absent = {
+            package
+            for package in needs | imported(code)
+            if importlib.util.find_spec(package) is None
+        }
         missing |= absent
         if not absent:
             exec(compile(code, str(guide), "exec"), names)  # the guide's own code
     if missing & set(os.environ.get("FASTLOAD_REQUIRE", "").split(",")):
-        pytest.fail(f"FASTLOAD_REQUIRE names what is missing: {', '.join(sorted(missing))}", pytrace=False)
+        pytest.fail(
+            f"FASTLOAD_REQUIRE names what is missing: {', '.join(sorted(missing))}", pytrace=False
+        )
     if missing:
         pytest.skip(f"the blocks that need {', '.join(sorted(missing))} did not run: not installed")
 
 
 def imported(code):
     """Packages that a block imports and that are no dependency of the tests."""
-    return {name for name in re.findall(r"^import (\w+)|^from (\w+)", code, re.MULTILINE) for name in name if name in {"datasets"}}
+    return {
+        name
+        for name in re.findall(r"^import (\w+)|^from (\w+)", code, re.MULTILINE)
+        for name in name
+        if name in {"datasets"}
+    }

@@ -1,6 +1,6 @@
 """The page of formats has every limit of sizes, as the code has it."""
 
-from fastload import limits
+from fastload.system import limits
 from tests.conftest import TREE
 
 ROWS = {
@@ -24,14 +24,24 @@ def said(size: int) -> str:
 def test_the_page_has_the_limits_of_the_code() -> None:
     page = (TREE / "docs" / "formats.md").read_text()
     table = page[page.index("## Limits of sizes") :]
-    rows = dict(line.strip("| ").split(" | ", 1) for line in table.splitlines() if line.startswith("| "))
+    rows = dict(
+        line.strip("| ").split(" | ", 1) for line in table.splitlines() if line.startswith("| ")
+    )
     assert {what: rows[what] for what in ROWS} == {what: said(size) for what, size in ROWS.items()}
     assert limits.INDEX == limits.TABLES == 16 * limits.GIB
-    assert rows["`index.arrow`, a folder's seek index, the rows and the table of a `.beton` file"] == "16 GiB each"
+    assert (
+        rows["`index.arrow`, a folder's seek index, the rows and the table of a `.beton` file"]
+        == "16 GiB each"
+    )
     times = f"{limits.TIMES} times its bytes; up to {{}} always"
     assert rows["what a sample or a page unpacks to"] == times.format(said(limits.FREE))
-    assert rows["what a compressed archive unpacks to, on the disk"] == times.format(said(limits.SPOOL_FREE))
-    assert rows["the seek index of one image"] == f"{limits.SEEK_TIMES} times its bytes, and {limits.SEEK_FREE >> 10} KiB"
+    assert rows["what a compressed archive unpacks to, on the disk"] == times.format(
+        said(limits.SPOOL_FREE)
+    )
+    assert (
+        rows["the seek index of one image"]
+        == f"{limits.SEEK_TIMES} times its bytes, and {limits.SEEK_FREE >> 10} KiB"
+    )
     assert rows["a CSV or JSONL file; a line of it"] == f"{said(limits.LIST)}; {said(limits.LINE)}"
     assert limits.NAMES == limits.BAD_LIST == 64 * limits.MIB
     assert rows["a file with names of classes; a list of bad samples"] == "64 MiB each"

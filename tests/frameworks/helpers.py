@@ -11,7 +11,9 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 
-RANDOM = transforms.Compose([transforms.RandomResizedCrop(16), transforms.RandomHorizontalFlip(), transforms.ToTensor()])
+RANDOM = transforms.Compose(
+    [transforms.RandomResizedCrop(16), transforms.RandomHorizontalFlip(), transforms.ToTensor()]
+)
 FIXED = transforms.Compose([transforms.Resize((16, 16)), transforms.ToTensor()])
 CLASSES = 3  # of conftest's folder, which has 40 images
 
@@ -32,16 +34,22 @@ def made(kind, folder, transform=RANDOM, batch_size=8, **arguments):
     cls, data = KINDS[kind]
     loader = cls(data(folder, transform), batch_size, **arguments)
     if kind != "torch":
-        assert loader.explain().startswith("backend native" if kind == "native" else "PyTorch's own engine"), loader.explain()
+        assert loader.explain().startswith(
+            "backend native" if kind == "native" else "PyTorch's own engine"
+        ), loader.explain()
     return loader
 
 
 def network():
-    return torch.nn.Sequential(torch.nn.AvgPool2d(8), torch.nn.Flatten(), torch.nn.Linear(12, CLASSES))
+    return torch.nn.Sequential(
+        torch.nn.AvgPool2d(8), torch.nn.Flatten(), torch.nn.Linear(12, CLASSES)
+    )
 
 
 def needs(*packages):
-    """Skip the module where a package is missing; one that FASTLOAD_REQUIRE names must be there, so that CI cannot pass empty."""
+    """Skip the module where a package is missing; one that FASTLOAD_REQUIRE names must be there, so
+    that CI cannot pass empty.
+    """
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if not missing:
         return

@@ -21,8 +21,12 @@ def labels(loader):
 
 def prepared(kind, folder, ranks=1, rank=0):
     """A loader as prepare makes it, with fastload inside unless the kind is torch."""
-    given = {"put_on_device": True} if ranks == 1 else {"num_processes": ranks, "process_index": rank}
-    loader = prepare_data_loader(made(kind, folder, shuffle=True, num_workers=1), torch.device("cpu"), **given)
+    given = (
+        {"put_on_device": True} if ranks == 1 else {"num_processes": ranks, "process_index": rank}
+    )
+    loader = prepare_data_loader(
+        made(kind, folder, shuffle=True, num_workers=1), torch.device("cpu"), **given
+    )
     return loader if kind == "torch" else fastload.accelerate(loader)
 
 
@@ -30,7 +34,9 @@ def test_an_accelerators_loop(folder):
     accelerator = accelerate.Accelerator(cpu=True)
     model = network()
     theirs = made("native", folder, shuffle=True, num_workers=1)
-    model, optimizer, ours = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=0.1), theirs)
+    model, optimizer, ours = accelerator.prepare(
+        model, torch.optim.SGD(model.parameters(), lr=0.1), theirs
+    )
     assert fastload.accelerate(ours, seed=3) is ours
     assert type(ours) is DataLoaderShard
     assert ours in accelerator._dataloaders
@@ -62,6 +68,8 @@ def test_the_order_is_that_of_pytorchs_loader(kind, folder, ranks, rank):
 @pytest.mark.parametrize("kind", ["own", "native"])
 def test_skipped_batches(kind, folder):
     loader = made(kind, folder, FIXED)
-    skipped = skip_first_batches(fastload.accelerate(prepare_data_loader(loader, torch.device("cpu"), put_on_device=True)), 2)
+    skipped = skip_first_batches(
+        fastload.accelerate(prepare_data_loader(loader, torch.device("cpu"), put_on_device=True)), 2
+    )
     assert labels(skipped) == labels(loader)[2:]
     assert labels(fastload.accelerate(skipped)) == labels(loader)[2:]

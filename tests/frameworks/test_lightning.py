@@ -1,4 +1,6 @@
-"""Lightning's Trainer: fit, predict, checkpoints in the middle of an epoch, and the sampler that it puts in for several devices."""
+"""Lightning's Trainer: fit, predict, checkpoints in the middle of an epoch, and the sampler that it
+puts in for several devices.
+"""
 
 import pytest
 import torch
@@ -23,7 +25,9 @@ class Recorder(lightning.LightningModule):
 
     def training_step(self, batch, number):
         images, labels = batch
-        self.seen.append((self.current_epoch, number, images.double().sum().item(), labels.tolist()))
+        self.seen.append(
+            (self.current_epoch, number, images.double().sum().item(), labels.tolist())
+        )
         return torch.nn.functional.cross_entropy(self.model(images), labels)
 
     def validation_step(self, batch, number):
@@ -37,7 +41,9 @@ class Recorder(lightning.LightningModule):
 
 
 class Images(lightning.LightningDataModule):
-    """As the guide says: a loader with a seed is told the epoch where it is made, which after a resume is not 0."""
+    """As the guide says: a loader with a seed is told the epoch where it is made, which after a
+    resume is not 0.
+    """
 
     def __init__(self, kind, folder, **arguments):
         super().__init__()
@@ -55,9 +61,14 @@ class Images(lightning.LightningDataModule):
 
 
 def trainer(out=None, every=None, epochs=EPOCHS, **options):
-    saving = [] if out is None else [ModelCheckpoint(out, every_n_train_steps=every, save_top_k=-1, filename="{step}")]
+    saving = (
+        []
+        if out is None
+        else [ModelCheckpoint(out, every_n_train_steps=every, save_top_k=-1, filename="{step}")]
+    )
     return lightning.Trainer(
-        max_epochs=epochs, accelerator="cpu", logger=False, callbacks=saving, enable_checkpointing=bool(saving),
+        max_epochs=epochs, accelerator="cpu", logger=False, callbacks=saving,
+        enable_checkpointing=bool(saving),
         enable_progress_bar=False, enable_model_summary=False, **options,
     )  # fmt: skip
 
@@ -73,13 +84,17 @@ def fitted(data, path=None, **options):
 def test_fit_runs_whole_epochs(kind, folder):
     torch.manual_seed(1)
     seen = fitted(Images(kind, folder), epochs=2)
-    assert [(epoch, number) for epoch, number, *_ in seen] == [(epoch, number) for epoch in range(2) for number in range(STEPS)]
+    assert [(epoch, number) for epoch, number, *_ in seen] == [
+        (epoch, number) for epoch in range(2) for number in range(STEPS)
+    ]
     for epoch in range(2):
         labels = [label for at, _, _, some in seen if at == epoch for label in some]
         assert [labels.count(label) for label in range(CLASSES)] == [14, 13, 13]
     if kind != "torch":
         torch.manual_seed(1)
-        assert [step[3] for step in seen] == [step[3] for step in fitted(Images("torch", folder), epochs=2)]
+        assert [step[3] for step in seen] == [
+            step[3] for step in fitted(Images("torch", folder), epochs=2)
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +124,22 @@ def test_predict_keeps_every_sample_in_order(kind, folder):
 
 @pytest.mark.parametrize("kind", ["own", "native"])
 def test_the_loader_that_lightning_makes_for_several_devices(kind, folder):
-    loader = made(kind, folder, shuffle=True, num_workers=1, seed=4, on_error="substitute" if kind == "native" else "raise")
+    loader = made(
+        kind,
+        folder,
+        shuffle=True,
+        num_workers=1,
+        seed=4,
+        on_error="substitute" if kind == "native" else "raise",
+    )
     twin = _update_dataloader(loader, DistributedSampler(loader.dataset, num_replicas=2, rank=1))
     assert type(twin) is type(loader)
     assert type(twin.sampler) is DistributedSampler
-    assert (twin.seed, twin.on_error, twin.num_workers, twin.batch_size) == (4, loader.on_error, 1, 8)
+    assert (twin.seed, twin.on_error, twin.num_workers, twin.batch_size) == (
+        4,
+        loader.on_error,
+        1,
+        8,
+    )
     assert twin.explain() == loader.explain()
     assert sum(len(labels) for _, labels in twin) == 20

@@ -1,11 +1,14 @@
-"""The whole program's loader swapped by one line before it: torch.utils.data.DataLoader = fastload.DataLoader."""
+"""The whole program's loader swapped by one line before it: torch.utils.data.DataLoader =
+fastload.DataLoader.
+"""
 
 import json
 
 import pytest
 import torchvision  # noqa: F401  the script needs it
 
-# A script as torchvision's references/classification/train.py is: presets that hold their chain, a loader that PyTorch's module names.
+# A script as torchvision's references/classification/train.py is: presets that hold their chain, a
+# loader that PyTorch's module names.
 SCRIPT = """
 import sys
 
@@ -63,5 +66,9 @@ def test_a_script_that_is_not_edited(program, folder, swapped):
     assert done.stderr == ""
     counts, module, explained = json.loads(done.stdout)
     assert counts == [40, 40]
-    want = ("fastload.loader", ["backend native, 1 threads, device cpu"]) if swapped else ("torch.utils.data.dataloader", [])
+    want = (
+        ("fastload.loader.loader", ["backend native, 1 threads, device cpu"])
+        if swapped
+        else ("torch.utils.data.dataloader", [])
+    )
     assert (module, explained) == want

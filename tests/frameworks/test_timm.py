@@ -20,18 +20,36 @@ MIX = {"mixup_alpha": 0.2, "cutmix_alpha": 1.0, "label_smoothing": 0.1, "num_cla
 # What is asked of the train script → the loaders' arguments, and who runs them.
 CASES = {
     "plain": ({}, "backend native"),
-    "strong": ({"auto_augment": "rand-m9-mstd0.5-inc1", "re_prob": 0.25, "interpolation": "random"}, "backend native"),
+    "strong": (
+        {"auto_augment": "rand-m9-mstd0.5-inc1", "re_prob": 0.25, "interpolation": "random"},
+        "backend native",
+    ),
     "no prefetcher": ({"use_prefetcher": False}, "backend native"),
     "repeats": ({"worker_seeding": "all", "persistent_workers": True}, "backend native"),
-    "mixup in the collate function": ({"collate_fn": FastCollateMixup(**MIX)}, "PyTorch's own engine"),
-    "augmix splits": ({"num_aug_splits": 2, "auto_augment": "augmix-m3-w2"}, "PyTorch's own engine"),
+    "mixup in the collate function": (
+        {"collate_fn": FastCollateMixup(**MIX)},
+        "PyTorch's own engine",
+    ),
+    "augmix splits": (
+        {"num_aug_splits": 2, "auto_augment": "augmix-m3-w2"},
+        "PyTorch's own engine",
+    ),
 }
 
 
 def loaders(folder, case, swap):
     """Of training and evaluation, both passed through `swap`."""
-    given = {"input_size": (3, 24, 24), "batch_size": 8, "num_workers": 1, "device": CPU, "persistent_workers": False}
-    train, evaluation = (create_dataset("", root=folder, is_training=training, batch_size=8) for training in (True, False))
+    given = {
+        "input_size": (3, 24, 24),
+        "batch_size": 8,
+        "num_workers": 1,
+        "device": CPU,
+        "persistent_workers": False,
+    }
+    train, evaluation = (
+        create_dataset("", root=folder, is_training=training, batch_size=8)
+        for training in (True, False)
+    )
     if CASES[case][0].get("num_aug_splits"):
         train = AugMixDataset(train, num_splits=2)
     made = create_loader(train, is_training=True, **given | CASES[case][0])
@@ -65,7 +83,9 @@ def trained(folder, case, out):
     before = validate(model, evaluation)
     optimizer, ema = create_optimizer_v2(model, opt="sgd", lr=0.01), ModelEmaV3(model, decay=0.5)
     scheduler, epochs = create_scheduler_v2(optimizer, num_epochs=2, updates_per_epoch=len(train))
-    saver = CheckpointSaver(model, optimizer, model_ema=ema, checkpoint_dir=str(out), recovery_dir=str(out))
+    saver = CheckpointSaver(
+        model, optimizer, model_ema=ema, checkpoint_dir=str(out), recovery_dir=str(out)
+    )
     mixup, loss, updates = Mixup(**MIX), loss_of(case), 0
     for epoch in range(epochs):
         if epoch and "mixup" in case:
@@ -100,6 +120,9 @@ def test_the_train_scripts_epochs(folder, case, tmp_path):
     assert train.sampler is inner.sampler  # what the script reads of the loader
     assert train.dataset is inner.dataset
     torch.manual_seed(2)
-    model, theirs = create_model("test_resnet", num_classes=CLASSES), loaders(folder, case, lambda loader: loader)
+    model, theirs = (
+        create_model("test_resnet", num_classes=CLASSES),
+        loaders(folder, case, lambda loader: loader),
+    )
     assert len(train) == len(theirs[0])
     assert validate(model, theirs[1]) == before

@@ -1,4 +1,6 @@
-"""Hugging Face's Trainer, with the loader that it makes put into fastload: rows are dicts, so PyTorch's own engine runs it."""
+"""Hugging Face's Trainer, with the loader that it makes put into fastload: rows are dicts, so
+PyTorch's own engine runs it.
+"""
 
 import pytest
 import torch
@@ -48,7 +50,8 @@ def trained(cls, folder, out, resume=None):
     """The log's losses of 2 epochs with a checkpoint in the first, and of evaluation."""
     transformers.set_seed(3)
     arguments = transformers.TrainingArguments(
-        str(out), num_train_epochs=2, per_device_train_batch_size=8, save_steps=3, logging_steps=1, report_to=[], use_cpu=True,
+        str(out), num_train_epochs=2, per_device_train_batch_size=8, save_steps=3, logging_steps=1,
+        report_to=[], use_cpu=True,
         dataloader_num_workers=1, disable_tqdm=True, seed=3,
     )  # fmt: skip
     trainer = cls(Model(), arguments, train_dataset=Rows(folder), eval_dataset=Rows(folder))
@@ -58,9 +61,13 @@ def trained(cls, folder, out, resume=None):
 
 
 def test_the_losses_are_those_of_pytorchs_loader(folder, tmp_path):
-    got, want = (trained(cls, folder, tmp_path / cls.__name__) for cls in (Swapped, transformers.Trainer))
+    got, want = (
+        trained(cls, folder, tmp_path / cls.__name__) for cls in (Swapped, transformers.Trainer)
+    )
     assert len(got[0]) == 10
     assert CLASSES == 3
     assert got == want
-    resumed = trained(Swapped, folder, tmp_path / "Swapped", str(tmp_path / "Swapped" / "checkpoint-3"))
+    resumed = trained(
+        Swapped, folder, tmp_path / "Swapped", str(tmp_path / "Swapped" / "checkpoint-3")
+    )
     assert resumed == want

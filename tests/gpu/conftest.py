@@ -1,4 +1,7 @@
-"""Tests marked `cuda` need a GPU and our kernels. FASTLOAD_REQUIRE=cuda turns their skip into a failure: a GPU job cannot pass empty."""
+"""Tests marked `cuda` need a GPU and our kernels.
+
+FASTLOAD_REQUIRE=cuda turns their skip into a failure: a GPU job cannot pass empty.
+"""
 
 import os
 

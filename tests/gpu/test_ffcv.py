@@ -1,14 +1,20 @@
-"""backend="ffcv", device="cuda": FFCV's loop up to the crop, our kernels behind it, the CPU's bits."""
+"""backend="ffcv", device="cuda":
+
+FFCV's loop up to the crop, our kernels behind it, the CPU's bits.
+"""
 
 import pytest
 
 import fastload
 from fastload import transforms as T
-from fastload.backends import ffcv
+from fastload.backends.ffcv import installed as ffcv_installed
 from tests.beton.layout import Writer
 from tests.gpu.test_loader import MEAN, OUTPUTS, STD, assert_equal
 
-pytestmark = [pytest.mark.cuda, pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")]
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.skipif(bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"),
+]
 
 
 @pytest.fixture
@@ -25,7 +31,9 @@ def beton(tmp_path, make_image, encode):
 
 def make_loader(beton, ops, device, backend, **more):
     data = fastload.open(beton, [T.RandomResizedCrop((31, 45)), T.RandomHorizontalFlip(), *ops])
-    return fastload.DataLoader(data, 7, shuffle=True, num_workers=2, device=device, backend=backend, seed=5, **more)
+    return fastload.DataLoader(
+        data, 7, shuffle=True, num_workers=2, device=device, backend=backend, seed=5, **more
+    )
 
 
 @pytest.mark.parametrize("output", ["uint8", "float32 NHWC", "augmented", "bfloat16 NHWC"])
@@ -38,6 +46,12 @@ def test_batches_are_those_of_the_cpu(output, beton):
 
 def test_augmented_and_mixed_on_the_device_they_are_the_same(beton):
     ops = [T.RandAugment(2), T.ToTensor(), T.Normalize(MEAN, STD)]
-    assert_equal(list(make_loader(beton, ops, "cuda", "ffcv", augment="gpu")), list(make_loader(beton, ops, None, "native")))
+    assert_equal(
+        list(make_loader(beton, ops, "cuda", "ffcv", augment="gpu")),
+        list(make_loader(beton, ops, None, "native")),
+    )
     mix = T.MixUp(alpha=0.3)
-    assert_equal(list(make_loader(beton, ops, "cuda", "ffcv", mix=mix)), list(make_loader(beton, ops, None, "native", mix=mix)))
+    assert_equal(
+        list(make_loader(beton, ops, "cuda", "ffcv", mix=mix)),
+        list(make_loader(beton, ops, None, "native", mix=mix)),
+    )

@@ -1,4 +1,6 @@
-"""STORE on the GPU gives the bits of the specification: what is kept, erased and mixed, in every type and layout."""
+"""STORE on the GPU gives the bits of the specification: what is kept, erased and mixed, in every
+type and layout.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,11 @@ pytestmark = pytest.mark.cuda
 
 def there(array):
     """On the GPU; None: no pointer."""
-    return None if array is None else torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).cuda()
+    return (
+        None
+        if array is None
+        else torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).cuda()
+    )
 
 
 def on_gpu(case: Case) -> np.ndarray:
@@ -20,9 +26,18 @@ def on_gpu(case: Case) -> np.ndarray:
     made, size = case.made(), case.blank().nbytes
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        given = [there(case.images), there(case.table), there(case.noise), there(made.data) if len(made.data) else None]
+        given = [
+            there(case.images),
+            there(case.table),
+            there(case.noise),
+            there(made.data) if len(made.data) else None,
+        ]
         out = torch.full((size + 64,), CANARY, dtype=torch.uint8, device="cuda")
-        made.launch(*(0 if one is None else one.data_ptr() for one in given), out.data_ptr(), stream.cuda_stream)
+        made.launch(
+            *(0 if one is None else one.data_ptr() for one in given),
+            out.data_ptr(),
+            stream.cuda_stream,
+        )
         whole = out.cpu().numpy()
     assert (whole[size:] == CANARY).all()
     return whole[:size]
@@ -30,7 +45,9 @@ def on_gpu(case: Case) -> np.ndarray:
 
 def check(case: Case) -> None:
     want = case.want().reshape(-1).view(np.uint8)
-    np.testing.assert_array_equal(on_gpu(case), want, err_msg=str((case.kept, case.erased, case.mixed, case.last)))
+    np.testing.assert_array_equal(
+        on_gpu(case), want, err_msg=str((case.kept, case.erased, case.mixed, case.last))
+    )
 
 
 @pytest.mark.parametrize("size", [*SIZES, (224, 161)], ids=str)

@@ -1,6 +1,8 @@
-"""Batches on a GPU under everything that a caller may do with them: keep, drop, overwrite, stall, capture graphs, change streams.
+"""Batches on a GPU under everything that a caller may do with them: keep, drop, overwrite, stall,
+capture graphs, change streams.
 
-FASTLOAD_SOAK is how many batches the long test takes; before a release 10,000 (`benchmarks/gpu/run.sh` does).
+FASTLOAD_SOAK is how many batches the long test takes; before a release 10,000
+(`benchmarks/gpu/run.sh` does).
 """
 
 import multiprocessing
@@ -12,22 +14,29 @@ import pytest
 import torch
 
 import fastload
-from fastload import streams
 from fastload import transforms as T
-from fastload.placement import ALL
+from fastload.engine import streams
+from fastload.plan.placement import ALL
 
 pytestmark = pytest.mark.cuda
 
 SOAK = int(os.environ.get("FASTLOAD_SOAK", "200"))  # batches
 BATCH = 16
-OPS = [T.RandomResizedCrop((64, 96)), T.RandAugment(2), T.ToImage(), T.ToDtype(torch.float16, scale=True)]
+OPS = [
+    T.RandomResizedCrop((64, 96)),
+    T.RandAugment(2),
+    T.ToImage(),
+    T.ToDtype(torch.float16, scale=True),
+]
 WARM = 20  # batches, after which memory stays
 
 
 def make(folder, device="cuda", batches=None, workers=2, batch=BATCH, ops=OPS, **more):
     data = fastload.open(folder, ops)
     order = [n % len(data) for n in range((batches or 3) * batch)]
-    return fastload.DataLoader(data, batch, sampler=order, num_workers=workers, device=device, seed=3, **more)
+    return fastload.DataLoader(
+        data, batch, sampler=order, num_workers=workers, device=device, seed=3, **more
+    )
 
 
 def digest(images):
@@ -38,7 +47,7 @@ def digest(images):
 
 def possible(folder):
     """The placements that this build has."""
-    from fastload import engines
+    from fastload.engine import make as engines
 
     loader = make(folder)
     return engines.places(loader, loader._route.backend, loader._route.plan)[0]
@@ -114,7 +123,9 @@ def test_a_callers_graph_capture_is_not_disturbed(folder):
     for _ in range(10):
         next(batches)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):  # cudaStreamCaptureModeGlobal: any unsafe call of any thread would end it
+        with torch.cuda.graph(
+            graph
+        ):  # cudaStreamCaptureModeGlobal: any unsafe call of any thread would end it
             total = (still * 2).sum()
             threading.Event().wait(0.02)  # our threads go on meanwhile
         still.copy_(next(batches)[0])
@@ -131,7 +142,11 @@ def test_next_in_a_capture_is_refused_in_one_line(folder):
             still.mul_(2)  # torch warns of graphs that are empty
             next(batches)
 
-    with pytest.raises(fastload.DeviceError, match=r"^DataLoader: next\(\) in a CUDA graph's capture, which cannot wait for a batch; .*$"):
+    with pytest.raises(
+        fastload.DeviceError,
+        match=r"^DataLoader: next\(\) in a CUDA graph's capture, which cannot wait for a batch; "
+        r".*$",
+    ):
         capture()
     assert len(next(batches)) == 2
 
@@ -147,7 +162,9 @@ def test_training_is_not_held_up_by_what_comes(folder):
     loader = make(folder, batches=6, augment="cpu", decode="cpu")
     batches = iter(loader)
     next(batches)
-    torch.ones(10, device="cuda").sum()  # CUDA loads a kernel where it is first used, and may wait for the whole GPU then
+    torch.ones(
+        10, device="cuda"
+    ).sum()  # CUDA loads a kernel where it is first used, and may wait for the whole GPU then
     torch.cuda.synchronize()
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     with torch.cuda.stream(loader._engine.uploader.streams.own):
@@ -175,7 +192,9 @@ def test_no_memory_is_one_line_and_training_goes_on(folder):
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + (8 << 20)) / total)
     try:
         with pytest.raises(
-            fastload.DeviceMemoryError, match=r"^DataLoader: no memory left on cuda:0 for a batch \(got .*; lower batch_size.*$"
+            fastload.DeviceMemoryError,
+            match=r"^DataLoader: no memory left on cuda:0 for a batch \(got .*; lower "
+            r"batch_size.*$",
         ):
             list(make(folder, batch=2000, batches=1, ops=[T.RandomResizedCrop(224), T.ToTensor()]))
     finally:
@@ -190,7 +209,9 @@ def _fork(folder, answers):
         answers.put(str(error))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python 3.12 warns of any fork with threads, which is what is tested
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # Python 3.12 warns of any fork with threads, which is what is tested
 def test_a_fork_is_told(folder):
     torch.ones(1, device="cuda")
     context = multiprocessing.get_context("fork")

@@ -22,14 +22,25 @@ def deflated(size: int) -> bytes:
     return block * (size // MIB) + b"\3\0"
 
 
-def zip_of(name: bytes, method: int, packed: bytes, size: int, *, crc: int = 0, packed_size: int | None = None, flags: int = 0) -> bytes:
+def zip_of(
+    name: bytes,
+    method: int,
+    packed: bytes,
+    size: int,
+    *,
+    crc: int = 0,
+    packed_size: int | None = None,
+    flags: int = 0,
+) -> bytes:
     """An archive of one member whose headers say what they are told."""
     said = len(packed) if packed_size is None else packed_size
     common = struct.pack("<HHHHHLLLHH", 20, flags, method, 0, 33, crc, said, size, len(name), 0)
     local = b"PK\3\4" + common + name
     entry = b"PK\1\2" + struct.pack("<H", 20) + common + struct.pack("<HHHLL", 0, 0, 0, 0, 0) + name
     at = len(local) + len(packed)
-    return local + packed + entry + b"PK\5\6" + struct.pack("<HHHHLLH", 0, 0, 1, 1, len(entry), at, 0)
+    return (
+        local + packed + entry + b"PK\5\6" + struct.pack("<HHHHLLH", 0, 0, 1, 1, len(entry), at, 0)
+    )
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -49,9 +60,13 @@ def hole(folder: Path, name: str, content: bytes, size: int, end: bytes = b"") -
     return path
 
 
-def zip_bomb(method: int, packer: Callable[[int], bytes], unpacked: int, said: int, flags: int = 0) -> Callable[[Path], Path]:
+def zip_bomb(
+    method: int, packer: Callable[[int], bytes], unpacked: int, said: int, flags: int = 0
+) -> Callable[[Path], Path]:
     """One member of `unpacked` zeros, which says that it has `said` bytes."""
-    return lambda folder: written(folder, "x.zip", zip_of(b"c/x.jpg", method, packer(unpacked), said, flags=flags))
+    return lambda folder: written(
+        folder, "x.zip", zip_of(b"c/x.jpg", method, packer(unpacked), said, flags=flags)
+    )
 
 
 def cut_off(folder: Path) -> Path:
@@ -100,11 +115,20 @@ def _pax_line(key: str, value: str) -> str:
 def sparse_map(folder: Path) -> Path:
     """A map of 256 million parts, of which the file has 4 million."""
     pax = b"".join(
-        _pax_line(*pair).encode() for pair in (("GNU.sparse.major", "1"), ("GNU.sparse.minor", "0"), ("GNU.sparse.name", "c/x.jpg"))
+        _pax_line(*pair).encode()
+        for pair in (
+            ("GNU.sparse.major", "1"),
+            ("GNU.sparse.minor", "0"),
+            ("GNU.sparse.name", "c/x.jpg"),
+        )
     )
     parts = b"268435456\n" + b"0\n" * (8 * MIB // 2)
     content = tar_header("p", len(pax), tarfile.XHDTYPE) + pax + bytes(-len(pax) % 512)
-    return written(folder, "x.tar", content + tar_header("c/x.jpg", len(parts), tarfile.REGTYPE) + parts + bytes(1024))
+    return written(
+        folder,
+        "x.tar",
+        content + tar_header("c/x.jpg", len(parts), tarfile.REGTYPE) + parts + bytes(1024),
+    )
 
 
 def tar_gz(folder: Path) -> Path:
@@ -124,7 +148,9 @@ def repeated(folder: Path, column: str, size: int, rows: int) -> Path:
     """One large value, said once and meant often."""
     import pyarrow as pa
 
-    value = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([b"\xff\xd8" + bytes(size)]))
+    value = pa.DictionaryArray.from_arrays(
+        pa.array([0] * rows, pa.int32()), pa.array([b"\xff\xd8" + bytes(size)])
+    )
     columns = {"image": pa.array([b"x"] * rows), "label": pa.array([0] * rows)}
     if column == "key":
         value = pa.DictionaryArray.from_arrays(value.indices, pa.array(["k" * size]))
@@ -132,14 +158,18 @@ def repeated(folder: Path, column: str, size: int, rows: int) -> Path:
 
 
 def swollen_page(folder: Path) -> Path:
-    return parquet(folder, {"image": [bytes(80 * MIB)], "label": [0]}, compression="zstd", use_dictionary=False)
+    return parquet(
+        folder, {"image": [bytes(80 * MIB)], "label": [0]}, compression="zstd", use_dictionary=False
+    )
 
 
 def arrow_file(folder: Path, images: list[bytes], **options: Any) -> Path:
     import pyarrow as pa
 
     table = pa.table({"image": pa.array(images, pa.large_binary()), "label": [0] * len(images)})
-    with pa.ipc.new_stream(folder / "x.arrow", table.schema, options=pa.ipc.IpcWriteOptions(**options)) as file:
+    with pa.ipc.new_stream(
+        folder / "x.arrow", table.schema, options=pa.ipc.IpcWriteOptions(**options)
+    ) as file:
         file.write_table(table)
     return folder / "x.arrow"
 
@@ -148,8 +178,12 @@ def long_buffer(folder: Path) -> Path:
     """A compressed buffer says that it is 100 GiB long."""
     path = arrow_file(folder, [bytes(5 * MIB)], compression="zstd")
     data = path.read_bytes()
-    place = data.index(struct.pack("<q", 5 * MIB) + b"\x28\xb5\x2f\xfd")  # what a zstd frame begins with
-    return written(folder, "x.arrow", data[:place] + struct.pack("<q", 100 * GIB) + data[place + 8 :])
+    place = data.index(
+        struct.pack("<q", 5 * MIB) + b"\x28\xb5\x2f\xfd"
+    )  # what a zstd frame begins with
+    return written(
+        folder, "x.arrow", data[:place] + struct.pack("<q", 100 * GIB) + data[place + 8 :]
+    )
 
 
 def images(folder: Path) -> Path:
@@ -163,7 +197,9 @@ def images(folder: Path) -> Path:
 def shards(folder: Path, **options: Any) -> Path:
     from fastload.conversion import job
 
-    job.run(job.prepare(str(images(folder)), str(folder / "out"), job.Options(workers=1, **options)))
+    job.run(
+        job.prepare(str(images(folder)), str(folder / "out"), job.Options(workers=1, **options))
+    )
     return folder / "out"
 
 
@@ -184,7 +220,9 @@ def signed_hole(folder: Path) -> Path:
 
     path = shards(folder) / "index.arrow"
     os.truncate(path, GIB // 4)
-    path.with_name("index.arrow.xxh3").write_bytes(sums.line(_native.Files([str(path)], keep_open=False).xxh3(0, GIB // 4)))
+    path.with_name("index.arrow.xxh3").write_bytes(
+        sums.line(_native.Files([str(path)], keep_open=False).xxh3(0, GIB // 4))
+    )
     return folder / "out"
 
 
@@ -197,8 +235,12 @@ def packed_index(folder: Path) -> Path:
 
     path = shards(folder) / "index.arrow"
     table = pa.ipc.open_file(path.read_bytes()).read_all()
-    table = table.set_column(table.schema.get_field_index("key"), table.schema.field("key"), [["k" * 64 * MIB] * 2])
-    with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as file:
+    table = table.set_column(
+        table.schema.get_field_index("key"), table.schema.field("key"), [["k" * 64 * MIB] * 2]
+    )
+    with pa.ipc.new_file(
+        path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+    ) as file:
         file.write_table(table)
     path.with_name("index.arrow.xxh3").write_bytes(sums.line(_native.xxh3(path.read_bytes())))
     return folder / "out"

@@ -1,4 +1,5 @@
-"""Small files that would take much memory: how each is made, what reads it, and what is said. Bombs are added, never taken away.
+"""Small files that would take much memory: how each is made, what reads it, and what is said. Bombs
+are added, never taken away.
 
 python -m tests.hostile.bombs      peak memory of each, MiB, and what is said
 """
@@ -16,7 +17,9 @@ from typing import NamedTuple
 
 from tests.hostile.bomb_makers import GIB, MIB, images
 
-ROOM = int(os.environ.get("BOMB_ROOM", 2 * GIB))  # bytes of addresses that a child may take beyond what it has
+ROOM = int(
+    os.environ.get("BOMB_ROOM", 2 * GIB)
+)  # bytes of addresses that a child may take beyond what it has
 SLACK = 96  # MiB that reading a good file of the kind may take: libraries are loaded, tables built
 RIGHT = "is whole and right"
 
@@ -47,7 +50,7 @@ def opened(path: str) -> None:
 
 def unpacked(path: str) -> None:
     """With little room for unpacking, so that a test need not fill the disk."""
-    from fastload import limits
+    from fastload.system import limits
 
     limits.SPOOL_FREE = 64 * MIB
     opened(path)
@@ -76,8 +79,8 @@ def listed(path: str) -> None:
     """A bad sample is to be added to the list."""
     import numpy as np
 
-    from fastload.bad_samples import BadSamples
     from fastload.errors import SampleError
+    from fastload.plan.bad_samples import BadSamples
     from fastload.sources.base import FileSource
 
     source = FileSource("x", ("x/a.jpg",), np.zeros(1, np.int64), ("a",))
@@ -128,7 +131,9 @@ def outcome(bomb: Bomb, folder: Path) -> tuple[str, float]:
     path = bomb.make(folder)
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: of forks where a library has threads
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # Python 3.12: of forks where a library has threads
         child = os.fork()
     if child == 0:
         try:
@@ -153,7 +158,11 @@ def _measured(bomb: Bomb, path: Path) -> str:
         bomb.read(str(path))
         text = RIGHT
     except Exception as error:
-        text = str(error) if type(error).__module__.startswith("fastload") else f"{type(error).__name__}: {error}"
+        text = (
+            str(error)
+            if type(error).__module__.startswith("fastload")
+            else f"{type(error).__name__}: {error}"
+        )
         if "--trace" in sys.argv:
             traceback.print_exc()
     return f"{max(0, _status('VmHWM') - before) / 1024:.0f} {text}"
@@ -169,7 +178,11 @@ def all_bombs() -> Iterator[tuple[str, Bomb]]:
     from tests.hostile.bomb_table import BOMBS
 
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
-    return ((name, bomb) for name, bomb in BOMBS.items() if not wanted or any(word in name for word in wanted))
+    return (
+        (name, bomb)
+        for name, bomb in BOMBS.items()
+        if not wanted or any(word in name for word in wanted)
+    )
 
 
 def main() -> None:

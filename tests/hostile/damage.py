@@ -1,4 +1,5 @@
-"""Damaged JPEGs, drawn by a seed from good ones: what disks, networks and programs do to files, and what a fuzzer would.
+"""Damaged JPEGs, drawn by a seed from good ones: what disks, networks and programs do to files, and
+what a fuzzer would.
 
 Kinds are added, never taken away. No kind says whether its file is bad: Pillow does.
 """
@@ -104,7 +105,12 @@ def block_lost(data: bytes, rng: random.Random) -> bytes:
     """A disk's block: zeros, 0xFF, noise, or another one's bytes."""
     size = min(rng.choice((16, 512, 4096)), len(data) // 4)
     at, other = rng.randrange(len(data) - size), rng.randrange(len(data) - size)
-    return _put(data, at, rng.choice((bytes(size), b"\xff" * size, rng.randbytes(size), data[other : other + size])), size)
+    return _put(
+        data,
+        at,
+        rng.choice((bytes(size), b"\xff" * size, rng.randbytes(size), data[other : other + size])),
+        size,
+    )
 
 
 def bytes_lost(data: bytes, rng: random.Random) -> bytes:
@@ -117,11 +123,17 @@ def bytes_added(data: bytes, rng: random.Random) -> bytes:
 
 def marker_added(data: bytes, rng: random.Random) -> bytes:
     """Without a segment behind it, as chance makes it."""
-    return _put(data, in_scan(data, rng), bytes([0xFF, rng.choice((*WITHOUT_LENGTH, 0xFF, rng.randrange(256)))]))
+    return _put(
+        data,
+        in_scan(data, rng),
+        bytes([0xFF, rng.choice((*WITHOUT_LENGTH, 0xFF, rng.randrange(256)))]),
+    )
 
 
 def segment_added(data: bytes, rng: random.Random) -> bytes:
-    marker = rng.choice((0xC0, 0xC2, 0xC4, 0xDA, 0xDB, 0xDC, 0xDD, 0xE0, 0xE1, 0xFE, 0xF0, rng.randrange(1, 256)))
+    marker = rng.choice(
+        (0xC0, 0xC2, 0xC4, 0xDA, 0xDB, 0xDC, 0xDD, 0xE0, 0xE1, 0xFE, 0xF0, rng.randrange(1, 256))
+    )
     new = segment(marker, rng.randbytes(rng.choice((0, 1, 2, 10, 65, 200))))
     return _put(data, rng.choice((in_scan(data, rng), *(one.begin for one in segments(data)))), new)
 
@@ -167,16 +179,34 @@ def end_lost(data: bytes, rng: random.Random) -> bytes:
 
 
 def garbage_behind(data: bytes, rng: random.Random) -> bytes:
-    return data + rng.choice((bytes(9), rng.randbytes(999), data[: len(data) // 2], data, EOI, b"\xff"))
+    return data + rng.choice(
+        (bytes(9), rng.randbytes(999), data[: len(data) // 2], data, EOI, b"\xff")
+    )
 
 
 def garbage_before_the_end(data: bytes, rng: random.Random) -> bytes:
-    return _put(data, len(data) - 2, rng.choice((bytes(2), b"\xff\xff", rng.randbytes(5), data[: len(data) // 2], segment(0xFE, b"late"))))
+    return _put(
+        data,
+        len(data) - 2,
+        rng.choice(
+            (
+                bytes(2),
+                b"\xff\xff",
+                rng.randbytes(5),
+                data[: len(data) // 2],
+                segment(0xFE, b"late"),
+            )
+        ),
+    )
 
 
 def garbage_between(data: bytes, rng: random.Random) -> bytes:
     at = rng.choice([one.begin for one in segments(data)])
-    return _put(data, at, rng.choice((bytes(1), b"\xff", b"\xff\0", rng.randbytes(3), b"\xff\xd8", b"\xff\xd0")))
+    return _put(
+        data,
+        at,
+        rng.choice((bytes(1), b"\xff", b"\xff\0", rng.randbytes(3), b"\xff\xd8", b"\xff\xd0")),
+    )
 
 
 def an_image_within(data: bytes, rng: random.Random) -> bytes:
@@ -193,7 +223,11 @@ def height_later(data: bytes, rng: random.Random) -> bytes:
 
 def interval_added(data: bytes, rng: random.Random) -> bytes:
     """Restart markers are announced, and there are none, or others."""
-    return _put(data, list(segments(data))[-1].begin, segment(0xDD, struct.pack(">H", rng.choice((0, 1, 7, 1000, 65535)))))
+    return _put(
+        data,
+        list(segments(data))[-1].begin,
+        segment(0xDD, struct.pack(">H", rng.choice((0, 1, 7, 1000, 65535)))),
+    )
 
 
 def restarts_damaged(data: bytes, rng: random.Random) -> bytes:
@@ -205,7 +239,8 @@ def restarts_damaged(data: bytes, rng: random.Random) -> bytes:
     renumbered = _put(data, at + 1, bytes([rng.choice(RESTARTS)]), 1)
     one_more = _put(data, len(data) - 2, bytes([0xFF, rng.choice(RESTARTS)]))
     interval_lost = _put(data, min(at, other), b"", abs(other - at))
-    return rng.choice((_put(data, at, b"", 2), _put(data, at, data[at : at + 2]), _put(data, at, b"\xff"), swapped, renumbered,
+    return rng.choice((_put(data, at, b"", 2), _put(data, at, data[at : at + 2]), _put(data, at,
+        b"\xff"), swapped, renumbered,
                        one_more, interval_lost))  # fmt: skip
 
 
@@ -228,13 +263,18 @@ def whole(data: bytes, rng: random.Random) -> bytes:
 
 
 KINDS: list[Damage] = [
-    cut, cut_and_closed, bits, overwritten, bits_of_the_header, bytes_of_the_header, block_lost, bytes_lost, bytes_added, marker_added,
-    segment_added, segment_lost, segment_again, length_wrong, table_damaged, frame_damaged, application_damaged, end_lost, garbage_behind,
-    garbage_before_the_end, garbage_between, an_image_within, height_later, interval_added, restarts_damaged, scans_lost, scan_swapped,
+    cut, cut_and_closed, bits, overwritten, bits_of_the_header, bytes_of_the_header, block_lost,
+    bytes_lost, bytes_added, marker_added,
+    segment_added, segment_lost, segment_again, length_wrong, table_damaged, frame_damaged,
+    application_damaged, end_lost, garbage_behind,
+    garbage_before_the_end, garbage_between, an_image_within, height_later, interval_added,
+    restarts_damaged, scans_lost, scan_swapped,
     whole,
 ]  # fmt: skip
-CODINGS: dict[str, dict[str, object]] = {"as it was": {}, "restarts": {"restart_marker_blocks": 7}, "rows": {"restart_marker_rows": 1},
-                                         "progressive": {"progressive": True}, "grey": {}}  # fmt: skip
+CODINGS: dict[str, dict[str, object]] = {"as it was": {}, "restarts": {"restart_marker_blocks": 7},
+    "rows": {"restart_marker_rows": 1},
+                                         "progressive": {"progressive": True},
+                                         "grey": {}}  # fmt: skip
 
 
 def recoded(data: bytes, coding: str) -> bytes:
@@ -242,7 +282,9 @@ def recoded(data: bytes, coding: str) -> bytes:
         return data
     out = BytesIO()
     with Image.open(BytesIO(data)) as image:
-        image.convert("L" if coding == "grey" else "RGB").save(out, "JPEG", quality=80, **CODINGS[coding])
+        image.convert("L" if coding == "grey" else "RGB").save(
+            out, "JPEG", quality=80, **CODINGS[coding]
+        )
     return out.getvalue()
 
 
@@ -250,6 +292,10 @@ def damaged(good: bytes, number: int, seed: int = 0) -> tuple[str, bytes]:
     """The number-th damaged file, and what was done: every kind in turn."""
     rng = random.Random(f"{seed} {number}")
     kind = KINDS[number % len(KINDS)]
-    needs = {restarts_damaged: ("restarts", "rows"), scans_lost: ("progressive",), scan_swapped: ("progressive",)}
+    needs = {
+        restarts_damaged: ("restarts", "rows"),
+        scans_lost: ("progressive",),
+        scan_swapped: ("progressive",),
+    }
     coding = rng.choice(needs.get(kind, ("as it was", "as it was", *CODINGS)))
     return f"{kind.__name__}, {coding}", kind(recoded(good, coding), rng)

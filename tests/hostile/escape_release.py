@@ -1,11 +1,13 @@
-"""The release's check that nothing escapes: generated attacks by names and by what is planted, and a race with a second process.
+"""The release's check that nothing escapes: generated attacks by names and by what is planted, and
+a race with a second process.
 
     python -m tests.hostile.escape_release [ATTACKS] [--seed N]     20,000, in minutes
     python -m tests.hostile.escape_release --race SECONDS
 
-All settings at once, each with the same share: as root and as nobody (where this runs as root), on the disk and in memory (/dev/shm).
-An attack is one name in one data set that is converted, or one thing planted in one place. Everything around the target is compared before
-and after.
+All settings at once, each with the same share: as root and as nobody (where this runs as root), on
+the disk and in memory (/dev/shm).
+An attack is one name in one data set that is converted, or one thing planted in one place.
+Everything around the target is compared before and after.
 """
 
 import argparse
@@ -63,7 +65,8 @@ class Child(NamedTuple):
         os.waitpid(self.pid, 0)
         shutil.rmtree(self.top)
         if isinstance(found, str):
-            raise RuntimeError(f"{self.setting}: {found}")  # noqa: TRY004 - it is the child's traceback
+            # - it is the child's traceback
+            raise RuntimeError(f"{self.setting}: {found}")  # noqa: TRY004
         return found  # type: ignore[no-any-return]
 
 
@@ -99,8 +102,14 @@ def by_names(top: Path, attacks: int, seed: int) -> Counter[str]:
     kinds, number = list(evil.KINDS), 0
     with planted.environment(world):
         while found["names"] < attacks:
-            kind, to = kinds[number % len(kinds)], planted.WRITERS[number // len(kinds) % len(planted.WRITERS)]
-            names = [evil.name(draw, world) for _ in range(min(1 + draw.randrange(MOST), attacks - found["names"]))]
+            kind, to = (
+                kinds[number % len(kinds)],
+                planted.WRITERS[number // len(kinds) % len(planted.WRITERS)],
+            )
+            names = [
+                evil.name(draw, world)
+                for _ in range(min(1 + draw.randrange(MOST), attacks - found["names"]))
+            ]
             for what, count in verbs.attack(world, kind, names, to, more=number % 3 == 0).items():
                 found[f"names: {what}"] += count
             found["names"] += len(names)
@@ -116,7 +125,9 @@ def by_plants(top: Path, attacks: int, seed: int) -> Counter[str]:
     draw, found = random.Random(seed), Counter[str]()
     cases = []
     for name, verb in planted.VERBS.items():
-        cases += [(name, place, kind) for place in planted.places(verb, top / "clean") for kind in PLANTS]
+        cases += [
+            (name, place, kind) for place in planted.places(verb, top / "clean") for kind in PLANTS
+        ]
         shutil.rmtree(top / "clean")
     draw.shuffle(cases)
     for name, place, kind in cases[:attacks]:
@@ -131,7 +142,9 @@ def by_plants(top: Path, attacks: int, seed: int) -> Counter[str]:
 
 
 def warm(top: Path) -> None:
-    """Import all that a user who cannot read this checkout would need: in the child, since a fork keeps no threads."""
+    """Import all that a user who cannot read this checkout would need: in the child, since a fork
+    keeps no threads.
+    """
     by_names(top, 60, 0)
     for name, verb in planted.VERBS.items():
         planted.places(verb, top / name.replace(" ", "_"))
@@ -158,12 +171,22 @@ def main() -> None:
         share = said.attacks // len(chosen) + (number < said.attacks % len(chosen))
         return attack(top, share, said.seed + number)
 
-    for child in [begin(setting, lambda top, number=number: work(top, number)) for number, setting in enumerate(chosen)]:
+    for child in [
+        begin(setting, lambda top, number=number: work(top, number))
+        for number, setting in enumerate(chosen)
+    ]:
         found = child.end()
         print(f"{child.setting}: {dict(sorted(found.items()))}", flush=True)
         total += found
-    what = f"{total['names'] + total['planted']} attacks" if said.race is None else f"{total['verbs']} verbs in races of {said.race:.0f} s"
-    print(f"{what} in {time.perf_counter() - start:.0f} s, nothing escaped: {dict(sorted(total.items()))}")
+    what = (
+        f"{total['names'] + total['planted']} attacks"
+        if said.race is None
+        else f"{total['verbs']} verbs in races of {said.race:.0f} s"
+    )
+    print(
+        f"{what} in {time.perf_counter() - start:.0f} s, nothing escaped: "
+        f"{dict(sorted(total.items()))}"
+    )
 
 
 if __name__ == "__main__":

@@ -17,32 +17,72 @@ from fastload.conversion.readers import Choice, Extra, Record, from_iterable, op
 from fastload.conversion.readers.base import Reader
 from fastload.sources import arrow
 from fastload.sources.extras import COLUMN
-from fastload.sources.shards import INDEX, METADATA
+from fastload.sources.shard_index import INDEX, METADATA
 from tests.hostile.world import World, an_image
 
 SLASHES = ("\u2215", "\u2044", "\uff0f", "\u29f8", "\\", "%2f", "\udcc0\udcaf")
-DOTS = ("\u2024\u2024", "\uff0e\uff0e", "\u2025", ". .", "..\u200b", "\udcae\udcae", "%2e%2e", "...", ".. ")
+DOTS = (
+    "\u2024\u2024",
+    "\uff0e\uff0e",
+    "\u2025",
+    ". .",
+    "..\u200b",
+    "\udcae\udcae",
+    "%2e%2e",
+    "...",
+    ".. ",
+)
 DEVICES = ("CON", "nul", "COM1.jpg", "LPT9", "aux.txt", "PRN", "CONIN$", "a:b", "C:\\x", "x.", "x ")
 CASES = ("Straße", "STRASSE", "ﬁle", "FILE", "file", "İ", "i\u0307", "É", "E\u0301")
-ODD = ("-rf", "~", "~root/x", "$HOME", "`id`", "*", "?", "\u202egpj.exe", "\u2028", "\x85", " ", "", ".", "..", "/", "//", "./", "../")
+ODD = (
+    "-rf",
+    "~",
+    "~root/x",
+    "$HOME",
+    "`id`",
+    "*",
+    "?",
+    "\u202egpj.exe",
+    "\u2028",
+    "\x85",
+    " ",
+    "",
+    ".",
+    "..",
+    "/",
+    "//",
+    "./",
+    "../",
+)
 SAMPLES = 3
 
 
 def name(draw: random.Random, world: World) -> str:
     """One hostile name; those that work would be seen below the world's root."""
-    leaf = draw.choice(("file", "x", ".bashrc", "index.arrow", f"n{draw.randrange(1000)}", "deep/file", "empty/y"))
+    leaf = draw.choice(
+        ("file", "x", ".bashrc", "index.arrow", f"n{draw.randrange(1000)}", "deep/file", "empty/y")
+    )
     up = draw.randrange(1, 9)
     made: Sequence[Callable[[], str]] = (
-        lambda: "../" * up + leaf, lambda: "../" * up + "victim/" + leaf, lambda: f"{world.root}/{leaf}", lambda: f"{world.victim}/{leaf}",
-        lambda: "m./" + "../" * up + leaf, lambda: f"m.{world.victim}/{leaf}", lambda: "/" * up + leaf,
+        lambda: "../" * up + leaf, lambda: "../" * up + "victim/" + leaf,
+        lambda: f"{world.root}/{leaf}", lambda: f"{world.victim}/{leaf}",
+        lambda: "m./" + "../" * up + leaf, lambda: f"m.{world.victim}/{leaf}",
+        lambda: "/" * up + leaf,
         lambda: "a/" * up + "../" * (up + 3) + leaf,
-        lambda: "./" * up + leaf, lambda: f"a//{leaf}", lambda: f"{leaf}/", lambda: f"a\0{leaf}", lambda: f"../{leaf}\0.png",
-        lambda: f"a\n../{leaf}", lambda: f"{leaf}\r\n", lambda: "y" * draw.choice((255, 256, 300, 4096)), lambda: "../" * 1500 + leaf,
-        lambda: ("z" * 254 + "/") * up + leaf, lambda: f"\udcff\udcfe/{leaf}", lambda: f"..\udcff/{leaf}",
-        lambda: draw.choice(DOTS) + draw.choice(SLASHES) + leaf, lambda: draw.choice(SLASHES).join(["..", "..", leaf]),
-        lambda: draw.choice(DOTS) + "/" + leaf, lambda: draw.choice(DEVICES), lambda: draw.choice(CASES), lambda: draw.choice(ODD) + leaf,
-        lambda: draw.choice(ODD), lambda: "".join(draw.choice(("..", "/", ".", "a", "\n", "\0", "\u2215")) for _ in range(up)),
-        lambda: f"OUT/../{leaf}", lambda: f".fastload-OUT/../../{leaf}", lambda: ".fastload-journal", lambda: "shard-000000.tar",
+        lambda: "./" * up + leaf, lambda: f"a//{leaf}", lambda: f"{leaf}/", lambda: f"a\0{leaf}",
+        lambda: f"../{leaf}\0.png",
+        lambda: f"a\n../{leaf}", lambda: f"{leaf}\r\n", lambda: "y" * draw.choice((255, 256, 300,
+        4096)), lambda: "../" * 1500 + leaf,
+        lambda: ("z" * 254 + "/") * up + leaf, lambda: f"\udcff\udcfe/{leaf}",
+        lambda: f"..\udcff/{leaf}",
+        lambda: draw.choice(DOTS) + draw.choice(SLASHES) + leaf,
+        lambda: draw.choice(SLASHES).join(["..", "..", leaf]),
+        lambda: draw.choice(DOTS) + "/" + leaf, lambda: draw.choice(DEVICES),
+        lambda: draw.choice(CASES), lambda: draw.choice(ODD) + leaf,
+        lambda: draw.choice(ODD), lambda: "".join(draw.choice(("..", "/", ".", "a", "\n", "\0",
+        "\u2215")) for _ in range(up)),
+        lambda: f"OUT/../{leaf}", lambda: f".fastload-OUT/../../{leaf}",
+        lambda: ".fastload-journal", lambda: "shard-000000.tar",
     )  # fmt: skip
     return draw.choice(made)()
 
@@ -55,16 +95,31 @@ def plain(text: str) -> str:
 def parquet(world: World, names: Sequence[str]) -> str:
     """Hostile columns of masks, keys and classes."""
     picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    columns = list(dict.fromkeys(plain(each) for each in names if plain(each) not in ("image", "label", "key")))
+    columns = list(
+        dict.fromkeys(plain(each) for each in names if plain(each) not in ("image", "label", "key"))
+    )
     classes = list(dict.fromkeys(plain(each) for each in names)) or ["a"]
     count = max(SAMPLES, len(names))
     features: dict[str, object] = {each: {"_type": "Image"} for each in ("image", *columns)}
     features["label"] = {"_type": "ClassLabel", "names": classes}
     cell = [{"bytes": an_image(n), "path": plain(names[n % len(names)])} for n in range(count)]
-    rows: dict[str, list[object]] = {"image": list(cell), "label": [n % len(classes) for n in range(count)]}
-    rows |= {"key": [plain(names[n % len(names)]) for n in range(count)], **{each: list(cell) for each in columns}}
-    kinds = [("image", picture), ("label", pa.int64()), ("key", pa.string()), *((each, picture) for each in columns)]
-    schema = pa.schema(kinds, metadata={b"huggingface": json.dumps({"info": {"features": features}})})
+    rows: dict[str, list[object]] = {
+        "image": list(cell),
+        "label": [n % len(classes) for n in range(count)],
+    }
+    rows |= {
+        "key": [plain(names[n % len(names)]) for n in range(count)],
+        **{each: list(cell) for each in columns},
+    }
+    kinds = [
+        ("image", picture),
+        ("label", pa.int64()),
+        ("key", pa.string()),
+        *((each, picture) for each in columns),
+    ]
+    schema = pa.schema(
+        kinds, metadata={b"huggingface": json.dumps({"info": {"features": features}})}
+    )
     path = world.source / "x.parquet"
     pq.write_table(pa.Table.from_pydict(rows, schema), path)
     return str(path)
@@ -79,7 +134,12 @@ def member(archive: tarfile.TarFile, text: str, content: bytes) -> None:
 def tar(world: World, names: Sequence[str]) -> str:
     """A folder of classes, or WebDataset's files with hostile keys and extensions."""
     path = world.source / "x.tar"
-    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT if len(names) % 2 else tarfile.PAX_FORMAT, errors="surrogateescape") as archive:
+    with tarfile.open(
+        path,
+        "w",
+        format=tarfile.GNU_FORMAT if len(names) % 2 else tarfile.PAX_FORMAT,
+        errors="surrogateescape",
+    ) as archive:
         for number, each in enumerate(names):
             held = each.replace("\0", "") if len(names) % 2 else plain(each)
             if len(names) % 3 == 0:
@@ -114,7 +174,12 @@ def labelled(world: World, names: Sequence[str]) -> str:
     path = world.source / "y.jsonl"
     for number in range(len(names)):
         (world.source / f"{number}.jpg").write_bytes(an_image(number))
-    path.write_text("\n".join(json.dumps({"path": f"{number}.jpg", "label": each}) for number, each in enumerate(names)))
+    path.write_text(
+        "\n".join(
+            json.dumps({"path": f"{number}.jpg", "label": each})
+            for number, each in enumerate(names)
+        )
+    )
     return str(path)
 
 
@@ -135,9 +200,15 @@ def folder(world: World, names: Sequence[str]) -> str:
 
 
 def shards(world: World, names: Sequence[str], column: str = "all") -> str:
-    """fastload's own data set, its index changed and sealed again. column: "extras", "key", "classes" or all of them."""
+    """fastload's own data set, its index changed and sealed again.
+
+    column: "extras", "key", "classes" or all of them.
+    """
     out = world.source / "shards"
-    records = [Record(f"k{n}", an_image(n), 0, (Extra("mask.png", b"m%d" % n),)) for n in range(max(SAMPLES, len(names)))]
+    records = [
+        Record(f"k{n}", an_image(n), 0, (Extra("mask.png", b"m%d" % n),))
+        for n in range(max(SAMPLES, len(names)))
+    ]
     job.run(job.prepare_reader(from_iterable(records, ["a"]), str(out), job.Options(workers=1)))
     forge(out, names, column)
     return str(out)
@@ -152,7 +223,10 @@ def forge(out: Path, names: Sequence[str], column: str) -> None:
     arrays = {each: table.column(each).combine_chunks() for each in table.column_names}
     if column in ("extras", "all") and COLUMN in arrays:
         kind = table.schema.field(COLUMN).type
-        found = [[{**each, "name": held[n]} for each in row] for n, row in enumerate(arrays[COLUMN].to_pylist())]
+        found = [
+            [{**each, "name": held[n]} for each in row]
+            for n, row in enumerate(arrays[COLUMN].to_pylist())
+        ]
         arrays[COLUMN] = pa.array(found, kind)
     if column in ("key", "all"):
         arrays["key"] = pa.array([f"{each}{n}" for n, each in enumerate(held)], pa.string())
@@ -165,7 +239,8 @@ def forge(out: Path, names: Sequence[str], column: str) -> None:
 
 
 KINDS: dict[str, Callable[[World, Sequence[str]], str]] = {
-    "parquet": parquet, "tar": tar, "zip": zipped, "list": manifest, "labels": labelled, "folder": folder,
+    "parquet": parquet, "tar": tar, "zip": zipped, "list": manifest, "labels": labelled,
+    "folder": folder,
     "shards": shards,
     "shards' extras": lambda world, names: shards(world, names, "extras"),
     "shards' keys": lambda world, names: shards(world, names, "key"),
@@ -180,7 +255,9 @@ def reader(where: str, *, labels: bool = True) -> Reader:
 def members(out: Path) -> list[str]:
     """Names in the tars of a converted data set."""
     found = list[str]()
-    for path in sorted(each for each in out.glob("*.tar") if each.is_file()):  # a class may be called so
+    for path in sorted(
+        each for each in out.glob("*.tar") if each.is_file()
+    ):  # a class may be called so
         with tarfile.open(path, errors="surrogateescape") as archive:
             found += archive.getnames()
     return found

@@ -1,4 +1,6 @@
-"""Images that are small on the disk and large in memory: what a data set of strangers' files may hold."""
+"""Images that are small on the disk and large in memory: what a data set of strangers' files may
+hold.
+"""
 
 import io
 from collections.abc import Callable
@@ -19,7 +21,12 @@ def _sized(data: bytes, height: int, width: int) -> bytes:
     """A JPEG with another size in its frame header."""
     for marker in (b"\xff\xc0", b"\xff\xc2"):
         if (at := data.find(marker)) >= 0:
-            return data[: at + 5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + data[at + 9 :]
+            return (
+                data[: at + 5]
+                + height.to_bytes(2, "big")
+                + width.to_bytes(2, "big")
+                + data[at + 9 :]
+            )
     raise ValueError("no frame header")
 
 

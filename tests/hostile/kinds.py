@@ -1,4 +1,7 @@
-"""Bad JPEGs of every kind that a decoder has failed on, made from one good one. Kinds are added, never taken away."""
+"""Bad JPEGs of every kind that a decoder has failed on, made from one good one.
+
+Kinds are added, never taken away.
+"""
 
 import struct
 from collections.abc import Callable
@@ -61,7 +64,9 @@ def without(marker: int) -> bytes:
 
 def table(counts: list[int], symbols: bytes) -> bytes:
     """A Huffman table of DC in front of the scan: it replaces the one of luma."""
-    return inserted(good(), 0xDA, segment(0xC4, bytes([0, *counts, *[0] * (16 - len(counts))]) + symbols))
+    return inserted(
+        good(), 0xDA, segment(0xC4, bytes([0, *counts, *[0] * (16 - len(counts))]) + symbols)
+    )
 
 
 def two_frames() -> bytes:
@@ -80,14 +85,26 @@ def restarts(*, wrong: bool) -> bytes:
 def many_scans() -> bytes:
     data = good(progressive=True)
     first = place(data, 0xDA)
-    stop = next(at for at in range(first + 2, len(data)) if data[at] == 0xFF and data[at + 1] not in (0, 0xDA))
+    stop = next(
+        at
+        for at in range(first + 2, len(data))
+        if data[at] == 0xFF and data[at + 1] not in (0, 0xDA)
+    )
     return data[:stop] + data[data.rindex(b"\xff\xda") : -2] * 600 + data[stop:]
 
 
-UNKNOWN, BROKEN, ENDS = "cannot identify image file", "broken data stream when reading image file", "Truncated File Read"
-BOMB = "Image size (4290250000 pixels) exceeds limit of 178956970 pixels, could be decompression bomb DOS attack."
+UNKNOWN, BROKEN, ENDS = (
+    "cannot identify image file",
+    "broken data stream when reading image file",
+    "Truncated File Read",
+)
+BOMB = (
+    "Image size (4290250000 pixels) exceeds limit of 178956970 pixels, could be decompression "
+    "bomb DOS attack."
+)
 
-# Each kind, and why it cannot be decoded. None: Pillow's pixels come, since it has the last word on what is damaged.
+# Each kind, and why it cannot be decoded. None: Pillow's pixels come, since it has the last word on
+# what is damaged.
 KINDS: dict[str, tuple[Callable[[], bytes], str | None]] = {
     "whole": (good, None),
     "progressive": (lambda: good(progressive=True), None),
@@ -95,17 +112,35 @@ KINDS: dict[str, tuple[Callable[[], bytes], str | None]] = {
     "restart markers": (lambda: written(restart=2), None),
     "bytes behind the end": (lambda: good() + b"\0\xff\xd8\xff" * 50, None),
     "fill bytes before markers": (lambda: inserted(good(), 0xDB, b"\xff" * 9), None),
-    "a comment of the longest kind": (lambda: inserted(good(), 0xDB, segment(0xFE, bytes(65533))), None),
+    "a comment of the longest kind": (
+        lambda: inserted(good(), 0xDB, segment(0xFE, bytes(65533))),
+        None,
+    ),
     "nothing": (lambda: b"", UNKNOWN),
     "two bytes": (lambda: b"\xff\xd8", UNKNOWN),
     "only markers": (lambda: b"\xff\xd8\xff\xd9", UNKNOWN),
     "fill bytes for ever": (lambda: b"\xff\xd8" + b"\xff" * 5000, UNKNOWN),
     "cut in the header": (lambda: good()[:100], ENDS),
-    "cut before the scan": (lambda: good()[: scan(good())], "image file is truncated (0 bytes not processed)"),
-    "cut in the scan": (lambda: good()[: (scan(good()) + len(good())) // 2], "image file is truncated (132 bytes not processed)"),
-    "progressive, cut": (lambda: good(progressive=True)[:-200], "image file is truncated (2 bytes not processed)"),
-    "a segment longer than the file": (lambda: patched(good(), place(good(), 0xDB) + 2, b"\xff\xff"), ENDS),
-    "a segment shorter than its length": (lambda: patched(good(), place(good(), 0xDB) + 2, b"\0\1"), BROKEN),
+    "cut before the scan": (
+        lambda: good()[: scan(good())],
+        "image file is truncated (0 bytes not processed)",
+    ),
+    "cut in the scan": (
+        lambda: good()[: (scan(good()) + len(good())) // 2],
+        "image file is truncated (132 bytes not processed)",
+    ),
+    "progressive, cut": (
+        lambda: good(progressive=True)[:-200],
+        "image file is truncated (2 bytes not processed)",
+    ),
+    "a segment longer than the file": (
+        lambda: patched(good(), place(good(), 0xDB) + 2, b"\xff\xff"),
+        ENDS,
+    ),
+    "a segment shorter than its length": (
+        lambda: patched(good(), place(good(), 0xDB) + 2, b"\0\1"),
+        BROKEN,
+    ),
     "taller than its scan": (lambda: sized(HEIGHT + 40, WIDTH), None),
     "no height": (lambda: sized(0, WIDTH), UNKNOWN),
     "no width": (lambda: sized(HEIGHT, 0), UNKNOWN),

@@ -1,4 +1,6 @@
-"""Every verb that writes, the names that it gives, and a run of it where a stranger has put something in one of their places."""
+"""Every verb that writes, the names that it gives, and a run of it where a stranger has put
+something in one of their places.
+"""
 
 import contextlib
 import itertools
@@ -20,13 +22,22 @@ from tests.hostile import evil, plants, verbs
 from tests.hostile.world import World, outcome, untouched
 
 IMAGES = 4
-# The user's own paths, in which links are followed: the cache, which they may put elsewhere, and the target.
+# The user's own paths, in which links are followed: the cache, which they may put elsewhere, and
+# the target.
 USERS = ("cache", "cache/fastload", "a/b/c/d", "a/b/c/d/OUT")
-OLD = (".fastload-000000.tar", ".fastload-000000.seek", ".fastload-index.arrow.xxh3", ".fastload.seek.new", ".fastload.seek.arrow.new")
+OLD = (
+    ".fastload-000000.tar",
+    ".fastload-000000.seek",
+    ".fastload-index.arrow.xxh3",
+    ".fastload.seek.new",
+    ".fastload.seek.arrow.new",
+)
 
 
 class Verb(NamedTuple):
-    """prepare: what lies there before; run: the verb; resumes: it goes on with what lies under its temporary names."""
+    """prepare: what lies there before; run: the verb; resumes: it goes on with what lies under its
+    temporary names.
+    """
 
     prepare: Callable[[World], object]
     run: Callable[[World], object]
@@ -43,9 +54,16 @@ def images(world: World, broken: bool = False) -> str:
 
 def own(world: World) -> str:
     """Converted shards with files beside the images."""
-    records = [evil.Record(f"k{n}", evil.an_image(n), n % 2, (evil.Extra("mask.png", b"m"),)) for n in range(IMAGES)]
+    records = [
+        evil.Record(f"k{n}", evil.an_image(n), n % 2, (evil.Extra("mask.png", b"m"),))
+        for n in range(IMAGES)
+    ]
     where = str(world.source / "shards")
-    job.run(job.prepare_reader(evil.from_iterable(records, ["a", "b"]), where, job.Options(workers=1, shard_bytes=4096)))
+    job.run(
+        job.prepare_reader(
+            evil.from_iterable(records, ["a", "b"]), where, job.Options(workers=1, shard_bytes=4096)
+        )
+    )
     return where
 
 
@@ -62,7 +80,9 @@ def started(world: World, to: str) -> None:
         if to == "beton":
             with mock.patch.multiple(beton_writer, TASK=1, ROUND=1):
                 how = beton_writer.Options(workers=1, extras="drop", on_error="skip")
-                beton_writer.run(evil.reader(source), str(world.out.with_name("OUT.beton")), how, interrupt)
+                beton_writer.run(
+                    evil.reader(source), str(world.out.with_name("OUT.beton")), how, interrupt
+                )
         else:
             how_ = job.Options(workers=1, to=to, on_error="skip", shard_bytes=4096)
             job.run(job.prepare(source, str(world.out), how_), interrupt)
@@ -76,12 +96,17 @@ def damaged(world: World) -> None:
 
 
 def mended(world: World) -> None:
-    records = [evil.Record(f"k{n}", evil.an_image(n), n % 2, (evil.Extra("mask.png", b"m"),)) for n in range(IMAGES)]
+    records = [
+        evil.Record(f"k{n}", evil.an_image(n), n % 2, (evil.Extra("mask.png", b"m"),))
+        for n in range(IMAGES)
+    ]
     verbs.repair.run(str(world.source / "shards"), evil.from_iterable(records, ["a", "b"]), count=1)
 
 
 def indexed_file(world: World) -> None:
-    beton_writer.run(evil.reader(images(world)), str(world.source / "x.beton"), beton_writer.Options(workers=1))
+    beton_writer.run(
+        evil.reader(images(world)), str(world.source / "x.beton"), beton_writer.Options(workers=1)
+    )
 
 
 def epochs(world: World, **how: Any) -> None:
@@ -105,7 +130,9 @@ def cached_index(world: World) -> None:
     with target.translated(folder, 0):
         cache.make(folder).close()
         with target.locked(folder) as held:
-            index_folder.write(reader, [str(number) for number in range(IMAGES)], held, 8, 1, lambda *_: None)
+            index_folder.write(
+                reader, [str(number) for number in range(IMAGES)], held, 8, 1, lambda *_: None
+            )
 
 
 def _convert(to: str, **more: object) -> Callable[[World], None]:
@@ -127,19 +154,23 @@ WRITERS = ("shards", "webdataset", "parquet", "folder", "beton")
 VERBS: dict[str, Verb] = {
     **{f"convert --to {to}": Verb(images, _convert(to)) for to in WRITERS},
     **{f"convert --to {to} --overwrite": _replaced(to) for to in WRITERS if to != "folder"},
-    **{f"convert --to {to} --resume": Verb(lambda world, to=to: started(world, to), _convert(to, resume=True)) for to in WRITERS},
+    **{f"convert --to {to} --resume": Verb(lambda world, to=to: started(world, to), _convert(to,
+    resume=True)) for to in WRITERS},
     "index a folder": Verb(images, lambda world: verbs.index(str(world.source / "tree"))),
     "index shards": Verb(own, lambda world: verbs.index(str(world.source / "shards"))),
     "index a file": Verb(indexed_file, lambda world: verbs.index(str(world.source / "x.beton"))),
     "index into the cache": Verb(images, cached_index),
     "collect": Verb(images, lambda world: epochs(world, seek_index="auto", backend="native")),
-    "filter": Verb(own, lambda world: verbs.link(str(world.source / "shards"), world.out, "filter")),
+    "filter": Verb(own, lambda world: verbs.link(str(world.source / "shards"), world.out,
+    "filter")),
     "split": Verb(own, lambda world: verbs.link(str(world.source / "shards"), world.out, "split")),
     "merge": Verb(own, lambda world: verbs.link(str(world.source / "shards"), world.out, "merge")),
     "repair": Verb(damaged, mended),
     "list bad samples": Verb(lambda world: images(world, broken=True), substituted),
-    "keep a measurement": Verb(lambda _: None, lambda _: cache.keep(cache.path("backends", "x.json"), b"{}")),
-    "save a report": Verb(lambda _: None, lambda world: attached.save(str(world.work / "report.html"), "text", "html")),
+    "keep a measurement": Verb(lambda _: None, lambda _: cache.keep(cache.path("backends",
+    "x.json"), b"{}")),
+    "save a report": Verb(lambda _: None,
+    lambda world: attached.save(str(world.work / "report.html"), "text", "html")),
 }  # fmt: skip
 
 
@@ -179,12 +210,17 @@ def seen() -> Iterator[list[str]]:
 @contextlib.contextmanager
 def environment(world: World) -> Iterator[None]:
     """The world's cache; nothing waits for the disk."""
-    with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(world.cache)}), mock.patch.object(os, "fsync"):
+    with (
+        mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(world.cache)}),
+        mock.patch.object(os, "fsync"),
+    ):
         yield
 
 
 def places(verb: Verb, root: Path) -> list[str]:
-    """Every name that a clean run gives below the root, relative to it, and those that earlier versions gave."""
+    """Every name that a clean run gives below the root, relative to it, and those that earlier
+    versions gave.
+    """
     world = World(root)
     world.source.mkdir()
     with environment(world), predictable():
@@ -192,16 +228,25 @@ def places(verb: Verb, root: Path) -> list[str]:
     with environment(world), predictable(), seen() as found:
         verb.run(world)
     more = [
-        f"{os.path.dirname(path)}/{name}" for path in found for name in OLD if os.path.basename(path).startswith((".fastload", "shard"))
+        f"{os.path.dirname(path)}/{name}"
+        for path in found
+        for name in OLD
+        if os.path.basename(path).startswith((".fastload", "shard"))
     ]
-    inside = [os.path.relpath(path, root) for path in dict.fromkeys([*found, *more]) if path.startswith(f"{root}/")]
+    inside = [
+        os.path.relpath(path, root)
+        for path in dict.fromkeys([*found, *more])
+        if path.startswith(f"{root}/")
+    ]
     return [path for path in inside if path not in USERS]
 
 
 def attack(verb: Verb, root: Path, place: str, kind: str) -> str:
-    """What came of the verb where this was planted in that place; "there" where something is there already.
+    """What came of the verb where this was planted in that place; "there" where something is there
+    already.
 
-    Raises AssertionError where a victim has changed, or the verb hangs; everything else that is no typed error.
+    Raises AssertionError where a victim has changed, or the verb hangs; everything else that is no
+    typed error.
     """
     world = World(root)
     world.source.mkdir()

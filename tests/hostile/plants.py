@@ -1,4 +1,6 @@
-"""What a stranger puts where a verb is going to write: links, pipes, folders and second names of files, and journals that lie."""
+"""What a stranger puts where a verb is going to write: links, pipes, folders and second names of
+files, and journals that lie.
+"""
 
 import os
 from collections.abc import Callable
@@ -50,7 +52,8 @@ def full_folder(world: World, path: Path) -> None:
 PLANTS: dict[str, Callable[[World, Path], None]] = {
     each.__name__: each
     for each in (
-        link_to_file, link_to_nothing, link_to_folder, link_to_empty_folder, link_that_climbs, second_name, pipe, folder, full_folder,
+        link_to_file, link_to_nothing, link_to_folder, link_to_empty_folder, link_that_climbs,
+        second_name, pipe, folder, full_folder,
     )
 }  # fmt: skip
 
@@ -65,9 +68,20 @@ def plant(world: World, kind: str, path: Path) -> bool:
 
 
 LIES = (
-    {"commit": [["../../../../../x", "../../../../../y"], ["/x", "/y"], [".fastload-000000.tar", "../../victim/file"]]},
+    {
+        "commit": [
+            ["../../../../../x", "../../../../../y"],
+            ["/x", "/y"],
+            [".fastload-000000.tar", "../../victim/file"],
+        ]
+    },
     {"commit": [["../victim/file", "shard-000000.tar"], ["a/b", "c"], 3, ["x"], [None, {}], "xy"]},
-    {"part": 0, "path": "../../../../../victim/file", "sidecar": ["../../../../../x", 1, 2, {}], "names": ["0" * 17 + "../../x", 5, None]},
+    {
+        "part": 0,
+        "path": "../../../../../victim/file",
+        "sidecar": ["../../../../../x", 1, 2, {}],
+        "names": ["0" * 17 + "../../x", 5, None],
+    },
 )
 
 

@@ -19,18 +19,28 @@ FOLLOWED = ("link_to_folder", "link_to_empty_folder")
 
 
 def stranger(world: World, seed: int) -> None:
-    """Until it is killed: take something that lies in or beside the target, put something else in its place, put it back."""
+    """Until it is killed: take something that lies in or beside the target, put something else in
+    its place, put it back.
+    """
     draw, away = random.Random(seed), world.work / "away"
     while True:
         with contextlib.suppress(OSError, shutil.Error):
-            below = [path for top in (*world.written, world.source / "tree") for path in (top, *_below(top))]
+            below = [
+                path
+                for top in (*world.written, world.source / "tree")
+                for path in (top, *_below(top))
+            ]
             if not below:
                 continue
             path, what = draw.choice(below), draw.randrange(4)
-            if path == world.source / "tree" or (path.is_relative_to(world.source) and not path.name.startswith((".", "fastload"))):
+            if path == world.source / "tree" or (
+                path.is_relative_to(world.source) and not path.name.startswith((".", "fastload"))
+            ):
                 continue
             kind = draw.choice(list(PLANTS))
-            if path == world.out and kind in FOLLOWED:  # the user's own path: whoever can change its folder is not withstood
+            if (
+                path == world.out and kind in FOLLOWED
+            ):  # the user's own path: whoever can change its folder is not withstood
                 continue
             os.rename(path, away)
             if what < 3:
@@ -45,11 +55,18 @@ def stranger(world: World, seed: int) -> None:
 def _below(top: Path) -> list[Path]:
     if top.is_symlink() or not top.is_dir():
         return []
-    return [Path(folder) / name for folder, folders, names in os.walk(top) for name in (*folders, *names)]
+    return [
+        Path(folder) / name
+        for folder, folders, names in os.walk(top)
+        for name in (*folders, *names)
+    ]
 
 
 def run(top: Path, seconds: float, seed: int) -> Counter[str]:
-    """Verbs against the stranger for so long: what came of them. Raises AssertionError where a victim has changed."""
+    """Verbs against the stranger for so long: what came of them.
+
+    Raises AssertionError where a victim has changed.
+    """
     world, found, draw = World(top / "race"), Counter[str](), random.Random(seed)
     names = [name for name in planted.VERBS if name.startswith(("convert", "index a folder"))]
     world.source.mkdir()
@@ -76,7 +93,9 @@ def run(top: Path, seconds: float, seed: int) -> Counter[str]:
 
 
 def _one(world: World, verb: planted.Verb) -> str:
-    """A verb may fail in its own way, since its files go; what counts is that nothing else changes, and that it ends."""
+    """A verb may fail in its own way, since its files go; what counts is that nothing else changes,
+    and that it ends.
+    """
     try:
         return outcome(lambda: verb.run(world))
     except OSError as error:

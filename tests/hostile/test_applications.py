@@ -1,4 +1,6 @@
-"""Segments that libjpeg passes over and Pillow's own parser reads: what is taken for certain, Pillow takes, to the bit."""
+"""Segments that libjpeg passes over and Pillow's own parser reads: what is taken for certain,
+Pillow takes, to the bit.
+"""
 
 import random
 import warnings
@@ -36,7 +38,9 @@ def test_no_file_is_certain_that_pillow_refuses() -> None:
             assert not sure, seed
             refused += 1
         else:
-            got, _ = native.jpeg_region(data, (0, 0, 19, 37), None, "best")  # None: libjpeg warns, and Pillow is asked
+            got, _ = native.jpeg_region(
+                data, (0, 0, 19, 37), None, "best"
+            )  # None: libjpeg warns, and Pillow is asked
             if sure and got is not None:
                 same += 1
                 np.testing.assert_array_equal(got, pixels, err_msg=str(seed))

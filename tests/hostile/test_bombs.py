@@ -1,4 +1,6 @@
-"""Each bomb is refused with its text, or left aside, before it takes memory: measured in a child with a limit, so that it kills no test."""
+"""Each bomb is refused with its text, or left aside, before it takes memory: measured in a child
+with a limit, so that it kills no test.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Data sets from strangers, with names that lead out, through every reader and writer: nothing around the target changes."""
+"""Data sets from strangers, with names that lead out, through every reader and writer: nothing
+around the target changes.
+"""
 
 import os
 import random
@@ -26,8 +28,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.mark.parametrize("to", WRITERS)
-@pytest.mark.parametrize("name", ["m./../../../../x", "{root}/victim/file", "m./../../../../../victim/new", "a/b", ".bashrc"])
-def test_a_column_with_a_hostile_name_writes_nothing_outside(world: World, to: str, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["m./../../../../x", "{root}/victim/file", "m./../../../../../victim/new", "a/b", ".bashrc"],
+)
+def test_a_column_with_a_hostile_name_writes_nothing_outside(
+    world: World, to: str, name: str
+) -> None:
     """A table's second column of images: its name was joined into a path."""
     text = name.format(root=world.root)
     source = evil.parquet(world, [text])
@@ -40,17 +47,32 @@ def test_a_column_with_a_hostile_name_writes_nothing_outside(world: World, to: s
         kind, _, rest = suffix.partition(".")
         below = [str(path.relative_to(world.out)) for path in sorted(world.out.rglob("*.jpg"))]
         assert len(below) == 2 * evil.SAMPLES
-        assert sum(path.startswith(f"{kind}s/") and (not rest or rest in path) for path in below) == evil.SAMPLES
+        assert (
+            sum(path.startswith(f"{kind}s/") and (not rest or rest in path) for path in below)
+            == evil.SAMPLES
+        )
 
 
-@pytest.mark.parametrize("name", ["x/../../../../../.bashrc", "/../../../../../.bashrc", "m.{root}/victim/new", "a\nb", "y" * 400, ""])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x/../../../../../.bashrc",
+        "/../../../../../.bashrc",
+        "m.{root}/victim/new",
+        "a\nb",
+        "y" * 400,
+        "",
+    ],
+)
 def test_own_shards_with_a_forged_name_and_a_new_seal_are_refused(world: World, name: str) -> None:
     text = name.format(root=world.root)
     source = evil.shards(world, [text], "extras")
     with pytest.raises(SourceError) as refused:
         open_reader(source)
     line = str(refused.value)
-    assert line.startswith(f"{source}/index.arrow: name of a file beside an image {outer.shown(text)} ")
+    assert line.startswith(
+        f"{source}/index.arrow: name of a file beside an image {outer.shown(text)} "
+    )
     assert line.endswith("; convert again")
     assert len(line.splitlines()) == 1
 
@@ -64,11 +86,16 @@ def test_forged_keys_are_refused_before_anything_is_written(world: World) -> Non
             assert not world.out.exists()
     with pytest.raises(SourceError) as refused:
         verbs.convert(source, world.out, "shards")
-    assert str(refused.value) == f"{source}, sample 0: key '../../k0' has a path with '..'; rename it"
+    assert (
+        str(refused.value) == f"{source}, sample 0: key '../../k0' has a path with '..'; rename it"
+    )
 
 
 def test_an_extension_in_a_tar_is_a_suffix(world: World) -> None:
-    for text, why in (("a\nb", "has a control character"), ("e" * 200, "is too long (got 200 bytes, want at most 128)")):
+    for text, why in (
+        ("a\nb", "has a control character"),
+        ("e" * 200, "is too long (got 200 bytes, want at most 128)"),
+    ):
         source = str(world.source / "x.tar")
         with evil.tarfile.open(source, "w") as archive:
             evil.member(archive, "k.jpg", evil.an_image())
@@ -76,12 +103,20 @@ def test_an_extension_in_a_tar_is_a_suffix(world: World) -> None:
             evil.member(archive, f"k.{text}", b"beside")
         with pytest.raises(SourceError) as refused:
             open_reader(source, Choice())
-        assert str(refused.value) == f"{source}: sample 'k' has a file whose extension {outer.shown(text)} {why}; rename it"
+        assert (
+            str(refused.value)
+            == f"{source}: sample 'k' has a file whose extension {outer.shown(text)} {why}; rename "
+            "it"
+        )
 
 
 def test_two_files_of_one_name_are_an_error_and_neither_is_lost_silently(world: World) -> None:
     """Extras `mask` and `mask.mask` would both be masks/CLASS/KEY.mask."""
-    records = [evil.Record("k", evil.an_image(), 0, (evil.Extra("mask", b"1"), evil.Extra("mask.mask", b"2")))]
+    records = [
+        evil.Record(
+            "k", evil.an_image(), 0, (evil.Extra("mask", b"1"), evil.Extra("mask.mask", b"2"))
+        )
+    ]
     reader = evil.from_iterable(records, ["a"])
     assert outcome(lambda: verbs.convert_reader(reader, world.out, "folder")) == "ConversionError"
     assert not world.out.exists()
@@ -107,7 +142,9 @@ def test_a_planted_journal_moves_nothing(world: World) -> None:
 def test_what_was_put_in_the_place_of_what_was_written_does_not_become_the_target(
     world: World, monkeypatch: pytest.MonkeyPatch, to: str, overwrite: bool
 ) -> None:
-    """Found by the race: a link in the hidden folder was renamed to the target, where the next conversion followed it."""
+    """Found by the race: a link in the hidden folder was renamed to the target, where the next
+    conversion followed it.
+    """
     source = evil.folder(world, ["a"])
     final = world.work / ("OUT.beton" if to == "beton" else "OUT")
     if overwrite and to != "folder":
@@ -123,11 +160,16 @@ def test_what_was_put_in_the_place_of_what_was_written_does_not_become_the_targe
     monkeypatch.setattr(staging.Stage, "commit", replaced)
     with pytest.raises(ConversionError) as refused:
         verbs.convert(source, world.out, to, overwrite=overwrite)
-    what = "cannot be written (Was replaced while it was written); check the folder's permissions and its disk"
+    what = (
+        "cannot be written (Was replaced while it was written); check the folder's permissions "
+        "and its disk"
+    )
     assert str(refused.value).startswith(f"{final}: {what}; ")
     assert not final.is_symlink()
     assert os.path.exists(final) == (overwrite and to != "folder")
-    assert not before or world.seen(*world.written) == {path: entry for path, entry in before.items() if ".fastload-" not in path}
+    assert not before or world.seen(*world.written) == {
+        path: entry for path, entry in before.items() if ".fastload-" not in path
+    }
 
 
 @pytest.mark.parametrize("kind", list(evil.KINDS))

@@ -1,4 +1,6 @@
-"""A bad file raises what PyTorch's loader raises for it, besides a SampleError: programs' `except` clauses go on to catch it."""
+"""A bad file raises what PyTorch's loader raises for it, besides a SampleError: programs' `except`
+clauses go on to catch it.
+"""
 
 import contextlib
 import errno
@@ -44,18 +46,31 @@ def cut(form: str, share: float = 0.6, **how: object) -> Callable[[], bytes]:
 
 
 def chunk(name: bytes, content: bytes, *, right: bool = True) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content) ^ (not right))
+    return (
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content) ^ (not right))
+    )
 
 
 def png(*chunks: bytes, height: int = 4, width: int = 5, depth: int = 8) -> bytes:
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 2, 0, 0, 0)) + b"".join(chunks)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 2, 0, 0, 0))
+        + b"".join(chunks)
+    )
 
 
 PIXELS = zlib.compress(bytes(4 * 16))
 FILES: dict[str, Callable[[], bytes]] = {
     "a cut PNG": cut("PNG"),
-    "a PNG with a wrong checksum": lambda: png(chunk(b"IDAT", PIXELS, right=False), chunk(b"IEND", b"")),
-    "a PNG whose chunks have no names": lambda: png(chunk(b"IDAT", PIXELS[:5]), chunk(b"!!!!", b"")),
+    "a PNG with a wrong checksum": lambda: png(
+        chunk(b"IDAT", PIXELS, right=False), chunk(b"IEND", b"")
+    ),
+    "a PNG whose chunks have no names": lambda: png(
+        chunk(b"IDAT", PIXELS[:5]), chunk(b"!!!!", b"")
+    ),
     "a PNG whose pixels are no zlib": lambda: png(chunk(b"IDAT", b"no zlib"), chunk(b"IEND", b"")),
     "a PNG without pixels": lambda: png(chunk(b"IEND", b"")),
     "a PNG of a depth that is none": lambda: png(chunk(b"IDAT", PIXELS), depth=3),
@@ -159,7 +174,10 @@ def outcomes(loader) -> list[Exception | None]:
 @pytest.fixture(scope="module")
 def torchs(faulty):
     """What PyTorch's loader raises, by the number of its workers."""
-    return {workers: outcomes(torch.utils.data.DataLoader(faulty[0], num_workers=workers)) for workers in (0, 1)}
+    return {
+        workers: outcomes(torch.utils.data.DataLoader(faulty[0], num_workers=workers))
+        for workers in (0, 1)
+    }
 
 
 LOADERS = {  # the class, the data set (torchvision's or ours) and how
@@ -189,7 +207,9 @@ def test_a_bad_file_is_what_the_program_expects(name, faulty, torchs):
         assert isinstance(ours, SampleError), (what, ours)
         assert isinstance(ours, type(plain)), (what, type(ours), type(plain))
         assert isinstance(ours, type(from_a_worker)), (what, type(ours), type(from_a_worker))
-        if isinstance(plain, OSError) and name != "the data set itself, processes":  # PyTorch's workers lose it
+        if (
+            isinstance(plain, OSError) and name != "the data set itself, processes"
+        ):  # PyTorch's workers lose it
             assert ours.errno == plain.errno, what
         met.add(type(plain))
     assert {OSError, FileNotFoundError, IsADirectoryError, NotADirectoryError} < met
@@ -214,7 +234,11 @@ def test_they_travel(faulty):
             again = pickle.loads(pickle.dumps(error))
             assert type(again) is type(error), what
             assert str(again) == str(error)
-            assert (again.where, again.index, again.reason) == (error.where, error.index, error.reason)
+            assert (again.where, again.index, again.reason) == (
+                error.where,
+                error.index,
+                error.reason,
+            )
             assert vars(again) == vars(error)
             assert getattr(again, "errno", 0) == getattr(error, "errno", 0)
 
@@ -228,9 +252,17 @@ def test_programs_catch_what_they_always_did(faulty):
     with pytest.raises(FileNotFoundError) as caught:
         loaded("missing")
     path = data.samples[names.index("missing")][0]
-    assert (caught.value.errno, caught.value.strerror, caught.value.filename) == (2, "No such file or directory", path)
+    assert (caught.value.errno, caught.value.strerror, caught.value.filename) == (
+        2,
+        "No such file or directory",
+        path,
+    )
     assert isinstance(caught.value.__cause__, FileNotFoundError)
-    for name, kind in {"text": PIL.UnidentifiedImageError, "a PNG bomb": Image.DecompressionBombError, "loop": OSError}.items():
+    for name, kind in {
+        "text": PIL.UnidentifiedImageError,
+        "a PNG bomb": Image.DecompressionBombError,
+        "loop": OSError,
+    }.items():
         with pytest.raises(kind):
             loaded(name)
     with pytest.raises((ValueError, SyntaxError)):
@@ -248,7 +280,10 @@ def test_each_class_of_the_table(known):
     assert repr(made) == f"{type(made).__name__}('file, sample 3: reason')"
     assert made.__cause__ is cause
     assert type(pickle.loads(pickle.dumps(made))) is type(made)
-    assert str(type(made)("as PyTorch raises a worker's again")) == "as PyTorch raises a worker's again"
+    assert (
+        str(type(made)("as PyTorch raises a worker's again"))
+        == "as PyTorch raises a worker's again"
+    )
 
 
 def test_what_is_in_no_table():
@@ -259,7 +294,10 @@ def test_what_is_in_no_table():
     assert type(sample_error("file", 3, "reason", IndexError())) is errors.LookupSampleError
     assert type(sample_error("file", 3, "reason", Exception())) is SampleError
     assert type(sample_error("file", 3, "reason", None)) is SampleError
-    with pytest.raises(AttributeError, match=r"^module 'fastload.errors' has no attribute 'StopIterationSampleError'$"):
+    with pytest.raises(
+        AttributeError,
+        match=r"^module 'fastload.errors' has no attribute 'StopIterationSampleError'$",
+    ):
         _ = errors.StopIterationSampleError
 
 
@@ -275,6 +313,8 @@ def test_a_shard_that_was_cut_off_or_changed(tmp_path, folder):
         loader = fastload.DataLoader(torch.utils.data.Subset(data, [0, 39]), **named)
         found = outcomes(loader)
         assert [type(error) for error in found] == [errors.OSSampleError] * 2
-        assert [error.errno for error in found] == [errno.EIO if "backend" not in named else None] * 2
+        assert [error.errno for error in found] == [
+            errno.EIO if "backend" not in named else None
+        ] * 2
         assert "checksum mismatch" in str(found[0])
         assert "ends at byte" in str(found[1])

@@ -1,4 +1,7 @@
-"""Every kind of bad JPEG through a whole loader: Pillow's pixels, or one typed line; and the same from both targets of the own decoder."""
+"""Every kind of bad JPEG through a whole loader:
+
+Pillow's pixels, or one typed line; and the same from both targets of the own decoder.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def outcomes(folder: Path, **how: object) -> Iterator[np.ndarray | str]:
     """Of each file: uint8 [3, H, W], or the error's text."""
-    loader = fastload.DataLoader(fastload.open(str(folder.parent), [T.CenterCrop(CROP), T.ToImage()]), 1, **how)
+    loader = fastload.DataLoader(
+        fastload.open(str(folder.parent), [T.CenterCrop(CROP), T.ToImage()]), 1, **how
+    )
     batches = iter(loader)
     for _ in NAMES:
         try:
@@ -51,7 +56,10 @@ def test_each_kind_is_pillows_pixels_or_one_line(folder: Path, how: dict[str, ob
                 want = np.asarray(image.convert("RGB"))[top : top + CROP[0], left : left + CROP[1]]
             np.testing.assert_array_equal(got, want.transpose(2, 0, 1), err_msg=name)
         else:
-            assert got == f"{path}, sample {number}: cannot be decoded ({reason}); mend or remove the file", name
+            assert (
+                got
+                == f"{path}, sample {number}: cannot be decoded ({reason}); mend or remove the file"
+            ), name
 
 
 @pytest.mark.parametrize("name", NAMES)

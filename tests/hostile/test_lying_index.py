@@ -1,4 +1,6 @@
-"""Seek indexes that were made to lie and sealed again: refused where each place is reached from the one before, safe everywhere."""
+"""Seek indexes that were made to lie and sealed again: refused where each place is reached from the
+one before, safe everywhere.
+"""
 
 import struct
 from pathlib import Path
@@ -24,7 +26,9 @@ def sealed(index: bytearray) -> bytes:
 
 
 def with_dc_shifted(data: bytes, by: int) -> bytes:
-    """Every row but the first begins, and says that the one before ends, with another DC of luma: lies that agree with each other."""
+    """Every row but the first begins, and says that the one before ends, with another DC of luma:
+    lies that agree with each other.
+    """
     index = an_index(data, 0)
     widths = [index[PLACE["bit"]], *index[PLACE["dc"] : PLACE["dc"] + 3]]
     bits = int.from_bytes(index[HEADER:-SEAL], "little")
@@ -37,7 +41,9 @@ def with_dc_shifted(data: bytes, by: int) -> bytes:
     return sealed(index)
 
 
-def both(data: bytes, box: tuple[int, int, int, int], index: bytes) -> tuple[np.ndarray | None, str]:
+def both(
+    data: bytes, box: tuple[int, int, int, int], index: bytes
+) -> tuple[np.ndarray | None, str]:
     pixels, reason = native.jpeg_region(data, box, index, "best")
     scalar, _ = native.jpeg_region(data, box, index, "scalar")
     assert (pixels is None) == (scalar is None) == bool(reason)
@@ -55,7 +61,9 @@ def test_lies_that_agree_are_refused_from_the_first_row_on(image: bytes) -> None
     lie = with_dc_shifted(image, 1)
     for height in range(1, HEIGHT + 1):
         pixels, reason = both(image, (0, 0, height, WIDTH), lie)
-        assert (pixels, reason) == (None, "index refused: a segment does not end at the next"), height
+        assert (pixels, reason) == (None, "index refused: a segment does not end at the next"), (
+            height
+        )
 
 
 def test_lies_that_agree_shift_pixels_of_other_regions_and_nothing_else(image: bytes) -> None:
@@ -67,7 +75,8 @@ def test_lies_that_agree_shift_pixels_of_other_regions_and_nothing_else(image: b
 
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
-    [("bit", 41, "of a wrong size"), ("bit", 255, "of a wrong size"), ("length", 33, "of a wrong size"), ("dc", 17, "of a wrong size"),
+    [("bit", 41, "of a wrong size"), ("bit", 255, "of a wrong size"), ("length", 33, ("of a wrong "
+                                                                                     "size")), ("dc", 17, "of a wrong size"),
      ("dc", 0, "of a wrong size"), ("bit", 0, "of a wrong size")],
 )  # fmt: skip
 def test_widths_that_do_not_fit(image: bytes, field: str, value: int, reason: str) -> None:
@@ -79,9 +88,9 @@ def test_widths_that_do_not_fit(image: bytes, field: str, value: int, reason: st
 @pytest.mark.parametrize("least", [1, 1 << 16, (1 << 32) - 1])
 def test_lengths_beyond_the_row(image: bytes, least: int) -> None:
     index = an_index(image, 2)
-    index[PLACE["least"] : PLACE["least"] + 4] = (int.from_bytes(index[PLACE["least"] : PLACE["least"] + 4], "little") + least).to_bytes(
-        5, "little"
-    )[:4]
+    index[PLACE["least"] : PLACE["least"] + 4] = (
+        int.from_bytes(index[PLACE["least"] : PLACE["least"] + 4], "little") + least
+    ).to_bytes(5, "little")[:4]
     pixels, reason = both(image, (0, 0, HEIGHT, WIDTH), sealed(index))
     assert pixels is None
     assert reason.startswith("index refused: ")
@@ -102,13 +111,23 @@ def test_every_number_replaced_by_noise(image: bytes) -> None:
 
 
 def test_an_index_has_no_say_in_the_verdict(image: bytes, tmp_path: Path) -> None:
-    """Of a file that Pillow has to be asked for, an index that fits it, places and checksums and all, changes nothing."""
+    """Of a file that Pillow has to be asked for, an index that fits it, places and checksums and
+    all, changes nothing.
+    """
     stray = image[:-2] + b"\xff\xd8" + image[-2:]
-    assert native.jpeg_region(stray, (9, 0, 20, 30), native.jpeg_index(stray, 1), "best")[0] is not None
+    assert (
+        native.jpeg_region(stray, (9, 0, 20, 30), native.jpeg_index(stray, 1), "best")[0]
+        is not None
+    )
     assert native.probe(stray)[0] == native.FOREIGN
     pool = native.Pool(0)
     index = native.jpeg_index(stray, 1)
     both, zero = files(tmp_path, [stray, index]), np.zeros(1, int)
-    job = pool.fetch(both, zero, zero, np.full(1, -1), None, seek=(both, zero + 1, zero, zero + len(index)))
+    job = pool.fetch(
+        both, zero, zero, np.full(1, -1), None, seek=(both, zero + 1, zero, zero + len(index))
+    )
     job.wait_fetched()
-    assert (job.status[0], job.message(0)) == (native.FOREIGN, "jpeg: a marker in its scan that does not belong there")
+    assert (job.status[0], job.message(0)) == (
+        native.FOREIGN,
+        "jpeg: a marker in its scan that does not belong there",
+    )

@@ -1,4 +1,6 @@
-"""The types of names from outside: whatever they take stays below a folder, and whatever stays there in a plain way they take."""
+"""The types of names from outside: whatever they take stays below a folder, and whatever stays
+there in a plain way they take.
+"""
 
 import os
 import random
@@ -15,7 +17,22 @@ from fastload.files import names
 from fastload.files.names import Inner, NameRefusedError, Suffix
 from fastload.sources.extras import Placed
 
-PIECES = ("..", ".", "/", "a", "\n", "\0", "\u2215", "_", "\udcff", "\x7f", "é", "CON", " ", "y" * 200)
+PIECES = (
+    "..",
+    ".",
+    "/",
+    "a",
+    "\n",
+    "\0",
+    "\u2215",
+    "_",
+    "\udcff",
+    "\x7f",
+    "é",
+    "CON",
+    " ",
+    "y" * 200,
+)
 TEXTS = st.lists(st.sampled_from(PIECES) | st.characters(), max_size=9).map("".join)
 
 
@@ -64,7 +81,9 @@ def test_one_search_over_all_keys_finds_what_each_alone_shows(keys: list[str]) -
     text = refusal(keys)
     assert bool(text) == bool(wrong) or not wrong
     if wrong:
-        assert text.startswith(f"here, sample {next(n for n, key in enumerate(keys) if names.key_problem(key))}: key ")
+        assert text.startswith(
+            f"here, sample {next(n for n, key in enumerate(keys) if names.key_problem(key))}: key "
+        )
         assert len(text.splitlines()) == 1
 
 
@@ -78,7 +97,21 @@ def refusal(keys: list[str]) -> str:
 
 def test_ordinary_names_go_on_working() -> None:
     """What people's files are called; a system makes each of them."""
-    odd = ["...", "..a", "a..b", ".hidden", "a b", "é", "日本", "CON", "x:y", "a\\b", "\u2215", os.fsdecode(b"\xff\xfe"), "y" * 255]
+    odd = [
+        "...",
+        "..a",
+        "a..b",
+        ".hidden",
+        "a b",
+        "é",
+        "日本",
+        "CON",
+        "x:y",
+        "a\\b",
+        "\u2215",
+        os.fsdecode(b"\xff\xfe"),
+        "y" * 255,
+    ]
     with tempfile.TemporaryDirectory() as folder:
         for text in odd:
             os.makedirs(os.path.join(folder, Inner(f"{text}/{text}")))
@@ -97,8 +130,17 @@ def test_ordinary_names_go_on_working() -> None:
         ("a/", "name 'a/' has an empty part or '.'; rename it"),
         ("a\0b", "name 'a\\x00b' has a control character; rename it"),
         ("a\nb", "name 'a\\nb' has a control character; rename it"),
-        ("é" * 128, f"name {'é' * 60 + '…'!r} is too long (a part has 256 bytes, want at most 255); rename it"),
-        ("a/" * 2000 + "b", f"name {'a/' * 30 + '…'!r} is too long (got 4001 bytes, want at most 4000); rename it"),
+        (
+            "é" * 128,
+            (
+                f"name {'é' * 60 + '…'!r} is too long (a part has 256 bytes, want at most 255); rename "
+                "it"
+            ),
+        ),
+        (
+            "a/" * 2000 + "b",
+            f"name {'a/' * 30 + '…'!r} is too long (got 4001 bytes, want at most 4000); rename it",
+        ),
         ("\ud800", "name '\\ud800' is no text (half a surrogate pair); rename it"),
     ],
 )

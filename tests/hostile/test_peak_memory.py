@@ -1,12 +1,15 @@
-"""The most memory that a loader takes over images that are large in memory: what docs/reliability.md says, with any threads."""
+"""The most memory that a loader takes over images that are large in memory: what
+docs/reliability.md says, with any threads.
+"""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from fastload import _native, preflight
+from fastload import _native
 from fastload.backends.foreign import HELD
+from fastload.plan import preflight
 from tests.hostile import giants
 from tests.hostile.giants import KINDS
 
@@ -15,7 +18,8 @@ MEGAPIXELS = 21
 MOST = 200 * MIB  # what claims may add up to
 BATCH, SLOT = 5, 24 * 32 * 3 * 4
 NAMES = [
-    "baseline.jpg", "long.jpg", "progressive.jpg", "promised progressive.jpg", "cmyk.jpg", "cut.jpg", "flat.png", "alpha.png",
+    "baseline.jpg", "long.jpg", "progressive.jpg", "promised progressive.jpg", "cmyk.jpg",
+    "cut.jpg", "flat.png", "alpha.png",
     "16 bits.png", "lossless.webp", "deflate.tiff", "flat.gif",
 ]  # fmt: skip
 BESIDES = 48 * MIB  # stacks, arenas of the heap, Python
@@ -56,7 +60,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     where.mkdir()
     for number, name in enumerate(NAMES * 2):
         to = where / f"{number:02} {name}"
-        to.write_bytes(KINDS[name](MEGAPIXELS)) if number < len(NAMES) else to.hardlink_to(where / f"{number - len(NAMES):02} {name}")
+        to.write_bytes(KINDS[name](MEGAPIXELS)) if number < len(NAMES) else to.hardlink_to(
+            where / f"{number - len(NAMES):02} {name}"
+        )
     return str(where.parent)
 
 
@@ -67,7 +73,9 @@ def formula(folder: str, threads: int) -> int:
     one = MEGAPIXELS * 10**6
     foreign = one * 18 + 16 * MIB  # a WebP by Pillow: the largest claim
     images = max(1, threads) * 2 * _native.SHARE + max(MOST, one * preflight.COEFFICIENTS, foreign)
-    pixels = 3 * one + depth * HELD  # of the foreign image that is made into what is asked for; of those that wait for it
+    pixels = (
+        3 * one + depth * HELD
+    )  # of the foreign image that is made into what is asked for; of those that wait for it
     return images + pixels + (depth + 2) * BATCH * SLOT + files + BESIDES
 
 

@@ -1,4 +1,6 @@
-"""`PIL.Image.MAX_IMAGE_PIXELS`: every backend warns and refuses where Pillow would, by the value of now."""
+"""`PIL.Image.MAX_IMAGE_PIXELS`: every backend warns and refuses where Pillow would, by the value of
+now.
+"""
 
 import importlib.util
 import warnings
@@ -13,7 +15,7 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload import transforms as T
-from fastload.backends import ffcv
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.errors import SampleError
 from tests.beton.layout import Writer
 from tests.conftest import encoded, textured
@@ -21,7 +23,15 @@ from tests.hostile import giants
 
 SIZES = ((30, 40), (40, 60), (35, 50), (9, 13))  # height, width; px: 1200, 2400, 1750, 117
 NAMES = ("0.jpg", "1.jpg", "2.png", "3.jpg")
-LIMITS = (None, 3000, 2400, 1200, 1199, 600, 58)  # the most px: at, above and below an image's, and its half's
+LIMITS = (
+    None,
+    3000,
+    2400,
+    1200,
+    1199,
+    600,
+    58,
+)  # the most px: at, above and below an image's, and its half's
 HOW: dict[str, dict[str, Any]] = {
     "caller's thread": {},
     "threads": {"num_workers": 2},
@@ -45,7 +55,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def outcomes(batches: Any) -> tuple[list[str], list[str]]:
-    """Of each image: "ok" or the error's text (as Pillow says it); and what was warned of, in any order."""
+    """Of each image:
+
+    "ok" or the error's text (as Pillow says it); and what was warned of, in any order.
+    """
     found = []
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -58,7 +71,9 @@ def outcomes(batches: Any) -> tuple[list[str], list[str]]:
                 break
             except Image.DecompressionBombError as error:
                 found.append(str(error))
-    return found, sorted(str(one.message) for one in said if one.category is Image.DecompressionBombWarning)
+    return found, sorted(
+        str(one.message) for one in said if one.category is Image.DecompressionBombWarning
+    )
 
 
 def theirs(folder: Path) -> Any:
@@ -67,13 +82,22 @@ def theirs(folder: Path) -> Any:
 
 
 def ours(folder: Path, **how: Any) -> Any:
-    ops = [T.RandomResizedCrop((6, 8)), T.RandomHorizontalFlip()] if how.get("backend") == "dali-own" else [T.Resize((6, 8))]
+    ops = (
+        [T.RandomResizedCrop((6, 8)), T.RandomHorizontalFlip()]
+        if how.get("backend") == "dali-own"
+        else [T.Resize((6, 8))]
+    )
     return fastload.DataLoader(fastload.open(str(folder), ops), 1, **how)
 
 
 def sentence(texts: list[str]) -> list[str]:
     """Ours say besides which sample it is, and what to do."""
-    return [text if text == "ok" else text[text.index("Image size") :].removesuffix("); mend or remove the file") for text in texts]
+    return [
+        text
+        if text == "ok"
+        else text[text.index("Image size") :].removesuffix("); mend or remove the file")
+        for text in texts
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -111,13 +135,16 @@ def test_the_error_is_pillows_and_a_sample_error_with_its_text(folder: Path) -> 
         next(iter(ours(folder)))
     assert isinstance(caught.value, SampleError)
     assert str(caught.value) == (
-        f"{folder}/a/0.jpg, sample 0: cannot be decoded (Image size (1200 pixels) exceeds limit of 1198 pixels, "
+        f"{folder}/a/0.jpg, sample 0: cannot be decoded (Image size (1200 pixels) exceeds limit of "
+        "1198 pixels, "
         "could be decompression bomb DOS attack.); mend or remove the file"
     )
 
 
 @pytest.mark.parametrize("how", ["caller's thread", "threads", "torch"])
-def test_a_warning_that_the_program_makes_an_error_is_one_of_its_sample(folder: Path, how: str) -> None:
+def test_a_warning_that_the_program_makes_an_error_is_one_of_its_sample(
+    folder: Path, how: str
+) -> None:
     Image.MAX_IMAGE_PIXELS = 2399
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -137,7 +164,7 @@ def test_others_stand_in_for_what_is_too_large(folder: Path) -> None:
     assert loader.stats()["bad_samples"] >= 2
 
 
-@pytest.mark.skipif(bool(ffcv.problem()), reason=f"{ffcv.problem()}")
+@pytest.mark.skipif(bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}")
 @pytest.mark.parametrize("most", [None, 1200, 600])
 def test_jpegs_in_ffcvs_files_count_and_raw_pixels_do_not(tmp_path: Path, most: int | None) -> None:
     jpegs = [("jpg", encoded(textured(*size, 1), "JPEG"), *size) for size in SIZES]
@@ -146,12 +173,19 @@ def test_jpegs_in_ffcvs_files_count_and_raw_pixels_do_not(tmp_path: Path, most: 
     (tmp_path / "x.beton").write_bytes(Writer([("image", "image"), ("label", "int")], rows).bytes())
     Image.MAX_IMAGE_PIXELS = most
     data = fastload.open(str(tmp_path / "x.beton"), [T.Resize((6, 8))])
-    want = ["ok" if most is None or height * width <= 2 * most else "Image size" for height, width in SIZES]
+    want = [
+        "ok" if most is None or height * width <= 2 * most else "Image size"
+        for height, width in SIZES
+    ]
     for backend in ("ffcv", "native", "torch"):
         got, said = outcomes(fastload.DataLoader(data, 1, backend=backend))
         assert [text if text == "ok" else "Image size" for text in got[:4]] == want[:4]
         assert got[4] == "ok"
-        over = {f"({height * width} pixels)" for height, width in SIZES if most and most < height * width <= 2 * most}
+        over = {
+            f"({height * width} pixels)"
+            for height, width in SIZES
+            if most and most < height * width <= 2 * most
+        }
         assert {text[text.index("(") : text.index(")") + 1] for text in said} == over
 
 
@@ -160,6 +194,8 @@ def test_images_beyond_pillows_own_limit_are_decoded_where_there_is_none(tmp_pat
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "0.png").write_bytes(giants.flat("PNG", 20, 9_000_000, mode="1"))
     Image.MAX_IMAGE_PIXELS = None
-    ((images, _),) = fastload.DataLoader(fastload.open(str(tmp_path), [T.CenterCrop((6, 8)), T.ToImage()]), 1)
+    ((images, _),) = fastload.DataLoader(
+        fastload.open(str(tmp_path), [T.CenterCrop((6, 8)), T.ToImage()]), 1
+    )
     assert images.shape == (1, 3, 6, 8)
     assert not images.any()

@@ -1,4 +1,6 @@
-"""Links, pipes, folders and second names of files in the place of every name that a verb gives: no victim changes, nothing hangs."""
+"""Links, pipes, folders and second names of files in the place of every name that a verb gives: no
+victim changes, nothing hangs.
+"""
 
 import os
 import shutil
@@ -16,7 +18,9 @@ KINDS = list(PLANTS)
 STRIDE = 3  # of the places one is taken
 
 
-@pytest.mark.filterwarnings("ignore:.*(cannot be written|cannot be listed|nothing is kept there|belongs to).*:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*(cannot be written|cannot be listed|nothing is kept there|belongs to).*:UserWarning"
+)
 @pytest.mark.parametrize("name", list(planted.VERBS))
 def test_planted_in_every_place(tmp_path: Path, name: str) -> None:
     """Each place with a kind of its own; `python -m tests.hostile.escape_release` takes every kind."""
@@ -44,7 +48,9 @@ def small_folder(world: World) -> str:
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.parametrize("make", [planted.own, small_folder])
-def test_a_pipe_in_the_place_of_a_file_that_is_read_is_not_waited_for(tmp_path: Path, make: Callable[[World], str]) -> None:
+def test_a_pipe_in_the_place_of_a_file_that_is_read_is_not_waited_for(
+    tmp_path: Path, make: Callable[[World], str]
+) -> None:
     world = World(tmp_path / "world")
     world.source.mkdir()
     with planted.environment(world):
@@ -55,7 +61,13 @@ def test_a_pipe_in_the_place_of_a_file_that_is_read_is_not_waited_for(tmp_path: 
             os.mkfifo(path)
             for read in (*READS.values(), lambda where: verbs.link(where, world.out, "filter")):
                 came = outcome(lambda read=read: read(source))
-                assert came in ("done", "SourceError", "ConversionError", "SampleError", "BadSamplesError"), (path, came)
+                assert came in (
+                    "done",
+                    "SourceError",
+                    "ConversionError",
+                    "SampleError",
+                    "BadSamplesError",
+                ), (path, came)
                 verbs.remove(*world.written)
             path.unlink()
             path.write_bytes(held)

@@ -1,4 +1,6 @@
-"""Mocks, proxies and liars in every argument of DataLoader: what PyTorch's class makes of them, fastload's does too."""
+"""Mocks, proxies and liars in every argument of DataLoader: what PyTorch's class makes of them,
+fastload's does too.
+"""
 
 import re
 import warnings
@@ -9,7 +11,16 @@ from unittest import mock
 
 import pytest
 import torch
-from torch.utils.data import BatchSampler, ConcatDataset, DataLoader, Dataset, DistributedSampler, RandomSampler, Subset, default_collate
+from torch.utils.data import (
+    BatchSampler,
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    RandomSampler,
+    Subset,
+    default_collate,
+)
 from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 from torchvision.datasets.folder import default_loader
@@ -50,13 +61,26 @@ ARGUMENTS: dict[str, Callable[[Any, Make], dict[str, Any]]] = {
     "sampler": lambda data, s: {"dataset": data, "sampler": s(ORDER)},
     "RandomSampler": lambda data, s: {"dataset": data, "sampler": s(RandomSampler(data))},
     "batch_sampler": lambda data, s: {"dataset": data, "batch_sampler": s(BATCHES)},
-    "sampler of batches": lambda data, s: {"dataset": data, "batch_sampler": BatchSampler(s(ORDER), 4, False)},
-    "BatchSampler": lambda data, s: {"dataset": data, "batch_sampler": s(BatchSampler(RandomSampler(data), 4, False))},
+    "sampler of batches": lambda data, s: {
+        "dataset": data,
+        "batch_sampler": BatchSampler(s(ORDER), 4, False),
+    },
+    "BatchSampler": lambda data, s: {
+        "dataset": data,
+        "batch_sampler": s(BatchSampler(RandomSampler(data), 4, False)),
+    },
     "collate_fn": lambda data, s: {"dataset": data, "collate_fn": s(default_collate)},
     "worker_init_fn": lambda data, s: {"dataset": data, "worker_init_fn": s(nothing)},
     "generator": lambda data, s: {"dataset": data, "generator": s(torch.Generator())},
-    "generator of an order": lambda data, s: {"dataset": data, "generator": s(torch.Generator()), "shuffle": True},
-    "multiprocessing_context": lambda data, s: {"dataset": data, "multiprocessing_context": s(FORK)},
+    "generator of an order": lambda data, s: {
+        "dataset": data,
+        "generator": s(torch.Generator()),
+        "shuffle": True,
+    },
+    "multiprocessing_context": lambda data, s: {
+        "dataset": data,
+        "multiprocessing_context": s(FORK),
+    },
     "batch_size": lambda data, s: {"dataset": data, "batch_size": s(3)},
     "num_workers": lambda data, s: {"dataset": data, "num_workers": s(0)},
     "pin_memory": lambda data, s: {"dataset": data, "pin_memory": s(True)},
@@ -73,13 +97,17 @@ ARGUMENTS: dict[str, Callable[[Any, Make], dict[str, Any]]] = {
 }
 IMAGES: dict[str, Callable[[str, Make], dict[str, Any]]] = {
     "transform": lambda root, s: {"dataset": ImageFolder(root, s(chain()))},
-    "a member": lambda root, s: {"dataset": ImageFolder(root, v1.Compose([s(v1.Resize((6, 9))), v1.ToTensor()]))},
+    "a member": lambda root, s: {
+        "dataset": ImageFolder(root, v1.Compose([s(v1.Resize((6, 9))), v1.ToTensor()]))
+    },
     "target_transform": lambda root, s: {"dataset": ImageFolder(root, chain(), s(same))},
     "loader": lambda root, s: {"dataset": ImageFolder(root, chain(), loader=s(default_loader))},
 }
 # In workers each takes a fifth of a second.
-WORKERS = [(name, stranger) for name in ("worker_init_fn", "multiprocessing_context", "prefetch_factor", "persistent_workers", "sampler",
-                                         "collate_fn") for stranger in ("Mock", "Unknown", "Odd")]  # fmt: skip
+WORKERS = [(name, stranger) for name in ("worker_init_fn", "multiprocessing_context",
+    "prefetch_factor", "persistent_workers", "sampler",
+                                         "collate_fn") for stranger in ("Mock", "Unknown",
+                                         "Odd")]  # fmt: skip
 
 
 def clean(text: str) -> str:
@@ -93,7 +121,9 @@ def flat(batch: Any) -> Any:
 
 
 def seen(kind: type, make: Callable[[], dict[str, Any]]) -> list[Any]:
-    """The length and two epochs of a loader, or the error on the way; and whether as much was drawn."""
+    """The length and two epochs of a loader, or the error on the way; and whether as much was
+    drawn.
+    """
     found: list[Any] = []
     torch.manual_seed(3)
     with warnings.catch_warnings():
@@ -135,10 +165,21 @@ def test_with_workers(name, stranger):
 
 
 def test_what_trainers_tests_do():
-    """Mocks of samplers, with the class of what they stand for, as Lightning's and Accelerate's tests make them."""
+    """Mocks of samplers, with the class of what they stand for, as Lightning's and Accelerate's
+    tests make them.
+    """
     data = Squares()
-    for sampler in (mock.Mock(), mock.MagicMock(), mock.Mock(spec=DistributedSampler), mock.create_autospec(RandomSampler(data))):
-        for how in ({"sampler": sampler}, {"batch_sampler": sampler}, {"batch_sampler": BatchSampler(sampler, 2, False)}):
+    for sampler in (
+        mock.Mock(),
+        mock.MagicMock(),
+        mock.Mock(spec=DistributedSampler),
+        mock.create_autospec(RandomSampler(data)),
+    ):
+        for how in (
+            {"sampler": sampler},
+            {"batch_sampler": sampler},
+            {"batch_sampler": BatchSampler(sampler, 2, False)},
+        ):
             loader = fastload.DataLoader(data, **how)
             assert loader.explain().startswith("PyTorch's own engine")
             assert loader.state_dict()["step"] == 0
@@ -154,19 +195,33 @@ def test_what_trainers_tests_do():
     ids=["Mock", "of the class", "of its shape", "a list"],
 )
 def test_accelerate_takes_loaders_only(loader):
-    with pytest.raises(fastload.UsageError, match=r"^accelerate: got \w+, want a torch\.utils\.data\.DataLoader$"):
+    with pytest.raises(
+        fastload.UsageError, match=r"^accelerate: got \w+, want a torch\.utils\.data\.DataLoader$"
+    ):
         fastload.accelerate(loader)
 
 
 def test_accelerate_keeps_strangers():
     for stranger in STRANGERS.values():
-        theirs = DataLoader(Squares(), 3, sampler=stranger(ORDER), collate_fn=stranger(default_collate))
+        theirs = DataLoader(
+            Squares(), 3, sampler=stranger(ORDER), collate_fn=stranger(default_collate)
+        )
         ours = fastload.accelerate(theirs)
-        assert (ours.sampler is theirs.sampler, ours.collate_fn is theirs.collate_fn) == (True, True)
+        assert (ours.sampler is theirs.sampler, ours.collate_fn is theirs.collate_fn) == (
+            True,
+            True,
+        )
         assert [flat(batch) for batch in ours] == [flat(batch) for batch in theirs]
 
 
-@pytest.mark.parametrize("function", [partial(nothing), Squares().__getitem__, STRANGERS["Odd"](nothing)], ids=["partial", "method", "Odd"])
+@pytest.mark.parametrize(
+    "function",
+    [partial(nothing), Squares().__getitem__, STRANGERS["Odd"](nothing)],
+    ids=["partial", "method", "Odd"],
+)
 def test_explain_runs_no_repr(function):
     text = fastload.DataLoader(Squares(), collate_fn=function).explain()
-    assert re.search(r"\n  collate_fn is (functools\.partial\(<function nothing at 0x\w+>\)|<[\w.]+ object>)$", text), text
+    assert re.search(
+        r"\n  collate_fn is (functools\.partial\(<function nothing at 0x\w+>\)|<[\w.]+ object>)$",
+        text,
+    ), text

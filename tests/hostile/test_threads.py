@@ -1,4 +1,6 @@
-"""Loaders in several threads, several iterators at once, and iterators in forked children: what docs/differences.md promises."""
+"""Loaders in several threads, several iterators at once, and iterators in forked children: what
+docs/differences.md promises.
+"""
 
 import gc
 import json
@@ -18,9 +20,9 @@ from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 
 import fastload
-from fastload import samplers
 from fastload import transforms as T
-from fastload.opening import Opening
+from fastload.order import samplers
+from fastload.system.opening import Opening
 
 THREADS = 6
 
@@ -68,7 +70,8 @@ def in_threads(call: Callable[[int], Any], count: int = THREADS) -> list[Any]:
 
 
 HOW = {
-    "native": (ImageFolder, {}), "native, threads": (ImageFolder, {"num_workers": 2}), "torch": (Mine, {}),
+    "native": (ImageFolder, {}), "native, threads": (ImageFolder, {"num_workers": 2}),
+    "torch": (Mine, {}),
     "torch, processes": (Mine, {"num_workers": 1}), "reference": (None, {"backend": "torch"}),
 }  # fmt: skip
 
@@ -92,21 +95,34 @@ def test_each_thread_has_an_epoch_of_its_own(name, folder):
         made = loader(name, folder)
         assert in_threads(lambda _, made=made: flat(made), epochs) == [want] * epochs
         counted = made.stats()
-        assert (counted["images"], counted["batches"], counted["bad_samples"]) == (40 * epochs, 6 * epochs, 0)
+        assert (counted["images"], counted["batches"], counted["bad_samples"]) == (
+            40 * epochs,
+            6 * epochs,
+            0,
+        )
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_shuffled_epochs_of_threads_are_different_epochs(workers, folder):
-    """With a seed each iter() is one epoch further, whichever thread calls it, and none comes twice."""
-    made = loader("native", folder, shuffle=True, seed=5, **({"num_workers": workers} if workers else {}))
-    orders = [tuple(label for _, labels in epoch for label in labels) for epoch in in_threads(lambda _: flat(made))]
+    """With a seed each iter() is one epoch further, whichever thread calls it, and none comes
+    twice.
+    """
+    made = loader(
+        "native", folder, shuffle=True, seed=5, **({"num_workers": workers} if workers else {})
+    )
+    orders = [
+        tuple(label for _, labels in epoch for label in labels)
+        for epoch in in_threads(lambda _: flat(made))
+    ]
     again = loader("native", folder, shuffle=True, seed=5)
     want = [tuple(label for _, labels in flat(again) for label in labels) for _ in range(THREADS)]
     assert sorted(orders) == sorted(want)
     assert made._epoch == THREADS
 
 
-@pytest.mark.parametrize("make", [lambda: fastload.ShuffleSampler(40), lambda: fastload.DistributedSampler(40)])
+@pytest.mark.parametrize(
+    "make", [lambda: fastload.ShuffleSampler(40), lambda: fastload.DistributedSampler(40)]
+)
 def test_no_epoch_of_a_sampler_comes_twice(make):
     sampler = make()
     found = in_threads(lambda _: [samplers.next_epoch(sampler) for _ in range(300)])
@@ -134,7 +150,9 @@ def test_threads_and_what_else_asks_the_loader(folder):
 
 def test_bad_samples_are_counted_by_epoch(bad_folder):
     """Two epochs at once, each with its own budget."""
-    data = fastload.open(bad_folder({f"{number}.jpg": b"no image" for number in range(1, 9)}), [T.Resize((6, 9))])
+    data = fastload.open(
+        bad_folder({f"{number}.jpg": b"no image" for number in range(1, 9)}), [T.Resize((6, 9))]
+    )
     made = fastload.DataLoader(data, 1, on_error="skip", max_bad=8)
     ones, others = iter(made), iter(made)
     first, second = ones._progress, others._progress
@@ -260,15 +278,24 @@ def test_an_iterator_with_threads_says_whose_it_is(folder):
     batches = iter(made)
     next(batches)
     found = forked(lambda: listed(batches))
-    text = "loader: an iterator with workers was opened in another process; call iter() of the loader in this one"
+    text = (
+        "loader: an iterator with workers was opened in another process; call iter() of the "
+        "loader in this one"
+    )
     assert found == f"BackendError: {text}"
     assert forked(lambda: listed(made)) == want
     assert listed(batches) == want[1:]
 
 
 def test_children_while_all_threads_iterate(folder):
-    """Forks at any moment, also while another thread is inside iter(): each child reads the whole data set."""
-    made, want, over = loader("native, threads", folder), listed(loader("native", folder)), threading.Event()
+    """Forks at any moment, also while another thread is inside iter(): each child reads the whole
+    data set.
+    """
+    made, want, over = (
+        loader("native, threads", folder),
+        listed(loader("native", folder)),
+        threading.Event(),
+    )
 
     def work(number: int) -> None:
         if number:

@@ -1,4 +1,6 @@
-"""What only watches never raises, waits or changes: counting, `fastload profile -- …` and `fastload.watch` over batches that are traps."""
+"""What only watches never raises, waits or changes: counting, `fastload profile -- …` and
+`fastload.watch` over batches that are traps.
+"""
 
 import gc
 import itertools
@@ -19,8 +21,8 @@ from torchvision.transforms import Compose
 
 import fastload
 from fastload.attach import hooks, looking, recorder
-from fastload.attach.looking import samples_in
-from fastload.attach.recorder import Recorder, images_in
+from fastload.attach.looking import images_in, samples_in
+from fastload.attach.recorder import Recorder
 
 ASKED: list[str] = []  # what of a trap has run
 
@@ -36,11 +38,15 @@ def trap(base: type) -> type:
         return run
 
     asked = [
-        "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__eq__", "__repr__", "__str__", "__hash__", "__getattr__",
+        "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__eq__", "__repr__",
+        "__str__", "__hash__", "__getattr__",
         "__getattribute__", "values", "keys", "items", "__next__", "__array__", "__reversed__",
     ]  # fmt: skip
     body: dict[str, Any] = {name: method(name) for name in asked}
-    body |= {name: property(method(name)) for name in ("shape", "ndim", "__class__", "size", "data", "__dict__")}
+    body |= {
+        name: property(method(name))
+        for name in ("shape", "ndim", "__class__", "size", "data", "__dict__")
+    }
     body["__torch_function__"] = classmethod(method("__torch_function__"))
     return type(f"Trap{base.__name__}", (base,), body)
 
@@ -105,13 +111,20 @@ class Pair(NamedTuple):
     label: int
 
 
-TRAPS = {base.__name__: trap(base) for base in (object, list, tuple, dict, UserDict, np.ndarray, torch.Tensor, str)}
+TRAPS = {
+    base.__name__: trap(base)
+    for base in (object, list, tuple, dict, UserDict, np.ndarray, torch.Tensor, str)
+}
 BATCHES = {
-    **{f"trap of {name}": kind.__new__(kind) if name != "ndarray" else kind.__new__(kind, 3) for name, kind in TRAPS.items()},
+    **{f"trap of {name}": kind.__new__(kind) if name != "ndarray" else kind.__new__(kind,
+    3) for name, kind in TRAPS.items()},
     "a list of traps": [kind.__new__(kind) for name, kind in TRAPS.items() if name != "ndarray"],
-    "looped": Looped(), "ring": ring(), "deep": deep(10**5), "wide": [[0] * 10**6] * 100, "reads": Reads(), "endless": Endless(),
-    "a generator": itertools.count(), "a user's tensors": Point(), "nested": jagged(), "sparse": torch.eye(3).to_sparse(),
-    "meta": torch.empty(4, 2, device="meta"), "none": None, "empty": [], "a number": 7, "a 0-d array": np.array(1),
+    "looped": Looped(), "ring": ring(), "deep": deep(10**5), "wide": [[0] * 10**6] * 100,
+    "reads": Reads(), "endless": Endless(),
+    "a generator": itertools.count(), "a user's tensors": Point(), "nested": jagged(),
+    "sparse": torch.eye(3).to_sparse(),
+    "meta": torch.empty(4, 2, device="meta"), "none": None, "empty": [], "a number": 7,
+    "a 0-d array": np.array(1),
     "objects": np.array([None]),
 }  # fmt: skip
 
@@ -204,7 +217,9 @@ class FailingLog:
 @pytest.mark.parametrize("fails", range(8))
 @pytest.mark.parametrize("kind", [DataLoader, fastload.DataLoader])
 def test_a_watcher_that_fails_is_not_the_programs(kind, fails, tmp_path, capsys, monkeypatch):
-    """Whatever of the watcher's own fails, and when: the program gets each of its batches once, and its own errors."""
+    """Whatever of the watcher's own fails, and when: the program gets each of its batches once, and
+    its own errors.
+    """
 
     class Fails(Gives):
         def __getitem__(self, index: int) -> int:
@@ -227,11 +242,15 @@ def test_a_watcher_that_fails_is_not_the_programs(kind, fails, tmp_path, capsys,
                 found.append(str(error))
     assert found[1:] == [1, 2, '"the program\'s"', 4, 5]
     said = capsys.readouterr().err
-    assert said.count("is not measured any more (OSError(28, 'No space left on device'))") == 1, said
+    assert said.count("is not measured any more (OSError(28, 'No space left on device'))") == 1, (
+        said
+    )
 
 
 def test_a_program_keeps_its_errors_and_its_tracebacks():
-    """Of PyTorch's loader, of ours, and of both while somebody looks on: the same type, text, cause and last frame."""
+    """Of PyTorch's loader, of ours, and of both while somebody looks on: the same type, text, cause
+    and last frame.
+    """
 
     class Bad(Dataset):
         def __len__(self) -> int:
@@ -254,7 +273,16 @@ def test_a_program_keeps_its_errors_and_its_tracebacks():
                     next(batches)
                 except Exception as error:
                     last = traceback.extract_tb(error.__traceback__)[-1]
-                    found.append((type(error), error.args, repr(error.__cause__), error.__suppress_context__, last.name, last.lineno))
+                    found.append(
+                        (
+                            type(error),
+                            error.args,
+                            repr(error.__cause__),
+                            error.__suppress_context__,
+                            last.name,
+                            last.lineno,
+                        )
+                    )
         return found
 
     want = errors(DataLoader, watched=False)
@@ -347,10 +375,14 @@ def test_several_threads_are_timed_each_for_itself():
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_loader_that_was_seen_is_the_programs_to_drop(kind, workers, tmp_path):
     """A program that makes a loader per epoch must not keep the workers of all of them."""
-    hooks.install(lambda: Recorder(str(tmp_path), lambda it, number, _, fetch: it.wait(number, fetch)))
+    hooks.install(
+        lambda: Recorder(str(tmp_path), lambda it, number, _, fetch: it.wait(number, fetch))
+    )
     try:
         gc.disable()
-        loader = kind(Chained(Compose([torch.neg])), 8, num_workers=workers, persistent_workers=bool(workers))
+        loader = kind(
+            Chained(Compose([torch.neg])), 8, num_workers=workers, persistent_workers=bool(workers)
+        )
         assert len(list(loader)) == 5
         gone = weakref.ref(loader)
         del loader

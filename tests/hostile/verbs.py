@@ -10,7 +10,16 @@ import numpy as np
 
 import fastload
 from fastload import transforms as T
-from fastload.conversion import beton_writer, indexing, inspect, job, repair, subsets, verify
+from fastload.conversion import (
+    beton_writer,
+    indexing,
+    inspect,
+    job,
+    repair,
+    subset_columns,
+    subsets,
+    verify,
+)
 from fastload.conversion.readers import open_reader
 from fastload.conversion.readers.base import Reader
 from tests.hostile import evil
@@ -52,9 +61,16 @@ def mend(source: str, good: str) -> None:
 def link(source: str, out: Path, verb: str) -> None:
     """filter, split or merge."""
     held = subsets.open_index(source)
-    parts = {"filter": [np.arange(len(held) - 1)], "split": subsets.drawn(held, (0.5, 0.5), 1), "merge": [np.arange(len(held))]}[verb]
+    parts = {
+        "filter": [np.arange(len(held) - 1)],
+        "split": subsets.drawn(held, (0.5, 0.5), 1),
+        "merge": [np.arange(len(held))],
+    }[verb]
     inside = verb == "split"
-    wanted = [(str(out / str(number)) if inside else str(out), [subsets.Part(held, rows)]) for number, rows in enumerate(parts)]
+    wanted = [
+        (str(out / str(number)) if inside else str(out), [subset_columns.Part(held, rows)])
+        for number, rows in enumerate(parts)
+    ]
     subsets.write_all(wanted, inside=inside)
 
 
@@ -72,17 +88,25 @@ def remove(*paths: Path) -> None:
             path.unlink()
 
 
-def attack(world: World, kind: str, names: Sequence[str], to: str, *, more: bool = False) -> Counter[str]:
-    """One data set with these names through a writer, and with `more` through the other verbs: what came of it.
+def attack(
+    world: World, kind: str, names: Sequence[str], to: str, *, more: bool = False
+) -> Counter[str]:
+    """One data set with these names through a writer, and with `more` through the other verbs: what
+    came of it.
 
-    Raises AssertionError where anything around the target has changed, or a written archive has a name that leads out.
+    Raises AssertionError where anything around the target has changed, or a written archive has a
+    name that leads out.
     """
     remove(*world.written, world.source)
     world.source.mkdir()
     source, found = evil.KINDS[kind](world, names), Counter[str]()
     with untouched(world, *world.written):
         found[outcome(lambda: convert(source, world.out, to))] += 1
-    if wrong := [name for name in evil.members(world.out) if evil.leads_out(name)] if world.out.is_dir() else []:
+    if (
+        wrong := [name for name in evil.members(world.out) if evil.leads_out(name)]
+        if world.out.is_dir()
+        else []
+    ):
         raise AssertionError(f"{to} has members {wrong}")
     if more and "shards" in kind:
         with untouched(world, *world.written, world.source):
@@ -90,5 +114,9 @@ def attack(world: World, kind: str, names: Sequence[str], to: str, *, more: bool
                 found[outcome(lambda work=work: work(source))] += 1
             with tempfile.TemporaryDirectory(dir=world.work) as parts:
                 for verb in ("filter", "split", "merge"):
-                    found[outcome(lambda verb=verb, parts=parts: link(source, Path(parts) / "out", verb))] += 1
+                    found[
+                        outcome(
+                            lambda verb=verb, parts=parts: link(source, Path(parts) / "out", verb)
+                        )
+                    ] += 1
     return found

@@ -1,4 +1,6 @@
-"""One list of damaged JPEGs as every source and every backend sees it: of each file its pixels' digest, or that it is bad."""
+"""One list of damaged JPEGs as every source and every backend sees it: of each file its pixels'
+digest, or that it is bad.
+"""
 
 import hashlib
 import json
@@ -26,10 +28,13 @@ CROPS: dict[str, list[Any]] = {
     "Resize": [T.Resize(SIZE), T.ToImage()],
     "Resize, scaled": [T.Resize(SIZE), T.ToImage()],  # decode_scale="fast"
 }
-# How a loader comes to its samples: the data, and seek_index. The second epoch of "collecting" has what the first one collected.
-SOURCES = {"no index": ("plain", "off"), "collecting": ("collected", "auto"), "index": ("indexed", "use"), "shards": ("shards", "use"),
+# How a loader comes to its samples: the data, and seek_index. The second epoch of "collecting" has
+# what the first one collected.
+SOURCES = {"no index": ("plain", "off"), "collecting": ("collected", "auto"), "index": ("indexed",
+    "use"), "shards": ("shards", "use"),
            "beton": ("x.beton", "use")}  # fmt: skip
-BACKENDS = {"native": tuple(SOURCES), "torch": ("no index", "shards", "beton"), "ffcv": ("beton",), "dali": ("no index", "shards"),
+BACKENDS = {"native": tuple(SOURCES), "torch": ("no index", "shards", "beton"), "ffcv": ("beton",),
+    "dali": ("no index", "shards"),
             "dali-own": ("no index",)}  # fmt: skip
 ONLY = {"Resize, scaled": ("native", "torch"), "CenterCrop": ("native", "torch", "ffcv", "dali"),
         "Resize": ("native", "torch", "ffcv", "dali")}  # fmt: skip
@@ -42,7 +47,9 @@ def digest(pixels: np.ndarray) -> str:
 
 
 def judged(data: bytes) -> tuple[str, tuple[int, int]]:
-    """What Pillow says of the file: the digest of its middle (empty where that is all of it), or BAD; and height, width."""
+    """What Pillow says of the file: the digest of its middle (empty where that is all of it), or
+    BAD; and height, width.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -54,7 +61,10 @@ def judged(data: bytes) -> tuple[str, tuple[int, int]]:
     if height < HEIGHT or width < WIDTH:
         return "", (height, width)
     top, left = round((height - HEIGHT) / 2), round((width - WIDTH) / 2)  # as torchvision's
-    return digest(pixels[top : top + HEIGHT, left : left + WIDTH].transpose(2, 0, 1)), (height, width)
+    return digest(pixels[top : top + HEIGHT, left : left + WIDTH].transpose(2, 0, 1)), (
+        height,
+        width,
+    )
 
 
 def lay_out(files: Sequence[bytes], sizes: Sequence[tuple[int, int]], root: Path) -> None:
@@ -69,7 +79,9 @@ def lay_out(files: Sequence[bytes], sizes: Sequence[tuple[int, int]], root: Path
             else:
                 os.link(root / "plain" / "a" / path.name, path)
     indexing.run(indexing.prepare(str(root / "indexed")), 8, 1)
-    job.run(job.prepare(str(root / "plain"), str(root / "shards"), job.Options(check="none", workers=1)))
+    job.run(
+        job.prepare(str(root / "plain"), str(root / "shards"), job.Options(check="none", workers=1))
+    )
     rows = [[("jpg", data, *size), 0] for data, size in zip(files, sizes, strict=True)]
     (root / "x.beton").write_bytes(Writer([("image", "image"), ("label", "int")], rows).bytes())
 
@@ -82,7 +94,9 @@ def seen(root: Path, source: str, backend: str, crop: str, count: int) -> list[l
         return [_listed(data, backend, root, count)]
     workers = 0 if backend == "torch" else 1  # threads; those of torch would be processes
     scale = "fast" if crop.endswith("scaled") else "exact"
-    loader = fastload.DataLoader(data, 1, backend=backend, seed=3, seek_index=index, num_workers=workers, decode_scale=scale)
+    loader = fastload.DataLoader(
+        data, 1, backend=backend, seed=3, seek_index=index, num_workers=workers, decode_scale=scale
+    )
     assert f"backend {backend}" in loader.explain()
     epochs = []
     for _ in range(2 if source == "collecting" else 1):
@@ -100,7 +114,10 @@ def seen(root: Path, source: str, backend: str, crop: str, count: int) -> list[l
 
 
 def _listed(data: Any, backend: str, root: Path, count: int) -> list[str]:
-    """DALI makes a new pipeline for each error: the list of bad samples says as much. Pixels are not compared: they differ by a little."""
+    """DALI makes a new pipeline for each error: the list of bad samples says as much.
+
+    Pixels are not compared: they differ by a little.
+    """
     listed = root / "bad.jsonl"
     listed.unlink(missing_ok=True)
     options = {"on_error": "skip", "max_bad": count, "bad_samples": str(listed), "num_workers": 1}
@@ -112,7 +129,10 @@ def _listed(data: Any, backend: str, root: Path, count: int) -> list[str]:
 
 
 class Difference(NamedTuple):
-    """A file of which a cell says something else than it should: Pillow's verdict, or the pixels of Pillow and torchvision's ops."""
+    """A file of which a cell says something else than it should:
+
+    Pillow's verdict, or the pixels of Pillow and torchvision's ops.
+    """
 
     cell: str
     number: int
@@ -120,14 +140,23 @@ class Difference(NamedTuple):
     want: str
 
 
-def differences(files: Sequence[bytes], root: Path, backends: Sequence[str] = tuple(BACKENDS)) -> tuple[dict[str, int], list[Difference]]:
-    """How many files each cell (source, backend, crop) was asked for, and where it differs. How many are bad stands under BAD."""
+def differences(
+    files: Sequence[bytes], root: Path, backends: Sequence[str] = tuple(BACKENDS)
+) -> tuple[dict[str, int], list[Difference]]:
+    """How many files each cell (source, backend, crop) was asked for, and where it differs.
+
+    How many are bad stands under BAD.
+    """
     verdicts, sizes = zip(*(judged(data) for data in files), strict=True)
     lay_out(files, sizes, root)
     cells, found = {BAD: sum(one == BAD for one in verdicts)}, []
     for crop in CROPS:
         reference = seen(root, "no index", "torch", crop, len(files))[0]
-        wanted = list(verdicts) if crop == "CenterCrop" else [BAD if one == BAD else "" for one in verdicts]
+        wanted = (
+            list(verdicts)
+            if crop == "CenterCrop"
+            else [BAD if one == BAD else "" for one in verdicts]
+        )
         for backend in [one for one in backends if one in ONLY.get(crop, BACKENDS)]:
             for source in BACKENDS[backend]:
                 for epoch, got in enumerate(seen(root, source, backend, crop, len(files))):
@@ -142,4 +171,8 @@ def differences(files: Sequence[bytes], root: Path, backends: Sequence[str] = tu
 def _compared(cell: str, got: Sequence[str], wanted: Sequence[str]) -> list[Difference]:
     """An empty text is any image."""
     pairs = enumerate(zip(got, wanted, strict=True))
-    return [Difference(cell, n, a, b) for n, (a, b) in pairs if (a == BAD) != (b == BAD) or (a and b and a != b)]
+    return [
+        Difference(cell, n, a, b)
+        for n, (a, b) in pairs
+        if (a == BAD) != (b == BAD) or (a and b and a != b)
+    ]

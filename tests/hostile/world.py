@@ -1,4 +1,6 @@
-"""A folder with things around a target that nobody may change, and a look at all of them before and after."""
+"""A folder with things around a target that nobody may change, and a look at all of them before and
+after.
+"""
 
 import contextlib
 import hashlib
@@ -26,7 +28,9 @@ class Entry(NamedTuple):
 
 
 class World:
-    """ROOT/victim/… and files beside it; the target is ROOT/a/b/c/d/OUT, so that few `..` lead to the victims."""
+    """ROOT/victim/… and files beside it; the target is ROOT/a/b/c/d/OUT, so that few `..` lead to
+    the victims.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -34,13 +38,21 @@ class World:
         self.work.mkdir(parents=True)
         self.source, self.out, self.cache = self.work / "src", self.work / "OUT", root / "cache"
         self.victim = root / "victim"
-        for path in (root / ".bashrc", self.victim / "file", self.victim / "deep" / "file", root / "a" / "index.arrow", root / "x"):
+        for path in (
+            root / ".bashrc",
+            self.victim / "file",
+            self.victim / "deep" / "file",
+            root / "a" / "index.arrow",
+            root / "x",
+        ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"do not touch " + path.name.encode())
         (self.victim / "empty").mkdir()
 
     def seen(self, *apart: Path) -> dict[str, Entry]:
-        """All that lies below the root, but the user's cache and the folders `apart`, whose own entries do not count either."""
+        """All that lies below the root, but the user's cache and the folders `apart`, whose own
+        entries do not count either.
+        """
         left, found = {str(self.cache), *map(str, apart)}, dict[str, Entry]()
         pending = [str(self.root)]
         while pending:
@@ -57,7 +69,12 @@ class World:
     @property
     def written(self) -> tuple[Path, ...]:
         """What a conversion may write."""
-        return self.out, self.work / f".fastload-{self.out.name}", self.work / f".fastload-{self.out.name}.beton", self.work / "OUT.beton"
+        return (
+            self.out,
+            self.work / f".fastload-{self.out.name}",
+            self.work / f".fastload-{self.out.name}.beton",
+            self.work / "OUT.beton",
+        )
 
 
 def _entry(entry: os.DirEntry[str], facts: os.stat_result) -> Entry:
@@ -67,7 +84,9 @@ def _entry(entry: os.DirEntry[str], facts: os.stat_result) -> Entry:
     elif stat.S_ISREG(facts.st_mode):
         content = hashlib.md5(Path(entry.path).read_bytes(), usedforsecurity=False).hexdigest()
     folder = stat.S_ISDIR(facts.st_mode)
-    return Entry(facts.st_mode, 0 if folder else facts.st_size, 0 if folder else facts.st_mtime_ns, content)
+    return Entry(
+        facts.st_mode, 0 if folder else facts.st_size, 0 if folder else facts.st_mtime_ns, content
+    )
 
 
 def differences(before: dict[str, Entry], after: dict[str, Entry]) -> list[str]:
@@ -104,7 +123,10 @@ def in_time(seconds: int = SECONDS) -> Iterator[None]:
 
 
 def outcome(work: Callable[[], object]) -> str:
-    """What came of it: `done`, or the name of a typed error of one line for each problem. Raises all else."""
+    """What came of it:
+
+    `done`, or the name of a typed error of one line for each problem. Raises all else.
+    """
     with in_time():
         try:
             work()

@@ -11,7 +11,9 @@ SIZES = ((1, 1), (1, 7), (7, 1), (3, 2), (3, 3), (13, 17), (37, 53), (70, 33))  
 FILTERS = {"nearest": 0, "bilinear": 1, "bicubic": 2}
 
 
-def instruction(name: str, *arguments: float, sampling: str = "nearest", fill: tuple[int, int, int] = (0, 0, 0)) -> NDArray[np.float64]:
+def instruction(
+    name: str, *arguments: float, sampling: str = "nearest", fill: tuple[int, int, int] = (0, 0, 0)
+) -> NDArray[np.float64]:
     row = np.zeros(13)
     row[:2] = native.INSTRUCTIONS.index(name), FILTERS[sampling]
     row[2:5] = fill
@@ -19,7 +21,9 @@ def instruction(name: str, *arguments: float, sampling: str = "nearest", fill: t
     return row
 
 
-def augmented(image: NDArray[np.uint8], *rows: NDArray[np.float64], target: str) -> NDArray[np.uint8]:
+def augmented(
+    image: NDArray[np.uint8], *rows: NDArray[np.float64], target: str
+) -> NDArray[np.uint8]:
     return native.augment(image, np.array(rows).reshape(-1, 13), target)
 
 
@@ -57,8 +61,10 @@ def affine_maps(height: int, width: int, seed: int) -> list[list[float]]:
     return [
         *free,
         [1, 0.3, 0, 0, 1, 0], [1, 0, 0, -0.3, 1, 0],
-        [1, 0, 2, 0, 1, -1], [1, 0, 0.25, 0, 1, -0.75], [1, 0, -width, 0, 1, 0], [1, 0, 3 * width, 0, 1, 0],
+        [1, 0, 2, 0, 1, -1], [1, 0, 0.25, 0, 1, -0.75], [1, 0, -width, 0, 1, 0], [1, 0, 3 * width,
+        0, 1, 0],
         [-1, 0, width, 0, -1, height], [0, 1, 0, -1, 0, height], [0.37, 0, 1.2, 0, 2.1, -0.4],
-        [1, 1e-7, 0, 1e-7, 1, 0], [300.0, 0.5, 40000.0, 0.2, -9.0, 5.0], [-400.0, 0.5, 33000.0, 0.2, 1, 0],
+        [1, 1e-7, 0, 1e-7, 1, 0], [300.0, 0.5, 40000.0, 0.2, -9.0, 5.0], [-400.0, 0.5, 33000.0, 0.2,
+        1, 0],
         [0, 0, width / 2, 0, 0, height / 2], [0, 1e-3, 0, 1e-3, 0, 0],
     ]  # fmt: skip

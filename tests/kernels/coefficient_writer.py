@@ -1,4 +1,6 @@
-"""JPEGs made of given coefficients: all codes of a kind have the same length, so that writing them is simple."""
+"""JPEGs made of given coefficients: all codes of a kind have the same length, so that writing them
+is simple.
+"""
 
 from itertools import product
 
@@ -9,7 +11,9 @@ AC_SYMBOLS = [0x00, 0xF0, *(run << 4 | size for run in range(16) for size in ran
 
 def magnitude(value):
     size = abs(value).bit_length()
-    return size, format(value if value > 0 else value + (1 << size) - 1, f"0{size}b") if size else ""
+    return size, format(
+        value if value > 0 else value + (1 << size) - 1, f"0{size}b"
+    ) if size else ""
 
 
 def block_bits(block, previous):
@@ -31,7 +35,9 @@ def segment(marker, payload):
 
 
 def write_jpeg(height, width, factors, coefficients, quants, ids=(1, 2, 3)):
-    """factors: (horizontal, vertical) of each component; coefficients: int16 [rows, columns, 64] of each, whole MCUs."""
+    """factors: (horizontal, vertical) of each component; coefficients: int16 [rows, columns, 64] of
+    each, whole MCUs.
+    """
     if len(factors) == 1:
         assert factors == [(1, 1)]
     head, scan = b"", b""
@@ -39,12 +45,22 @@ def write_jpeg(height, width, factors, coefficients, quants, ids=(1, 2, 3)):
         head += segment(0xDB, bytes([n, *quant]))
         scan += bytes([ids[n], 0])
     frame = b"".join(bytes([ids[n], h << 4 | v, n]) for n, (h, v) in enumerate(factors))
-    head += segment(0xC0, b"\x08" + height.to_bytes(2, "big") + width.to_bytes(2, "big") + bytes([len(factors)]) + frame)
+    head += segment(
+        0xC0,
+        b"\x08"
+        + height.to_bytes(2, "big")
+        + width.to_bytes(2, "big")
+        + bytes([len(factors)])
+        + frame,
+    )
     head += segment(0xC4, bytes([0x00, 0, 0, 0, 12, *[0] * 12, *range(12)]))
     head += segment(0xC4, bytes([0x10, *[0] * 7, len(AC_SYMBOLS), *[0] * 8, *AC_SYMBOLS]))
     head += segment(0xDA, bytes([len(factors)]) + scan + b"\x00\x3f\x00")
     bits, previous = [], [0] * len(factors)
-    mcus = [size // factor for size, factor in zip(coefficients[0].shape[:2], reversed(factors[0]), strict=True)]
+    mcus = [
+        size // factor
+        for size, factor in zip(coefficients[0].shape[:2], reversed(factors[0]), strict=True)
+    ]
     for y, x in product(range(mcus[0]), range(mcus[1])):
         for n, (h, v) in enumerate(factors):
             for row, column in product(range(v), range(h)):

@@ -14,7 +14,10 @@ from tests.kernels.helpers import picture
 def turns() -> list[NDArray[np.int32]]:
     """Of the threads of blocks of several sizes: forward, backward, shuffled."""
     forward = [np.arange(threads, dtype=np.int32) for threads in (1, 7, 33, 128)]
-    shuffled = [np.random.default_rng(threads).permutation(threads).astype(np.int32) for threads in (33, 64, 256)]
+    shuffled = [
+        np.random.default_rng(threads).permutation(threads).astype(np.int32)
+        for threads in (33, 64, 256)
+    ]
     return [*forward, *(order[::-1].copy() for order in forward[1:]), *shuffled]
 
 
@@ -27,12 +30,16 @@ def places(blobs: list[bytes]) -> tuple[NDArray[np.int64], ...]:
     return np.zeros(len(blobs), np.int64), np.cumsum(sizes) - sizes, sizes
 
 
-def job_of(folder: Path, payloads: list[bytes], indexes: list[bytes], pool: native.Pool | None = None) -> native.Job:
+def job_of(
+    folder: Path, payloads: list[bytes], indexes: list[bytes], pool: native.Pool | None = None
+) -> native.Job:
     """A fetched job of these files; index b"": none."""
     (folder / "data").write_bytes(b"".join(payloads))
     (folder / "seek").write_bytes(b"".join(indexes))
     seek = native.Files([str(folder / "seek")], True), *places(indexes)
-    job = (pool or POOL).fetch(native.Files([str(folder / "data")], True), *places(payloads), None, seek=seek)
+    job = (pool or POOL).fetch(
+        native.Files([str(folder / "data")], True), *places(payloads), None, seek=seek
+    )
     job.wait_fetched()
     return job
 
@@ -60,11 +67,21 @@ def packed(work: native.DeviceDecode, chosen: NDArray[np.int64]) -> NDArray[np.u
     return data
 
 
-def decode_work(job: native.Job, rows: Any, filter: Any, height: int, width: int, order: str = "pillow13", most: int = 1 << 30) -> Any:
+def decode_work(
+    job: native.Job,
+    rows: Any,
+    filter: Any,
+    height: int,
+    width: int,
+    order: str = "pillow13",
+    most: int = 1 << 30,
+) -> Any:
     return native.DeviceDecode(job, native.CropRecords(rows, filter, height, width, order), most)
 
 
-def on_cpu(job: native.Job, crops: NDArray[np.int32], filters: object, height: int, width: int, order: str) -> NDArray[np.uint8]:
+def on_cpu(
+    job: native.Job, crops: NDArray[np.int32], filters: object, height: int, width: int, order: str
+) -> NDArray[np.uint8]:
     out = np.zeros((len(job), height, width, 3), np.uint8)
     job.run([picture(crops, filters, None, out, height, width, True, order)])
     job.wait_done()
@@ -72,8 +89,9 @@ def on_cpu(job: native.Job, crops: NDArray[np.int32], filters: object, height: i
 
 
 def decoded(block, job, crops, height, width, filters="bilinear", order="pillow13", most=1 << 30):
-    """Crops [N, height, width, 3] by the emulated device, its flags by place, and why the others are not for it; where the
-    device has made nothing, the crops are junk. What is given decides on the order of the threads.
+    """Crops [N, height, width, 3] by the emulated device, its flags by place, and why the others
+    are not for it; where the device has made nothing, the crops are junk. What is given decides on
+    the order of the threads.
     """
     work = decode_work(job, crops, filters, height, width, order, most)
     work.wait()

@@ -11,8 +11,21 @@ from PIL import Image
 
 from fastload import _native as native
 
-FILTERS = {"nearest": 0, "box": 4, "bilinear": 2, "hamming": 5, "bicubic": 3, "lanczos": 1}  # Pillow's numbers
-SAMPLINGS = {"4:4:4": (1, 1), "4:2:2": (2, 1), "4:2:0": (2, 2), "4:4:0": (1, 2), "4:1:1": (4, 1)}  # of the luma
+FILTERS = {
+    "nearest": 0,
+    "box": 4,
+    "bilinear": 2,
+    "hamming": 5,
+    "bicubic": 3,
+    "lanczos": 1,
+}  # Pillow's numbers
+SAMPLINGS = {
+    "4:4:4": (1, 1),
+    "4:2:2": (2, 1),
+    "4:2:0": (2, 2),
+    "4:4:0": (1, 2),
+    "4:1:1": (4, 1),
+}  # of the luma
 
 
 def noise(height: int, width: int, seed: int = 0) -> NDArray[np.uint8]:
@@ -26,7 +39,11 @@ def scene(height: int, width: int, seed: int = 0) -> NDArray[np.uint8]:
     y, x = np.mgrid[0:height, 0:width].astype(float)
     rng = np.random.default_rng([seed, height, width])
     waves = [np.sin(x * a + y * b + c) for a, b, c in rng.uniform(0.02, 0.6, (3, 3))]
-    return (127 + 90 * np.stack(waves, -1) + rng.normal(0, 12, (height, width, 3))).clip(0, 255).astype(np.uint8)
+    return (
+        (127 + 90 * np.stack(waves, -1) + rng.normal(0, 12, (height, width, 3)))
+        .clip(0, 255)
+        .astype(np.uint8)
+    )
 
 
 def jpeg(pixels: NDArray[np.uint8], sampling: str = "4:2:0", **options: object) -> bytes:
@@ -49,7 +66,9 @@ def files(tmp_path: Path, payloads: Sequence[bytes], *, keep_open: bool = False)
     return native.Files([str(path) for path in paths], keep_open)
 
 
-def fetch(pool: native.Pool, source: native.Files, checksum: NDArray[np.uint64] | None = None) -> native.Job:
+def fetch(
+    pool: native.Pool, source: native.Files, checksum: NDArray[np.uint64] | None = None
+) -> native.Job:
     """Every file, whole."""
     count = len(source)
     return pool.fetch(source, np.arange(count), np.zeros(count, int), np.full(count, -1), checksum)
@@ -63,7 +82,9 @@ def whole(sizes: NDArray[np.int32], height: int, width: int) -> NDArray[np.int32
     return crops
 
 
-def stored(table: Any = None, channels_last: bool = False, noise: Any = None, **lists: Any) -> native.StoreRecords:
+def stored(
+    table: Any = None, channels_last: bool = False, noise: Any = None, **lists: Any
+) -> native.StoreRecords:
     """noise: keys, fillings and tables."""
     drawn = None if noise is None else native.Noise(*noise)
     return native.StoreRecords(channels_last=channels_last, table=table, noise=drawn, **lists)
@@ -75,7 +96,12 @@ def picture(
 ) -> native.PictureWork:  # fmt: skip
     """Of a batch."""
     program = None if programs is None else native.Programs(programs, functions)
-    return native.PictureWork(native.CropRecords(crops, filter, height, width, order), stored(table, channels_last, **lists), out, program)
+    return native.PictureWork(
+        native.CropRecords(crops, filter, height, width, order),
+        stored(table, channels_last, **lists),
+        out,
+        program,
+    )
 
 
 def pillow(data: bytes) -> NDArray[np.uint8]:

@@ -1,10 +1,15 @@
-"""A small JPEG encoder for files that no library writes: any sampling, any tables, any markers. Coefficients are random."""
+"""A small JPEG encoder for files that no library writes: any sampling, any tables, any markers.
+
+Coefficients are random.
+"""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-ZIGZAG = sorted(range(64), key=lambda n: (n // 8 + n % 8, n // 8 if (n // 8 + n % 8) % 2 else n % 8))
+ZIGZAG = sorted(
+    range(64), key=lambda n: (n // 8 + n % 8, n // 8 if (n // 8 + n % 8) % 2 else n % 8)
+)
 AC_SYMBOLS = [0x00, 0xF0, *(run << 4 | size for size in range(1, 11) for run in range(16))]
 DC_SYMBOLS = list(range(12))
 
@@ -56,18 +61,33 @@ class Writer:
 
     def encode(self) -> bytes:
         count = len(self.factors)
-        parts = b"".join(bytes([self.ids[c], h << 4 | v, 0]) for c, (h, v) in enumerate(self.factors))
-        frame = bytes([8]) + self.height.to_bytes(2, "big") + self.width.to_bytes(2, "big") + bytes([count]) + parts
+        parts = b"".join(
+            bytes([self.ids[c], h << 4 | v, 0]) for c, (h, v) in enumerate(self.factors)
+        )
+        frame = (
+            bytes([8])
+            + self.height.to_bytes(2, "big")
+            + self.width.to_bytes(2, "big")
+            + bytes([count])
+            + parts
+        )
         scan = bytes([count, *(n for c in range(count) for n in (self.ids[c], 0)), 0, 63, 0])
-        out = b"\xff\xd8" + self.head + dqt(0, self.quant, wide=self.wide) + segment(self.sof, frame)
-        out += dht(0x00, code_table(DC_SYMBOLS, long=False)) + dht(0x10, code_table(AC_SYMBOLS, long=self.long))
+        out = (
+            b"\xff\xd8" + self.head + dqt(0, self.quant, wide=self.wide) + segment(self.sof, frame)
+        )
+        out += dht(0x00, code_table(DC_SYMBOLS, long=False)) + dht(
+            0x10, code_table(AC_SYMBOLS, long=self.long)
+        )
         if self.restart:
             out += segment(0xDD, self.restart.to_bytes(2, "big"))
         return out + segment(0xDA, scan) + self.entropy() + b"\xff\xd9"
 
     def entropy(self) -> bytes:
         rng = np.random.default_rng(self.seed)
-        dc, ac = codes(code_table(DC_SYMBOLS, long=False)), codes(code_table(AC_SYMBOLS, long=self.long))
+        dc, ac = (
+            codes(code_table(DC_SYMBOLS, long=False)),
+            codes(code_table(AC_SYMBOLS, long=self.long)),
+        )
         factors = self.factors if len(self.factors) > 1 else [(1, 1)]
         mcu = 8 * max(v for _, v in factors), 8 * max(h for h, _ in factors)
         total = -(-self.height // mcu[0]) * -(-self.width // mcu[1])
@@ -82,7 +102,9 @@ class Writer:
         return out + stuffed(bits)
 
     def block(self, rng, dc, ac, before, c) -> str:
-        values = np.where(rng.random(64) < self.density, rng.normal(0, 300, 64) / np.sqrt(1 + np.arange(64)), 0)
+        values = np.where(
+            rng.random(64) < self.density, rng.normal(0, 300, 64) / np.sqrt(1 + np.arange(64)), 0
+        )
         values[0] = rng.normal(0, 400)
         values = (values.clip(-900, 900) / np.array(self.quant)).astype(int)
         out = coded(dc, 0, int(values[0]) - before[c])

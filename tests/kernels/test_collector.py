@@ -1,4 +1,6 @@
-"""Indexes noted while samples are decoded: the bytes that jpeg_index gives, the same pixels, and a log that survives anything."""
+"""Indexes noted while samples are decoded: the bytes that jpeg_index gives, the same pixels, and a
+log that survives anything.
+"""
 
 import os
 import resource
@@ -14,7 +16,12 @@ from fastload import _native as native
 from .helpers import encoded, jpeg, picture, scene
 from .jpeg_writer import Writer
 
-CROPS = [(0, 0, 1, 1), (0.3, 0.4, 0.5, 0.45), (0, 0, 0.1, 0.1), (0.9, 0.9, 0.1, 0.1)]  # top, left, height, width; shares
+CROPS = [
+    (0, 0, 1, 1),
+    (0.3, 0.4, 0.5, 0.45),
+    (0, 0, 0.1, 0.1),
+    (0.9, 0.9, 0.1, 0.1),
+]  # top, left, height, width; shares
 MEMORY = 1 << 20
 
 
@@ -30,7 +37,15 @@ def files_of(tmp_path, payloads):
 def decode(source, crop, collect=None, seek=None, status=native.OK):
     """Pixels [N, 24, 20, 3] of the crop, as shares of each image."""
     count, pool = len(source), native.Pool(2)
-    job = pool.fetch(source, np.arange(count), np.zeros(count, int), np.full(count, -1), None, seek=seek, collect=collect)
+    job = pool.fetch(
+        source,
+        np.arange(count),
+        np.zeros(count, int),
+        np.full(count, -1),
+        None,
+        seek=seek,
+        collect=collect,
+    )
     job.wait_fetched()
     crops = np.zeros((count, 9), np.int32)
     crops[:, :4] = np.tile(job.sizes, 2) * np.array(crop)
@@ -112,14 +127,20 @@ def test_what_has_no_index_is_tried_once(tmp_path):
     for _ in range(2):
         found = decode(source, CROPS[1], into(collector, 3))
         np.testing.assert_array_equal(found[0], want[0])
-        assert found[1] == want[1] == {"indexed": 0, "whole": 2, "library": 1, "refused": 0, "scaled": 0}
+        assert (
+            found[1]
+            == want[1]
+            == {"indexed": 0, "whole": 2, "library": 1, "refused": 0, "scaled": 0}
+        )
         assert (blobs(collector, 3), collector.count) == ([b""] * 3, 3)
     assert collector.entries()[:, 4].tolist() == [len(data) for data in payloads]
     sizes = np.array([len(data) for data in payloads])
     fresh = native.Collector(source, root, "", MEMORY)
     decode(source, CROPS[1], (fresh, np.arange(3), sizes))  # known from another run
     assert fresh.count == 0
-    decode(source, CROPS[1], (fresh, np.arange(3), sizes + np.array([0, 1, 0])))  # of a file that was replaced since
+    decode(
+        source, CROPS[1], (fresh, np.arange(3), sizes + np.array([0, 1, 0]))
+    )  # of a file that was replaced since
     assert fresh.entries()[:, 0].tolist() == [1]
 
 
@@ -153,12 +174,19 @@ def test_a_refused_index_is_replaced(tmp_path):
     (tmp_path / "lies").write_bytes(b"".join(lies))
     sizes = np.array([len(lie) for lie in lies])
     lies[7] = b""  # the middle one is its own
-    seek = native.Files([str(tmp_path / "lies")], True), np.zeros(15, int), np.cumsum(sizes) - sizes, sizes
+    seek = (
+        native.Files([str(tmp_path / "lies")], True),
+        np.zeros(15, int),
+        np.cumsum(sizes) - sizes,
+        sizes,
+    )
     collector = native.Collector(source, root, "", MEMORY)
     found, ways = decode(source, CROPS[1], into(collector, 15), seek)
     np.testing.assert_array_equal(found, decode(source, CROPS[1])[0])
     assert ways == {"indexed": 1, "whole": 14, "library": 0, "refused": 14, "scaled": 0}
-    assert blobs(collector, 15) == [None if n == 7 else native.jpeg_index(data, 8) for n, data in enumerate(payloads)]
+    assert blobs(collector, 15) == [
+        None if n == 7 else native.jpeg_index(data, 8) for n, data in enumerate(payloads)
+    ]
 
 
 def test_only_rows_that_are_asked_for(tmp_path):
@@ -171,8 +199,14 @@ def test_only_rows_that_are_asked_for(tmp_path):
 
 @pytest.fixture
 def log(tmp_path):
-    """A collector with records of three files, the second of which has no index; its log and what it holds."""
-    payloads = [jpeg(scene(30, 41), "4:4:4"), encoded(scene(31, 41), "JPEG", progressive=True), jpeg(scene(32, 41), "4:2:0")]
+    """A collector with records of three files, the second of which has no index; its log and what
+    it holds.
+    """
+    payloads = [
+        jpeg(scene(30, 41), "4:4:4"),
+        encoded(scene(31, 41), "JPEG", progressive=True),
+        jpeg(scene(32, 41), "4:2:0"),
+    ]
     source, root = files_of(tmp_path, payloads)
     collector = native.Collector(source, root, str(tmp_path / "cache"), MEMORY)
     for row in range(3):
@@ -262,7 +296,9 @@ def test_sealed_and_forgotten(tmp_path):
     collector.forget(0)
     assert collector.logs()[0] == ""
     assert blobs(collector, 15) == [None] * 7 + want[7:]
-    assert decode(source, CROPS[1], None, before)[1]["indexed"] == 7  # an epoch that began before goes on
+    assert (
+        decode(source, CROPS[1], None, before)[1]["indexed"] == 7
+    )  # an epoch that began before goes on
 
 
 def test_logs_in_memory_where_there_is_no_folder(tmp_path):
@@ -285,11 +321,15 @@ def test_memory_is_bounded(tmp_path):
     assert 1 <= collector.count < 15
     for row, log, offset, size, _ in collector.entries().tolist():
         assert offset + size <= 1000
-        assert collector.open_logs([]).read(log, offset, size) == native.jpeg_index(pictures()[row], 8)
+        assert collector.open_logs([]).read(log, offset, size) == native.jpeg_index(
+            pictures()[row], 8
+        )
 
 
 def test_a_log_that_cannot_grow(tmp_path):
-    """Neither on the disk nor in memory: what was whole stays, nothing is torn, and pixels are as ever."""
+    """Neither on the disk nor in memory: what was whole stays, nothing is torn, and pixels are as
+    ever.
+    """
     source, root = files_of(tmp_path, pictures())
     collector = native.Collector(source, root, str(tmp_path / "cache"), MEMORY)
     want, _ = decode(source, CROPS[1])
@@ -315,11 +355,15 @@ def test_arguments_are_checked(tmp_path):
     def fetch(*collect):
         pool.fetch(source, rows, zeros, np.full(3, -1), None, collect=collect)
 
-    with pytest.raises(ValueError, match=r"^Pool\.fetch: collect: row\[2\]: no such row \(got 3, want -1\.\.2\)$"):
+    with pytest.raises(
+        ValueError, match=r"^Pool\.fetch: collect: row\[2\]: no such row \(got 3, want -1\.\.2\)$"
+    ):
         fetch(collector, np.array([0, 1, 3]), zeros)
     with pytest.raises(ValueError, match=r"^Pool\.fetch: collect: length \(got 2, want 3\)$"):
         fetch(collector, rows)
     with pytest.raises(ValueError, match=r"^Pool\.fetch: collect: no_index"):
         fetch(collector, rows, zeros[:2])
-    with pytest.raises(ValueError, match=r"^Collector: most_memory \(got -1, want 0 or more bytes\)$"):
+    with pytest.raises(
+        ValueError, match=r"^Collector: most_memory \(got -1, want 0 or more bytes\)$"
+    ):
         native.Collector(source, root, "", -1)

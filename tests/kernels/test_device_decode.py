@@ -1,4 +1,6 @@
-"""JPEG regions as the GPU decodes them, by an emulated block: the CPU decoder's and resize's bits, whoever of the threads comes first."""
+"""JPEG regions as the GPU decodes them, by an emulated block: the CPU decoder's and resize's bits,
+whoever of the threads comes first.
+"""
 
 import numpy as np
 import pytest
@@ -12,23 +14,33 @@ from .helpers import FILTERS, jpeg, noise, scene
 from .jpeg_writer import Writer
 from .test_jpeg_engine import ADOBE_RGB, FACTORS, some_boxes
 
-block = pytest.importorskip("fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES")
+block = pytest.importorskip(
+    "fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES"
+)
 
 
-def check(folder, payloads, crops, height, width, *, steps=(8,), filters="bilinear", order="pillow13"):
-    """One sample for each crop, in one batch, all of them by the device; the payloads in turns, so are the steps of the indexes."""
+def check(
+    folder, payloads, crops, height, width, *, steps=(8,), filters="bilinear", order="pillow13"
+):
+    """One sample for each crop, in one batch, all of them by the device; the payloads in turns, so
+    are the steps of the indexes.
+    """
     count = len(crops)
     repeated = [payloads[n % len(payloads)] for n in range(count)]
     indexes = [native.jpeg_index(data, steps[n % len(steps)]) for n, data in enumerate(repeated)]
     want = on_cpu(job_of(folder, repeated, [b""] * count), crops, filters, height, width, order)
-    found, flags, reasons = decoded(block, job_of(folder, repeated, indexes), crops, height, width, filters, order)
+    found, flags, reasons = decoded(
+        block, job_of(folder, repeated, indexes), crops, height, width, filters, order
+    )
     assert (reasons, flags) == ([""] * count, dict.fromkeys(range(count), 0))
     for n, (one, other) in enumerate(zip(found, want, strict=True)):
         np.testing.assert_array_equal(one, other, err_msg=f"{n}: {crops[n].tolist()}")
 
 
 def regions(payload, rng, count):
-    """Boxes that are not resized, in crops of one size that they need not fill, some of them flipped."""
+    """Boxes that are not resized, in crops of one size that they need not fill, some of them
+    flipped.
+    """
     _, height, width, _, _ = native.probe(payload)
     boxes = some_boxes(height, width, rng, count)
     crops = crops_of(boxes, 1, 1)
@@ -72,7 +84,9 @@ def test_every_filter_in_one_batch(tmp_path):
 
 
 def test_windows_may_reach_beyond_the_image(tmp_path):
-    """What the window shows beyond the resized box is black; so are the px that "nearest" rounds past the edge."""
+    """What the window shows beyond the resized box is black; so are the px that "nearest" rounds
+    past the edge.
+    """
     payload = jpeg(scene(40, 60), "4:2:0")
     crops = crops_of([(0, 0, 40, 60)] * 6, 40, 60)
     crops[:, 6:8] = [(-5, -7), (-50, 3), (30, 50), (0, 0), (7, -60), (-3, 8)]
@@ -86,7 +100,9 @@ def test_windows_may_reach_beyond_the_image(tmp_path):
 def test_long_codes_and_wide_quantisers(tmp_path):
     rng = np.random.default_rng(5)
     for n, quant in enumerate(([1] * 64, [255] * 64, [300] + [17] * 63, [16000] * 64)):
-        data = Writer(40, 55, FACTORS["4:2:0"], seed=n, quant=quant, wide=max(quant) > 255, long=True).encode()
+        data = Writer(
+            40, 55, FACTORS["4:2:0"], seed=n, quant=quant, wide=max(quant) > 255, long=True
+        ).encode()
         check(tmp_path, [data], *regions(data, rng, 3))
     dense = Writer(40, 55, FACTORS["4:4:4"], long=True, density=0.9).encode()
     check(tmp_path, [dense], *regions(dense, rng, 3))
@@ -101,7 +117,14 @@ def test_colours_that_are_no_ycc(tmp_path):
 def test_images_of_many_groups_of_segments(tmp_path):
     """More segments than a block has threads, and IDCT in several turns."""
     data = jpeg(scene(500, 620), "4:4:4")
-    check(tmp_path, [data], crops_of([(0, 0, 500, 620), (100, 90, 300, 400)], 60, 50), 60, 50, steps=(1, 2))
+    check(
+        tmp_path,
+        [data],
+        crops_of([(0, 0, 500, 620), (100, 90, 300, 400)], 60, 50),
+        60,
+        50,
+        steps=(1, 2),
+    )
 
 
 def test_who_comes_first_does_not_show(tmp_path):
@@ -124,7 +147,13 @@ def test_only_the_places_that_were_chosen_are_written(tmp_path):
     payloads = [jpeg(scene(40, 50, n)) for n in range(5)]
     crops = crops_of([(3, 4, 30, 40)] * 5, 20, 24)
     want = on_cpu(job_of(tmp_path, payloads, [b""] * 5), crops, "bilinear", 20, 24, "pillow13")
-    work = decode_work(job_of(tmp_path, payloads, [native.jpeg_index(data, 4) for data in payloads]), crops, "bilinear", 20, 24)
+    work = decode_work(
+        job_of(tmp_path, payloads, [native.jpeg_index(data, 4) for data in payloads]),
+        crops,
+        "bilinear",
+        20,
+        24,
+    )
     work.wait()
     for chosen in ([1, 3], [4], [0, 1, 2, 3, 4], []):
         out, flags = block.decode(packed(work, np.array(chosen, np.int64)), TURNS[2], 5)
@@ -139,7 +168,9 @@ def test_bytes_are_those_under_the_crop(tmp_path):
     index = native.jpeg_index(data, 4)
 
     def sent(box):
-        work = decode_work(job_of(tmp_path, [data], [index]), crops_of([box], 16, 16), "box", 16, 16)
+        work = decode_work(
+            job_of(tmp_path, [data], [index]), crops_of([box], 16, 16), "box", 16, 16
+        )
         work.wait()
         work.choose(np.zeros(1, np.int64))
         return work.nbytes
@@ -163,4 +194,11 @@ def test_any_geometry(tmp_path_factory, name, size, step, out, seed, filters):
     seen = (crops[:, 6:8] < crops[:, 4:6]).all(axis=1) & (crops[:, 6:8] + out > 0).all(axis=1)
     data = Writer(*size, FACTORS[name], seed=seed, long=seed % 2 == 1).encode()
     if filters != "nearest" and seen.any():
-        check(tmp_path_factory.getbasetemp(), [data], crops[seen], *out, steps=(step,), filters=filters)
+        check(
+            tmp_path_factory.getbasetemp(),
+            [data],
+            crops[seen],
+            *out,
+            steps=(step,),
+            filters=filters,
+        )

@@ -1,4 +1,6 @@
-"""What the GPU's decoder does with indexes and bytes that lie: a refusal or a flag, and nothing written elsewhere; and its arguments."""
+"""What the GPU's decoder does with indexes and bytes that lie: a refusal or a flag, and nothing
+written elsewhere; and its arguments.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from .test_hostile import mutated
 from .test_jpeg_engine import FACTORS
 from .test_jpeg_engine_hostile import SEAL, SIZE, a_box, scan_of, seal, seeds
 
-block = pytest.importorskip("fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES")
+block = pytest.importorskip(
+    "fastload._test_block", reason="needs a build with FASTLOAD_TEST_MODULES"
+)
 
 BAD_SEGMENT, BAD_BLOCK = 1, 2
 
@@ -27,7 +31,9 @@ def outcomes(folder, payloads, indexes, boxes):
 
 
 def check(folder, payloads, indexes, boxes):
-    """The device takes what the CPU takes by the same index, and gives its px; how many it took, and flagged."""
+    """The device takes what the CPU takes by the same index, and gives its px; how many it took,
+    and flagged.
+    """
     found, flags = outcomes(folder, payloads, indexes, boxes)
     for data, index, box, got in zip(payloads, indexes, boxes, found, strict=True):
         certain = native.probe(data)[0] == native.OK  # of what is not, neither sees anything
@@ -68,7 +74,9 @@ def test_damaged_scans(tmp_path):
     for n, data in enumerate(seeds() * 60):
         bad = bytearray(data)
         for _ in range(int(rng.integers(1, 4))):
-            bad[int(rng.integers(scan_of(data) + 12, len(data) - 2))] ^= 1 << int(rng.integers(0, 8))
+            bad[int(rng.integers(scan_of(data) + 12, len(data) - 2))] ^= 1 << int(
+                rng.integers(0, 8)
+            )
         payloads.append(bytes(bad))
         indexes.append(reindexed(native.jpeg_index(data, 1 + n % 4), bytes(bad)))
     taken, flagged = check(tmp_path, payloads, indexes, [a_box(rng) for _ in payloads])
@@ -89,16 +97,29 @@ def test_mutants_with_the_index_of_the_file_before(tmp_path):
 
 
 def test_blocks_that_no_encoder_makes_are_flagged(tmp_path):
-    """Built by quantisers a hundred times as coarse as those that the coefficients were made for; the index is right."""
-    data = bytearray(Writer(32, 40, FACTORS["4:4:4"], quant=[8] * 64, wide=True, density=0.9).encode())
+    """Built by quantisers a hundred times as coarse as those that the coefficients were made for;
+    the index is right.
+    """
+    data = bytearray(
+        Writer(32, 40, FACTORS["4:4:4"], quant=[8] * 64, wide=True, density=0.9).encode()
+    )
     at = data.index(b"\xff\xdb") + 5
     data[at : at + 128] = (900).to_bytes(2, "big") * 64
-    index = seal(native.jpeg_index(bytes(Writer(32, 40, FACTORS["4:4:4"], quant=[8] * 64, wide=True, density=0.9).encode()), 2))
+    index = seal(
+        native.jpeg_index(
+            bytes(
+                Writer(32, 40, FACTORS["4:4:4"], quant=[8] * 64, wide=True, density=0.9).encode()
+            ),
+            2,
+        )
+    )
     changed = bytearray(reindexed(index, bytes(data)))
     changed[28:36] = native.xxh3(bytes(data[: data.index(b"\xff\xda") + 14])).to_bytes(8, "little")
     lie = seal(bytes(changed))
     assert native.jpeg_region(bytes(data), (0, 0, 32, 40), lie, "best")[0] is None
-    _, flags, reasons = decoded(block, job_of(tmp_path, [bytes(data)], [lie]), crops_of([(0, 0, 32, 40)], 8, 8), 8, 8)
+    _, flags, reasons = decoded(
+        block, job_of(tmp_path, [bytes(data)], [lie]), crops_of([(0, 0, 32, 40)], 8, 8), 8, 8
+    )
     assert (reasons, flags) == ([""], {0: BAD_BLOCK})
 
 
@@ -117,12 +138,16 @@ def test_a_flag_is_of_one_image_only(tmp_path):
 
 
 def four_tables():
-    """Components with tables of their own: three for DC, two for AC. libjpeg takes them, and there is an index."""
+    """Components with tables of their own: three for DC, two for AC. libjpeg takes them, and there
+    is an index.
+    """
     data = Writer(24, 24, FACTORS["4:4:4"], sof=0xC1).encode()
     at, scan = data.index(b"\xff\xc4"), data.index(b"\xff\xda")
     length = int.from_bytes(data[at + 2 : at + 4], "big") + 2
     dc, ac = data[at : at + length], data[at + length : scan]
-    more = b"".join(table[:4] + bytes([table[4] + n]) + table[5:] for table, n in ((dc, 1), (dc, 2), (ac, 1)))
+    more = b"".join(
+        table[:4] + bytes([table[4] + n]) + table[5:] for table, n in ((dc, 1), (dc, 2), (ac, 1))
+    )
     head = bytearray(data[:scan] + more + data[scan:])
     at = scan + len(more) + 5
     head[at + 1], head[at + 3], head[at + 5] = 0x00, 0x11, 0x20
@@ -138,9 +163,21 @@ def test_what_is_not_for_the_device_says_why(tmp_path):
         (encoded(scene(40, 50), "PNG"), index, "not to be decoded"),
         (plain, index[:-1], "index refused: damaged"),
         (jpeg(scene(40, 50, 1)), index, "index refused: of a file of another size"),
-        (jpeg(scene(40, 50), progressive=True), index, "not covered: progressive, lossless, hierarchical or arithmetic coding"),
-        (jpeg(scene(40, 50), restart_marker_blocks=2), index, "index refused: of a file of another size"),
-        (others, native.jpeg_index(others, 4), "not covered: too many Huffman tables for the device"),
+        (
+            jpeg(scene(40, 50), progressive=True),
+            index,
+            "not covered: progressive, lossless, hierarchical or arithmetic coding",
+        ),
+        (
+            jpeg(scene(40, 50), restart_marker_blocks=2),
+            index,
+            "index refused: of a file of another size",
+        ),
+        (
+            others,
+            native.jpeg_index(others, 4),
+            "not covered: too many Huffman tables for the device",
+        ),
         (plain, index, "decoded at a part of its size"),
         (plain, index, "not covered: nothing of the image is seen"),
         (plain, index, "not encoded"),
@@ -188,15 +225,26 @@ def test_a_job_passes_over_what_is_put_aside(tmp_path):
 
 def made(tmp_path):
     payloads = [jpeg(scene(40, 50, n)) for n in range(3)]
-    job = job_of(tmp_path, payloads, [native.jpeg_index(payloads[0], 4), b"", native.jpeg_index(payloads[2], 4)])
+    job = job_of(
+        tmp_path,
+        payloads,
+        [native.jpeg_index(payloads[0], 4), b"", native.jpeg_index(payloads[2], 4)],
+    )
     return decode_work(job, crops_of([(3, 4, 30, 40)] * 3, 12, 10), "bilinear", 12, 10)
 
 
 def test_without_threads_the_caller_does_it(tmp_path):
-    job = job_of(tmp_path, [jpeg(scene(40, 50))], [native.jpeg_index(jpeg(scene(40, 50)), 4)], pool := native.Pool(0))
+    job = job_of(
+        tmp_path,
+        [jpeg(scene(40, 50))],
+        [native.jpeg_index(jpeg(scene(40, 50)), 4)],
+        pool := native.Pool(0),
+    )
     work = decode_work(job, crops_of([(3, 4, 30, 40)], 12, 10), "bilinear", 12, 10)
     work.wait()
-    assert block.decode(packed(work, np.zeros(1, np.int64)), np.arange(5, dtype=np.int32), 1)[1].tolist() == [0]
+    assert block.decode(packed(work, np.zeros(1, np.int64)), np.arange(5, dtype=np.int32), 1)[
+        1
+    ].tolist() == [0]
     assert pool.threads == 0
 
 
@@ -207,10 +255,14 @@ def test_arguments_that_cannot_work_are_refused(tmp_path):
     for arguments, text in [
         ((beyond, "box", 12, 10), f"DeviceDecode: crops[0]: {outside}"),
         ((crops, "box", 0, 10), "DeviceDecode: size (got 0x10, want 1..178956970 px)"),
-        ((crops, "cubic", 12, 10), 'filter: unknown (got "cubic", want nearest, box, bilinear, hamming, bicubic or lanczos)'),
-        ((crops, np.array([6], np.int32), 12, 10), "DeviceDecode: filter[0]: number (got 6, want 0 to 5)"),
-        ((crops, "box", 12, 10, "pillow11"), 'order: unknown (got "pillow11", want pillow12 or pillow13)'),
-        ((crops, "box", 12, 10, "pillow13", -1), "DeviceDecode: most (got -1, want 0 bytes or more)"),
+        ((crops, "cubic", 12, 10), ('filter: unknown (got "cubic", want nearest, box, bilinear, '
+                                   'hamming, bicubic or lanczos)')),
+        ((crops, np.array([6], np.int32), 12, 10), ("DeviceDecode: filter[0]: number (got 6, want 0 "
+                                                   "to 5)")),
+        ((crops, "box", 12, 10, "pillow11"), ('order: unknown (got "pillow11", want pillow12 or '
+                                             'pillow13)')),
+        ((crops, "box", 12, 10, "pillow13", -1), ("DeviceDecode: most (got -1, want 0 bytes or "
+                                                 "more)")),
         ((crops[:0], "box", 12, 10), "DeviceDecode: crops: shape (got [0, 10], want [1, 10])"),
     ]:  # fmt: skip
         with pytest.raises(ValueError) as caught:
@@ -222,10 +274,22 @@ def test_places_that_cannot_be_chosen_are_refused(tmp_path):
     work = made(tmp_path)
     work.wait()
     for places, text in [
-        ([1], "DeviceDecode.choose: places[0]: not for the device (got no seek index, want a sample without a reason)"),
-        ([0, 0], "DeviceDecode.choose: places[1]: out of order or no such sample (got 0, want 1..2)"),
+        (
+            [1],
+            (
+                "DeviceDecode.choose: places[0]: not for the device (got no seek index, want a sample "
+                "without a reason)"
+            ),
+        ),
+        (
+            [0, 0],
+            "DeviceDecode.choose: places[1]: out of order or no such sample (got 0, want 1..2)",
+        ),
         ([3], "DeviceDecode.choose: places[0]: out of order or no such sample (got 3, want 0..2)"),
-        ([-1], "DeviceDecode.choose: places[0]: out of order or no such sample (got -1, want 0..2)"),
+        (
+            [-1],
+            "DeviceDecode.choose: places[0]: out of order or no such sample (got -1, want 0..2)",
+        ),
     ]:
         with pytest.raises(ValueError) as caught:
             work.choose(np.array(places, np.int64))
@@ -254,10 +318,16 @@ def test_launches_that_cannot_work_are_refused(tmp_path):
         assert str(caught.value) == f"DeviceDecode.launch: {text}"
     with pytest.raises(ValueError) as caught:
         work.pack(aligned(work.nbytes + 1))
-    assert str(caught.value) == f"DeviceDecode.pack: out: shape (got [{work.nbytes + 1}], want [{work.nbytes}])"
+    assert (
+        str(caught.value)
+        == f"DeviceDecode.pack: out: shape (got [{work.nbytes + 1}], want [{work.nbytes}])"
+    )
     with pytest.raises(ValueError) as caught:
         work.pack(aligned(work.nbytes + 1)[1:])
-    assert str(caught.value) == "DeviceDecode.pack: out (got an address at 1 beyond a multiple of 16, want a multiple)"
+    assert (
+        str(caught.value)
+        == "DeviceDecode.pack: out (got an address at 1 beyond a multiple of 16, want a multiple)"
+    )
 
 
 @pytest.mark.skipif(native.cuda_built, reason="this build has CUDA kernels")
@@ -267,4 +337,7 @@ def test_a_build_without_kernels_says_how_to_get_them(tmp_path):
     work.choose(np.array([0], np.int64))
     with pytest.raises(RuntimeError) as caught:
         work.launch(0, 0, 0, 0, 0)
-    assert str(caught.value) == "DeviceDecode.launch: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
+    assert (
+        str(caught.value)
+        == "DeviceDecode.launch: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
+    )

@@ -1,4 +1,6 @@
-"""STORE as the GPU runs it, on the host: the bits of NumPy and of the CPU's specification, whatever is kept, erased and mixed."""
+"""STORE as the GPU runs it, on the host: the bits of NumPy and of the CPU's specification, whatever
+is kept, erased and mixed.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,11 @@ def on_host(case):
 @pytest.mark.parametrize("name", DTYPES)
 def test_every_kind_of_batch(name, size):
     for case in cases(5, size, name):
-        np.testing.assert_array_equal(on_host(case), case.want().reshape(-1).view(np.uint8), err_msg=str((case.kept, case.erased)))
+        np.testing.assert_array_equal(
+            on_host(case),
+            case.want().reshape(-1).view(np.uint8),
+            err_msg=str((case.kept, case.erased)),
+        )
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -47,7 +53,11 @@ def test_what_nothing_happens_to_has_no_lists():
     made = native.DeviceStore(9, 5, 7, "float32", stored())
     assert (len(made), made.size, made.data.dtype, len(made.data)) == (9, (5, 7), np.uint8, 0)
     kept = Case("uint8", 3, (13, 7), kept="batch").made()
-    assert (len(kept), kept.size, len(kept.data)) == (3, (10, 9), 48 + 36)  # rows at a multiple of 16 bytes
+    assert (len(kept), kept.size, len(kept.data)) == (
+        3,
+        (10, 9),
+        48 + 36,
+    )  # rows at a multiple of 16 bytes
 
 
 def given(**lists):
@@ -56,29 +66,41 @@ def given(**lists):
 
 NUMBERS = np.zeros((1, 3), np.int32)
 FILLS, BOXES = np.zeros((1, 3), np.float32), np.zeros((2, 1, 4), np.int32)
-KEYS, FILLING, TABLES = np.zeros((2, 1), np.uint32), np.ones((1, 2), np.int32), np.zeros((1, 3, 4096), np.float32)
+KEYS, FILLING, TABLES = (
+    np.zeros((2, 1), np.uint32),
+    np.ones((1, 2), np.int32),
+    np.zeros((1, 3, 4096), np.float32),
+)
 REFUSED = {
-    "images (got -1 of 5x7, want at most 178956970 px each)": lambda: native.DeviceStore(-1, 5, 7, "uint8", stored()),
-    "images (got 1 of 0x7, want at most 178956970 px each)": lambda: native.DeviceStore(1, 0, 7, "uint8", stored()),
-    'dtype (got "int8", want uint8, float16, bfloat16 or float32)': lambda: native.DeviceStore(1, 5, 7, "int8", stored()),
+    "images (got -1 of 5x7, want at most 178956970 px each)": lambda: native.DeviceStore(-1, 5, 7,
+    "uint8", stored()),
+    "images (got 1 of 0x7, want at most 178956970 px each)": lambda: native.DeviceStore(1, 0, 7,
+    "uint8", stored()),
+    'dtype (got "int8", want uint8, float16, bfloat16 or float32)': lambda: native.DeviceStore(1, 5,
+    7, "int8", stored()),
     "rows and columns (got rows only, want both or neither)": given(rows=NUMBERS),
     "columns: number (got 7, want 0..6)": given(rows=NUMBERS, columns=NUMBERS + 7),
-    "rows: lists (got 3, want 1 or 2, one per sample)": given(rows=np.zeros((3, 3), np.int32), columns=NUMBERS),
+    "rows: lists (got 3, want 1 or 2, one per sample)": given(rows=np.zeros((3, 3), np.int32),
+    columns=NUMBERS),
     "images (got 2 of 20000x20000, want at most 178956970 px each)": given(
         rows=np.zeros((1, 20000), np.int32), columns=np.zeros((1, 20000), np.int32)
     ),
     "boxes and fills (got boxes only, want both or neither)": given(boxes=BOXES),
     "boxes[1][0]: top, left, height, width (got 0, 0, 4, 1, want a box inside 3x3)": given(
-        rows=NUMBERS, columns=NUMBERS, boxes=BOXES + np.array([[[0]], [[1]]], np.int32) * np.array([0, 0, 4, 1], np.int32), fills=FILLS
+        rows=NUMBERS, columns=NUMBERS, boxes=BOXES + np.array([[[0]], [[1]]],
+        np.int32) * np.array([0, 0, 4, 1], np.int32), fills=FILLS
     ),
     "fills: dtype (got float16, want float32)": given(boxes=BOXES, fills=FILLS.astype(np.float16)),
     "noise: keys: shape (got [2, 1], want [2, 0])": given(noise=(KEYS, FILLING, TABLES)),
-    "noise: fillings[0]: no such table (got 1, want 0..0)": given(boxes=BOXES, fills=FILLS, noise=(KEYS, FILLING, TABLES)),
+    "noise: fillings[0]: no such table (got 1, want 0..0)": given(boxes=BOXES, fills=FILLS,
+    noise=(KEYS, FILLING, TABLES)),
     "noise: fillings[0]: kind (got 3, want 0 (a colour), 1 (noise) or 2 (its colour))": given(
         boxes=BOXES, fills=FILLS, noise=(KEYS, FILLING * 3, TABLES)
     ),
-    "noise: tables: dtype (got uint8, want float32)": given(boxes=BOXES, fills=FILLS, noise=(KEYS, FILLING, TABLES.astype(np.uint8))),
-    "partners[1]: no such sample (got 2, want 0..1)": given(partners=np.array([[0] * 7, [2] + [0] * 6], np.int32)),
+    "noise: tables: dtype (got uint8, want float32)": given(boxes=BOXES, fills=FILLS, noise=(KEYS,
+    FILLING, TABLES.astype(np.uint8))),
+    "partners[1]: no such sample (got 2, want 0..1)": given(partners=np.array([[0] * 7,
+    [2] + [0] * 6], np.int32)),
 }  # fmt: skip
 
 
@@ -101,7 +123,12 @@ def test_lists_that_cannot_be_are_refused(text):
 def test_a_launch_is_checked_before_a_pointer_is_followed(arguments, text):
     made = Case("float32", 2, (5, 7), erased="noise").made()
     with pytest.raises(ValueError) as caught:
-        made.launch(**({"images": 16, "table": 16, "noise": 16, "lists": 16, "out": 16, "stream": 0} | arguments))
+        made.launch(
+            **(
+                {"images": 16, "table": 16, "noise": 16, "lists": 16, "out": 16, "stream": 0}
+                | arguments
+            )
+        )
     assert str(caught.value) == f"DeviceStore.launch: {text}"
 
 
@@ -109,28 +136,54 @@ def test_a_launch_is_checked_before_a_pointer_is_followed(arguments, text):
 def test_a_build_without_kernels_says_so():
     with pytest.raises(RuntimeError) as caught:
         native.DeviceStore(1, 4, 4, "uint8", stored()).launch(0, 0, 0, 0, 0, 0)
-    assert str(caught.value) == "DeviceStore.launch: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
+    assert (
+        str(caught.value)
+        == "DeviceStore.launch: this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON"
+    )
 
 
 def test_the_host_is_given_arrays_that_fit():
     case = Case("float16", 2, (13, 7), erased="noise")
     made, out = case.made(), case.blank()
     for arguments, text in [
-        ((case.images[:1], case.table, case.noise, out), "images: shape (got [1, 13, 7, 3], want [2, 13, 7, 3])"),
-        ((case.images, case.table, case.noise, out[:1]), "out: shape (got [1, 3, 13, 7], want [2, 3, 13, 7])"),
-        ((case.images, case.table.view(np.uint16), case.noise, out.view(np.uint16)), "out: dtype (got uint16, want the object's)"),
+        (
+            (case.images[:1], case.table, case.noise, out),
+            "images: shape (got [1, 13, 7, 3], want [2, 13, 7, 3])",
+        ),
+        (
+            (case.images, case.table, case.noise, out[:1]),
+            "out: shape (got [1, 3, 13, 7], want [2, 3, 13, 7])",
+        ),
+        (
+            (case.images, case.table.view(np.uint16), case.noise, out.view(np.uint16)),
+            "out: dtype (got uint16, want the object's)",
+        ),
         ((case.images, case.table, case.noise[:1], out), "noise (got 24576 bytes, want 49152)"),
         ((case.images, case.table, None, out), "noise (got none, want the tables)"),
     ]:
         with pytest.raises(ValueError) as caught:
             made.run_on_host(*arguments)
-        assert str(caught.value).replace(": noise (", " noise (", 1).removeprefix("DeviceStore.run_on_host").lstrip(": ") == text
+        assert (
+            str(caught.value)
+            .replace(": noise (", " noise (", 1)
+            .removeprefix("DeviceStore.run_on_host")
+            .lstrip(": ")
+            == text
+        )
 
 
 def test_boxes_that_cover_each_other_are_filled_in_order():
     boxes = np.array([[[0, 0, 5, 7], [1, 1, 3, 5], [2, 2, 1, 3]]] * 2, np.int32)
     fills = np.array([[10, 11, 12], [20, 21, 22], [30, 31, 32]], np.uint8)
-    made = native.DeviceStore(2, 5, 7, "uint8", stored(channels_last=True, boxes=boxes, fills=fills))
+    made = native.DeviceStore(
+        2, 5, 7, "uint8", stored(channels_last=True, boxes=boxes, fills=fills)
+    )
     out = np.zeros((2, 5, 7, 3), np.uint8)
     made.run_on_host(np.zeros((2, 5, 7, 3), np.uint8), None, None, out)
-    assert out[0, ..., 0].tolist() == [[10] * 7, [10, *[20] * 5, 10], [10, 20, 30, 30, 30, 20, 10], [10, *[20] * 5, 10], [10] * 7]
+    assert out[0, ..., 0].tolist() == [
+        [10] * 7,
+        [10, *[20] * 5, 10],
+        [10, 20, 30, 30, 30, 20, 10],
+        [10, *[20] * 5, 10],
+        [10] * 7,
+    ]

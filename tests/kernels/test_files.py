@@ -78,7 +78,9 @@ def test_threads_share_kept_descriptors(tmp_path):
         def expected(offset):
             return bytes((offset + i) % 256 for i in range(7))
 
-        wrong.extend(at for at in range(start, start + 300) if source.read(0, at, 7) != expected(at))
+        wrong.extend(
+            at for at in range(start, start + 300) if source.read(0, at, 7) != expected(at)
+        )
 
     threads = [threading.Thread(target=work, args=(n * 17,)) for n in range(4)]
     for thread in threads:
@@ -134,7 +136,9 @@ def test_hashes_of_files_are_those_of_their_bytes(tmp_path):
     assert source.xxh3(1, 0) == native.xxh3(b"")
     with pytest.raises(OSError) as short:
         source.xxh3(0, len(data) + 5)
-    assert str(short.value).endswith(f"ends at byte {len(data)} (want bytes {len(data) // (1 << 20) << 20}..{len(data) + 5})")
+    assert str(short.value).endswith(
+        f"ends at byte {len(data)} (want bytes {len(data) // (1 << 20) << 20}..{len(data) + 5})"
+    )
     with pytest.raises(ValueError) as size:
         source.xxh3(0, -1)
     assert str(size.value) == "Files.xxh3: size (got -1, want 0 or more)"

@@ -57,7 +57,8 @@ def small(data):
 def test_two_thousand_mutants(tmp_path):
     rng = np.random.default_rng(1)
     seeds = [jpeg(scene(37, 53), sampling, progressive=progressive)
-             for sampling in ("4:4:4", "4:2:2", "4:2:0") for progressive in (False, True)]  # fmt: skip
+             for sampling in ("4:4:4", "4:2:2", "4:2:0") for progressive in (False,
+             True)]  # fmt: skip
     payloads = [mutated(seeds[n % len(seeds)], rng) for n in range(2000)]
     job = outcome(tmp_path, [data for data in payloads if small(data)])
     assert 0 < (job.status == native.OK).sum() < len(job)
@@ -76,7 +77,10 @@ def with_size(data, height, width):
 @pytest.mark.parametrize("progressive", [False, True])
 def test_sizes_that_lie(tmp_path, progressive):
     data = jpeg(noise(32, 32), progressive=progressive)
-    payloads = [with_size(data, *size) for size in [(65500, 65500), (65535, 1), (1, 65535), (3000, 2000), (1, 1), (33, 32)]]
+    payloads = [
+        with_size(data, *size)
+        for size in [(65500, 65500), (65535, 1), (1, 65535), (3000, 2000), (1, 1), (33, 32)]
+    ]
     start = time.process_time()
     job = outcome(tmp_path, payloads)
     assert job.status[[0, 3]].tolist() == [native.FOREIGN, native.FOREIGN]
@@ -87,9 +91,16 @@ def test_sizes_that_lie(tmp_path, progressive):
 def test_a_progressive_jpeg_with_a_thousand_scans(tmp_path):
     data = jpeg(scene(64, 64), progressive=True)
     first, end = data.index(b"\xff\xda"), data.index(b"\xff\xd9")
-    stop = next(at for at in range(first + 2, end) if data[at] == 0xFF and data[at + 1] not in (0, 0xDA))
-    refinement = data[data.rindex(b"\xff\xda") : end]  # repeating a scan is bad progression, which libjpeg warns about
-    assert outcome(tmp_path, [data[:stop] + refinement * 1000 + data[end:]]).status[0] == native.FOREIGN
+    stop = next(
+        at for at in range(first + 2, end) if data[at] == 0xFF and data[at + 1] not in (0, 0xDA)
+    )
+    refinement = data[
+        data.rindex(b"\xff\xda") : end
+    ]  # repeating a scan is bad progression, which libjpeg warns about
+    assert (
+        outcome(tmp_path, [data[:stop] + refinement * 1000 + data[end:]]).status[0]
+        == native.FOREIGN
+    )
 
 
 def test_two_frames_of_different_size(tmp_path):

@@ -64,9 +64,24 @@ def test_each_sample_may_have_its_own_filter(batch):
         image = noise(33, 44, int(n)) if n == 3 else pillow(job.payload(int(n)))
         want = Image.fromarray(image).resize((WIDTH, HEIGHT), Image.Resampling(int(numbers[n])))
         np.testing.assert_array_equal(out[n], np.asarray(want))
-    for wrong, text in ((np.full(12, 6, np.int32), r"Job\.run: filter\[0\]: number .*6.*0 to 5"), (numbers[:3], r"Job\.run: filter: .*3")):
+    for wrong, text in (
+        (np.full(12, 6, np.int32), r"Job\.run: filter\[0\]: number .*6.*0 to 5"),
+        (numbers[:3], r"Job\.run: filter: .*3"),
+    ):
         with pytest.raises(ValueError, match=text):
-            job.run([picture(whole(job.sizes, HEIGHT, WIDTH), np.ascontiguousarray(wrong), None, out, HEIGHT, WIDTH, True)])
+            job.run(
+                [
+                    picture(
+                        whole(job.sizes, HEIGHT, WIDTH),
+                        np.ascontiguousarray(wrong),
+                        None,
+                        out,
+                        HEIGHT,
+                        WIDTH,
+                        True,
+                    )
+                ]
+            )
 
 
 def test_foreign_samples_wait_for_pixels_and_the_rest_is_not_done_again(batch):
@@ -137,7 +152,19 @@ def test_every_output(tmp_path, dtype, channels_last):
         out = np.zeros(shape, dtype)
         job = fetch(pool, files(tmp_path, [jpeg(image), jpeg(image)]))
         job.wait_fetched()
-        job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "bicubic", chosen, out, HEIGHT, WIDTH, channels_last)])
+        job.run(
+            [
+                picture(
+                    whole(job.sizes, HEIGHT, WIDTH),
+                    "bicubic",
+                    chosen,
+                    out,
+                    HEIGHT,
+                    WIDTH,
+                    channels_last,
+                )
+            ]
+        )
         job.wait_done()
         want = pillow(jpeg(image)) if chosen is None else values[np.arange(3), pillow(jpeg(image))]
         np.testing.assert_array_equal(out[1] if channels_last else out[1].transpose(1, 2, 0), want)
@@ -156,7 +183,13 @@ def test_stats_count_samples_and_time(batch):
     pool = native.Pool(2)
     one_batch(pool, batch)
     stats = pool.stats()
-    assert {stage: found[0] for stage, found in stats.items()} == {"read": 12, "decode": 12, "resize": 12, "augment": 0, "store": 12}
+    assert {stage: found[0] for stage, found in stats.items()} == {
+        "read": 12,
+        "decode": 12,
+        "resize": 12,
+        "augment": 0,
+        "store": 12,
+    }
     assert stats.pop("augment") == (0, 0, 0)  # no programs were given
     for _, wall, cpu in stats.values():
         assert 0 < cpu < 10**10
@@ -170,7 +203,10 @@ def test_arrays_stay_alive_while_tasks_use_them_and_not_longer(tmp_path):
     pool = native.Pool(1)
     job = fetch(pool, files(tmp_path, [encoded(noise(9, 8), "PNG")]))
     job.wait_fetched()
-    pixels, out = noise(50, 60).view(Memory), np.zeros((1, 3, HEIGHT, WIDTH), np.float32).view(Memory)
+    pixels, out = (
+        noise(50, 60).view(Memory),
+        np.zeros((1, 3, HEIGHT, WIDTH), np.float32).view(Memory),
+    )
     alive = weakref.ref(pixels), weakref.ref(out)
     job.set_pixels(0, pixels)
     job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
@@ -206,16 +242,25 @@ def test_bad_arguments_are_refused(tmp_path):
         return job.run([picture(crops, "box", values, out, height, WIDTH, False)])
 
     cases = [
-        (lambda: start(good[:, :8].copy(), table(), HEIGHT), "Job.run: crops: shape (got [1, 8], want [1, 9])"),
-        (lambda: start(good, table(), 9), "Job.run: out: shape (got [1, 3, 24, 31], want [1, 3, 9, 31])"),
-        (lambda: start(good, None, HEIGHT), "Job.run: out: dtype without a table (got float32, want uint8)"),
+        (lambda: start(good[:, :8].copy(), table(), HEIGHT),
+        "Job.run: crops: shape (got [1, 8], want [1, 9])"),
+        (lambda: start(good, table(), 9),
+        "Job.run: out: shape (got [1, 3, 24, 31], want [1, 3, 9, 31])"),
+        (lambda: start(good, None, HEIGHT),
+        "Job.run: out: dtype without a table (got float32, want uint8)"),
         (lambda: start(good, table(), 0), f"Job.run: size (got 0x{WIDTH}, want 1 px or more)"),
-        (lambda: run(job, out, crops=outside), f"Job.run: crops[0]: {LEAVES} (got top 1, left 0, size 30x40, want a box inside 30x40)"),
-        (lambda: job.set_pixels(0, noise(4, 4)[..., :2].copy()), "Job.set_pixels: pixels: shape (got [4, 4, 2], want [any, any, 3])"),
-        (lambda: pool.fetch(source, one + 1, one, one, None), "Pool.fetch: file[0]: no such file (got 1, want 0..0)"),
-        (lambda: pool.fetch(source, one, one - 1, one, None), "Pool.fetch: offset[0]: negative (got -1, want 0 or more)"),
-        (lambda: pool.fetch(source, one, one, one - 2, None), "Pool.fetch: size[0]: negative (got -2, want -1 or more)"),
-        (lambda: pool.fetch(source, one, one, np.zeros(2, int), None), "Pool.fetch: size: shape (got [2], want [1])"),
+        (lambda: run(job, out, crops=outside),
+        f"Job.run: crops[0]: {LEAVES} (got top 1, left 0, size 30x40, want a box inside 30x40)"),
+        (lambda: job.set_pixels(0, noise(4, 4)[..., :2].copy()),
+        "Job.set_pixels: pixels: shape (got [4, 4, 2], want [any, any, 3])"),
+        (lambda: pool.fetch(source, one + 1, one, one, None),
+        "Pool.fetch: file[0]: no such file (got 1, want 0..0)"),
+        (lambda: pool.fetch(source, one, one - 1, one, None),
+        "Pool.fetch: offset[0]: negative (got -1, want 0 or more)"),
+        (lambda: pool.fetch(source, one, one, one - 2, None),
+        "Pool.fetch: size[0]: negative (got -2, want -1 or more)"),
+        (lambda: pool.fetch(source, one, one, np.zeros(2, int), None),
+        "Pool.fetch: size: shape (got [2], want [1])"),
         (lambda: native.Pool(-1), "Pool: threads (got -1, want 0..1024)"),
         (lambda: native.Pool(1, -2), "Pool: readers (got -2, want 0..1024)"),
     ]  # fmt: skip

@@ -1,4 +1,6 @@
-"""A job with several pictures of each sample: each as if it were made alone, and decoded as seldom as pays."""
+"""A job with several pictures of each sample: each as if it were made alone, and decoded as seldom
+as pays.
+"""
 
 import numpy as np
 import pytest
@@ -9,12 +11,19 @@ from .helpers import encoded, fetch, files, jpeg, noise, picture, scene, table
 
 SHAPES = ((61, 93), (200, 75), (48, 160), (33, 33))
 COUNT = 8
-LEFT, RIGHT, ALL, NOTHING = (0.1, 0.0, 0.3, 0.2), (0.5, 0.7, 0.4, 0.3), (0, 0, 1, 1), (0.2, 0.2, 0.5, 0.5)
+LEFT, RIGHT, ALL, NOTHING = (
+    (0.1, 0.0, 0.3, 0.2),
+    (0.5, 0.7, 0.4, 0.3),
+    (0, 0, 1, 1),
+    (0.2, 0.2, 0.5, 0.5),
+)
 
 
 @pytest.fixture
 def payloads():
-    return [jpeg(scene(*SHAPES[n % 4], n), ("4:4:4", "4:2:0", "4:2:2")[n % 3]) for n in range(COUNT)]
+    return [
+        jpeg(scene(*SHAPES[n % 4], n), ("4:4:4", "4:2:0", "4:2:2")[n % 3]) for n in range(COUNT)
+    ]
 
 
 def crops_of(sizes, shares, size, window=0):
@@ -38,7 +47,10 @@ def run(job, pictures):
     for make, shares, (height, width), looked_up, last, window in pictures:
         shape = (len(job), height, width, 3) if last else (len(job), 3, height, width)
         outs.append(np.zeros(shape, np.float32 if looked_up else np.uint8))
-        crops, values = make(job.sizes, shares, (height, width), window), table() if looked_up else None
+        crops, values = (
+            make(job.sizes, shares, (height, width), window),
+            table() if looked_up else None,
+        )
         works.append(picture(crops, "bilinear", values, outs[-1], height, width, last))
     job.run(works)
     job.wait_done()
@@ -49,15 +61,24 @@ def begin(tmp_path, payloads, *, index):
     source = files(tmp_path, payloads)
     if not index:
         return native.Pool(2), source, None
-    (tmp_path / "seek").write_bytes(b"".join(blobs := [native.jpeg_index(data, 8) for data in payloads]))
+    (tmp_path / "seek").write_bytes(
+        b"".join(blobs := [native.jpeg_index(data, 8) for data in payloads])
+    )
     sizes = np.array([len(blob) for blob in blobs], np.int64)
-    seek = native.Files([str(tmp_path / "seek")], True), np.zeros(COUNT, np.int64), np.cumsum(sizes) - sizes, sizes
+    seek = (
+        native.Files([str(tmp_path / "seek")], True),
+        np.zeros(COUNT, np.int64),
+        np.cumsum(sizes) - sizes,
+        sizes,
+    )
     return native.Pool(2), source, seek
 
 
 def made(tmp_path, payloads, pictures, *, index):
     pool, source, seek = begin(tmp_path, payloads, index=index)
-    job = pool.fetch(source, np.arange(COUNT), np.zeros(COUNT, int), np.full(COUNT, -1), None, seek=seek)
+    job = pool.fetch(
+        source, np.arange(COUNT), np.zeros(COUNT, int), np.full(COUNT, -1), None, seek=seek
+    )
     job.wait_fetched()
     outs = run(job, pictures)
     assert job.status.tolist() == [native.OK] * COUNT
@@ -79,7 +100,9 @@ def test_without_an_index_an_image_is_decoded_once(tmp_path, payloads):
 
 def test_with_an_index_crops_that_lie_apart_are_decoded_apart(tmp_path, payloads):
     assert made(tmp_path, payloads, PICTURES[:2], index=True)[1]["indexed"] == 2 * COUNT
-    assert made(tmp_path, payloads, PICTURES[1:3], index=True)[1]["indexed"] == COUNT  # one holds the other
+    assert (
+        made(tmp_path, payloads, PICTURES[1:3], index=True)[1]["indexed"] == COUNT
+    )  # one holds the other
 
 
 @pytest.fixture
@@ -94,7 +117,9 @@ def test_pixels_that_are_given_serve_every_picture(tmp_path, pool):
     job.wait_fetched()
     assert job.status.tolist() == [native.FOREIGN]
     job.set_pixels(0, pixels)
-    for (make, shares, size, looked_up, last, window), found in zip(PICTURES, run(job, PICTURES), strict=True):
+    for (make, shares, size, looked_up, last, window), found in zip(
+        PICTURES, run(job, PICTURES), strict=True
+    ):
         again = fetch(pool, source)
         again.wait_fetched()
         again.set_pixels(0, pixels)
@@ -126,9 +151,14 @@ def test_pictures_of_two_scales_are_refused_together(tmp_path, payloads, pool):
     scaled = np.concatenate([crops, np.full((COUNT, 1), 2, np.int32)], axis=1)
     with pytest.raises(ValueError) as caught:
         job.run([picture(rows, "box", None, out, 4, 5, True) for rows in (crops, scaled)])
-    assert str(caught.value) == "Job.run: crops[0]: scale (got 2, want 1, that of the sample's other pictures)"
+    assert (
+        str(caught.value)
+        == "Job.run: crops[0]: scale (got 2, want 1, that of the sample's other pictures)"
+    )
     assert not out.any()
-    job.run([picture(scaled, "box", None, out, 4, 5, True)])  # alone: nothing is left of what was refused
+    job.run(
+        [picture(scaled, "box", None, out, 4, 5, True)]
+    )  # alone: nothing is left of what was refused
     job.wait_done()
     assert job.status.tolist() == [native.OK] * COUNT
     assert out.any(axis=(1, 2, 3)).all()

@@ -1,4 +1,7 @@
-"""JPEG: whole decodes against Pillow's libjpeg-turbo, regions against whole decodes. Always to the bit."""
+"""JPEG: whole decodes against Pillow's libjpeg-turbo, regions against whole decodes.
+
+Always to the bit.
+"""
 
 import re
 from io import BytesIO
@@ -23,7 +26,9 @@ def sampled(sampling, height, width, progressive):
 
 
 def relabelled(sampling, height, width):
-    """An interleaved scan that Pillow cannot write: as many luma blocks per MCU as in a sampling that it can, other header."""
+    """An interleaved scan that Pillow cannot write: as many luma blocks per MCU as in a sampling
+    that it can, other header.
+    """
     h, v = SAMPLINGS[sampling]
     known = "4:2:2" if h * v == 2 else "4:2:0"
     from_h, from_v = SAMPLINGS[known]
@@ -35,21 +40,44 @@ def relabelled(sampling, height, width):
 
 
 def planes(pixels, h, v, progressive):
-    """Sampling h x v that Pillow cannot write: a file of one scan per component, each taken from a greyscale JPEG."""
+    """Sampling h x v that Pillow cannot write: a file of one scan per component, each taken from a
+    greyscale JPEG.
+    """
     height, width = pixels.shape[:2]
     colour = Image.fromarray(pixels).convert("YCbCr").split()
     small = (-(-width // h), -(-height // v))
-    parts = [grey(colour[0], progressive), *(grey(plane.resize(small), progressive) for plane in colour[1:])]
+    parts = [
+        grey(colour[0], progressive),
+        *(grey(plane.resize(small), progressive) for plane in colour[1:]),
+    ]
     out = b"\xff\xd8" + b"".join(segments(parts[0], 0xDB))
     factors = [(1, h << 4 | v), (2, 0x11), (3, 0x11)]
-    frame = bytes([8]) + height.to_bytes(2, "big") + width.to_bytes(2, "big") + b"\x03" + b"".join(bytes([i, f, 0]) for i, f in factors)
-    out += b"\xff" + (b"\xc2" if progressive else b"\xc0") + (len(frame) + 2).to_bytes(2, "big") + frame
+    frame = (
+        bytes([8])
+        + height.to_bytes(2, "big")
+        + width.to_bytes(2, "big")
+        + b"\x03"
+        + b"".join(bytes([i, f, 0]) for i, f in factors)
+    )
+    out += (
+        b"\xff"
+        + (b"\xc2" if progressive else b"\xc0")
+        + (len(frame) + 2).to_bytes(2, "big")
+        + frame
+    )
     for number, part in enumerate(parts, start=1):
         for marker, body, data in scans(part):
             if marker == 0xC4:
                 out += b"\xff\xc4" + (len(body) + 2).to_bytes(2, "big") + body
             else:
-                out += b"\xff\xda" + (len(body) + 2).to_bytes(2, "big") + body[:1] + bytes([number]) + body[2:] + data
+                out += (
+                    b"\xff\xda"
+                    + (len(body) + 2).to_bytes(2, "big")
+                    + body[:1]
+                    + bytes([number])
+                    + body[2:]
+                    + data
+                )
     return out + b"\xff\xd9"
 
 
@@ -79,7 +107,9 @@ def segments(data, wanted):
 
 
 def scans(data):
-    return [(marker, body, entropy) for marker, body, entropy, _ in walk(data) if marker in (0xC4, 0xDA)]
+    return [
+        (marker, body, entropy) for marker, body, entropy, _ in walk(data) if marker in (0xC4, 0xDA)
+    ]
 
 
 def regions(tmp_path, data, boxes, size):
@@ -99,10 +129,17 @@ def regions(tmp_path, data, boxes, size):
 
 def some_boxes(height, width, seed):
     rng = np.random.default_rng(seed)
-    boxes = [(0, 0, height, width), (height - 1, width - 1, 1, 1), (0, width - 1, height, 1), (height - 1, 0, 1, width)]
+    boxes = [
+        (0, 0, height, width),
+        (height - 1, width - 1, 1, 1),
+        (0, width - 1, height, 1),
+        (height - 1, 0, 1, width),
+    ]
     for _ in range(60):
         top, left = rng.integers(0, height), rng.integers(0, width)
-        boxes.append((top, left, rng.integers(1, height - top + 1), rng.integers(1, width - left + 1)))
+        boxes.append(
+            (top, left, rng.integers(1, height - top + 1), rng.integers(1, width - left + 1))
+        )
     return boxes
 
 
@@ -114,7 +151,13 @@ def test_any_region_has_the_pixels_of_a_whole_decode(tmp_path, sampling, progres
             data = grey(Image.fromarray(scene(height, width)).convert("L"), progressive)
         else:
             data = sampled(sampling, height, width, progressive)
-        assert native.probe(data) == (native.OK, height, width, 1 if sampling == "grey" else 3, f"jpeg {sampling}")
+        assert native.probe(data) == (
+            native.OK,
+            height,
+            width,
+            1 if sampling == "grey" else 3,
+            f"jpeg {sampling}",
+        )
         whole = native.decode(data)
         np.testing.assert_array_equal(whole, pillow(data))
         boxes = some_boxes(height, width, seed)
@@ -122,7 +165,9 @@ def test_any_region_has_the_pixels_of_a_whole_decode(tmp_path, sampling, progres
         for (top, left, box_height, box_width), pixels in zip(boxes, out, strict=True):
             want = np.zeros_like(whole)
             want[:box_height, :box_width] = whole[top : top + box_height, left : left + box_width]
-            np.testing.assert_array_equal(pixels, want, err_msg=f"{height}x{width} {top, left, box_height, box_width}")
+            np.testing.assert_array_equal(
+                pixels, want, err_msg=f"{height}x{width} {top, left, box_height, box_width}"
+            )
 
 
 def test_restart_markers_and_rgb_jpegs(tmp_path):
@@ -134,8 +179,12 @@ def test_restart_markers_and_rgb_jpegs(tmp_path):
         whole = native.decode(data)
         np.testing.assert_array_equal(whole, pillow(data))
         boxes = some_boxes(61, 93, 5)
-        for (top, left, height, width), pixels in zip(boxes, regions(tmp_path, data, boxes, (61, 93)), strict=True):
-            np.testing.assert_array_equal(pixels[:height, :width], whole[top : top + height, left : left + width])
+        for (top, left, height, width), pixels in zip(
+            boxes, regions(tmp_path, data, boxes, (61, 93)), strict=True
+        ):
+            np.testing.assert_array_equal(
+                pixels[:height, :width], whole[top : top + height, left : left + width]
+            )
 
 
 def test_errors_and_warnings_are_foreign_with_the_librarys_text(tmp_path):
@@ -152,14 +201,18 @@ def test_errors_and_warnings_are_foreign_with_the_librarys_text(tmp_path):
     job.wait_done()
     assert job.status.tolist() == [native.FOREIGN, native.FOREIGN]
     assert job.message(0) == "jpeg: Corrupt JPEG data: premature end of data segment"
-    assert re.fullmatch(r"jpeg: Corrupt JPEG data: \d+ extraneous bytes before marker 0xc4", job.message(1))
+    assert re.fullmatch(
+        r"jpeg: Corrupt JPEG data: \d+ extraneous bytes before marker 0xc4", job.message(1)
+    )
     with pytest.raises(ValueError) as error:
         native.decode(cut)
     assert str(error.value) == "decode: Corrupt JPEG data: premature end of data segment"
 
 
 def test_what_scans_leave_open_is_pillows_to_smooth(tmp_path):
-    """Cut behind any of its scans and closed: whole, in part and scaled; and the file itself, which leaves nothing open."""
+    """Cut behind any of its scans and closed: whole, in part and scaled; and the file itself, which
+    leaves nothing open.
+    """
     data = jpeg(scene(61, 93), progressive=True)
     scans = [at for at in range(len(data) - 1) if data[at] == 0xFF and data[at + 1] in (0xC4, 0xDA)]
     first = data.index(b"\xff\xda")
@@ -175,18 +228,24 @@ def test_what_scans_leave_open_is_pillows_to_smooth(tmp_path):
     job.wait_fetched()
     assert set(job.status.tolist()) == {native.OK}
     crops = np.tile(np.array([9, 7, 20, 30, 20, 30, 0, 0, 0], np.int32), (len(cuts) + 1, 1))
-    job.run([picture(crops, "box", None, np.zeros((len(cuts) + 1, 20, 30, 3), np.uint8), 20, 30, True)])
+    job.run(
+        [picture(crops, "box", None, np.zeros((len(cuts) + 1, 20, 30, 3), np.uint8), 20, 30, True)]
+    )
     job.wait_done()
     assert job.status.tolist() == [native.FOREIGN] * len(cuts) + [native.OK]
     assert {job.message(n) for n in range(len(cuts))} == {f"jpeg: {open_ended}"}
 
 
 def test_a_verdict_does_not_depend_on_whether_anything_is_seen(tmp_path):
-    """Windows beside the image: what the own decoder covers is certain by its markers, all else is looked at."""
+    """Windows beside the image: what the own decoder covers is certain by its markers, all else is
+    looked at.
+    """
     good, padded = jpeg(scene(61, 93)), jpeg(scene(61, 93), progressive=True)
     tables = padded.rindex(b"\xff\xc4")  # of the last scan
     padded = padded[:tables] + b"\x12\x34" * 20 + padded[tables:]
-    spoilt = good.replace(b"\xff\xda\0\x0c\x03\x01\0", b"\xff\xda\0\x0c\x03\x01\x33")  # a Huffman table that is not there
+    spoilt = good.replace(
+        b"\xff\xda\0\x0c\x03\x01\0", b"\xff\xda\0\x0c\x03\x01\x33"
+    )  # a Huffman table that is not there
     assert spoilt != good
     pool = native.Pool(0)
     job = fetch(pool, files(tmp_path, [good, padded, spoilt]))
@@ -217,7 +276,11 @@ def test_a_file_that_was_cut_off_is_foreign_whatever_its_crop(tmp_path):
 def test_decode_refuses_what_is_not_native():
     png = BytesIO()
     Image.fromarray(scene(5, 4)).save(png, "PNG")
-    cases = {b"": "decode: empty file", png.getvalue(): "decode: png: not a JPEG", b"abc": "decode: unknown format"}
+    cases = {
+        b"": "decode: empty file",
+        png.getvalue(): "decode: png: not a JPEG",
+        b"abc": "decode: unknown format",
+    }
     for data, text in cases.items():
         with pytest.raises(ValueError) as error:
             native.decode(data)

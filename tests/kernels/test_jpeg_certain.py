@@ -1,4 +1,6 @@
-"""What the native engine takes for certain without asking Pillow: one whole structure of markers, and nothing beside it."""
+"""What the native engine takes for certain without asking Pillow: one whole structure of markers,
+and nothing beside it.
+"""
 
 import numpy as np
 import pytest
@@ -48,7 +50,9 @@ CERTAIN = {
     "restart markers": RESTARTS,
     "progressive": PROGRESSIVE,
     "grey": encoded(scene(HEIGHT, WIDTH)[..., 0], "JPEG"),
-    "grey with restart markers": encoded(scene(HEIGHT, WIDTH)[..., 0], "JPEG", restart_marker_rows=1),
+    "grey with restart markers": encoded(
+        scene(HEIGHT, WIDTH)[..., 0], "JPEG", restart_marker_rows=1
+    ),
     "an interval of the whole image": put(GOOD, SCAN, segment(0xDD, b"\xff\xff")),
     "an interval of 0": put(GOOD, SCAN, segment(0xDD, bytes(2))),
     "bytes behind its end": GOOD + b"\xff\xd8\xff\xd0",
@@ -57,7 +61,9 @@ CERTAIN = {
     "bytes before its end": put(GOOD, len(GOOD) - 2, bytes(3)),
     "stuffed bytes": put(GOOD, MIDDLE, b"\xff\0" * 9),
     "a comment": put(GOOD, HEADER, segment(0xFE, b"\xff\xd9")),
-    "segments that nobody reads": put(GOOD, HEADER, segment(0xEB, b"x") + segment(0xE1, b"y") + segment(0xE0, b"JFXX")),
+    "segments that nobody reads": put(
+        GOOD, HEADER, segment(0xEB, b"x") + segment(0xE1, b"y") + segment(0xE0, b"JFXX")
+    ),
 }
 UNCERTAIN = {
     "no end": (GOOD[:-2], ENDLESS),
@@ -80,7 +86,10 @@ UNCERTAIN = {
     "a byte before the frame": (put(GOOD, HEADER, b"\0"), "jpeg: no frame header"),
     "an interval of three bytes": (put(GOOD, SCAN, segment(0xDD, bytes(3))), UNUSUAL),
     "a table of half its length": (put(GOOD, HEADER, segment(0xDB, bytes(33))), UNUSUAL),
-    "a table of 3 bytes per value": (put(GOOD, HEADER, segment(0xDB, b"\x20" + bytes(192))), UNUSUAL),
+    "a table of 3 bytes per value": (
+        put(GOOD, HEADER, segment(0xDB, b"\x20" + bytes(192))),
+        UNUSUAL,
+    ),
     "a second frame": (put(GOOD, SCAN, GOOD[GOOD.index(b"\xff\xc0") :][:19]), UNUSUAL),
     "arithmetic conditions": (put(GOOD, HEADER, segment(0xCC, bytes(2))), UNUSUAL),
     "an extension": (put(GOOD, HEADER, segment(0xF0, bytes(2))), UNUSUAL),
@@ -104,7 +113,11 @@ def test_every_count_of_restart_markers_but_one(tmp_path):
     """37 intervals in turns of 8: the file is certain with 36 markers, and with no other number."""
     rng = np.random.default_rng(3)
     data = jpeg(scene(53, 88), "4:4:4", restart_marker_blocks=2)
-    places = [at for at in range(scan_of(data), len(data) - 1) if data[at] == 0xFF and 0xD0 <= data[at + 1] <= 0xD7]
+    places = [
+        at
+        for at in range(scan_of(data), len(data) - 1)
+        if data[at] == 0xFF and 0xD0 <= data[at + 1] <= 0xD7
+    ]
     assert len(places) == -(-7 * 11 // 2) - 1
     assert why(tmp_path, data) == ""
     for count in (0, 1, 7, 8, 9, 16, len(places) - 1):

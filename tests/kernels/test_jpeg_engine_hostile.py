@@ -1,4 +1,6 @@
-"""The own JPEG decoder on bytes made to hurt: libjpeg-turbo's pixels, or a refusal; never a crash, never other pixels."""
+"""The own JPEG decoder on bytes made to hurt: libjpeg-turbo's pixels, or a refusal; never a crash,
+never other pixels.
+"""
 
 import struct
 import time
@@ -27,7 +29,9 @@ def by_library(tmp_path, payloads, boxes):
     crops = np.zeros((len(payloads), 9), np.int32)
     crops[:, :4] = boxes
     crops[:, 4:6] = crops[:, 2:4]
-    fits = (job.sizes[:, 0] >= crops[:, 0] + crops[:, 2]) & (job.sizes[:, 1] >= crops[:, 1] + crops[:, 3])
+    fits = (job.sizes[:, 0] >= crops[:, 0] + crops[:, 2]) & (
+        job.sizes[:, 1] >= crops[:, 1] + crops[:, 3]
+    )
     crops[~fits, :6] = [0, 0, 1, 1, 1, 1]
     out = np.zeros((len(payloads), *SIZE, 3), np.uint8)
     job.run([picture(crops, "box", None, out, *SIZE, True)])
@@ -49,12 +53,24 @@ def by_engine(data, box, index=None):
 
 def a_box(rng):
     top, left = int(rng.integers(0, SIZE[0])), int(rng.integers(0, SIZE[1]))
-    return top, left, int(rng.integers(1, SIZE[0] - top + 1)), int(rng.integers(1, SIZE[1] - left + 1))
+    return (
+        top,
+        left,
+        int(rng.integers(1, SIZE[0] - top + 1)),
+        int(rng.integers(1, SIZE[1] - left + 1)),
+    )
 
 
 def seeds():
-    writers = [Writer(*SIZE, FACTORS[name], seed=5, long=name == "4:2:0") for name in ("4:4:4", "4:2:0", "4:1:1", "grey")]
-    images = [jpeg(scene(*SIZE), sampling, **options) for sampling in ("4:4:4", "4:2:2", "4:2:0") for options in ({}, {"optimize": True})]
+    writers = [
+        Writer(*SIZE, FACTORS[name], seed=5, long=name == "4:2:0")
+        for name in ("4:4:4", "4:2:0", "4:1:1", "grey")
+    ]
+    images = [
+        jpeg(scene(*SIZE), sampling, **options)
+        for sampling in ("4:4:4", "4:2:2", "4:2:0")
+        for options in ({}, {"optimize": True})
+    ]
     return images + [writer.encode() for writer in writers]
 
 
@@ -77,7 +93,9 @@ def test_two_thousand_mutants(tmp_path):
         got = by_engine(data, box)
         taken += got is not None
         both += want is not None
-        if got is not None and want is None:  # libjpeg decodes more: the rest of the last row of tiles
+        if (
+            got is not None and want is None
+        ):  # libjpeg decodes more: the rest of the last row of tiles
             assert box != (0, 0, *SIZE)
             want = despite_damage(data)[box[0] : box[0] + box[2], box[1] : box[1] + box[3]]
         if got is not None:
@@ -116,20 +134,35 @@ def built_index(data, step):
 
 
 WINDOW = 96 << 10  # bytes of a scan that the decoder holds at a time
-LONG = 640, 2584  # px, 80 rows of 323 blocks: the 24 that are decoded together then begin with the last four of a window of empty ones
+LONG = (
+    640,
+    2584,
+    # Px, 80 rows of 323 blocks: the 24 that are decoded together then begin with the last four of a
+    # window of empty ones
+)
 
 
 def with_long_codes(coded):
-    """A grey file whose codes all have 16 bits; zeros are the longest blocks that there can be, 0 0 0 1 is an empty one."""
+    """A grey file whose codes all have 16 bits; zeros are the longest blocks that there can be, 0 0
+    0 1 is an empty one.
+    """
     tables = dqt(0, [1] * 64, wide=False) + dht(0x00, [(16, 0)]) + dht(0x10, [(16, 10), (16, 0)])
-    frame = segment(0xC0, bytes([8]) + LONG[0].to_bytes(2, "big") + LONG[1].to_bytes(2, "big") + bytes([1, 1, 0x11, 0]))
+    frame = segment(
+        0xC0,
+        bytes([8])
+        + LONG[0].to_bytes(2, "big")
+        + LONG[1].to_bytes(2, "big")
+        + bytes([1, 1, 0x11, 0]),
+    )
     return b"\xff\xd8" + tables + frame + segment(0xDA, bytes([1, 1, 0, 0, 63, 0])) + coded
 
 
 @pytest.mark.parametrize("past", [0, 1, -16, WINDOW])
 @pytest.mark.parametrize("block", [bytes(4), b"\0\0\0\1"], ids=["long", "empty"])
 def test_a_file_that_ends_where_the_window_does(block, past):
-    """What is read behind the coded bytes is the decoder's own memory (sanitizers would tell), and no block."""
+    """What is read behind the coded bytes is the decoder's own memory (sanitizers would tell), and
+    no block.
+    """
     data = with_long_codes((block * WINDOW)[: WINDOW + past])
     complete = block != bytes(4) and past > 0 and (WINDOW + past) // 4 - 4 >= 80 * 323
     assert (by_engine(data, (0, 0, *LONG)) is not None) == complete
@@ -147,7 +180,10 @@ def test_mutants_with_the_index_of_the_file_before():
 
 def test_mutants_with_restart_markers(tmp_path):
     rng = np.random.default_rng(3)
-    sources = [Writer(*SIZE, FACTORS["4:2:0"], seed=n, restart=restart).encode() for n, restart in enumerate((1, 3, 4, 9))]
+    sources = [
+        Writer(*SIZE, FACTORS["4:2:0"], seed=n, restart=restart).encode()
+        for n, restart in enumerate((1, 3, 4, 9))
+    ]
     payloads = [data for n in range(600) if small(data := mutated(sources[n % len(sources)], rng))]
     boxes = [a_box(rng) for _ in payloads]
     same = 0
@@ -160,7 +196,10 @@ def test_mutants_with_restart_markers(tmp_path):
 
 
 def test_cut_off_at_every_byte(tmp_path):
-    for data in (jpeg(scene(19, 22), "4:2:0"), Writer(19, 22, FACTORS["4:4:4"], restart=2).encode()):
+    for data in (
+        jpeg(scene(19, 22), "4:2:0"),
+        Writer(19, 22, FACTORS["4:4:4"], restart=2).encode(),
+    ):
         payloads = [data[:end] for end in range(len(data))]
         wants = by_library(tmp_path, payloads, [(0, 0, 19, 22)] * len(payloads))
         for payload, want in zip(payloads, wants, strict=True):
@@ -172,13 +211,17 @@ def test_cut_off_at_every_byte(tmp_path):
 def test_fill_bytes_are_no_marker(tmp_path):
     """libjpeg reads on behind them, to the end of the file."""
     data = jpeg(scene(19, 22), "4:2:0")
-    payloads = [data[: len(data) - cut] + b"\xff" * count for cut in range(2, 12) for count in (1, 2, 3, 40)]
+    payloads = [
+        data[: len(data) - cut] + b"\xff" * count for cut in range(2, 12) for count in (1, 2, 3, 40)
+    ]
     wants = by_library(tmp_path, payloads, [(0, 0, 19, 22)] * len(payloads))
     assert None in wants
     for payload, want in zip(payloads, wants, strict=True):
         got = by_engine(payload, (0, 0, 19, 22))
         assert got is None or np.array_equal(got, want)
-    np.testing.assert_array_equal(by_engine(data[:-2] + b"\xff" * 40 + data[-2:], (0, 0, 19, 22)), native.decode(data))
+    np.testing.assert_array_equal(
+        by_engine(data[:-2] + b"\xff" * 40 + data[-2:], (0, 0, 19, 22)), native.decode(data)
+    )
 
 
 def test_garbage_behind_the_image_changes_nothing():
@@ -186,13 +229,17 @@ def test_garbage_behind_the_image_changes_nothing():
     for tail in (b"\x00" * 100, data, b"\xff" * 50, b"\xff\xd0\xff\xd9"):
         np.testing.assert_array_equal(by_engine(data + tail, (0, 0, *SIZE)), native.decode(data))
         index = native.jpeg_index(data + tail, 2)
-        np.testing.assert_array_equal(by_engine(data + tail, (0, 0, *SIZE), index), native.decode(data))
+        np.testing.assert_array_equal(
+            by_engine(data + tail, (0, 0, *SIZE), index), native.decode(data)
+        )
 
 
 def test_random_bytes():
     rng = np.random.default_rng(4)
     for _ in range(300):
-        assert by_engine(b"\xff\xd8\xff" + rng.bytes(int(rng.integers(0, 3000))), (0, 0, 1, 1)) is None
+        assert (
+            by_engine(b"\xff\xd8\xff" + rng.bytes(int(rng.integers(0, 3000))), (0, 0, 1, 1)) is None
+        )
 
 
 def with_size(data, height, width):
@@ -209,7 +256,10 @@ def test_sizes_that_lie():
         with_index = native.jpeg_region(lie, (0, 0, 1, 1), native.jpeg_index(data, 8), "best")
         assert with_index[0] is None
     assert time.process_time() - start < 5
-    assert native.jpeg_region(with_size(data, 65500, 65500), (0, 0, 1, 1), None, "best")[1] == "not covered: too many pixels"
+    assert (
+        native.jpeg_region(with_size(data, 65500, 65500), (0, 0, 1, 1), None, "best")[1]
+        == "not covered: too many pixels"
+    )
 
 
 @pytest.mark.parametrize("counts", [[3], [2, 1], [0, 4], [1, 2], [0] * 15 + [255], [0, 0, 8]])
@@ -219,7 +269,13 @@ def test_tables_with_too_many_codes(counts):
     length = int.from_bytes(data[at + 2 : at + 4], "big")
     counts = counts + [0] * (16 - len(counts))
     body = bytes([0, *counts, *(n % 12 for n in range(sum(counts)))])
-    bad = data[:at] + b"\xff\xc4" + (len(body) + 2).to_bytes(2, "big") + body + data[at + 2 + length :]
+    bad = (
+        data[:at]
+        + b"\xff\xc4"
+        + (len(body) + 2).to_bytes(2, "big")
+        + body
+        + data[at + 2 + length :]
+    )
     pixels, reason = native.jpeg_region(bad, (0, 0, 16, 16), None, "best")
     assert pixels is None
     too_many = counts[15] != 255
@@ -245,7 +301,9 @@ def test_damaged_indexes_are_refused():
 
 
 def test_indexes_that_lie():
-    """Well-formed, and still wrong: each number fits what is decoded before it or behind it, or its segment is refused."""
+    """Well-formed, and still wrong: each number fits what is decoded before it or behind it, or its
+    segment is refused.
+    """
     rng = np.random.default_rng(6)
     taken = refused = 0
     for data in seeds():
@@ -267,8 +325,17 @@ def test_indexes_that_lie():
 def test_index_of_another_file():
     one, other = jpeg(scene(*SIZE, 1), "4:4:4"), jpeg(scene(*SIZE, 2), "4:4:4")
     index = native.jpeg_index(one, 2)
-    assert native.jpeg_region(other, (0, 0, 5, 5), index, "best")[1] == "index refused: of a file of another size"
+    assert (
+        native.jpeg_region(other, (0, 0, 5, 5), index, "best")[1]
+        == "index refused: of a file of another size"
+    )
     flipped = bytearray(one)
     flipped[-30] ^= 1
-    assert native.jpeg_region(bytes(flipped), (0, 0, 5, 5), index, "best")[1] == "index refused: of another file"
-    assert native.jpeg_region(one, (0, 0, 5, 5), b"FLSI\x01" + index[5:], "best")[1] == "index refused: not an index of this version"
+    assert (
+        native.jpeg_region(bytes(flipped), (0, 0, 5, 5), index, "best")[1]
+        == "index refused: of another file"
+    )
+    assert (
+        native.jpeg_region(one, (0, 0, 5, 5), b"FLSI\x01" + index[5:], "best")[1]
+        == "index refused: not an index of this version"
+    )

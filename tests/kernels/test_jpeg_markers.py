@@ -1,4 +1,6 @@
-"""The next marker behind coded bytes, on every instruction set, against ITU-T T.81, B.1.1.2 and F.1.2.3, byte by byte."""
+"""The next marker behind coded bytes, on every instruction set, against ITU-T T.81, B.1.1.2 and
+F.1.2.3, byte by byte.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,10 @@ from .test_jpeg_pixels import TARGETS, steps
 
 
 def reference(file, begin):
-    return next((at for at in range(begin, len(file) - 1) if file[at] == 0xFF and file[at + 1] != 0), len(file))
+    return next(
+        (at for at in range(begin, len(file) - 1) if file[at] == 0xFF and file[at + 1] != 0),
+        len(file),
+    )
 
 
 def check(file, target):
@@ -25,7 +30,11 @@ def test_a_marker_wherever_it_stands_in_a_file_of_any_length(target):
             found = file.copy()
             found[at] = 0xFF
             found[at + 1 : at + 2] = rng.choice([1, 0xD0, 0xD9, 0xFF])
-            assert steps.next_marker(found, 0, target) == reference(found.tolist(), 0) == (at if at + 1 < size else size)
+            assert (
+                steps.next_marker(found, 0, target)
+                == reference(found.tolist(), 0)
+                == (at if at + 1 < size else size)
+            )
 
 
 @pytest.mark.parametrize("target", TARGETS)

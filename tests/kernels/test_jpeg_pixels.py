@@ -1,5 +1,7 @@
-"""The pixel steps of the own JPEG decoder: the scalar ones against libjpeg-turbo and plain arithmetic, the vector ones
-against the scalar ones on every instruction set of this machine. Always to the bit."""
+"""The pixel steps of the own JPEG decoder: the scalar ones against libjpeg-turbo and plain
+arithmetic, the vector ones against the scalar ones on every instruction set of this machine. Always
+to the bit.
+"""
 
 from itertools import product
 
@@ -11,14 +13,20 @@ from fastload import _native as native
 from .coefficient_writer import random_coefficients, write_jpeg
 from .helpers import pillow
 
-steps = pytest.importorskip("fastload._test_pixels", reason="built with FASTLOAD_TEST_MODULES=ON only")
+steps = pytest.importorskip(
+    "fastload._test_pixels", reason="built with FASTLOAD_TEST_MODULES=ON only"
+)
 
 TARGETS = ["scalar", *steps.targets()]
-ZIGZAG = sorted(range(64), key=lambda at: (at // 8 + at % 8, at // 8 if (at // 8 + at % 8) % 2 else at % 8))
+ZIGZAG = sorted(
+    range(64), key=lambda at: (at // 8 + at % 8, at // 8 if (at // 8 + at % 8) % 2 else at % 8)
+)
 
 
 def idct(blocks, quant, target="scalar", step=1, across=1):
-    """int16 [N, 64] in zigzag order, `across` for each MCU of `step` blocks, to N tiles side by side, uint8 [8, 8 N]."""
+    """int16 [N, 64] in zigzag order, `across` for each MCU of `step` blocks, to N tiles side by
+    side, uint8 [8, 8 N].
+    """
     out, _ = idct_to(8, blocks, quant, target, step, across)
     return out
 
@@ -51,15 +59,24 @@ def butterflies(x):
     z5 = (x[7] + x[3] + x[5] + x[1]) * 9633
     z1, z2 = (x[7] + x[1]) * -7373, (x[5] + x[3]) * -20995
     z3, z4 = (x[7] + x[3]) * -16069 + z5, (x[5] + x[1]) * -3196 + z5
-    odd = [x[1] * 12299 + z1 + z4, x[3] * 25172 + z2 + z3, x[5] * 16819 + z2 + z4, x[7] * 2446 + z1 + z3]
-    sums = [e + o for e, o in zip(even, odd, strict=True)] + [e - o for e, o in zip(even[::-1], odd[::-1], strict=True)]
+    odd = [
+        x[1] * 12299 + z1 + z4,
+        x[3] * 25172 + z2 + z3,
+        x[5] * 16819 + z2 + z4,
+        x[7] * 2446 + z1 + z3,
+    ]
+    sums = [e + o for e, o in zip(even, odd, strict=True)] + [
+        e - o for e, o in zip(even[::-1], odd[::-1], strict=True)
+    ]
     return np.stack(sums)
 
 
 def reference_idct(blocks, quant):
     values = np.zeros((len(blocks), 64), np.int64)
     values[:, ZIGZAG] = (blocks.astype(np.int64) * quant).astype(np.int16)  # wraps
-    columns = (butterflies(np.moveaxis(values.reshape(-1, 8, 8), 1, 0)) + (1 << 10)) >> 11  # [row, N, column]
+    columns = (
+        butterflies(np.moveaxis(values.reshape(-1, 8, 8), 1, 0)) + (1 << 10)
+    ) >> 11  # [row, N, column]
     rows = butterflies(np.moveaxis(np.clip(columns, -32768, 32767), 2, 0))  # [column, row, N]
     samples = np.clip(((rows + (1 << 17)) >> 18) + 128, 0, 255)
     return samples.transpose(1, 2, 0).reshape(8, -1).astype(np.uint8)
@@ -87,7 +104,9 @@ def test_idct_is_defined_for_every_input(target, most):
 @pytest.mark.parametrize("scale", [1, 1024])
 def test_idct_of_each_single_coefficient(target, scale):
     blocks = np.vstack([np.eye(64), -np.eye(64), np.zeros((1, 64))]).astype(np.int16)
-    np.testing.assert_array_equal(idct(blocks, [scale] * 64, target), reference_idct(blocks, np.full(64, scale)))
+    np.testing.assert_array_equal(
+        idct(blocks, [scale] * 64, target), reference_idct(blocks, np.full(64, scale))
+    )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -95,9 +114,14 @@ def test_idct_of_each_single_coefficient(target, scale):
 @pytest.mark.parametrize("mcus", [1, 2, 5])
 def test_idct_finds_its_blocks_among_others(target, mcus, across):
     rng = np.random.default_rng([mcus, across])
-    blocks, quant = rng.integers(-40, 40, (mcus * across, 64)).astype(np.int16), rng.integers(1, 9, 64)
+    blocks, quant = (
+        rng.integers(-40, 40, (mcus * across, 64)).astype(np.int16),
+        rng.integers(1, 9, 64),
+    )
     blocks[::3, 1:] = 0  # nothing but DC
-    np.testing.assert_array_equal(idct(blocks, quant, target, step=6, across=across), reference_idct(blocks, quant))
+    np.testing.assert_array_equal(
+        idct(blocks, quant, target, step=6, across=across), reference_idct(blocks, quant)
+    )
 
 
 @pytest.mark.parametrize("largest", [1, 3, 20, 100, 255])
@@ -135,7 +159,9 @@ def test_part_of_a_row_is_the_same_as_in_the_whole_row(kind, target):
         whole = upsample_row(kind, near, far, 0, pixels, "scalar")
         for begin, end in [(0, pixels), *np.sort(rng.integers(0, pixels + 1, (20, 2)))]:
             if begin < end:
-                np.testing.assert_array_equal(upsample_row(kind, near, far, begin, end, target), whole[begin:end])
+                np.testing.assert_array_equal(
+                    upsample_row(kind, near, far, begin, end, target), whole[begin:end]
+                )
 
 
 @pytest.mark.parametrize("times", [1, 2, 3, 4])
@@ -176,12 +202,19 @@ def colour(how, planes, target):
 
 
 SAMPLINGS = [
-    [(1, 1), (1, 1), (1, 1)], [(2, 1), (1, 1), (1, 1)], [(1, 2), (1, 1), (1, 1)], [(2, 2), (1, 1), (1, 1)],
-    [(4, 1), (1, 1), (1, 1)], [(1, 4), (1, 1), (1, 1)], [(4, 2), (1, 1), (1, 1)], [(2, 4), (1, 1), (1, 1)],
-    [(3, 1), (1, 1), (1, 1)], [(1, 3), (1, 1), (1, 1)], [(2, 2), (2, 1), (1, 2)], [(2, 2), (1, 2), (2, 1)],
-    [(1, 1), (2, 2), (1, 2)], [(4, 1), (2, 1), (1, 1)], [(2, 1), (1, 1), (2, 1)], [(1, 4), (1, 2), (1, 1)],
+    [(1, 1), (1, 1), (1, 1)], [(2, 1), (1, 1), (1, 1)], [(1, 2), (1, 1), (1, 1)], [(2, 2), (1, 1),
+    (1, 1)],
+    [(4, 1), (1, 1), (1, 1)], [(1, 4), (1, 1), (1, 1)], [(4, 2), (1, 1), (1, 1)], [(2, 4), (1, 1),
+    (1, 1)],
+    [(3, 1), (1, 1), (1, 1)], [(1, 3), (1, 1), (1, 1)], [(2, 2), (2, 1), (1, 2)], [(2, 2), (1, 2),
+    (2, 1)],
+    [(1, 1), (2, 2), (1, 2)], [(4, 1), (2, 1), (1, 1)], [(2, 1), (1, 1), (2, 1)], [(1, 4), (1, 2),
+    (1, 1)],
 ]  # fmt: skip
-IDS = {"rgb": (1, 2, 3), "interleave": b"RGB"}  # libjpeg takes these component numbers for YCbCr and for RGB
+IDS = {
+    "rgb": (1, 2, 3),
+    "interleave": b"RGB",
+}  # libjpeg takes these component numbers for YCbCr and for RGB
 
 
 def write_and_decode(factors, height, width, how, target):
@@ -190,22 +223,31 @@ def write_and_decode(factors, height, width, how, target):
     h_max, v_max = np.max(factors, axis=0)
     mcus = -(-height // (8 * v_max)), -(-width // (8 * h_max))
     quants = rng.integers(1, 30, (3, 64))
-    coefficients = [random_coefficients(rng, (mcus[0] * v, mcus[1] * h), quant, 6) for (h, v), quant in zip(factors, quants, strict=True)]
+    coefficients = [
+        random_coefficients(rng, (mcus[0] * v, mcus[1] * h), quant, 6)
+        for (h, v), quant in zip(factors, quants, strict=True)
+    ]
     planes = []
     for (h, v), quant, values in zip(factors, quants, coefficients, strict=True):
         samples = plane(values, quant)[: -(-height * v // v_max), : -(-width * h // h_max)].copy()
         planes.append(upsample(samples, int(h_max // h), int(v_max // v), height, width, target))
-    data = write_jpeg(height, width, factors, coefficients, [list(map(int, quant)) for quant in quants], IDS[how])
+    data = write_jpeg(
+        height, width, factors, coefficients, [list(map(int, quant)) for quant in quants], IDS[how]
+    )
     return data, colour(how, planes, target)
 
 
 @pytest.mark.parametrize("factors", SAMPLINGS, ids=str)
 def test_pixels_are_libjpegs(factors):
-    sizes = [(height, 7 + height) for height in range(1, 20)] + [(9, width) for width in range(1, 71)]
+    sizes = [(height, 7 + height) for height in range(1, 20)] + [
+        (9, width) for width in range(1, 71)
+    ]
     for height, width in [*sizes, (35, 150), (70, 53)]:
         data, got = write_and_decode(factors, height, width, "rgb", "best")
         np.testing.assert_array_equal(got, pillow(data), f"Pillow, {height} x {width}")
-        np.testing.assert_array_equal(got, native.decode(data), f"libjpeg-turbo, {height} x {width}")
+        np.testing.assert_array_equal(
+            got, native.decode(data), f"libjpeg-turbo, {height} x {width}"
+        )
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -242,5 +284,9 @@ def test_rows_of_every_width(how, target):
     rng = np.random.default_rng(11)
     for width in [*range(1, 71), 96, 97, 127, 128, 129, 250]:
         rows = rng.integers(0, 256, (3, 1, width)).astype(np.uint8)
-        stacked = {"rgb": reference_rgb(*rows.astype(int)), "interleave": np.stack(rows, -1), "grey": np.stack([rows[0]] * 3, -1)}
+        stacked = {
+            "rgb": reference_rgb(*rows.astype(int)),
+            "interleave": np.stack(rows, -1),
+            "grey": np.stack([rows[0]] * 3, -1),
+        }
         np.testing.assert_array_equal(colour(how, rows, target), stacked[how])

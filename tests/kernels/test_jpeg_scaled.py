@@ -1,4 +1,6 @@
-"""JPEGs decoded at 1/2, 1/4 and 1/8: libjpeg-turbo's pixels to the bit, whole and in regions, by every way in."""
+"""JPEGs decoded at 1/2, 1/4 and 1/8: libjpeg-turbo's pixels to the bit, whole and in regions, by
+every way in.
+"""
 
 from io import BytesIO
 
@@ -16,7 +18,9 @@ SCALES = (2, 4, 8)
 
 
 def drafted(data, scale):
-    """What Pillow's own libjpeg-turbo makes of it; the image has at least `scale` px in each direction."""
+    """What Pillow's own libjpeg-turbo makes of it; the image has at least `scale` px in each
+    direction.
+    """
     with Image.open(BytesIO(data)) as image:
         image.draft("RGB", (image.width // scale, image.height // scale))
         return np.asarray(image.convert("RGB"))
@@ -37,7 +41,11 @@ def check(data, scale, rng, *, steps=(None, 0, 3, 8), count=3):
                 pixels, reason = native.jpeg_region(data, (top, left, h, w), index, target, scale)
                 assert reason == ""
                 expected = want[top : top + h, left : left + w]
-                np.testing.assert_array_equal(pixels, expected, err_msg=f"{height}x{width} 1/{scale} {step} {target} {top, left, h, w}")
+                np.testing.assert_array_equal(
+                    pixels,
+                    expected,
+                    err_msg=f"{height}x{width} 1/{scale} {step} {target} {top, left, h, w}",
+                )
     return want
 
 
@@ -49,7 +57,12 @@ def test_every_size_and_quality_is_pillows_draft(sampling, scale):
         height, width = size, int(rng.integers(1, 71))
         pixels = (scene if size % 3 else noise)(height, width)
         options = {} if sampling == "grey" else {"subsampling": sampling}
-        data = encoded(pixels[..., 0] if sampling == "grey" else pixels, "JPEG", quality=int(rng.integers(1, 101)), **options)
+        data = encoded(
+            pixels[..., 0] if sampling == "grey" else pixels,
+            "JPEG",
+            quality=int(rng.integers(1, 101)),
+            **options,
+        )
         want = check(data, scale, rng, steps=(None, int(rng.integers(0, 10))), count=2)
         assert want.shape == (shrunk(height, scale), shrunk(width, scale), 3)
         if min(height, width) >= scale:
@@ -63,7 +76,9 @@ def test_every_sampling(name, scale):
     for n in range(10):
         height, width = (int(v) for v in rng.integers(1, 71, 2))
         restart = int(rng.integers(1, 12)) if n % 3 == 0 else 0
-        data = Writer(height, width, FACTORS[name], seed=n, restart=restart, long=n % 2 == 1).encode()
+        data = Writer(
+            height, width, FACTORS[name], seed=n, restart=restart, long=n % 2 == 1
+        ).encode()
         want = check(data, scale, rng, steps=(None,) if restart else (None, 0, 2, 8), count=2)
         if min(height, width) >= scale:
             np.testing.assert_array_equal(want, drafted(data, scale))
@@ -74,7 +89,9 @@ def test_every_sampling(name, scale):
 def test_images_of_several_strips(sampling, scale):
     rng = np.random.default_rng(3)
     check(jpeg(scene(1700, 1300), sampling), scale, rng, count=6)
-    check(jpeg(scene(1700, 1300), sampling, restart_marker_rows=3), scale, rng, steps=(None,), count=6)
+    check(
+        jpeg(scene(1700, 1300), sampling, restart_marker_rows=3), scale, rng, steps=(None,), count=6
+    )
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -86,4 +103,6 @@ def test_progressive_images_are_the_librarys(scale):
 def test_scale_1_is_the_image():
     data = jpeg(scene(41, 55), "4:2:0")
     np.testing.assert_array_equal(native.decode(data, 1), pillow(data))
-    np.testing.assert_array_equal(native.jpeg_region(data, (0, 0, 41, 55), None, "best", 1)[0], pillow(data))
+    np.testing.assert_array_equal(
+        native.jpeg_region(data, (0, 0, 41, 55), None, "best", 1)[0], pillow(data)
+    )

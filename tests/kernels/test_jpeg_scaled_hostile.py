@@ -1,4 +1,6 @@
-"""Scaled decoding of bytes made to hurt: libjpeg-turbo's pixels, or a refusal; the same from both targets."""
+"""Scaled decoding of bytes made to hurt: libjpeg-turbo's pixels, or a refusal; the same from both
+targets.
+"""
 
 import numpy as np
 import pytest
@@ -34,7 +36,9 @@ def by_engine(data, box, index, scale):
 
 
 def payloads(rng, count):
-    """Half of them bytes changed anywhere, half flips in the scan, most of which libjpeg takes without a warning."""
+    """Half of them bytes changed anywhere, half flips in the scan, most of which libjpeg takes
+    without a warning.
+    """
     sources = [*seeds(), Writer(*SIZE, FACTORS["4:2:0"], restart=3).encode()]
     for n in range(count):
         data = bytearray(sources[n % len(sources)])
@@ -69,15 +73,26 @@ def test_mutants(scale):
 def test_boxes_outside_the_scaled_image_are_refused(scale):
     data = Writer(33, 49, FACTORS["4:2:0"]).encode()
     height, width = -(-33 // scale), -(-49 // scale)
-    for box in [(0, 0, height + 1, width), (0, 0, height, width + 1), (height, 0, 1, 1), (-1, 0, 1, 1), (0, 0, 33, 49)]:
-        assert native.jpeg_region(data, box, None, "best", scale) == (None, "not covered: region outside the image")
+    for box in [
+        (0, 0, height + 1, width),
+        (0, 0, height, width + 1),
+        (height, 0, 1, 1),
+        (-1, 0, 1, 1),
+        (0, 0, 33, 49),
+    ]:
+        assert native.jpeg_region(data, box, None, "best", scale) == (
+            None,
+            "not covered: region outside the image",
+        )
 
 
 @pytest.mark.parametrize("quant", [[255] * 64, [300] + [17] * 63, [4000] * 64, [16000] * 64])
 @pytest.mark.parametrize("scale", SCALES)
 def test_coarse_quantisers_give_the_librarys_pixels_or_a_refusal(scale, quant):
     for seed in range(8):
-        data = Writer(40, 55, FACTORS["4:2:0"], seed=seed, quant=quant, wide=True, long=True).encode()
+        data = Writer(
+            40, 55, FACTORS["4:2:0"], seed=seed, quant=quant, wide=True, long=True
+        ).encode()
         whole = (0, 0, 40 // scale, -(-55 // scale))
         got = by_engine(data, whole, None, scale)
         if got is not None:
@@ -119,4 +134,11 @@ def test_a_job_counts_scaled_images_and_their_ways(tmp_path, progressive):
     found.run([picture(crops, "bilinear", None, out, 7, 9, True)])
     found.wait_done()
     way = "library" if progressive else "whole"
-    assert pool.ways() == {"indexed": 0, "whole": 0, "library": 0, "refused": 0, way: 3, "scaled": 2}
+    assert pool.ways() == {
+        "indexed": 0,
+        "whole": 0,
+        "library": 0,
+        "refused": 0,
+        way: 3,
+        "scaled": 2,
+    }

@@ -1,4 +1,6 @@
-"""JPEGs rewritten as one baseline scan: the same coefficients, markers and pixels, and the own decoder takes the result."""
+"""JPEGs rewritten as one baseline scan: the same coefficients, markers and pixels, and the own
+decoder takes the result.
+"""
 
 from io import BytesIO
 
@@ -13,15 +15,23 @@ from .jpeg_writer import Writer, segment
 from .test_hostile import mutated, small
 from .test_jpeg_engine import ADOBE_RGB, ADOBE_YCC, FACTORS, JFIF
 
-tools = pytest.importorskip("fastload._test_recode", reason="built with FASTLOAD_TEST_MODULES=ON only")
+tools = pytest.importorskip(
+    "fastload._test_recode", reason="built with FASTLOAD_TEST_MODULES=ON only"
+)
 
 SIZE = 37, 53
 STAYS = "not a JPEG that can be rewritten"
 
 
 def script(count, *, smooth=True):
-    """A progressive script: DC, then the AC coefficients of each component in two bands and two steps; smooth=False: one step."""
-    first = [(list(range(count)), 0, 0, 0, 1)] + [([c], low, high, 0, 1) for c in range(count) for low, high in ((1, 5), (6, 63))]
+    """A progressive script:
+
+    DC, then the AC coefficients of each component in two bands and two steps; smooth=False: one
+    step.
+    """
+    first = [(list(range(count)), 0, 0, 0, 1)] + [
+        ([c], low, high, 0, 1) for c in range(count) for low, high in ((1, 5), (6, 63))
+    ]
     last = [(list(range(count)), 0, 0, 1, 0)] + [([c], 1, 63, 1, 0) for c in range(count)]
     return first + (last if smooth else [])
 
@@ -99,15 +109,27 @@ def test_pillow_gives_the_same_file_as_baseline(mode):
     """Known answers: an optimised baseline file of the same pixels, to the byte."""
     rng = np.random.default_rng(1)
     for size in range(1, 71):
-        height, width = (size, int(rng.integers(1, 71))) if size % 2 else (int(rng.integers(1, 71)), size)
+        height, width = (
+            (size, int(rng.integers(1, 71))) if size % 2 else (int(rng.integers(1, 71)), size)
+        )
         pixels = (scene if size % 3 else noise)(height, width)
-        how = {"quality": int(rng.integers(1, 101))} | ({} if mode == "grey" else {"subsampling": mode})
+        how = {"quality": int(rng.integers(1, 101))} | (
+            {} if mode == "grey" else {"subsampling": mode}
+        )
         pixels = pixels[..., 0] if mode == "grey" else pixels
         want = encoded(pixels, "JPEG", optimize=True, **how)
         assert rewritten(encoded(pixels, "JPEG", progressive=True, **how), "progressive") == want
         blocks = int(rng.integers(1, 20))
-        assert rewritten(encoded(pixels, "JPEG", restart_marker_blocks=blocks, **how), "restart-marked") == want
-        assert rewritten(encoded(pixels, "JPEG", restart_marker_rows=1, **how), "restart-marked") == want
+        assert (
+            rewritten(
+                encoded(pixels, "JPEG", restart_marker_blocks=blocks, **how), "restart-marked"
+            )
+            == want
+        )
+        assert (
+            rewritten(encoded(pixels, "JPEG", restart_marker_rows=1, **how), "restart-marked")
+            == want
+        )
 
 
 @pytest.mark.parametrize("name", FACTORS)
@@ -117,12 +139,17 @@ def test_every_sampling_in_every_coding(name):
         height, width = (int(v) for v in rng.integers(1, 71, 2))
         plain = Writer(height, width, FACTORS[name], seed=n, long=n % 2 == 1, wide=n == 2).encode()
         want = native.decode(plain)
-        results = {check(tools.recode(plain, **how), coding, want, rng) for coding, how in codings(len(FACTORS[name]))}
+        results = {
+            check(tools.recode(plain, **how), coding, want, rng)
+            for coding, how in codings(len(FACTORS[name]))
+        }
         assert len(results) == 1
 
 
 EXIF = segment(0xE1, b"Exif\x00\x00II*\x00\x08" + bytes(9))
-PROFILE = segment(0xE2, b"ICC_PROFILE\x00\x01\x02" + bytes(range(256)) * 250) + segment(0xE2, b"ICC_PROFILE\x00\x02\x02end")
+PROFILE = segment(0xE2, b"ICC_PROFILE\x00\x01\x02" + bytes(range(256)) * 250) + segment(
+    0xE2, b"ICC_PROFILE\x00\x02\x02end"
+)
 COMMENT = segment(0xFE, b"two" * 20000)
 MARKERS = {
     "none": (b"", (1, 2, 3)),
@@ -134,7 +161,10 @@ MARKERS = {
     "Adobe RGB": (ADOBE_RGB, (1, 2, 3)),
     "Adobe YCC, ids RGB": (ADOBE_YCC, (82, 71, 66)),
     "Adobe RGB after JFIF": (JFIF + ADOBE_RGB, (1, 2, 3)),
-    "EXIF, ICC, COM": (segment(0xFE, b"one") + EXIF + PROFILE + JFIF + segment(0xEF, b"") + COMMENT, (1, 2, 3)),
+    "EXIF, ICC, COM": (
+        segment(0xFE, b"one") + EXIF + PROFILE + JFIF + segment(0xEF, b"") + COMMENT,
+        (1, 2, 3),
+    ),
 }
 
 
@@ -152,7 +182,10 @@ def test_markers_and_colours_stay(name):
 
 def test_two_ways_to_read_colours_are_tested():
     pixels = {
-        native.decode(Writer(*SIZE, FACTORS["4:2:0"], seed=3, head=head, ids=ids).encode()).tobytes() for head, ids in MARKERS.values()
+        native.decode(
+            Writer(*SIZE, FACTORS["4:2:0"], seed=3, head=head, ids=ids).encode()
+        ).tobytes()
+        for head, ids in MARKERS.values()
     }
     assert len(pixels) == 2
 
@@ -160,8 +193,12 @@ def test_two_ways_to_read_colours_are_tested():
 def test_what_follows_the_end_marker_stays():
     plain = jpeg(scene(*SIZE))
     for tail in (b"\x00", b"\xff\xd8\xff\xe1 another image \xff\xd9", bytes(5000)):
-        assert rewritten(tools.recode(plain, script(3)) + tail, "progressive").endswith(b"\xff\xd9" + tail)
-        assert rewritten(tools.recode(plain, [], restart=2) + tail, "restart-marked").endswith(b"\xff\xd9" + tail)
+        assert rewritten(tools.recode(plain, script(3)) + tail, "progressive").endswith(
+            b"\xff\xd9" + tail
+        )
+        assert rewritten(tools.recode(plain, [], restart=2) + tail, "restart-marked").endswith(
+            b"\xff\xd9" + tail
+        )
 
 
 def test_pillow_reads_the_same_metadata():
@@ -169,8 +206,19 @@ def test_pillow_reads_the_same_metadata():
     exif = Image.Exif()
     exif[0x0112] = 6  # orientation
     out = BytesIO()
-    image.save(out, "JPEG", progressive=True, exif=exif, icc_profile=bytes(70000), comment=b"said", dpi=(300, 72))
-    before, after = (Image.open(BytesIO(data)) for data in (out.getvalue(), rewritten(out.getvalue(), "progressive")))
+    image.save(
+        out,
+        "JPEG",
+        progressive=True,
+        exif=exif,
+        icc_profile=bytes(70000),
+        comment=b"said",
+        dpi=(300, 72),
+    )
+    before, after = (
+        Image.open(BytesIO(data))
+        for data in (out.getvalue(), rewritten(out.getvalue(), "progressive"))
+    )
     assert before.info.pop("progressive") == before.info.pop("progression") == 1
     assert after.info == before.info
     assert after.info["dpi"] == (300, 72)
@@ -200,9 +248,17 @@ def test_a_progressive_file_without_its_last_scans_stays():
 
 def test_scans_are_limited():
     plain = encoded(scene(*SIZE)[..., 0], "JPEG")
-    many = [([0], 0, 0, 0, 0), *(([0], n, n, 0, 1) for n in range(1, 64)), *(([0], n, n, 1, 0) for n in range(1, 64))]
+    many = [
+        ([0], 0, 0, 0, 0),
+        *(([0], n, n, 0, 1) for n in range(1, 64)),
+        *(([0], n, n, 1, 0) for n in range(1, 64)),
+    ]
     rewritten(tools.recode(plain, [*many[:99], ([0], 36, 63, 1, 0)]), "progressive")
-    assert stays(tools.recode(plain, many[:101])) == stays(tools.recode(plain, many)) == "more than 100 scans"
+    assert (
+        stays(tools.recode(plain, many[:101]))
+        == stays(tools.recode(plain, many))
+        == "more than 100 scans"
+    )
 
 
 def test_two_tables_under_one_number_stay():
@@ -210,7 +266,10 @@ def test_two_tables_under_one_number_stay():
     table = data.index(b"\xff\xdb")
     other = data[table : table + 5] + bytes([77] * 64)
     second = data.rfind(b"\xff\xc4", 0, scan_starts(data)[1])
-    assert stays(data[:second] + other + data[second:]) == "Cannot transcode due to multiple use of quantization table 0"
+    assert (
+        stays(data[:second] + other + data[second:])
+        == "Cannot transcode due to multiple use of quantization table 0"
+    )
 
 
 def test_more_blocks_than_an_mcu_may_have_stay():
@@ -237,9 +296,16 @@ def test_sizes_that_lie():
     arithmetic = tools.recode(plain, [], arithmetic=True)
     for sof, data in ((0xC2, progressive), (0xC9, arithmetic)):
         assert stays(sized(data, 65535, 65535, sof)) == STAYS
-        assert stays(sized(data, 0, 53, sof)) == stays(sized(data, 37, 0, sof)) == "Empty JPEG image (DNL not supported)"
+        assert (
+            stays(sized(data, 0, 53, sof))
+            == stays(sized(data, 37, 0, sof))
+            == "Empty JPEG image (DNL not supported)"
+        )
         assert stays(sized(data, 13000, 13700, sof)) == "coefficients take over 512 MiB"
-    assert stays(sized(progressive, 9000, 9000, 0xC2)) == "Corrupt JPEG data: premature end of data segment"
+    assert (
+        stays(sized(progressive, 9000, 9000, 0xC2))
+        == "Corrupt JPEG data: premature end of data segment"
+    )
     assert stays(sized(progressive, 1, 1, 0xC2)).startswith("Corrupt JPEG data: ")
 
 
@@ -249,7 +315,16 @@ def test_what_is_not_covered_stays():
     twelve = bytearray(jpeg(scene(*SIZE), progressive=True))
     twelve[twelve.index(b"\xff\xc2") + 4] = 12
     lossless = jpeg(scene(*SIZE)).replace(b"\xff\xc0", b"\xff\xc3")
-    for data in (out.getvalue(), bytes(twelve), lossless, b"", b"\xff\xd8", b"\xff\xd8\xff\xd9", encoded(scene(*SIZE), "PNG"), bytes(1000)):
+    for data in (
+        out.getvalue(),
+        bytes(twelve),
+        lossless,
+        b"",
+        b"\xff\xd8",
+        b"\xff\xd8\xff\xd9",
+        encoded(scene(*SIZE), "PNG"),
+        bytes(1000),
+    ):
         assert native.jpeg_coding(data) == "other"
         assert stays(data) == STAYS
 

@@ -1,4 +1,6 @@
-"""Coded bytes without their stuffing, on every instruction set, against ITU-T T.81, F.1.2.3, byte by byte."""
+"""Coded bytes without their stuffing, on every instruction set, against ITU-T T.81, F.1.2.3, byte
+by byte.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ SPARE = 77  # behind what may be written
 
 
 def reference(file, begin, stop, room):
-    """What is written, the first byte not taken, and whether it is at a marker or at the end of the file."""
+    """What is written, the first byte not taken, and whether it is at a marker or at the end of the
+    file.
+    """
     at, out = begin, []
     while at < stop and len(out) < room:
         if file[at] == 0xFF and (at + 1 >= len(file) or file[at + 1] != 0):

@@ -10,8 +10,12 @@ from fastload import _native
 
 from .helpers import picture
 
-MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)(_native.CALLS["make_sample"])
-GIVE_PIXELS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(_native.CALLS["give_pixels"])
+MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)(
+    _native.CALLS["make_sample"]
+)
+GIVE_PIXELS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(
+    _native.CALLS["give_pixels"]
+)
 HEIGHT, WIDTH = 12, 17  # of the crops, px
 
 
@@ -29,10 +33,21 @@ class Lent:
         path.write_bytes(b"some header" + b"".join(data))
         size = np.array([len(each) for each in data], np.int64)
         offset = 11 + np.cumsum(size) - size
-        offset, size = (offset, size) if places is None else (np.array(column, np.int64) for column in zip(*places, strict=True))
-        raw = np.array([(0, 0) if isinstance(each, bytes) else each.shape[:2] for each in payloads], np.int32)
+        offset, size = (
+            (offset, size)
+            if places is None
+            else (np.array(column, np.int64) for column in zip(*places, strict=True))
+        )
+        raw = np.array(
+            [(0, 0) if isinstance(each, bytes) else each.shape[:2] for each in payloads], np.int32
+        )
         self.sizes = np.array(sizes, np.int32)
-        self.job = self.pool.lend(self.sizes, (_native.Files([str(path)], keep_open=True), np.zeros_like(size), offset, size), None, raw)
+        self.job = self.pool.lend(
+            self.sizes,
+            (_native.Files([str(path)], keep_open=True), np.zeros_like(size), offset, size),
+            None,
+            raw,
+        )
         self.out = np.zeros((len(data), HEIGHT, WIDTH, 3), np.uint8)
         self.address = np.array([self.job.address], np.int64)
 
@@ -119,9 +134,14 @@ def test_raw_pixels_that_are_cut_off(path, make_image):
     ],
 )
 def test_places_are_checked(offset, size, reason, path):
-    sizes, (zero, offset, size) = np.array([[5, 5]], np.int32), (np.array([each]) for each in (0, offset, size))
+    sizes, (zero, offset, size) = (
+        np.array([[5, 5]], np.int32),
+        (np.array([each]) for each in (0, offset, size)),
+    )
     with pytest.raises(ValueError, match=reason.replace("(", r"\(").replace(")", r"\)")):
-        _native.Pool(0).lend(sizes, (_native.Files([str(path)], keep_open=True), zero, offset, size))
+        _native.Pool(0).lend(
+            sizes, (_native.Files([str(path)], keep_open=True), zero, offset, size)
+        )
 
 
 def test_another_size_than_was_said(path, encode, make_image):
@@ -155,5 +175,8 @@ def test_pixels(make_image):
 
 @pytest.mark.parametrize("sizes", [(0, 5), (5, 0), (-1, 5), (20000, 20000)])
 def test_sizes_are_checked(sizes):
-    with pytest.raises(ValueError, match=rf"Pool.lend: sizes\[0\]: size \(got {sizes[0]}x{sizes[1]}, want 1..178956970 px\)"):
+    with pytest.raises(
+        ValueError,
+        match=rf"Pool.lend: sizes\[0\]: size \(got {sizes[0]}x{sizes[1]}, want 1..178956970 px\)",
+    ):
         _native.Pool(0).lend(np.array([sizes], np.int32))

@@ -23,7 +23,9 @@ def test_a_dropped_job_does_not_write_any_more(tmp_path, threads):
         job = fetch(pool, source)
         job.wait_fetched()
         out = np.zeros((40, 3, HEIGHT, WIDTH), np.float32)
-        job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
+        job.run(
+            [picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)]
+        )
         del job
         before = out.copy()
         time.sleep(0.01)
@@ -48,7 +50,10 @@ def test_a_dropped_pool_ends_its_jobs(tmp_path, threads):
 def test_many_python_threads_share_a_pool(batch):
     for threads in (0, 2):
         pool, results = native.Pool(threads), []
-        workers = [threading.Thread(target=lambda: results.append(one_batch(pool, batch)[1])) for _ in range(6)]  # noqa: B023
+        workers = [
+            threading.Thread(target=lambda: results.append(one_batch(pool, batch)[1]))  # noqa: B023
+            for _ in range(6)
+        ]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -95,7 +100,9 @@ def test_a_forked_child_can_drop_everything_and_use_nothing(tmp_path, threads):
 def test_ctrl_c_interrupts_a_wait(tmp_path):
     pool = native.Pool(1)
     (tmp_path / "large.jpg").write_bytes(jpeg(np.zeros((1500, 2000, 3), np.uint8)))
-    job = fetch(pool, native.Files([str(tmp_path / "large.jpg")] * 1500, False))  # many seconds of decoding
+    job = fetch(
+        pool, native.Files([str(tmp_path / "large.jpg")] * 1500, False)
+    )  # many seconds of decoding
     job.wait_fetched()
     out = np.zeros((1500, 3, HEIGHT, WIDTH), np.float32)
     job.run([picture(whole(job.sizes, HEIGHT, WIDTH), "box", table(), out, HEIGHT, WIDTH, False)])
@@ -130,7 +137,10 @@ def test_readers_are_threads_besides_and_change_nothing(tmp_path):
     before = threads_of_pools()
     pool = native.Pool(2, readers=3)
     assert pool.threads == 2
-    assert sorted([*before, "fastload-0", "fastload-1", "fastload-r0", "fastload-r1", "fastload-r2"]) == threads_of_pools()
+    assert (
+        sorted([*before, "fastload-0", "fastload-1", "fastload-r0", "fastload-r1", "fastload-r2"])
+        == threads_of_pools()
+    )
     np.testing.assert_array_equal(one_batch(pool, source)[1], want)
     assert pool.running() == []
     del pool

@@ -33,7 +33,8 @@ CASES = {
     "png palette": (as_mode("P", "PNG"), native.FOREIGN, 1, "png"),
     "webp lossy": (encoded(PIXELS, "WEBP"), native.FOREIGN, 3, "webp"),
     "webp lossless": (encoded(PIXELS, "WEBP", lossless=True), native.FOREIGN, 3, "webp"),
-    "webp extended": (encoded(PIXELS, "WEBP", exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0"), native.FOREIGN, 3, "webp"),
+    "webp extended": (encoded(PIXELS, "WEBP", exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0"),
+    native.FOREIGN, 3, "webp"),
     "bmp": (encoded(PIXELS, "BMP"), native.FOREIGN, 3, "bmp"),
     "gif": (encoded(PIXELS, "GIF"), native.FOREIGN, 1, "gif"),
     "tiff": (encoded(PIXELS, "TIFF"), native.FOREIGN, 3, "tiff"),
@@ -73,12 +74,15 @@ def test_frame_headers_that_are_not_native():
     for marker in (0xC3, 0xC5, 0xC9, 0xCA, 0xCF):
         assert native.probe(data[: at + 1] + bytes([marker]) + data[at + 2 :])[0] == native.FOREIGN
     assert native.probe(data[: at + 4] + b"\x0c" + data[at + 5 :])[0] == native.FOREIGN  # 12 bits
-    assert native.probe(data[: at + 5] + b"\0\0" + data[at + 7 :])[0] == native.FOREIGN  # height later (DNL)
+    assert (
+        native.probe(data[: at + 5] + b"\0\0" + data[at + 7 :])[0] == native.FOREIGN
+    )  # height later (DNL)
     huge = data[: at + 5] + struct.pack(">HH", 65500, 65500) + data[at + 9 :]
     assert native.probe(huge)[:3] == (native.FOREIGN, 65500, 65500)
 
 
 def test_xxh3_known_answers():
-    # xxHash 0.8: XXH3_64bits without a seed, of nothing and of one zero byte (its own sanity checks)
+    # xxHash 0.8: XXH3_64bits without a seed, of nothing and of one zero byte (its own sanity
+    # checks)
     assert native.xxh3(b"") == 0x2D06800538D394C2
     assert native.xxh3(bytearray(b"\0")) == native.xxh3(memoryview(b"\0")) == 0xC44BDFF4074EECDB

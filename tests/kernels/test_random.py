@@ -19,7 +19,9 @@ KNOWN = [  # Random123 tests/kat_vectors: philox4x32, 10 rounds
 
 def uniforms(seed=7, epoch=1, samples=(0, 1, 2), occurrences=(0, 0, 0), op=3, draws=6):
     out = np.full((len(samples), draws), -1.0)
-    native.uniforms(seed, epoch, np.array(samples, np.int64), np.array(occurrences, np.int64), op, out)
+    native.uniforms(
+        seed, epoch, np.array(samples, np.int64), np.array(occurrences, np.int64), op, out
+    )
     return out
 
 
@@ -29,7 +31,13 @@ def test_philox_known_answers(counter, key, words):
 
 
 def test_uniforms_are_philox_words_of_the_documented_counter():
-    seed, epoch, sample, occurrence, op = 0x1234567890ABCDEF, 0xFEDCBA98, 0xABCDEF012345, 0x4321, 0x8765
+    seed, epoch, sample, occurrence, op = (
+        0x1234567890ABCDEF,
+        0xFEDCBA98,
+        0xABCDEF012345,
+        0x4321,
+        0x8765,
+    )
     got = uniforms(seed, epoch, [sample], [occurrence], op, draws=10)[0]
     for k, value in enumerate(got):
         counter = [k // 4 | op << 16, sample & ONES, sample >> 32 | occurrence << 16, epoch]
@@ -42,7 +50,10 @@ def test_a_sample_has_the_same_draws_in_any_batch_and_with_more_draws():
     assert np.array_equal(uniforms(samples=range(20), occurrences=[0] * 20, draws=5), whole[:, :5])
 
 
-@pytest.mark.parametrize("change", [{"seed": 8}, {"epoch": 2}, {"occurrences": (1, 1, 1)}, {"op": 4}, {"samples": (3, 4, 5)}])
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 8}, {"epoch": 2}, {"occurrences": (1, 1, 1)}, {"op": 4}, {"samples": (3, 4, 5)}],
+)
 def test_each_argument_changes_every_draw(change):
     assert not (uniforms() == uniforms(**change)).any()
 
@@ -57,7 +68,10 @@ def test_uniforms_fill_the_unit_interval():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"samples": (0, 1, 1 << 48)}, "uniforms: sample (got 281474976710656, want 0..281474976710655)"),
+        (
+            {"samples": (0, 1, 1 << 48)},
+            "uniforms: sample (got 281474976710656, want 0..281474976710655)",
+        ),
         ({"samples": (0, 1, -1)}, "uniforms: sample (got -1, want 0..281474976710655)"),
         ({"occurrences": (0, 0, 65536)}, "uniforms: occurrence (got 65536, want 0..65535)"),
         ({"op": 65536}, "uniforms: op (got 65536, want 0..65535)"),

@@ -1,4 +1,7 @@
-"""CROP: the scalar specification against Pillow, the vector code against the scalar one. Always to the bit."""
+"""CROP: the scalar specification against Pillow, the vector code against the scalar one.
+
+Always to the bit.
+"""
 
 import numpy as np
 import PIL
@@ -45,7 +48,14 @@ def test_resize_is_pillows(filter, target, height, width, out_height, out_width)
 @pytest.mark.parametrize("filter", FILTERS)
 @pytest.mark.parametrize(
     ("source", "target_size"),
-    [((1, 5000), (3, 7)), ((5000, 1), (7, 3)), ((1, 1), (40, 31)), ((5, 3000), (5, 1)), ((3000, 5), (1, 5)), ((2, 3), (1000, 900))],
+    [
+        ((1, 5000), (3, 7)),
+        ((5000, 1), (7, 3)),
+        ((1, 1), (40, 31)),
+        ((5, 3000), (5, 1)),
+        ((3000, 5), (1, 5)),
+        ((2, 3), (1000, 900)),
+    ],
 )
 def test_extreme_shapes_are_pillows(filter, source, target_size):
     image = noise(*source)
@@ -67,10 +77,18 @@ def crops(draw):
     height, width = draw(sizes), draw(sizes)
     box_height, box_width = draw(st.integers(1, height)), draw(st.integers(1, width))
     top, left = draw(st.integers(0, height - box_height)), draw(st.integers(0, width - box_width))
-    resized = draw(st.sampled_from([(box_height, box_width), (draw(sizes), draw(sizes)), (draw(sizes), box_width)]))
+    resized = draw(
+        st.sampled_from(
+            [(box_height, box_width), (draw(sizes), draw(sizes)), (draw(sizes), box_width)]
+        )
+    )
     window = draw(st.integers(-20, resized[0] + 20)), draw(st.integers(-20, resized[1] + 20))
     out = draw(st.integers(1, 60)), draw(st.integers(1, 60))
-    return (height, width), [top, left, box_height, box_width, *resized, *window, draw(st.integers(0, 1))], out
+    return (
+        (height, width),
+        [top, left, box_height, box_width, *resized, *window, draw(st.integers(0, 1))],
+        out,
+    )
 
 
 def reference(image, crop, out, filter):
@@ -78,7 +96,9 @@ def reference(image, crop, out, filter):
     box = np.ascontiguousarray(image[top : top + height, left : left + width])
     resized = Image.fromarray(pillow_resize(box, (resized_height, resized_width), filter))
     # Pillow's crop fills what lies outside with zeros, as the window does.
-    shown = np.asarray(resized.crop((window_left, window_top, window_left + out[1], window_top + out[0])))
+    shown = np.asarray(
+        resized.crop((window_left, window_top, window_left + out[1], window_top + out[0]))
+    )
     return shown[:, ::-1] if flip else shown
 
 
@@ -89,23 +109,37 @@ def reference(image, crop, out, filter):
 def test_box_window_and_flip_are_pillows_crop_resize_crop(filter, target, case):
     shape, crop, out = case
     image = noise(*shape)
-    np.testing.assert_array_equal(crop_resize(image, crop, out, filter, target), reference(image, crop, out, filter))
+    np.testing.assert_array_equal(
+        crop_resize(image, crop, out, filter, target), reference(image, crop, out, filter)
+    )
 
 
 def test_window_far_outside_is_black():
-    for window in [(1 << 30, 0), (-(1 << 30), 0), (0, 1 << 30), (0, -(1 << 30)), (2**31 - 1, -(2**31))]:
+    for window in [
+        (1 << 30, 0),
+        (-(1 << 30), 0),
+        (0, 1 << 30),
+        (0, -(1 << 30)),
+        (2**31 - 1, -(2**31)),
+    ]:
         assert not crop_resize(noise(9, 7), [0, 0, 9, 7, 5, 6, *window, 0], (4, 3)).any()
 
 
 @pytest.mark.parametrize(
     ("crop", "text"),
     [
-        ([3, 0, 9, 7, 5, 5, 0, 0, 0], f"{LEAVES} (got top 3, left 0, size 9x7, want a box inside 9x7)"),
-        ([0, -1, 9, 7, 5, 5, 0, 0, 0], f"{LEAVES} (got top 0, left -1, size 9x7, want a box inside 9x7)"),
-        ([0, 0, 0, 7, 5, 5, 0, 0, 0], f"{LEAVES} (got top 0, left 0, size 0x7, want a box inside 9x7)"),
-        ([1, 1, 2**31 - 1, 2**31 - 1, 5, 5, 0, 0, 0], f"{LEAVES} (got top 1, left 1, size 2147483647x2147483647, want a box inside 9x7)"),
+        ([3, 0, 9, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 3, left 0, size 9x7, want a box inside "
+                                      "9x7)")),
+        ([0, -1, 9, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 0, left -1, size 9x7, want a box inside "
+                                       "9x7)")),
+        ([0, 0, 0, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 0, left 0, size 0x7, want a box inside "
+                                      "9x7)")),
+        ([1, 1, 2**31 - 1, 2**31 - 1, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 1, left 1, size "
+                                                      "2147483647x2147483647, want a box inside "
+                                                      "9x7)")),
         ([0, 0, 9, 7, 0, 5, 0, 0, 0], "crop_resize: resized size (got 0x5, want 1..67108864 px)"),
-        ([0, 0, 9, 7, 5, 1 << 27, 0, 0, 0], "crop_resize: resized size (got 5x134217728, want 1..67108864 px)"),
+        ([0, 0, 9, 7, 5, 1 << 27, 0, 0, 0], ("crop_resize: resized size (got 5x134217728, want "
+                                            "1..67108864 px)")),
         ([0, 0, 9, 7, 5, 5, 0, 0, 2], "crop_resize: flip (got 2, want 0 or 1)"),
     ],
 )  # fmt: skip
@@ -116,14 +150,23 @@ def test_bad_crops_are_refused(crop, text):
 
 
 def test_bad_arguments_are_refused():
-    image, crop, out = noise(9, 7), np.array([0, 0, 9, 7, 5, 5, 0, 0, 0], np.int32), np.zeros((5, 5, 3), np.uint8)
+    image, crop, out = (
+        noise(9, 7),
+        np.array([0, 0, 9, 7, 5, 5, 0, 0, 0], np.int32),
+        np.zeros((5, 5, 3), np.uint8),
+    )
     cases = [
-        ((image, crop, out, "cubic", "best"), 'filter: unknown (got "cubic", want nearest, box, bilinear, hamming, bicubic or lanczos)'),
+        ((image, crop, out, "cubic", "best"),
+        'filter: unknown (got "cubic", want nearest, box, bilinear, hamming, bicubic or lanczos)'),
         ((image, crop, out, "box", "fast"), 'target: unknown (got "fast", want scalar or best)'),
-        ((image, crop, out, "box", "best", "pillow"), 'order: unknown (got "pillow", want pillow12 or pillow13)'),
-        ((image[:, ::2], crop, out, "box", "best"), "crop_resize: image: memory layout (got strided, want C-contiguous)"),
-        ((image, crop[:8].copy(), out, "box", "best"), "crop_resize: crop: shape (got [8], want [9])"),
-        ((image.astype(np.float32), crop, out, "box", "best"), "crop_resize: image: dtype (got float32, want uint8)"),
+        ((image, crop, out, "box", "best", "pillow"),
+        'order: unknown (got "pillow", want pillow12 or pillow13)'),
+        ((image[:, ::2], crop, out, "box", "best"),
+        "crop_resize: image: memory layout (got strided, want C-contiguous)"),
+        ((image, crop[:8].copy(), out, "box", "best"),
+        "crop_resize: crop: shape (got [8], want [9])"),
+        ((image.astype(np.float32), crop, out, "box", "best"),
+        "crop_resize: image: dtype (got float32, want uint8)"),
     ]  # fmt: skip
     for arguments, text in cases:
         with pytest.raises(ValueError) as error:

@@ -13,7 +13,9 @@ COUNT = 12
 
 @pytest.fixture
 def samples(tmp_path):
-    payloads = [jpeg(scene(*SHAPES[n % 4], n), ("4:4:4", "4:2:0", "4:2:2")[n % 3]) for n in range(COUNT)]
+    payloads = [
+        jpeg(scene(*SHAPES[n % 4], n), ("4:4:4", "4:2:0", "4:2:2")[n % 3]) for n in range(COUNT)
+    ]
     (tmp_path / "data").write_bytes(b"".join(payloads))
     return native.Files([str(tmp_path / "data")], True), payloads
 
@@ -24,7 +26,9 @@ def places(blobs):
 
 
 def decode(samples, seek, crop):
-    """Pixels [N, 24, 20, 3] of a box that `crop` (top, left, height, width as shares) cuts, and the ways taken."""
+    """Pixels [N, 24, 20, 3] of a box that `crop` (top, left, height, width as shares) cuts, and the
+    ways taken.
+    """
     files, payloads = samples
     pool = native.Pool(2)
     job = pool.fetch(files, *places(payloads), None, seek=seek)
@@ -51,7 +55,9 @@ def sidecar(tmp_path, blobs):
 def test_an_index_changes_no_pixel(samples, tmp_path, crop, step):
     whole, ways = decode(samples, None, crop)
     assert ways == {"indexed": 0, "whole": COUNT, "library": 0, "refused": 0, "scaled": 0}
-    indexed, ways = decode(samples, sidecar(tmp_path, [native.jpeg_index(data, step) for data in samples[1]]), crop)
+    indexed, ways = decode(
+        samples, sidecar(tmp_path, [native.jpeg_index(data, step) for data in samples[1]]), crop
+    )
     assert ways == {"indexed": COUNT, "whole": 0, "library": 0, "refused": 0, "scaled": 0}
     np.testing.assert_array_equal(indexed, whole)
 
@@ -66,7 +72,10 @@ def test_a_sample_without_an_index_decodes_whole(samples, tmp_path):
 def test_an_index_that_lies_costs_only_time(samples, tmp_path):
     crop = (0.3, 0.4, 0.5, 0.45)
     blobs = [native.jpeg_index(data, 8) for data in samples[1]]
-    swapped = [*blobs[4:], *blobs[:4]]  # of images with the same sizes, so that only their content differs
+    swapped = [
+        *blobs[4:],
+        *blobs[:4],
+    ]  # of images with the same sizes, so that only their content differs
     rng = np.random.default_rng(3)
     flipped = []
     for blob in blobs:

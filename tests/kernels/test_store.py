@@ -12,7 +12,11 @@ SIZES = [(1, 1), (3, 5), (7, 9), (33, 31), (64, 48)]
 
 
 def table(dtype):
-    values = np.random.default_rng(3).uniform(-3, 3, (3, 256)) if np.dtype(dtype).kind == "f" else np.arange(768).reshape(3, 256) * 83
+    values = (
+        np.random.default_rng(3).uniform(-3, 3, (3, 256))
+        if np.dtype(dtype).kind == "f"
+        else np.arange(768).reshape(3, 256) * 83
+    )
     return values.astype(dtype)
 
 
@@ -39,7 +43,9 @@ def test_store_is_a_table_lookup(dtype, channels_last, target, height, width):
 @pytest.mark.parametrize(("height", "width"), SIZES)
 def test_store_keeps_the_rows_and_columns_it_is_told(dtype, channels_last, target, height, width):
     rng = np.random.default_rng([height, width])
-    rows, columns = (rng.integers(0, side, (1, max(1, side - 2)), np.int32) for side in (height, width))  # any order, repeats too
+    rows, columns = (
+        rng.integers(0, side, (1, max(1, side - 2)), np.int32) for side in (height, width)
+    )  # any order, repeats too
     image, values = noise(height, width), None if dtype is None else table(dtype)
     want = expected(image[rows[0]][:, columns[0]], values, channels_last)
     out = np.zeros(want.shape, dtype or np.uint8)
@@ -50,11 +56,27 @@ def test_store_keeps_the_rows_and_columns_it_is_told(dtype, channels_last, targe
 @pytest.mark.parametrize(
     ("values", "out", "text"),
     [
-        (None, np.zeros((3, 2, 4), np.float32), "store: out: dtype without a table (got float32, want uint8)"),
-        (table(np.float16), np.zeros((3, 2, 4), np.float32), "store: table: dtype (got float16, want float32)"),
-        (table(np.uint8)[:, :255].copy(), np.zeros((3, 2, 4), np.uint8), "store: table: shape (got [3, 255], want [3, 256])"),
+        (
+            None,
+            np.zeros((3, 2, 4), np.float32),
+            "store: out: dtype without a table (got float32, want uint8)",
+        ),
+        (
+            table(np.float16),
+            np.zeros((3, 2, 4), np.float32),
+            "store: table: dtype (got float16, want float32)",
+        ),
+        (
+            table(np.uint8)[:, :255].copy(),
+            np.zeros((3, 2, 4), np.uint8),
+            "store: table: shape (got [3, 255], want [3, 256])",
+        ),
         (None, np.zeros((2, 4, 3), np.uint8), "store: out: shape (got [2, 4, 3], want [3, 2, 4])"),
-        (None, np.zeros((3, 2, 4), np.float64), "store: out: dtype (got float64, want uint8, uint16, float16 or float32)"),
+        (
+            None,
+            np.zeros((3, 2, 4), np.float64),
+            "store: out: dtype (got float64, want uint8, uint16, float16 or float32)",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(values, out, text):

@@ -1,4 +1,5 @@
-"""The faults of tests.life.faults, one function each: of reads, of limits, and of what stands in an image's place.
+"""The faults of tests.life.faults, one function each: of reads, of limits, and of what stands in an
+image's place.
 
 FOLDER/images holds the images. A function returns what the fault came to ("ok …"), or raises.
 """
@@ -48,7 +49,9 @@ def case(**needs: Any) -> Callable[[Callable[[Path], str]], Callable[[Path], str
 
 def loader(where: Any, **options: Any) -> Any:
     data = fastload.open(str(where), OPS)
-    return fastload.DataLoader(data, BATCH, **{"shuffle": True, "seed": 1, "num_workers": 2} | options)
+    return fastload.DataLoader(
+        data, BATCH, **{"shuffle": True, "seed": 1, "num_workers": 2} | options
+    )
 
 
 def told(batches: Any, epoch: int = 0) -> list[bytes]:
@@ -172,12 +175,16 @@ def ends_in_time(folder: Path, then: Callable[[Any], None]) -> str:
 
 
 def ends(run: Callable[[], None], begun: Callable[[], bool] = lambda: True) -> str:
-    """Whether a child that does this, and then ends as programs do, is gone within 20 s after `begun`."""
+    """Whether a child that does this, and then ends as programs do, is gone within 20 s after
+    `begun`.
+    """
     child = os.fork()
     if child == 0:
         run()
     end = None
-    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and (end is None or time.monotonic() < end):
+    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0) and (
+        end is None or time.monotonic() < end
+    ):
         time.sleep(0.02)
         if end is None and begun():
             end = time.monotonic() + 20
@@ -209,7 +216,9 @@ def out_of_memory_in_a_decode(folder: Path) -> str:
     batches = loader(folder / "images", num_workers=1)
     told(batches)  # its threads have started
     path = an_image(folder)
-    path.write_bytes(encoded(np.tile(textured(64, 80, 1), (90, 90, 1)), progressive=True))  # 41 megapixels, kept as coefficients
+    path.write_bytes(
+        encoded(np.tile(textured(64, 80, 1), (90, 90, 1)), progressive=True)
+    )  # 41 megapixels, kept as coefficients
     limit_memory(320 << 20)
     told(batches)
     return "no error"
@@ -244,7 +253,9 @@ INSTEAD: dict[str, Callable[[Path], object]] = {
     "a_named_pipe_in_its_place": os.mkfifo,
     "a_socket_in_its_place": _socket,
     "a_link_to_itself": lambda path: path.symlink_to(path.name),
-    "a_bomb": lambda path: path.write_bytes(encoded(textured(8, 8, 1)).replace(b"\x00\x08\x00\x08\x03", b"\xff\xff\xff\xff\x03")),
+    "a_bomb": lambda path: path.write_bytes(
+        encoded(textured(8, 8, 1)).replace(b"\x00\x08\x00\x08\x03", b"\xff\xff\xff\xff\x03")
+    ),
     "other_bytes": lambda path: path.write_bytes(bytes(range(256)) * 9),
 }
 for _name, _put in INSTEAD.items():

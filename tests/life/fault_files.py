@@ -1,4 +1,6 @@
-"""More faults of tests.life.faults: files that are cut off or vanish, disks that are full, processes that die."""
+"""More faults of tests.life.faults: files that are cut off or vanish, disks that are full,
+processes that die.
+"""
 
 import json
 import os
@@ -13,7 +15,11 @@ from tests.life.fault_cases import BATCH, OPS, an_image, case, loader, same, tol
 
 
 def shards(folder: Path) -> Path:
-    job.run(job.prepare(str(folder / "images"), str(folder / "shards"), Options(workers=1, shard_bytes=20_000)))
+    job.run(
+        job.prepare(
+            str(folder / "images"), str(folder / "shards"), Options(workers=1, shard_bytes=20_000)
+        )
+    )
     return folder / "shards"
 
 
@@ -79,7 +85,9 @@ def collected_indexes_cut_off_in_use(folder: Path) -> str:
 @case()
 def a_beton_cut_off_in_use(folder: Path) -> str:
     path = folder / "data.beton"
-    beton_writer.run(readers.open_reader(str(folder / "images")), str(path), beton_writer.Options(workers=1))
+    beton_writer.run(
+        readers.open_reader(str(folder / "images")), str(path), beton_writer.Options(workers=1)
+    )
     batches = loader(path)
     told(batches)
     cut(path, 9000)
@@ -89,8 +97,12 @@ def a_beton_cut_off_in_use(folder: Path) -> str:
 def huggingface(folder: Path) -> tuple[Any, Path]:
     import datasets
 
-    made = datasets.load_dataset("imagefolder", data_dir=str(folder / "images"), split="train", cache_dir=str(folder / "hf"))
-    made = made.map(lambda row: {"image": row["image"]}, cache_file_name=str(folder / "mapped.arrow"))
+    made = datasets.load_dataset(
+        "imagefolder", data_dir=str(folder / "images"), split="train", cache_dir=str(folder / "hf")
+    )
+    made = made.map(
+        lambda row: {"image": row["image"]}, cache_file_name=str(folder / "mapped.arrow")
+    )
     made.save_to_disk(folder / "saved")
     return datasets.load_from_disk(folder / "saved"), next((folder / "saved").glob("*.arrow"))
 
@@ -105,7 +117,9 @@ def huggingface_cut_off(folder: Path) -> str:
 @case()
 def huggingface_cut_off_in_use(folder: Path) -> str:
     data, path = huggingface(folder)
-    batches = fastload.DataLoader(fastload.from_huggingface(data, transform=OPS), BATCH, shuffle=True, seed=1, num_workers=2)
+    batches = fastload.DataLoader(
+        fastload.from_huggingface(data, transform=OPS), BATCH, shuffle=True, seed=1, num_workers=2
+    )
     told(batches)
     cut(path, 4096)
     return told(batches) and "no error"
@@ -137,7 +151,11 @@ def no_space_for_the_list(folder: Path) -> str:
     options = {"on_error": "substitute", "max_bad": 1.0}
     before = told(loader(folder / "images", **options))
     fill(folder / "small")
-    return same(loader(folder / "images", bad_samples=folder / "small" / "list.jsonl", **options), before, "without the list")
+    return same(
+        loader(folder / "images", bad_samples=folder / "small" / "list.jsonl", **options),
+        before,
+        "without the list",
+    )
 
 
 @case()
@@ -145,7 +163,11 @@ def a_folder_in_the_lists_place(folder: Path) -> str:
     an_image(folder).write_bytes(b"no image")
     options = {"on_error": "substitute", "max_bad": 1.0}
     before = told(loader(folder / "images", **options))
-    return same(loader(folder / "images", bad_samples=folder / "images", **options), before, "without the list")
+    return same(
+        loader(folder / "images", bad_samples=folder / "images", **options),
+        before,
+        "without the list",
+    )
 
 
 @case(small=True)
@@ -178,7 +200,10 @@ def an_index_that_is_none(folder: Path) -> str:
         def __iter__(self) -> Iterator[int]:
             yield from (0, 1, 2, 3, 10_000)
 
-    return told(loader(folder / "images", sampler=Wrong([0] * 5), shuffle=None, seed=None)) and "no error"
+    return (
+        told(loader(folder / "images", sampler=Wrong([0] * 5), shuffle=None, seed=None))
+        and "no error"
+    )
 
 
 @case()
@@ -220,7 +245,11 @@ def a_forked_child(folder: Path) -> str:
     child = os.fork()
     if child == 0:
         os._exit(told(batches) != before)
-    return "ok it has threads of its own" if os.waitpid(child, 0)[1] == 0 else "other batches in the child"
+    return (
+        "ok it has threads of its own"
+        if os.waitpid(child, 0)[1] == 0
+        else "other batches in the child"
+    )
 
 
 @case()

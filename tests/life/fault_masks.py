@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 import fastload
-from fastload.backends import ffcv
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.conversion import beton_writer, readers
 from tests.life.fault_cases import BATCH, OPS, case, ends, loader, stalled, switch, told
 
@@ -23,7 +23,9 @@ def with_masks(folder: Path, **options: Any) -> Any:
         with Image.open(path) as image:
             Image.fromarray(np.full(image.size[::-1], int(path.stem), np.uint8)).save(mask)
     data = fastload.open(str(folder / "images"), OPS, masks=str(folder / "masks"))
-    return fastload.DataLoader(data, BATCH, **{"shuffle": True, "seed": 1, "num_workers": 2} | options)
+    return fastload.DataLoader(
+        data, BATCH, **{"shuffle": True, "seed": 1, "num_workers": 2} | options
+    )
 
 
 @case(shim=True, match=".png", calls="read")
@@ -56,13 +58,15 @@ def a_named_pipe_in_a_masks_place(folder: Path) -> str:
 def by_ffcv(folder: Path) -> tuple[Any, Path]:
     """A loader by FFCV, and its file."""
     path = folder / "data.beton"
-    beton_writer.run(readers.open_reader(str(folder / "images")), str(path), beton_writer.Options(workers=1))
+    beton_writer.run(
+        readers.open_reader(str(folder / "images")), str(path), beton_writer.Options(workers=1)
+    )
     return loader(path, backend="ffcv"), path
 
 
 @case()
 def a_beton_cut_off_under_ffcv(folder: Path) -> str:
-    if ffcv.problem():
+    if ffcv_installed.problem():
         return "needs ffcv"
     batches, path = by_ffcv(folder)
     told(batches)
@@ -72,7 +76,7 @@ def a_beton_cut_off_under_ffcv(folder: Path) -> str:
 
 @case(shim=True, match=".beton", calls="read")
 def a_read_that_stalls_under_ffcv_at_exit(folder: Path) -> str:
-    if ffcv.problem():
+    if ffcv_installed.problem():
         return "needs ffcv"
     batches, _ = by_ffcv(folder)
     ready = folder / "ready"

@@ -1,4 +1,7 @@
-"""Forks a process for each fault that is asked for: `python -m tests.life.fault_server`. Importing torch once is enough for all."""
+"""Forks a process for each fault that is asked for:
+
+`python -m tests.life.fault_server`. Importing torch once is enough for all.
+"""
 
 import json
 import os
@@ -18,12 +21,16 @@ def said(name: str, folder: Path) -> str:
     try:
         return CASES[name].run(folder)
     except Exception as error:
-        name = "SampleError" if isinstance(error, fastload.SampleError) else type(error).__name__  # they are others' types too
+        name = (
+            "SampleError" if isinstance(error, fastload.SampleError) else type(error).__name__
+        )  # they are others' types too
         return f"{name}: {' | '.join(str(error).splitlines())}"
 
 
 def serve() -> None:
-    """For each name, folder and environment, as a line of JSON: a line with what a forked child said."""
+    """For each name, folder and environment, as a line of JSON: a line with what a forked child
+    said.
+    """
     _ = fastload.DataLoader  # imported when it is asked for
     for line in sys.stdin:
         name, folder, environment, seconds = json.loads(line)
@@ -39,7 +46,13 @@ def serve() -> None:
             time.sleep(0.01)
         os.killpg(child, 9) if done[0] == 0 else None
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1] if done[0] == 0 else done[1])
-        result = f"hangs: nothing within {seconds} s" if done[0] == 0 else f"killed by signal {-code}" if code < 0 else ""
+        result = (
+            f"hangs: nothing within {seconds} s"
+            if done[0] == 0
+            else f"killed by signal {-code}"
+            if code < 0
+            else ""
+        )
         print(result or Path(folder, "said").read_text(), flush=True)
 
 

@@ -1,9 +1,12 @@
-"""The release's check of things that go wrong around a loader: each is an error with a type and a text, or is got over.
+"""The release's check of things that go wrong around a loader: each is an error with a type and a
+text, or is got over.
 
     python -m tests.life.faults [NAME …]
 
-Every fault has a process of its own, with what it needs: limits, a full file system, or `shim.c` before libc. What it came to is one line:
-`ok …` (got over: the batches are those of a run without the fault) or `TYPE: text`; `needs …` where this machine does not allow it.
+Every fault has a process of its own, with what it needs: limits, a full file system, or `shim.c`
+before libc. What it came to is one line:
+`ok …` (got over: the batches are those of a run without the fault) or `TYPE: text`; `needs …` where
+this machine does not allow it.
 """
 
 import contextlib
@@ -20,7 +23,8 @@ from tests.life import fault_server
 from tests.life.death import images
 
 TYPES = (
-    "SampleError", "SourceError", "BadSamplesError", "UsageError", "StalledError", "BackendError", "PipelineError", "ConversionError",
+    "SampleError", "SourceError", "BadSamplesError", "UsageError", "StalledError", "BackendError",
+    "PipelineError", "ConversionError",
     "HostMemoryError", "IndexError",  # torch's own, for an index that is none
 )  # fmt: skip
 SECONDS = 60.0  # until a fault's process has to have ended, on a busy machine
@@ -31,7 +35,11 @@ def built(scratch: Path) -> str:
     """Path of the compiled shim; "" where there is no C compiler."""
     out = scratch / "shim.so"
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(out), str(SHIM), "-ldl"], check=True, capture_output=True)
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-O1", "-o", str(out), str(SHIM), "-ldl"],
+            check=True,
+            capture_output=True,
+        )
         return str(out)
     return ""
 
@@ -54,9 +62,15 @@ class Faults:
 
     def __init__(self, scratch: Path) -> None:
         self.scratch, self.shim = scratch, built(scratch)
-        environment = os.environ | {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1", "LD_PRELOAD": self.shim}
+        environment = os.environ | {
+            "PYTHONWARNINGS": "ignore",
+            "OMP_NUM_THREADS": "1",
+            "LD_PRELOAD": self.shim,
+        }
         command = [sys.executable, "-m", "tests.life.fault_server"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
 
     def run(self, name: str) -> str:
         """What a fault came to."""
@@ -65,7 +79,11 @@ class Faults:
         images(folder / "images")
         environment = {"XDG_CACHE_HOME": str(folder / "cache")}
         if case.shim:
-            environment |= {"LIFE_SWITCH": str(folder / "switch"), "LIFE_MATCH": case.match, "LIFE_CALLS": case.calls}
+            environment |= {
+                "LIFE_SWITCH": str(folder / "switch"),
+                "LIFE_MATCH": case.match,
+                "LIFE_CALLS": case.calls,
+            }
         if case.shim and not self.shim:
             return "needs a C compiler"
         with small_disk(folder / "small") if case.small else contextlib.nullcontext(True) as able:

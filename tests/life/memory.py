@@ -1,9 +1,11 @@
-"""The release's check of growth: 100 epochs over a small set, what the processes hold after each. Takes minutes.
+"""The release's check of growth: 100 epochs over a small set, what the processes hold after each.
+Takes minutes.
 
     python -m tests.life.memory [--epochs N] [NAME …]
 
-RssAnon is memory that no file backs (proc_pid_status(5)), of the program and its workers; the slope is Theil's and Sen's median, over the
-epochs behind the first fifth, so that caches have filled. Descriptors and threads are counted between epochs; they may become fewer.
+RssAnon is memory that no file backs (proc_pid_status(5)), of the program and its workers; the slope
+is Theil's and Sen's median, over the epochs behind the first fifth, so that caches have filled.
+Descriptors and threads are counted between epochs; they may become fewer.
 """
 
 import argparse
@@ -51,7 +53,9 @@ class Result(NamedTuple):
     @property
     def more(self) -> bool:
         """Descriptors or threads."""
-        return self.last.descriptors > self.first.descriptors or self.last.threads > self.first.threads
+        return (
+            self.last.descriptors > self.first.descriptors or self.last.threads > self.first.threads
+        )
 
 
 def anonymous(pid: int) -> float:
@@ -63,7 +67,11 @@ def anonymous(pid: int) -> float:
 
 
 def children() -> list[int]:
-    return [int(child) for task in os.listdir("/proc/self/task") for child in Path(f"/proc/self/task/{task}/children").read_text().split()]
+    return [
+        int(child)
+        for task in os.listdir("/proc/self/task")
+        for child in Path(f"/proc/self/task/{task}/children").read_text().split()
+    ]
 
 
 def held(during: float, before: Held | None) -> Held:
@@ -71,14 +79,24 @@ def held(during: float, before: Held | None) -> Held:
     gc.collect()
     end = time.monotonic() + PATIENCE
     while True:
-        found = Held(anonymous(os.getpid()) + during, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")))
-        if before is None or time.monotonic() > end or (found.descriptors <= before.descriptors and found.threads <= before.threads):
+        found = Held(
+            anonymous(os.getpid()) + during,
+            len(os.listdir("/proc/self/fd")),
+            len(os.listdir("/proc/self/task")),
+        )
+        if (
+            before is None
+            or time.monotonic() > end
+            or (found.descriptors <= before.descriptors and found.threads <= before.threads)
+        ):
             return found
         time.sleep(0.01)
 
 
 def epochs(batches: Any, count: int, most: int | None = None, keep: int = 0) -> list[Held]:
-    """most: batches of an epoch, before it is left; keep: of the last batches that somebody holds on to."""
+    """most: batches of an epoch, before it is left; keep: of the last batches that somebody holds
+    on to.
+    """
     kept: deque[Any] = deque(maxlen=keep)
     found: list[Held] = []
     for epoch in range(count):
@@ -95,7 +113,15 @@ def epochs(batches: Any, count: int, most: int | None = None, keep: int = 0) -> 
 
 def sized(folder: str, **options: Any) -> Any:
     data = fastload.open(folder, [T.RandomResizedCrop(24)])
-    return fastload.DataLoader(data, 4, shuffle=True, seed=3, num_workers=2, size_schedule=lambda epoch: 16 + epoch % 7, **options)
+    return fastload.DataLoader(
+        data,
+        4,
+        shuffle=True,
+        seed=3,
+        num_workers=2,
+        size_schedule=lambda epoch: 16 + epoch % 7,
+        **options,
+    )
 
 
 CASES: dict[str, Callable[[str, int], list[Held]]] = {
@@ -103,12 +129,16 @@ CASES: dict[str, Callable[[str, int], list[Held]]] = {
     "caller's thread": lambda folder, count: epochs(loader("inline", folder), count),
     "torch backend": lambda folder, count: epochs(loader("torch", folder), count),
     "PyTorch's engine": lambda folder, count: epochs(loader("own", folder), count),
-    "PyTorch's engine, persistent": lambda folder, count: epochs(loader("own", folder, persistent_workers=True), count),
+    "PyTorch's engine, persistent": lambda folder, count: epochs(
+        loader("own", folder, persistent_workers=True), count
+    ),
     "sizes": lambda folder, count: epochs(sized(folder), count),
     "mix": lambda folder, count: epochs(loader("native", folder, mix=T.CutMix(alpha=1.0)), count),
     "left early": lambda folder, count: epochs(loader("native", folder), count, most=2),
     "kept batches": lambda folder, count: epochs(loader("native", folder), count, keep=3),
-    "bad images": lambda folder, count: epochs(loader("native", bad(folder), on_error="substitute", max_bad=1.0), count),
+    "bad images": lambda folder, count: epochs(
+        loader("native", bad(folder), on_error="substitute", max_bad=1.0), count
+    ),
 }
 
 
@@ -120,7 +150,9 @@ def bad(folder: str) -> str:
 
 def slope(values: list[float]) -> float:
     """Theil's and Sen's: the median over all pairs."""
-    return statistics.median((b - a) / (j - i) for (i, a), (j, b) in itertools.combinations(enumerate(values), 2))
+    return statistics.median(
+        (b - a) / (j - i) for (i, a), (j, b) in itertools.combinations(enumerate(values), 2)
+    )
 
 
 def measure(name: str, count: int) -> Result:
@@ -156,9 +188,16 @@ def main() -> int:
     for name in given.names or CASES:
         result = apart(name, given.epochs)
         wrong += not result.good
-        held_now = f"{result.last.kib / 1024:.0f} MiB, descriptors {result.first.descriptors} to {result.last.descriptors}"
+        held_now = (
+            f"{result.last.kib / 1024:.0f} MiB, descriptors {result.first.descriptors} to "
+            f"{result.last.descriptors}"
+        )
         threads = f"threads {result.first.threads} to {result.last.threads}"
-        print(f"{'  ' if result.good else '! '}{name:30} {result.slope:+8.1f} KiB per epoch; {held_now}, {threads}", flush=True)
+        print(
+            f"{'  ' if result.good else '! '}{name:30} {result.slope:+8.1f} KiB per epoch; "
+            f"{held_now}, {threads}",
+            flush=True,
+        )
     print(f"{wrong} of {len(given.names or CASES)} grow")
     return bool(wrong)
 

@@ -1,4 +1,5 @@
-"""The release's check of sameness: one hash for 0, 1, 4 and 16 workers in 20 runs each, and for every instruction set. Takes a minute.
+"""The release's check of sameness: one hash for 0, 1, 4 and 16 workers in 20 runs each, and for
+every instruction set. Takes a minute.
 
 python -m tests.life.one_hash [--runs N]
 """
@@ -22,7 +23,8 @@ from tests.loader.resume_helpers import digest
 
 WORKERS = (0, 1, 4, 16)
 OPS = [
-    T.RandomResizedCrop((24, 32)), T.RandomHorizontalFlip(), T.RandAugment(), T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.GaussianBlur(5),
+    T.RandomResizedCrop((24, 32)), T.RandomHorizontalFlip(), T.RandAugment(), T.ColorJitter(0.4,
+    0.4, 0.4, 0.1), T.GaussianBlur(5),
     T.ToTensor(), T.Normalize((0.48, 0.45, 0.4), (0.23, 0.22, 0.22)), T.RandomErasing(p=0.5),
 ]  # fmt: skip
 
@@ -30,7 +32,9 @@ OPS = [
 def hashed(folder: str, workers: int, **options: Any) -> str:
     """Of two epochs' batches."""
     data = fastload.open(folder, OPS)
-    loader = fastload.DataLoader(data, 5, shuffle=True, seed=9, num_workers=workers, **{"mix": T.MixUp(alpha=0.4)} | options)
+    loader = fastload.DataLoader(
+        data, 5, shuffle=True, seed=9, num_workers=workers, **{"mix": T.MixUp(alpha=0.4)} | options
+    )
     found = hashlib.blake2b(digest_size=16)
     for batch in itertools.chain(loader, loader):
         found.update(digest(batch))

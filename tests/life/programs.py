@@ -1,4 +1,5 @@
-"""Small training programs that are stopped, and the process that forks them: importing torch once is enough for hundreds.
+"""Small training programs that are stopped, and the process that forks them: importing torch once
+is enough for hundreds.
 
     python -m tests.life.programs        reads one JSON object per line, and answers with the program's process number
 
@@ -33,7 +34,9 @@ class Own(torch.utils.data.Dataset[Any]):
     """A data set that nobody recognises."""
 
     def __init__(self, folder: str) -> None:
-        self.paths = sorted(os.path.join(where, name) for where, _, names in os.walk(folder) for name in names)
+        self.paths = sorted(
+            os.path.join(where, name) for where, _, names in os.walk(folder) for name in names
+        )
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -47,13 +50,21 @@ def loader(kind: str, folder: str, **options: Any) -> Any:
     """Of one of KINDS."""
     options = {"shuffle": True, "seed": 3, "num_workers": 0 if kind == "inline" else 2} | options
     if kind == "own":
-        return fastload.DataLoader(Own(folder), BATCH, **{name: value for name, value in options.items() if name != "backend"})
+        return fastload.DataLoader(
+            Own(folder),
+            BATCH,
+            **{name: value for name, value in options.items() if name != "backend"},
+        )
     data = fastload.open(folder, [T.RandomResizedCrop((12, 16)), T.RandomHorizontalFlip()])
-    return fastload.DataLoader(data, BATCH, backend="torch" if kind == "torch" else "auto", **options)
+    return fastload.DataLoader(
+        data, BATCH, backend="torch" if kind == "torch" else "auto", **options
+    )
 
 
 def run(asked: dict[str, Any]) -> None:
-    """Epochs without end, every third left early; a line is written for the first batch and for each epoch. SIGUSR1 says where it is."""
+    """Epochs without end, every third left early; a line is written for the first batch and for
+    each epoch. SIGUSR1 says where it is.
+    """
     faulthandler.register(signal.SIGUSR1)
     batches = loader(asked["kind"], asked["folder"], **asked.get("options", {}))
     epoch = 0
@@ -68,9 +79,14 @@ def run(asked: dict[str, Any]) -> None:
 
 
 def forks() -> dict[str, Any]:
-    """In the process that forks: never returns. In each child: what it was asked for, with its output going to files."""
+    """In the process that forks: never returns.
+
+    In each child: what it was asked for, with its output going to files.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what it has in the background without
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell starts what it has in the background without
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
         child = os.fork()
@@ -80,7 +96,10 @@ def forks() -> dict[str, Any]:
                 continue
         os.setsid()
         for name, number in (("out", 1), ("err", 2)):
-            os.dup2(os.open(f"{asked['files']}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
+            os.dup2(
+                os.open(f"{asked['files']}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
+                number,
+            )
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         return asked
     os._exit(0)

@@ -1,11 +1,14 @@
-"""The release's check of programs that find no memory: loaders over hostile images, under limits of the address space. Takes an hour.
+"""The release's check of programs that find no memory: loaders over hostile images, under limits of
+the address space. Takes an hour.
 
-    python -m tests.life.starved [--runs N] [--gib 1 2 …] [--mib 64 256 …] [--megapixels M] [--seed S] [--damaged]
+    python -m tests.life.starved [--runs N] [--gib 1 2 …] [--mib 64 256 …] [--megapixels M] [--seed
+    S] [--damaged]
 
-Each run is a process of its own, forked from one that has torch: it takes a limit (of so many GiB; or of what it has and so many
-MiB more), makes a loader of some kind over some of `tests.hostile.giants` (--damaged: a few, and many of `tests.hostile.damage`), and goes
-through an epoch. Batches, errors of one sample
-and `HostMemoryError` are right; a signal, a hang and anything else are not.
+Each run is a process of its own, forked from one that has torch: it takes a limit (of so many GiB;
+or of what it has and so many MiB more), makes a loader of some kind over some of
+`tests.hostile.giants` (--damaged: a few, and many of `tests.hostile.damage`), and goes through an
+epoch. Batches, errors of one sample and `HostMemoryError` are right; a signal, a hang and anything
+else are not.
 """
 
 import argparse
@@ -44,7 +47,10 @@ OPS: dict[str, list[Any]] = {
 
 
 def options(seed: int, damaged: int = 0) -> dict[str, Any]:
-    """What a run's loader is told; a function of the seed. damaged: how many such files there are; a run takes 40."""
+    """What a run's loader is told; a function of the seed.
+
+    damaged: how many such files there are; a run takes 40.
+    """
     draw = random.Random(seed)
     others = [f"damaged {n}.jpg" for n in draw.sample(range(damaged), min(damaged, 40))]
     policy = draw.choice(["raise", "raise", "substitute", "skip"])
@@ -77,7 +83,10 @@ def limit(gib: float | None, mib: float | None) -> None:
 
 
 def epoch(folder: str, asked: dict[str, Any]) -> list[str]:
-    """What came: "batch", or the type of an error; the first of another type than SampleError ends it."""
+    """What came:
+
+    "batch", or the type of an error; the first of another type than SampleError ends it.
+    """
     told = {name: value for name, value in asked.items() if name not in ("ops", "images")}
     if told["on_error"] != "raise":
         told |= {"max_bad": 1.0, "bad_samples": f"{folder}/../bad.jsonl"}
@@ -94,7 +103,9 @@ def epoch(folder: str, asked: dict[str, Any]) -> list[str]:
             del error
 
 
-def child(scratch: str, folder: str, asked: dict[str, Any], gib: float | None, mib: float | None) -> None:
+def child(
+    scratch: str, folder: str, asked: dict[str, Any], gib: float | None, mib: float | None
+) -> None:
     """Never returns. What came is in scratch/said."""
     out = os.open(f"{scratch}/said", os.O_WRONLY | os.O_CREAT)
     for number in (1, 2):
@@ -111,10 +122,14 @@ def child(scratch: str, folder: str, asked: dict[str, Any], gib: float | None, m
     os._exit(0)
 
 
-def run(library: str, seed: int, gib: float | None = None, mib: float | None = None, damaged: int = 0) -> str:
+def run(
+    library: str, seed: int, gib: float | None = None, mib: float | None = None, damaged: int = 0
+) -> str:
     """What one run came to."""
     asked = options(seed, damaged)
-    with tempfile.TemporaryDirectory(prefix="fastload-starved-", dir=Path(library).parent) as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix="fastload-starved-", dir=Path(library).parent
+    ) as scratch:
         folder = folder_of(scratch, library, asked["images"])
         process = os.fork()
         if process == 0:
@@ -146,7 +161,13 @@ def kind(said: str) -> str:
     return (
         said.partition(":")[0].partition(";")[0]
         if not set(said.split()) <= {"batch", "SampleError"}
-        else ("batches" if "SampleError" not in said else "batches and SampleError" if "batch" in said else "SampleError")
+        else (
+            "batches"
+            if "SampleError" not in said
+            else "batches and SampleError"
+            if "batch" in said
+            else "SampleError"
+        )
     )
 
 
@@ -176,7 +197,9 @@ def main() -> int:
         given.gib = [float(gib) for gib in range(1, 13)]
     wrong = total = 0
     with tempfile.TemporaryDirectory(prefix="fastload-giants-") as scratch:
-        made = library((given.scratch or Path(scratch)) / "library", given.megapixels, given.damaged)
+        made = library(
+            (given.scratch or Path(scratch)) / "library", given.megapixels, given.damaged
+        )
         for gib, mib in [(gib, None) for gib in given.gib] + [(None, mib) for mib in given.mib]:
             counts: collections.Counter[str] = collections.Counter()
             began = time.monotonic()
@@ -187,7 +210,10 @@ def main() -> int:
                 total += 1
                 if not good(said):
                     wrong += 1
-                    print(f"! seed {seed} {json.dumps(options(seed, given.damaged))}: {said}", flush=True)
+                    print(
+                        f"! seed {seed} {json.dumps(options(seed, given.damaged))}: {said}",
+                        flush=True,
+                    )
             name = f"{gib:g} GiB" if gib is not None else f"{mib:g} MiB more"
             print(f"{name}: {dict(counts)}, {time.monotonic() - began:.0f} s", flush=True)
     print(f"{total} runs, {wrong} that ended otherwise than promised")

@@ -1,4 +1,6 @@
-"""A small, fixed part of the release's check `python -m tests.life.starved`; and each way in which a loader may find no memory."""
+"""A small, fixed part of the release's check `python -m tests.life.starved`; and each way in which
+a loader may find no memory.
+"""
 
 import json
 import re
@@ -10,7 +12,9 @@ from tests.life import starved
 WAYS = """
 import sys, json, resource, threading, types, torch
 import fastload
-from fastload import feeding, slots, transforms as T
+from fastload import transforms as T
+from fastload.engine import feeding
+from fastload.engine import slots
 from fastload.errors import HostMemoryError
 folder, way = sys.argv[1:]
 
@@ -74,7 +78,10 @@ def test_missing_memory_is_an_error_once_and_no_hang(program, images: str, way: 
     done = program("-c", WAYS, images, way)
     assert (done.returncode, done.stderr) == (0, "")
     (said,) = json.loads(done.stdout)
-    assert re.fullmatch(TEXTS[way] + r"take fewer workers or smaller batches, or allow the process more memory", said), said
+    assert re.fullmatch(
+        TEXTS[way] + r"take fewer workers or smaller batches, or allow the process more memory",
+        said,
+    ), said
 
 
 def test_loaders_over_giants_under_limits(program, tmp_path) -> None:
@@ -82,7 +89,9 @@ def test_loaders_over_giants_under_limits(program, tmp_path) -> None:
         "-m", "tests.life.starved", "--runs", "3", "--mib", "0", "100", "250", "--megapixels", "8",
         "--scratch", str(tmp_path), cwd=str(starved.TREE),
     )  # fmt: skip
-    assert done.stdout.splitlines()[-1] == "9 runs, 0 that ended otherwise than promised", done.stdout
+    assert done.stdout.splitlines()[-1] == "9 runs, 0 that ended otherwise than promised", (
+        done.stdout
+    )
     assert done.returncode == 0
 
 

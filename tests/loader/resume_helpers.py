@@ -14,12 +14,22 @@ SMALL, LARGE = 1024, 8192  # bytes of a state as JSON: without and with a genera
 def digest(batch: Any) -> bytes:
     """All bytes of a batch, whatever it is made of."""
     if isinstance(batch, torch.Tensor):
-        return str(batch.dtype).encode() + str(list(batch.shape)).encode() + batch.contiguous().view(torch.uint8).numpy().tobytes()
-    return b"|".join(digest(part) for part in batch) if isinstance(batch, (list, tuple)) else repr(batch).encode()
+        return (
+            str(batch.dtype).encode()
+            + str(list(batch.shape)).encode()
+            + batch.contiguous().view(torch.uint8).numpy().tobytes()
+        )
+    return (
+        b"|".join(digest(part) for part in batch)
+        if isinstance(batch, (list, tuple))
+        else repr(batch).encode()
+    )
 
 
 def told(loader: Any, epochs: int) -> tuple[list[list[bytes]], list[list[dict[str, Any]]]]:
-    """Per epoch: the batches, and the states before each of them, before StopIteration and after it."""
+    """Per epoch: the batches, and the states before each of them, before StopIteration and after
+    it.
+    """
     every = [told_once(loader) for _ in range(epochs)]
     return [given for given, _ in every], [before for _, before in every]
 
@@ -38,11 +48,17 @@ def told_once(loader: Any) -> tuple[list[bytes], list[dict[str, Any]]]:
 
 
 def check_every_step(
-    make: Callable[[], Any], other: Callable[[], Any] | None = None, epochs: int = 2, most: int = SMALL, onward: bool = True
+    make: Callable[[], Any],
+    other: Callable[[], Any] | None = None,
+    epochs: int = 2,
+    most: int = SMALL,
+    onward: bool = True,
 ) -> int:
-    """Each state, as JSON, restored into a loader that `other` makes, gives what was left of its epoch, and the next one.
+    """Each state, as JSON, restored into a loader that `other` makes, gives what was left of its
+    epoch, and the next one.
 
-    onward: whether later epochs follow from `seed` alone, and nothing of them is yet to be drawn. Returns the number of states.
+    onward: whether later epochs follow from `seed` alone, and nothing of them is yet to be drawn.
+        Returns the number of states.
     """
     batches, states = told(make(), epochs + 2)
     count = 0
@@ -54,7 +70,11 @@ def check_every_step(
             loader = (other or make)()
             loader.load_state_dict(json.loads(text))
             assert loader.state_dict() == state  # taken again before anything ran
-            now, rest = (epoch, batches[epoch][step:]) if step <= len(batches[epoch]) else (epoch + 1, batches[epoch + 1])
+            now, rest = (
+                (epoch, batches[epoch][step:])
+                if step <= len(batches[epoch])
+                else (epoch + 1, batches[epoch + 1])
+            )
             count += 1
             if now > epoch and not onward:
                 continue
@@ -65,8 +85,8 @@ def check_every_step(
 
 
 def check_some(make: Callable[[], Any], steps: int, whole: int = 50) -> int:
-    """As check_every_step over as many epochs as `steps` steps take; but a state's next two batches are looked at, and all that is left of
-    its epoch for one state in `whole`. Number of states."""
+    """As check_every_step over as many epochs as `steps` steps take; but a state's next two batches
+    are looked at, and all that is left of its epoch for one state in `whole`. Number of states."""
     batches, states, epochs = [], [], 0
     loader = make()
     while len(states) < steps:

@@ -1,9 +1,10 @@
-"""The release's check of exact resume: a state before each of at least 1,000 steps of 12 configurations. Takes minutes.
+"""The release's check of exact resume: a state before each of at least 1,000 steps of 12
+configurations. Takes minutes.
 
     python -m tests.loader.resume_release [STEPS [NAME …]]
 
-Every state goes through JSON into a new loader, whose next batches are compared; the whole rest of the epoch for one state in fifty. NAMEs
-choose configurations, so that it can be run in parts.
+Every state goes through JSON into a new loader, whose next batches are compared; the whole rest of
+the epoch for one state in fifty. NAMEs choose configurations, so that it can be run in parts.
 """
 
 import functools
@@ -33,7 +34,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "two threads": {"shuffle": True, "num_workers": 2},
     "reference": {"shuffle": True, "num_workers": 0, "backend": "torch"},
     "mix": {"shuffle": True, "mix": T.CutMix(alpha=1.0)},
-    "sizes": {"shuffle": True, "size_schedule": fastload.ProgressiveResize(total_epochs=20, increment=2)},
+    "sizes": {
+        "shuffle": True,
+        "size_schedule": fastload.ProgressiveResize(total_epochs=20, increment=2),
+    },
     "views": {"shuffle": True, "views": True},
     "rank 1 of 2": {"sampler": lambda: ShuffleSampler(SAMPLES, 1, num_replicas=2, rank=1)},
     "repeats": {"sampler": lambda: DistributedSampler(SAMPLES, seed=1, repeats=3)},
@@ -47,13 +51,17 @@ def make(root: str, configuration: dict[str, Any]) -> Any:
     options = {**SHARED, **configuration}
     if "sampler" in options:
         options["sampler"] = options["sampler"]()
-    return fastload.DataLoader(opened(root, options.pop("bad", False), options.pop("views", False)), BATCH, **options)
+    return fastload.DataLoader(
+        opened(root, options.pop("bad", False), options.pop("views", False)), BATCH, **options
+    )
 
 
 @functools.cache
 def opened(root: str, bad: bool, views: bool) -> Any:
     """The data set, which holds no position: looking for its files takes longer than a batch."""
-    return fastload.open(f"{root}/{'bad' if bad else 'good'}", T.Views([(OPS, 2)]) if views else OPS)
+    return fastload.open(
+        f"{root}/{'bad' if bad else 'good'}", T.Views([(OPS, 2)]) if views else OPS
+    )
 
 
 def images(root: str) -> None:
@@ -62,7 +70,9 @@ def images(root: str) -> None:
         path = Path(root) / kind / f"class{number % 2}" / f"{number:04d}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         broken = kind == "bad" and number % 20 == 7
-        path.write_bytes(b"no image" if broken else encoded(textured(30 + number % 7, 24 + number % 5, number)))
+        path.write_bytes(
+            b"no image" if broken else encoded(textured(30 + number % 7, 24 + number % 5, number))
+        )
 
 
 def main(steps: int, names: list[str]) -> None:
@@ -72,8 +82,14 @@ def main(steps: int, names: list[str]) -> None:
         for name in names:
             begin = time.monotonic(), time.process_time()
             count = check_some(functools.partial(make, root, CONFIGURATIONS[name]), steps)
-            took = f"{time.monotonic() - begin[0]:.0f} s, {time.process_time() - begin[1]:.0f} s of CPU"
-            print(f"{name:16} {count} states: every one gives the batches that were left ({took})", flush=True)
+            took = (
+                f"{time.monotonic() - begin[0]:.0f} s, {time.process_time() - begin[1]:.0f} s "
+                "of CPU"
+            )
+            print(
+                f"{name:16} {count} states: every one gives the batches that were left ({took})",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Loaders of every kind over the same few files: every op, backend, source, mix, view, mask, order, size and type."""
+"""Loaders of every kind over the same few files: every op, backend, source, mix, view, mask, order,
+size and type.
+"""
 
 import itertools
 import os
@@ -29,7 +31,9 @@ OPS: dict[str, Any] = {
     "PadReflect": T.Pad(3, padding_mode="reflect"),
     "RandomRotation": T.RandomRotation(30, "bilinear"),
     "RandomAffine": T.RandomAffine(20, (0.1, 0.1), (0.8, 1.2), 10),
-    "RandomAffineBicubic": T.RandomAffine(15, shear=(-8, 8, -4, 4), interpolation="bicubic", fill=7),
+    "RandomAffineBicubic": T.RandomAffine(
+        15, shear=(-8, 8, -4, 4), interpolation="bicubic", fill=7
+    ),
     "RandomPerspective": T.RandomPerspective(0.4, 1.0),
     "ColorJitter": T.ColorJitter(0.4, 0.4, 0.4, 0.2),
     "Grayscale": T.Grayscale(3),
@@ -73,7 +77,10 @@ FILTERS = ("nearest", "bilinear", "bicubic", "box", "hamming", "lanczos")
 
 
 def folder(root: str) -> str:
-    """A class folder with 3 classes and 21 images: JPEGs of every kind, and what only Pillow reads."""
+    """A class folder with 3 classes and 21 images:
+
+    JPEGs of every kind, and what only Pillow reads.
+    """
     kinds: list[dict[str, Any]] = [
         {},
         {"quality": 35, "subsampling": 2},
@@ -102,16 +109,22 @@ def masks(root: str, images: str) -> str:
             out = os.path.join(root, os.path.relpath(where, images))
             os.makedirs(out, exist_ok=True)
             rng = np.random.default_rng(len(name))
-            Image.fromarray(rng.integers(0, 5, size[::-1], dtype=np.uint8)).save(os.path.join(out, os.path.splitext(name)[0] + ".png"))
+            Image.fromarray(rng.integers(0, 5, size[::-1], dtype=np.uint8)).save(
+                os.path.join(out, os.path.splitext(name)[0] + ".png")
+            )
     return root
 
 
 def loader(data: Any, **options: Any) -> Any:
-    return fastload.DataLoader(data, **{"batch_size": 5, "shuffle": True, "seed": 9, "num_workers": 2} | options)
+    return fastload.DataLoader(
+        data, **{"batch_size": 5, "shuffle": True, "seed": 9, "num_workers": 2} | options
+    )
 
 
 def of_ops(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
-    pipelines = {name: [CROP, op, *FLOAT] for name, op in OPS.items()} | {name: [CROP, *ops] for name, ops in STORED.items()}
+    pipelines = {name: [CROP, op, *FLOAT] for name, op in OPS.items()} | {
+        name: [CROP, *ops] for name, ops in STORED.items()
+    }
     pipelines |= {f"resize {name}": [T.Resize((31, 27), name), *FLOAT] for name in FILTERS}
     pipelines |= {
         "center": [T.Resize(40), T.CenterCrop((30, 44)), *FLOAT],
@@ -127,18 +140,25 @@ def of_ops(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def of_recipes(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     for name in recipes.names():
-        ops = [replace(op, size=(44, 52)) if isinstance(op, T.RandomResizedCrop) else op for op in recipes.load(name).ops()]
+        ops = [
+            replace(op, size=(44, 52)) if isinstance(op, T.RandomResizedCrop) else op
+            for op in recipes.load(name).ops()
+        ]
         yield f"recipe {name}", lambda ops=ops: loader(fastload.open(path, ops))
 
 
-def of_options(path: str, beton: str, shards: str, targets: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+def of_options(
+    path: str, beton: str, shards: str, targets: str
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Sources, mixes, views, masks, orders, sizes, policies."""
     hot = [CROP, T.RandomHorizontalFlip(), T.RandAugment(), *FLOAT]
     for name, mix in MIXES.items():
         for backend in ("native", "torch"):
             yield (
                 f"{name}, {backend}",
-                lambda mix=mix, backend=backend: loader(fastload.open(path, hot), mix=mix, backend=backend),
+                lambda mix=mix, backend=backend: loader(
+                    fastload.open(path, hot), mix=mix, backend=backend
+                ),
             )
     views = T.Views(
         [
@@ -154,14 +174,18 @@ def of_options(path: str, beton: str, shards: str, targets: str) -> Iterator[tup
         )
         yield (
             f"masks, {backend}",
-            lambda backend=backend: loader(fastload.open(path, still, masks=targets, mask_fill=255), backend=backend),
+            lambda backend=backend: loader(
+                fastload.open(path, still, masks=targets, mask_fill=255), backend=backend
+            ),
         )
     for name, source in (("shards", shards), ("beton", beton)):
         yield name, lambda source=source: loader(fastload.open(source, hot))
     for backend in ("ffcv", "dali"):
         yield (
             f"beton, {backend}",
-            lambda backend=backend: loader(fastload.open(beton, [CROP, T.RandomHorizontalFlip(), *FLOAT]), backend=backend),
+            lambda backend=backend: loader(
+                fastload.open(beton, [CROP, T.RandomHorizontalFlip(), *FLOAT]), backend=backend
+            ),
         )
     yield (
         "channels last",
@@ -171,11 +195,15 @@ def of_options(path: str, beton: str, shards: str, targets: str) -> Iterator[tup
         how = fastload.ProgressiveResize(total_epochs=3, scale=0.6, delay=0.3, mode=mode)
         yield (
             f"sizes {mode}",
-            lambda how=how: loader(fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=how),
+            lambda how=how: loader(
+                fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=how
+            ),
         )
     yield (
         "sizes listed",
-        lambda: loader(fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=[24, 32]),
+        lambda: loader(
+            fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=[24, 32]
+        ),
     )
     yield (
         "scaled",
@@ -190,7 +218,9 @@ def of_options(path: str, beton: str, shards: str, targets: str) -> Iterator[tup
     for policy in ("substitute", "skip"):
         yield (
             f"bad {policy}",
-            lambda policy=policy: loader(fastload.open(path + "-bad", hot), on_error=policy, max_bad=1.0),
+            lambda policy=policy: loader(
+                fastload.open(path + "-bad", hot), on_error=policy, max_bad=1.0
+            ),
         )
 
 
@@ -217,5 +247,7 @@ def torchvision_folder(path: str) -> Any:
     )
 
 
-def every(path: str, beton: str, shards: str, targets: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+def every(
+    path: str, beton: str, shards: str, targets: str
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     return itertools.chain(of_ops(path), of_recipes(path), of_options(path, beton, shards, targets))

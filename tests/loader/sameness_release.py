@@ -1,10 +1,12 @@
-"""The release's check that nothing changed for users: digests of batches and public signatures, recorded before and compared after.
+"""The release's check that nothing changed for users: digests of batches and public signatures,
+recorded before and compared after.
 
 python -m tests.loader.sameness_release record FILE
 python -m tests.loader.sameness_release compare FILE
 
-The digests are those of one machine's libraries (Pillow, torch), so they are recorded where they are compared, by the earlier
-version's checkout: `PYTHONPATH=EARLIER python -m …`. Names what differs, and exits 1 if anything does.
+The digests are those of one machine's libraries (Pillow, torch), so they are recorded where they
+are compared, by the earlier version's checkout: `PYTHONPATH=EARLIER python -m …`. Names what
+differs, and exits 1 if anything does.
 """
 
 import argparse
@@ -57,12 +59,16 @@ def signatures() -> dict[str, str]:
             if inspect.isclass(value) and issubclass(value, Exception):
                 out[f"{where}.{name}"] = ", ".join(kind.__name__ for kind in value.__mro__)
             elif callable(value):
-                out[f"{where}.{name}"] = re.sub(" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+                out[f"{where}.{name}"] = re.sub(
+                    " at 0x[0-9a-f]+", "", str(inspect.signature(value))
+                )
     return out
 
 
 def prepared(root: Path) -> tuple[str, str, str, str]:
-    """The same images as a folder (and beside it one with bad files), an FFCV file, and shards; and their masks."""
+    """The same images as a folder (and beside it one with bad files), an FFCV file, and shards; and
+    their masks.
+    """
     from fastload.conversion import beton_writer, readers
 
     path = sameness_cases.folder(str(root / "images"))
@@ -93,7 +99,9 @@ def digests() -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("verb", choices=("record", "compare"))
     parser.add_argument("file", type=Path)
     asked = parser.parse_args()

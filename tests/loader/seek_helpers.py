@@ -17,7 +17,14 @@ MERGED = ["fastload.seek", "fastload.seek.arrow", "fastload.seek.arrow.xxh3"]
 
 def make(data, mode="auto", workers=2, **options):
     data = fastload.open(data, OPS) if isinstance(data, (str, Path)) else data
-    return fastload.DataLoader(data, 8, num_workers=workers, backend="native", seek_index=mode, **{"seed": 4, "shuffle": True, **options})
+    return fastload.DataLoader(
+        data,
+        8,
+        num_workers=workers,
+        backend="native",
+        seek_index=mode,
+        **{"seed": 4, "shuffle": True, **options},
+    )
 
 
 def ways(loader):
@@ -27,12 +34,18 @@ def ways(loader):
 
 
 def same(a, b):
-    return len(a) == len(b) and all(torch.equal(x, y) and torch.equal(i, j) for (x, i), (y, j) in zip(a, b, strict=True))
+    return len(a) == len(b) and all(
+        torch.equal(x, y) and torch.equal(i, j) for (x, i), (y, j) in zip(a, b, strict=True)
+    )
 
 
 def cached(root):
     """What lies in the cache of this folder."""
-    return sorted(os.listdir(seek.cache_folder(str(root)))) if os.path.isdir(seek.cache_folder(str(root))) else []
+    return (
+        sorted(os.listdir(seek.cache_folder(str(root))))
+        if os.path.isdir(seek.cache_folder(str(root)))
+        else []
+    )
 
 
 def logs(root):

@@ -1,6 +1,8 @@
-"""Data sets and samplers that have a state of their own, of every kind that torchdata's protocol knows.
+"""Data sets and samplers that have a state of their own, of every kind that torchdata's protocol
+knows.
 
-What they give depends on all that they gave before, so that a state which is a step off, or another worker's, shows.
+What they give depends on all that they gave before, so that a state which is a step off, or another
+worker's, shows.
 """
 
 from collections.abc import Callable, Iterator
@@ -228,7 +230,11 @@ KINDS = {
     "items": Kind(Items, lambda: {"batch_size": 2}),
     "items, shuffled": Kind(Items, lambda: {"batch_size": 2, "shuffle": True}, exact=False),
     "items, generator": Kind(
-        Items, lambda: {"batch_size": 2, "sampler": RandomSampler(range(COUNT), generator=torch.Generator().manual_seed(3))}
+        Items,
+        lambda: {
+            "batch_size": 2,
+            "sampler": RandomSampler(range(COUNT), generator=torch.Generator().manual_seed(3)),
+        },
     ),
     "items, no batches": Kind(Items, lambda: {"batch_size": None}),
     "drawing": Kind(Drawing, lambda: {"batch_size": 2}),
@@ -239,7 +245,9 @@ KINDS = {
     "rows, no batches": Kind(Rows, lambda: {"batch_size": None}),
     "own iterator": Kind(Own, lambda: {"batch_size": 2}),
     "sampler": Kind(Numbers, lambda: {"batch_size": 2, "sampler": Sampler()}),
-    "sampler and items": Kind(Items, lambda: {"batch_size": 3, "sampler": Sampler(), "drop_last": True}),
+    "sampler and items": Kind(
+        Items, lambda: {"batch_size": 3, "sampler": Sampler(), "drop_last": True}
+    ),
     "sampler, no batches": Kind(Numbers, lambda: {"batch_size": None, "sampler": Sampler()}),
     "sampler's iterator": Kind(Items, lambda: {"batch_size": 2, "sampler": BySteps()}),
     "batch sampler": Kind(Items, lambda: {"batch_sampler": Batches()}),

@@ -1,9 +1,10 @@
-"""The release's check of states of one's own: every kind, every combination of workers, persistence and n, every step. Takes an hour.
+"""The release's check of states of one's own: every kind, every combination of workers, persistence
+and n, every step. Takes an hour.
 
     python -m tests.loader.stateful_release [KIND …]
 
-Each state of two epochs goes into a new loader; what is left of its epoch and the whole next one are compared with the run that was not
-stopped.
+Each state of two epochs goes into a new loader; what is left of its epoch and the whole next one
+are compared with the run that was not stopped.
 """
 
 import sys
@@ -20,7 +21,11 @@ def main(kinds: list[str]) -> None:
         began, count = time.monotonic(), 0
         for options in COMBINATIONS:
             count += check(kind, list, **options)
-        print(f"{kind:20} {count} states: what is left, and the next epoch ({time.monotonic() - began:.0f} s)", flush=True)
+        print(
+            f"{kind:20} {count} states: what is left, and the next epoch "
+            f"({time.monotonic() - began:.0f} s)",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,11 @@ def picture(mode: str, size: tuple[int, int], kind: str) -> bytes:
     width, height = size
     ramp = np.linspace(0, 255, width * height * 4).reshape(height, width, 4).astype(np.uint8)
     image = Image.fromarray(ramp, "RGBA").convert("RGB")
-    image = Image.fromarray(ramp[..., 0].astype(np.uint16) * 257) if mode == "I;16" else image.convert(mode)
+    image = (
+        Image.fromarray(ramp[..., 0].astype(np.uint16) * 257)
+        if mode == "I;16"
+        else image.convert(mode)
+    )
     out = io.BytesIO()
     image.save(out, kind)
     return out.getvalue()
@@ -55,8 +59,16 @@ BAD = {
 def test_every_format_decodes_as_pil_does(kind, workers, bad_folder):
     name, content = GOOD[kind]
     root = bad_folder({name: content})
-    loader = fastload.DataLoader(fastload.open(root, [RandomResizedCrop((16, 24))]), 2, num_workers=workers, seed=1, backend="native")
-    reference = fastload.DataLoader(fastload.open(root, [RandomResizedCrop((16, 24))]), 2, seed=1, backend="torch")
+    loader = fastload.DataLoader(
+        fastload.open(root, [RandomResizedCrop((16, 24))]),
+        2,
+        num_workers=workers,
+        seed=1,
+        backend="native",
+    )
+    reference = fastload.DataLoader(
+        fastload.open(root, [RandomResizedCrop((16, 24))]), 2, seed=1, backend="torch"
+    )
     torch.testing.assert_close(next(iter(loader))[0], next(iter(reference))[0], rtol=0, atol=0)
 
 
@@ -66,7 +78,9 @@ def test_every_format_decodes_as_pil_does(kind, workers, bad_folder):
 def test_a_broken_file_is_named(kind, workers, backend, bad_folder):
     content, reason = BAD[kind]
     root = bad_folder({"1bad.jpg": content})
-    loader = fastload.DataLoader(fastload.open(root, [RandomResizedCrop(16)]), 1, num_workers=workers, backend=backend)
+    loader = fastload.DataLoader(
+        fastload.open(root, [RandomResizedCrop(16)]), 1, num_workers=workers, backend=backend
+    )
     iterator = iter(loader)
     next(iterator)
     with pytest.raises(fastload.SampleError) as caught:
@@ -84,7 +98,9 @@ def test_a_broken_file_is_named(kind, workers, backend, bad_folder):
 
 def test_eval_of_a_very_long_image_stays_small(bad_folder):
     root = bad_folder({"x.jpg": GOOD["1x5000"][1]})
-    loader = fastload.DataLoader(fastload.open(root, [Resize(64), CenterCrop(56)]), 2, backend="native")
+    loader = fastload.DataLoader(
+        fastload.open(root, [Resize(64), CenterCrop(56)]), 2, backend="native"
+    )
     assert next(iter(loader))[0].shape == (2, 3, 56, 56)  # PIL would make 320,000 columns first
 
 
@@ -95,7 +111,10 @@ def test_a_file_that_vanishes_is_named(workers, bad_folder):
     os.unlink(os.path.join(root, "a", "1gone.jpg"))
     loader = fastload.DataLoader(data, 2, num_workers=workers, backend="native")
     path = re.escape(os.path.join(root, "a", "1gone.jpg"))
-    with pytest.raises(fastload.SampleError, match=rf"^{path}, sample 1: cannot be read \(No such file or directory\)"):
+    with pytest.raises(
+        fastload.SampleError,
+        match=rf"^{path}, sample 1: cannot be read \(No such file or directory\)",
+    ):
         next(iter(loader))
 
 
@@ -136,18 +155,33 @@ def test_folders_that_are_no_data_set(tmp_path):
         return str(caught.value)
 
     assert refused(tmp_path / "no") == f"{tmp_path}/no: does not exist; check the path"
-    assert refused(tmp_path) == f"{tmp_path}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"
+    assert (
+        refused(tmp_path)
+        == f"{tmp_path}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into "
+        "its own folder"
+    )
     (tmp_path / "file").write_text("x")
-    assert refused(tmp_path / "file") == f"{tmp_path}/file: is a file, want a folder (of classes, of shards) or a .beton file; give one"
+    assert (
+        refused(tmp_path / "file")
+        == f"{tmp_path}/file: is a file, want a folder (of classes, of shards) or a .beton file; "
+        "give one"
+    )
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "x.jpg").write_bytes(JPEG)
-    assert refused(tmp_path) == f"{tmp_path}: no image in 1 of 2 classes (a); remove them or add images"
+    assert (
+        refused(tmp_path)
+        == f"{tmp_path}: no image in 1 of 2 classes (a); remove them or add images"
+    )
 
 
 def test_a_sampler_beyond_the_data_set_is_refused(folder):
-    loader = fastload.DataLoader(fastload.open(folder, [RandomResizedCrop(16)]), 2, sampler=[0, 40], num_workers=1)
-    with pytest.raises(IndexError, match=r"^data set: index 40 is outside \(want -40 to 39\); check the sampler$"):
+    loader = fastload.DataLoader(
+        fastload.open(folder, [RandomResizedCrop(16)]), 2, sampler=[0, 40], num_workers=1
+    )
+    with pytest.raises(
+        IndexError, match=r"^data set: index 40 is outside \(want -40 to 39\); check the sampler$"
+    ):
         list(loader)
 
 

@@ -1,4 +1,8 @@
-"""Any share of bad images: `skip` leaves them out, `substitute` says with counts where nothing is left to try; the list stays cheap."""
+"""Any share of bad images:
+
+`skip` leaves them out, `substitute` says with counts where nothing is left to try; the list stays
+cheap.
+"""
 
 import json
 import os
@@ -9,12 +13,12 @@ import pytest
 import torch
 
 import fastload
-from fastload import bad_samples
 from fastload import transforms as T
-from fastload.bad_samples import BadSamples, Report
 from fastload.errors import SampleError
-from fastload.meter import Meter
-from fastload.state import Progress
+from fastload.plan import bad_samples
+from fastload.plan.bad_samples import BadSamples, Report
+from fastload.state.resume import Progress
+from fastload.system.meter import Meter
 
 COUNT = 60
 OPS = [T.Resize((6, 8))]
@@ -37,7 +41,14 @@ def folder(root: Path, good: bytes, share: float, count: int = COUNT) -> tuple[s
 
 
 def loader(root: str, policy: str, **named: object):
-    options = {"batch_size": 7, "shuffle": True, "seed": 3, "max_bad": 1.0, "on_error": policy, **named}
+    options = {
+        "batch_size": 7,
+        "shuffle": True,
+        "seed": 3,
+        "max_bad": 1.0,
+        "on_error": policy,
+        **named,
+    }
     return fastload.DataLoader(fastload.open(root, OPS), **options)
 
 
@@ -95,7 +106,11 @@ def test_others_stand_in_for_most(share, tmp_path, good):
     assert made._progress.bad == len(bad)
 
 
-@pytest.mark.parametrize("how", [{}, {"num_workers": 2}, {"backend": "torch"}, {"backend": "torch", "num_workers": 1}], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"num_workers": 2}, {"backend": "torch"}, {"backend": "torch", "num_workers": 1}],
+    ids=str,
+)
 def test_where_nothing_can_stand_in_the_error_counts(how, tmp_path, good):
     root, _ = folder(tmp_path / "data", good, 1.0)
     path = tmp_path / "bad.jsonl"
@@ -104,8 +119,10 @@ def test_where_nothing_can_stand_in_the_error_counts(how, tmp_path, good):
     tried = len(bad_samples.candidates(next(made._works(made._route.plan, 3, 0)), 0, COUNT))
     assert 60 < tried <= bad_samples.TRIES
     assert first == (
-        f"{root}/a/00000.jpg, sample 0: cannot be decoded (cannot identify image file); mend or remove the file; and so are all "
-        f"{tried} that were tried in its place (1 bad samples so far in epoch 0, of {COUNT} in all); use on_error='skip', which needs none"
+        f"{root}/a/00000.jpg, sample 0: cannot be decoded (cannot identify image file); mend or "
+        "remove the file; and so are all "
+        f"{tried} that were tried in its place (1 bad samples so far in epoch 0, of {COUNT} in "
+        "all); use on_error='skip', which needs none"
     )
     assert len(others) == 8
     assert "(9 bad samples so far in epoch 0, of 60 in all)" in others[-1]

@@ -12,7 +12,13 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
 import fastload
-from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop, Resize, ToImage, TrivialAugmentWide
+from fastload.transforms import (
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    ToImage,
+    TrivialAugmentWide,
+)
 
 OPS = [RandomResizedCrop((16, 24)), RandomHorizontalFlip()]
 WORKERS = (0, 1, 4)
@@ -33,7 +39,9 @@ def test_a_kept_epoch_holds_distinct_correct_batches(folder, workers):
         for image, label in zip(images, labels, strict=True):
             path, want = data.samples[position]
             with Image.open(path) as opened:
-                pixels = np.asarray(opened.convert("RGB").resize((24, 16), Image.Resampling.BILINEAR))
+                pixels = np.asarray(
+                    opened.convert("RGB").resize((24, 16), Image.Resampling.BILINEAR)
+                )
             np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), pixels)
             assert label == want
             position += 1
@@ -43,7 +51,9 @@ def test_a_kept_epoch_holds_distinct_correct_batches(folder, workers):
 def test_one_seed_gives_identical_batches_with_any_worker_count(folder):
     epochs = {}
     for workers in WORKERS:
-        loader = fastload.DataLoader(fastload.open(folder, OPS), 6, shuffle=True, num_workers=workers, seed=11)
+        loader = fastload.DataLoader(
+            fastload.open(folder, OPS), 6, shuffle=True, num_workers=workers, seed=11
+        )
         epochs[workers] = [digest(loader), digest(loader)]
     assert epochs[0] == epochs[1] == epochs[4]
     assert epochs[0][0] != epochs[0][1]
@@ -68,17 +78,25 @@ def test_the_second_epoch_has_another_order_and_other_crops(folder):
 def test_torch_manual_seed_governs_order_and_pixels(folder):
     def epoch(generator=None):
         torch.manual_seed(5)
-        return digest(fastload.DataLoader(fastload.open(folder, OPS), 8, shuffle=True, generator=generator))
+        return digest(
+            fastload.DataLoader(fastload.open(folder, OPS), 8, shuffle=True, generator=generator)
+        )
 
     assert epoch() == epoch()
-    assert epoch(torch.Generator().manual_seed(1)) == epoch(torch.Generator().manual_seed(1)) != epoch()
+    assert (
+        epoch(torch.Generator().manual_seed(1))
+        == epoch(torch.Generator().manual_seed(1))
+        != epoch()
+    )
 
 
 def test_shuffle_gives_torchs_own_permutation(folder):
     def labels(kind):
         torch.manual_seed(9)
         data = ImageFolder(folder, v1.Compose([v1.Resize((16, 24)), v1.ToTensor()]))
-        return torch.cat([labels for _, labels in kind(data, 8, shuffle=True, num_workers=1)]).tolist()
+        return torch.cat(
+            [labels for _, labels in kind(data, 8, shuffle=True, num_workers=1)]
+        ).tolist()
 
     assert labels(fastload.DataLoader) == labels(torch.utils.data.DataLoader)
 
@@ -88,7 +106,12 @@ def test_torchvisions_image_folder_gives_torchs_batches(folder, api):
     first, second = [v1.ToTensor()], [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
     norm = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
     module, last = (v1, first) if api == "v1" else (v2, second)
-    data = ImageFolder(folder, module.Compose([module.Resize(20), module.CenterCrop((18, 19)), *last, module.Normalize(**norm)]))
+    data = ImageFolder(
+        folder,
+        module.Compose(
+            [module.Resize(20), module.CenterCrop((18, 19)), *last, module.Normalize(**norm)]
+        ),
+    )
     ours = fastload.DataLoader(data, 9, num_workers=2, drop_last=True)
     assert ours.explain().startswith("backend native, 2 threads, device cpu\n")
     theirs = torch.utils.data.DataLoader(data, 9, drop_last=True)
@@ -107,7 +130,9 @@ def test_slots_return_when_the_last_tensor_is_freed(folder):
         for images, _ in loader:
             addresses.add(images.data_ptr())
             del images
-    assert len(addresses) <= 6  # depth 2, its ring of 4 free ones and the batch in hand; 50 batches passed
+    assert (
+        len(addresses) <= 6
+    )  # depth 2, its ring of 4 free ones and the batch in hand; 50 batches passed
 
 
 def test_a_view_keeps_its_slot(folder):
@@ -140,7 +165,9 @@ def test_two_live_iterators_are_two_epochs(folder):
     assert not torch.equal(pairs[0][0][0], pairs[0][1][0])
 
 
-@pytest.mark.parametrize("options", [{"backend": "native"}, {"backend": "torch"}, {"seed": 2}, {"batch_size": None}])
+@pytest.mark.parametrize(
+    "options", [{"backend": "native"}, {"backend": "torch"}, {"seed": 2}, {"batch_size": None}]
+)
 def test_set_epoch_refuses_what_is_no_epoch_and_changes_nothing(folder, options):
     told = []
     data = ImageFolder(folder, v2.Compose([v2.Resize((16, 24)), v2.PILToTensor()]))
@@ -187,7 +214,9 @@ def test_samplers_and_batch_samplers_are_followed(folder):
     got = torch.cat([labels for _, labels in fastload.DataLoader(data, 3, sampler=order)]).tolist()
     assert got == [data.samples[i][1] for i in order]
     batches = [[1], [2, 3, 4], [7, 8]]
-    assert [len(labels) for _, labels in fastload.DataLoader(data, batch_sampler=batches, num_workers=2)] == [1, 3, 2]
+    assert [
+        len(labels) for _, labels in fastload.DataLoader(data, batch_sampler=batches, num_workers=2)
+    ] == [1, 3, 2]
 
 
 def test_stats_count_every_stage(folder):

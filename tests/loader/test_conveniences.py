@@ -1,4 +1,6 @@
-"""What a loader adds to PyTorch's interface: automatic workers, statistics, strictness, and loaders made of loaders."""
+"""What a loader adds to PyTorch's interface: automatic workers, statistics, strictness, and loaders
+made of loaders.
+"""
 
 import functools
 import inspect
@@ -13,9 +15,9 @@ from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 
 import fastload
-from fastload import arguments
 from fastload.attach.looking import samples_in
-from fastload.meter import Meter
+from fastload.loader import arguments
+from fastload.system.meter import Meter
 from fastload.transforms import RandomResizedCrop
 
 OPS = [RandomResizedCrop((6, 9))]
@@ -23,11 +25,14 @@ NUMBERS = torch.utils.data.TensorDataset(torch.arange(10))
 
 
 @pytest.mark.parametrize(
-    ("cores", "ranks", "workers"), [(1, None, 1), (8, None, 8), (8, "1", 8), (8, "3", 2), (2, "8", 1), (8, "x", 8), (8, "0", 8)]
+    ("cores", "ranks", "workers"),
+    [(1, None, 1), (8, None, 8), (8, "1", 8), (8, "3", 2), (2, "8", 1), (8, "x", 8), (8, "0", 8)],
 )
 def test_auto_workers_share_the_cores_between_ranks(monkeypatch, cores, ranks, workers):
-    monkeypatch.setattr("fastload.machine.usable_cores", lambda: cores)
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(64)))  # no warning about too many
+    monkeypatch.setattr("fastload.system.machine.usable_cores", lambda: cores)
+    monkeypatch.setattr(
+        "os.sched_getaffinity", lambda _: set(range(64))
+    )  # no warning about too many
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
     if ranks is not None:
         monkeypatch.setenv("LOCAL_WORLD_SIZE", ranks)
@@ -37,19 +42,29 @@ def test_auto_workers_share_the_cores_between_ranks(monkeypatch, cores, ranks, w
 def test_usable_cores_are_those_of_affinity_and_quota(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(6)))
     for quota, cores in ((None, 6), (2.5, 3), (0.2, 1), (64.0, 6)):
-        monkeypatch.setattr("fastload.machine.cpu_quota", lambda quota=quota: quota)
+        monkeypatch.setattr("fastload.system.machine.cpu_quota", lambda quota=quota: quota)
         assert arguments.auto_workers() == cores
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_stats(folder, workers):
-    loader = fastload.DataLoader(fastload.open(folder, OPS), 16, num_workers=workers, seek_index="off")
-    empty = dict.fromkeys(("images", "batches", "images_per_s", "elapsed_s", "wait_s", "queue_depth", "bad_samples"), 0)
+    loader = fastload.DataLoader(
+        fastload.open(folder, OPS), 16, num_workers=workers, seek_index="off"
+    )
+    empty = dict.fromkeys(
+        ("images", "batches", "images_per_s", "elapsed_s", "wait_s", "queue_depth", "bad_samples"),
+        0,
+    )
     assert loader.stats() == {**empty, "fallbacks": (), "stages": {}}
     list(loader)
     next(iter(loader))
     stats = loader.stats()
-    assert (stats["images"], stats["batches"], stats["bad_samples"], stats["fallbacks"]) == (56, 4, 0, ())
+    assert (stats["images"], stats["batches"], stats["bad_samples"], stats["fallbacks"]) == (
+        56,
+        4,
+        0,
+        (),
+    )
     assert 0 < stats["wait_s"] <= stats["elapsed_s"]
     assert stats["images_per_s"] == pytest.approx(56 / stats["elapsed_s"])
     assert stats["stages"]["decode"]["cpu_s"] > 0
@@ -71,7 +86,8 @@ def test_the_meter_sums():
     meter.count(8, ready=2, asked=10.0, last=9.0, now=10.5)
     meter.count(4, ready=1, asked=11.0, last=10.5, now=11.25)
     assert meter.as_dict() == {
-        "images": 12, "batches": 2, "images_per_s": 12 / 2.25, "elapsed_s": 2.25, "wait_s": 0.75, "queue_depth": 1.5, "bad_samples": 0,
+        "images": 12, "batches": 2, "images_per_s": 12 / 2.25, "elapsed_s": 2.25, "wait_s": 0.75,
+        "queue_depth": 1.5, "bad_samples": 0,
     }  # fmt: skip
 
 
@@ -109,11 +125,17 @@ def test_a_queue_that_is_full_has_depth(folder):
 
 def test_strict_makes_errors_of_fallbacks(folder, monkeypatch):
     monkeypatch.setenv("FASTLOAD_STRICT", "1")
-    text = r"^loader: FASTLOAD_STRICT forbids PyTorch's own engine: data set torch\.utils\.data\.dataset\.TensorDataset is not one that"
+    text = (
+        r"^loader: FASTLOAD_STRICT forbids PyTorch's own engine: data set "
+        r"torch\.utils\.data\.dataset\.TensorDataset is not one that"
+    )
     with pytest.raises(fastload.BackendError, match=text):
         fastload.DataLoader(NUMBERS)
     twice = fastload.open(folder, [RandomResizedCrop((9, 9)), RandomResizedCrop((6, 9))])
-    with pytest.raises(fastload.BackendError, match=r"^loader: FASTLOAD_STRICT forbids the torch backend: backend native cannot run"):
+    with pytest.raises(
+        fastload.BackendError,
+        match=r"^loader: FASTLOAD_STRICT forbids the torch backend: backend native cannot run",
+    ):
         fastload.DataLoader(twice)
     assert fastload.DataLoader(twice, backend="torch").backend == "torch"  # asked for
     data = ImageFolder(folder, v1.Compose([v1.RandomResizedCrop(8), v1.ToTensor()]))
@@ -121,7 +143,9 @@ def test_strict_makes_errors_of_fallbacks(folder, monkeypatch):
     assert len(list(loader)) == 5
     loader.collate_fn = len
     with pytest.raises(
-        fastload.BackendError, match=r"^loader: FASTLOAD_STRICT forbids PyTorch's own engine: collate_fn is <built-in function len>$"
+        fastload.BackendError,
+        match=r"^loader: FASTLOAD_STRICT forbids PyTorch's own engine: collate_fn is <built-in "
+        r"function len>$",
     ):
         iter(loader)
     monkeypatch.setenv("FASTLOAD_STRICT", "0")
@@ -142,10 +166,17 @@ def test_functions_that_only_seed(name, function, folder, monkeypatch):
     assert not arguments.only_seeds(seeds)  # the library is not imported
     monkeypatch.setitem(sys.modules, name, there)
     data = fastload.open(folder, OPS)
-    for one in (seeds, functools.partial(seeds, rank=3), functools.partial(functools.partial(seeds), worker_seeding="all")):
+    for one in (
+        seeds,
+        functools.partial(seeds, rank=3),
+        functools.partial(functools.partial(seeds), worker_seeding="all"),
+    ):
         loader = fastload.DataLoader(data, 8, num_workers=1, worker_init_fn=one)
         assert loader.explain().startswith("backend native")
-        assert f"  worker_init_fn {name}.{function} only seeds worker processes, and there are none" in loader.explain().splitlines()
+        assert (
+            f"  worker_init_fn {name}.{function} only seeds worker processes, and there are none"
+            in loader.explain().splitlines()
+        )
         assert len(list(loader)) == 5
     assert not arguments.only_seeds(functools.partial(seeds, worker_seeding=print))
     assert not arguments.only_seeds(lambda _: seeds(0))
@@ -154,27 +185,62 @@ def test_functions_that_only_seed(name, function, folder, monkeypatch):
 def test_the_functions_of_installed_libraries_are_known():
     timm = pytest.importorskip("timm.data.loader", reason="timm is not installed")
     assert arguments.only_seeds(functools.partial(timm._worker_init, worker_seeding="all"))
-    assert not arguments.only_seeds(functools.partial(timm._worker_init, worker_seeding=lambda _: 1))
+    assert not arguments.only_seeds(
+        functools.partial(timm._worker_init, worker_seeding=lambda _: 1)
+    )
 
 
 def remade(loader, **changed):
-    """As frameworks do it: arguments found by name among the attributes, where they are not the defaults."""
+    """As frameworks do it: arguments found by name among the attributes, where they are not the
+    defaults.
+    """
     parameters = inspect.signature(type(loader).__init__).parameters
     held = {name: value for name, value in vars(loader).items() if not name.startswith("_")}
     held["multiprocessing_context"] = loader.multiprocessing_context
-    given = {name: held[name] for name, one in parameters.items() if name in held and held[name] is not one.default}
-    given = {name: value for name, value in given.items() if name not in ("batch_size", "sampler", "drop_last", "batch_sampler")}
+    given = {
+        name: held[name]
+        for name, one in parameters.items()
+        if name in held and held[name] is not one.default
+    }
+    given = {
+        name: value
+        for name, value in given.items()
+        if name not in ("batch_size", "sampler", "drop_last", "batch_sampler")
+    }
     return type(loader)(**given, **changed)
 
 
 def test_frameworks_can_make_it_again(folder):
     data = fastload.open(folder, [RandomResizedCrop(9)])
-    loader = fastload.DataLoader(data, 4, shuffle=True, num_workers=1, seed=3, size_schedule=[6, 9], decode_scale="fast", seek_index="off")
+    loader = fastload.DataLoader(
+        data,
+        4,
+        shuffle=True,
+        num_workers=1,
+        seed=3,
+        size_schedule=[6, 9],
+        decode_scale="fast",
+        seek_index="off",
+    )
     twin = remade(loader, batch_size=5, sampler=range(20))
-    for name in ("dataset", "num_workers", "seed", "size_schedule", "decode_scale", "seek_index", "collate_fn", "backend", "device"):
-        assert getattr(twin, name) is getattr(loader, name) or getattr(twin, name) == getattr(loader, name)
+    for name in (
+        "dataset",
+        "num_workers",
+        "seed",
+        "size_schedule",
+        "decode_scale",
+        "seek_index",
+        "collate_fn",
+        "backend",
+        "device",
+    ):
+        assert getattr(twin, name) is getattr(loader, name) or getattr(twin, name) == getattr(
+            loader, name
+        )
     assert len(list(twin)) == 4
-    other = remade(fastload.DataLoader(NUMBERS, 4, num_workers=1, seed_samples=True), sampler=[1, 2])
+    other = remade(
+        fastload.DataLoader(NUMBERS, 4, num_workers=1, seed_samples=True), sampler=[1, 2]
+    )
     assert (other.seed_samples, other.prefetch_factor, len(list(other))) == (True, 2, 2)
 
 
@@ -189,22 +255,56 @@ class Own(torch.utils.data.DataLoader):
 
 
 def test_accelerate_takes_every_kind_of_loader(folder):
-    make, data = torch.utils.data.DataLoader, ImageFolder(folder, v1.Compose([v1.Resize((6, 9)), v1.ToTensor()]))
+    make, data = (
+        torch.utils.data.DataLoader,
+        ImageFolder(folder, v1.Compose([v1.Resize((6, 9)), v1.ToTensor()])),
+    )
     generator = torch.Generator()
     for theirs in (
-        make(data, 8, shuffle=True, generator=generator, drop_last=True, pin_memory=False, timeout=9, num_workers=1),
+        make(
+            data,
+            8,
+            shuffle=True,
+            generator=generator,
+            drop_last=True,
+            pin_memory=False,
+            timeout=9,
+            num_workers=1,
+        ),
         make(data, None, sampler=[1, 2]),
         make(data, batch_sampler=[[1], [2, 3]]),
         make(Counted(), 2, drop_last=True),
         make(Counted(), None),
-        make(NUMBERS, 3, collate_fn=len, num_workers=1, prefetch_factor=4, multiprocessing_context="fork", persistent_workers=True),
+        make(
+            NUMBERS,
+            3,
+            collate_fn=len,
+            num_workers=1,
+            prefetch_factor=4,
+            multiprocessing_context="fork",
+            persistent_workers=True,
+        ),
     ):
         ours = fastload.accelerate(theirs)
-        for name in ("dataset", "batch_size", "drop_last", "collate_fn", "num_workers", "prefetch_factor", "generator", "timeout"):
-            assert getattr(ours, name) is getattr(theirs, name) or getattr(ours, name) == getattr(theirs, name), name
+        for name in (
+            "dataset",
+            "batch_size",
+            "drop_last",
+            "collate_fn",
+            "num_workers",
+            "prefetch_factor",
+            "generator",
+            "timeout",
+        ):
+            assert getattr(ours, name) is getattr(theirs, name) or getattr(ours, name) == getattr(
+                theirs, name
+            ), name
         if not isinstance(theirs.dataset, Counted):  # whose samplers say nothing
             assert ours._index_sampler is theirs._index_sampler or ours.sampler is theirs.sampler
-        assert (ours.multiprocessing_context, ours.persistent_workers) == (theirs.multiprocessing_context, theirs.persistent_workers)
+        assert (ours.multiprocessing_context, ours.persistent_workers) == (
+            theirs.multiprocessing_context,
+            theirs.persistent_workers,
+        )
         torch.manual_seed(1)
         generator.manual_seed(1)
         got = [str(batch) for batch in ours]
@@ -214,16 +314,31 @@ def test_accelerate_takes_every_kind_of_loader(folder):
 
 
 def test_accelerate_keeps_fastloads_options_and_refuses_what_it_would_lose(folder):
-    loader = fastload.DataLoader(fastload.open(folder, OPS), 4, shuffle=True, seed=7, decode_scale="fast", backend="native")
+    loader = fastload.DataLoader(
+        fastload.open(folder, OPS), 4, shuffle=True, seed=7, decode_scale="fast", backend="native"
+    )
     twin = fastload.accelerate(loader, decode_scale="exact", num_workers=1)
-    assert (twin.seed, twin.decode_scale, twin.backend, twin.sampler, twin.num_workers) == (7, "exact", "native", loader.sampler, 1)
+    assert (twin.seed, twin.decode_scale, twin.backend, twin.sampler, twin.num_workers) == (
+        7,
+        "exact",
+        "native",
+        loader.sampler,
+        1,
+    )
     with pytest.raises(fastload.UsageError) as caught:
         fastload.accelerate(Own(NUMBERS))
-    assert str(caught.value) == f"accelerate: {Own.__module__}.Own has its own __iter__, which would be lost; use it as it is"
+    assert (
+        str(caught.value)
+        == f"accelerate: {Own.__module__}.Own has its own __iter__, which would be lost; use it as "
+        "it is"
+    )
 
 
 def test_in_order_needs_a_torch_that_has_it(monkeypatch):
-    monkeypatch.setattr("fastload.arguments.TORCHS", arguments.TORCHS - {"in_order"})
+    monkeypatch.setattr("fastload.loader.arguments.TORCHS", arguments.TORCHS - {"in_order"})
     assert fastload.DataLoader(NUMBERS, 5).batch_size == 5
-    with pytest.raises(fastload.UsageError, match=r"^DataLoader: in_order is False, but torch 2\S+ has no such argument \(want 2\.6"):
+    with pytest.raises(
+        fastload.UsageError,
+        match=r"^DataLoader: in_order is False, but torch 2\S+ has no such argument \(want 2\.6",
+    ):
         fastload.DataLoader(NUMBERS, in_order=False)

@@ -75,15 +75,23 @@ def ranks(program, folder, tmp_path_factory):
         with open(f"{folder}/class{number % 3}/{number:03d}.jpg", "rb") as file:
             path.write_bytes(b"no image" if number % 9 == 4 else file.read())
     said, bad = place / "said", place / "bad.jsonl"
-    done = program("-c", RANK, folder, str(place / "data"), str(place / "meeting"), str(said), str(bad))
+    done = program(
+        "-c", RANK, folder, str(place / "data"), str(place / "meeting"), str(said), str(bad)
+    )
     assert done.returncode == 0, done.stderr
-    return [json.loads(Path(f"{said}{rank}").read_text()) for rank in range(2)], str(place / "data"), bad
+    return (
+        [json.loads(Path(f"{said}{rank}").read_text()) for rank in range(2)],
+        str(place / "data"),
+        bad,
+    )
 
 
 def digests(loader):
     """As in RANK."""
     return [
-        [hashlib.sha256(image.numpy().tobytes()).hexdigest(), int(label)] for batch in loader for image, label in zip(*batch, strict=True)
+        [hashlib.sha256(image.numpy().tobytes()).hexdigest(), int(label)]
+        for batch in loader
+        for image, label in zip(*batch, strict=True)
     ]
 
 
@@ -91,7 +99,12 @@ def test_all_ranks_have_rank_0s_seed(ranks):
     (zero, one), _, _ = ranks
     assert zero["seed 0"] == one["seed 0"] != zero["seed 1"] == one["seed 1"]
     assert zero["state"] == one["state"]
-    assert (zero["state"]["world"], zero["state"]["batch"], zero["state"]["position"], zero["state"]["epoch"]) == (2, 8, 16, 2)
+    assert (
+        zero["state"]["world"],
+        zero["state"]["batch"],
+        zero["state"]["position"],
+        zero["state"]["epoch"],
+    ) == (2, 8, 16, 2)
 
 
 def test_pytorchs_distributed_sampler_keeps_its_order(ranks):
@@ -105,7 +118,14 @@ def test_pytorchs_distributed_sampler_keeps_its_order(ranks):
 def test_one_process_gives_the_same_pictures(ranks, folder):
     """World size 2, then 1, by the state."""
     zero, one = ranks[0]
-    state = {**zero["state"], "epoch": 1, "order_epoch": 1, "step": 0, "position": 0, "seed": zero["seed 1"]}
+    state = {
+        **zero["state"],
+        "epoch": 1,
+        "order_epoch": 1,
+        "step": 0,
+        "position": 0,
+        "seed": zero["seed 1"],
+    }
     data = fastload.open(folder, OPS)
     sampler = torch.utils.data.DistributedSampler(data, 1, 0, shuffle=True, seed=3)
     loader = fastload.DataLoader(data, 8, sampler=sampler)
@@ -136,9 +156,15 @@ def test_bad_images_on_two_ranks(ranks):
     """The ranks together have what one process has; each bad image is listed once."""
     (zero, one), root, bad = ranks
     data = fastload.open(root, OPS)
-    alone = fastload.DataLoader(data, 8, sampler=DistributedSampler(40, seed=5), seed=6, on_error="substitute", max_bad=9)
+    alone = fastload.DataLoader(
+        data, 8, sampler=DistributedSampler(40, seed=5), seed=6, on_error="substitute", max_bad=9
+    )
     found = digests(alone)
-    assert found == [row for pair in zip(zero["substituted"], one["substituted"], strict=True) for row in pair]
+    assert found == [
+        row for pair in zip(zero["substituted"], one["substituted"], strict=True) for row in pair
+    ]
     # The data set is in the order of classes: its sample numbers are not the files' numbers.
     wanted = {sample for sample, (path, _) in enumerate(data.samples) if int(path[-7:-4]) % 9 == 4}
-    assert sorted(json.loads(line)["index"] for line in bad.read_text().splitlines()) == sorted(wanted)
+    assert sorted(json.loads(line)["index"] for line in bad.read_text().splitlines()) == sorted(
+        wanted
+    )

@@ -27,7 +27,8 @@ class MyResize(v1.Resize):
 
 
 RESIZES_LATE = (
-    "backend native cannot run this plan: op 2 (RandomResizedCrop) resizes after op 1 (CenterCrop); "
+    "backend native cannot run this plan: op 2 (RandomResizedCrop) resizes after op 1 "
+    "(CenterCrop); "
     "one resize, first of all, is what a record holds"
 )
 
@@ -59,7 +60,12 @@ def test_an_overridden_class_is_never_lowered(folder):
         (chain(), ("its transform makes no tensor (no ToImage, PILToTensor or ToTensor)",)),
         (
             chain(v1.ElasticTransform(), v1.ToTensor()),
-            ("transform torchvision.transforms.transforms.ElasticTransform is not one that fastload knows",),
+            (
+                (
+                    "transform torchvision.transforms.transforms.ElasticTransform is not one that "
+                    "fastload knows"
+                ),
+            ),
         ),
         (
             v1.Compose([v1.CenterCrop(9), v1.RandomResizedCrop(8), v1.ToTensor()]),
@@ -67,7 +73,12 @@ def test_an_overridden_class_is_never_lowered(folder):
         ),
         (
             v1.Compose([v1.ToTensor(), v1.RandomResizedCrop(8)]),
-            ("op 2 (RandomResizedCrop): belongs to CROP, but op 1 (ToTensor) is STORE; move it before op 1",),
+            (
+                (
+                    "op 2 (RandomResizedCrop): belongs to CROP, but op 1 (ToTensor) is STORE; move it "
+                    "before op 1"
+                ),
+            ),
         ),
     ],
     ids=str,
@@ -77,7 +88,9 @@ def test_reasons_are_told(folder, transform, reasons):
 
 
 def test_a_subclassed_transform_is_not_taken_for_its_parent(folder):
-    loader = fastload.DataLoader(ImageFolder(folder, v1.Compose([MyResize((8, 9)), v1.ToTensor()])), 4)
+    loader = fastload.DataLoader(
+        ImageFolder(folder, v1.Compose([MyResize((8, 9)), v1.ToTensor()])), 4
+    )
     assert "MyResize is not one that fastload knows" in loader.explain()
     assert next(iter(loader))[0].shape == (4, 3, 8, 9)
 
@@ -91,9 +104,16 @@ def test_arguments_that_only_torch_honours(folder):
     loader = fastload.DataLoader(data, 4, collate_fn=collate)
     assert loader.explain() == own(f"collate_fn is {collate!r}")
     assert next(iter(loader)) == 4
-    assert fastload.DataLoader(data, None).explain() == own("batch_size=None: there are no batches to make")
-    assert fastload.DataLoader(data, 4, timeout=5).explain() == own("timeout is 5 s, and there are no workers")
-    assert "worker_init_fn" in fastload.DataLoader(data, 4, num_workers=1, worker_init_fn=collate).explain()
+    assert fastload.DataLoader(data, None).explain() == own(
+        "batch_size=None: there are no batches to make"
+    )
+    assert fastload.DataLoader(data, 4, timeout=5).explain() == own(
+        "timeout is 5 s, and there are no workers"
+    )
+    assert (
+        "worker_init_fn"
+        in fastload.DataLoader(data, 4, num_workers=1, worker_init_fn=collate).explain()
+    )
 
 
 def test_a_transform_swapped_later_is_noticed(folder):
@@ -114,25 +134,39 @@ def test_an_argument_changed_later_is_noticed(folder):
 
 def test_accelerate_keeps_every_argument(folder):
     data = ImageFolder(folder, chain(v1.PILToTensor()))
-    theirs = torch.utils.data.DataLoader(data, 4, shuffle=True, num_workers=1, drop_last=True, prefetch_factor=3)
+    theirs = torch.utils.data.DataLoader(
+        data, 4, shuffle=True, num_workers=1, drop_last=True, prefetch_factor=3
+    )
     ours = fastload.accelerate(theirs, seed=4)
-    assert (ours.batch_size, ours.num_workers, ours.drop_last, ours.prefetch_factor) == (4, 1, True, 3)
+    assert (ours.batch_size, ours.num_workers, ours.drop_last, ours.prefetch_factor) == (
+        4,
+        1,
+        True,
+        3,
+    )
     assert ours.sampler is theirs.sampler
     assert ours.explain().startswith("backend native, 1 threads, device cpu")
     assert next(iter(ours))[0].shape == (4, 3, 8, 8)
     batches = torch.utils.data.DataLoader(data, batch_sampler=[[1, 2], [3]])
     assert [len(labels) for _, labels in fastload.accelerate(batches)] == [2, 1]
-    with pytest.raises(fastload.UsageError, match=r"^accelerate: got list, want a torch\.utils\.data\.DataLoader$"):
+    with pytest.raises(
+        fastload.UsageError, match=r"^accelerate: got list, want a torch\.utils\.data\.DataLoader$"
+    ):
         fastload.accelerate([1])
 
 
 def test_an_explicit_backend_is_never_silently_another(folder):
     data = ImageFolder(folder, chain(v1.ElasticTransform(), v1.ToTensor()))
-    text = r"^loader: backend='native' cannot run this data set: transform torchvision.transforms.transforms.ElasticTransform is not one"
+    text = (
+        r"^loader: backend='native' cannot run this data set: transform "
+        r"torchvision.transforms.transforms.ElasticTransform is not one"
+    )
     with pytest.raises(fastload.BackendError, match=text):
         fastload.DataLoader(data, 4, backend="native")
     with pytest.raises(
-        fastload.BackendError, match=r"^backend 'dalli' is unknown \(want auto, native, torch, ffcv, dali, dali-own\); choose one of them$"
+        fastload.BackendError,
+        match=r"^backend 'dalli' is unknown \(want auto, native, torch, ffcv, dali, dali-own\); "
+        r"choose one of them$",
     ):
         fastload.DataLoader(fastload.open(folder, [RandomResizedCrop(8)]), 4, backend="dalli")
 
@@ -140,12 +174,21 @@ def test_an_explicit_backend_is_never_silently_another(folder):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"num_workers": -1}, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."),
+        (
+            {"num_workers": -1},
+            (
+                "num_workers option should be non-negative; use num_workers=0 to disable "
+                "multiprocessing."
+            ),
+        ),
         ({"batch_size": 0}, "batch_size should be a positive integer value, but got batch_size=0"),
         ({"shuffle": True, "sampler": [1]}, "sampler option is mutually exclusive with shuffle"),
         ({"prefetch_factor": 2}, None),
         ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
-        ({"device": "tpu"}, "DataLoader: device is 'tpu', want None, 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …"),
+        (
+            {"device": "tpu"},
+            "DataLoader: device is 'tpu', want None, 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …",
+        ),
         ({"seed": -1}, "DataLoader: seed is -1, want 0 to 2**64 - 1"),
     ],
     ids=str,

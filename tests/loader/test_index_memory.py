@@ -1,4 +1,6 @@
-"""Workers share the index of a large data set: what a worker has for itself does not grow with the number of entries."""
+"""Workers share the index of a large data set: what a worker has for itself does not grow with the
+number of entries.
+"""
 
 import json
 import sys
@@ -45,7 +47,9 @@ def test_workers_of_the_torch_backend_share_the_index(program, folder):
     few, many = (private(program, folder, "torch", entries) for entries in ENTRIES)
     assert len(few) == len(many) == 2
     index = (ENTRIES[1] - ENTRIES[0]) * 100  # bytes: a path and its place, at least
-    assert max(many) - max(few) < index  # 2 copies without sharing: the texts, and the native list of them
+    assert (
+        max(many) - max(few) < index
+    )  # 2 copies without sharing: the texts, and the native list of them
 
 
 def test_natively_there_are_no_worker_processes(program, folder):

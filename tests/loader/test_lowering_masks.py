@@ -1,4 +1,6 @@
-"""torchvision's segmentation data sets: native where every pixel is the same, PyTorch's own engine where not."""
+"""torchvision's segmentation data sets: native where every pixel is the same, PyTorch's own engine
+where not.
+"""
 
 import numpy as np
 import pytest
@@ -12,11 +14,27 @@ import fastload
 
 SIZES = ((37, 53), (64, 48), (70, 90), (41, 45))  # height, width; px
 COUNT = 8
-OUTPUT = [v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}, scale=True)]
+OUTPUT = [
+    v2.ToImage(),
+    v2.ToDtype(
+        {tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}, scale=True
+    ),
+]
 FIXED = {
     "resize": [v2.Resize((24, 31)), v2.RandomHorizontalFlip(1.0), v2.ToImage()],
-    "evaluation": [v2.Resize(30), v2.CenterCrop((28, 33)), *OUTPUT, v2.Normalize((0.5, 0.4, 0.3), (0.2, 0.2, 0.2)), v2.ToPureTensor()],
-    "padding": [v2.CenterCrop((60, 44)), v2.RandomVerticalFlip(1.0), v2.ToImage(), v2.ToDtype(torch.float32)],
+    "evaluation": [
+        v2.Resize(30),
+        v2.CenterCrop((28, 33)),
+        *OUTPUT,
+        v2.Normalize((0.5, 0.4, 0.3), (0.2, 0.2, 0.2)),
+        v2.ToPureTensor(),
+    ],
+    "padding": [
+        v2.CenterCrop((60, 44)),
+        v2.RandomVerticalFlip(1.0),
+        v2.ToImage(),
+        v2.ToDtype(torch.float32),
+    ],
 }
 
 
@@ -29,8 +47,13 @@ def files(tmp_path, make_image, encode):
             folder.mkdir(parents=True)
         for number in range(COUNT):
             height, width = SIZES[number % 4]
-            (images / f"pic_{number}.jpg").write_bytes(encode(make_image(height, width, number), quality=90))
-            mask = Image.fromarray(np.random.default_rng(number).integers(0, 256, (height, width)).astype(np.uint8), "P")
+            (images / f"pic_{number}.jpg").write_bytes(
+                encode(make_image(height, width, number), quality=90)
+            )
+            mask = Image.fromarray(
+                np.random.default_rng(number).integers(0, 256, (height, width)).astype(np.uint8),
+                "P",
+            )
             mask.putpalette(bytes(range(256)) * 3)
             mask.save(masks / f"pic_{number}.png")
         return [f"pic_{number}" for number in range(COUNT)]
@@ -44,7 +67,9 @@ def voc(tmp_path, files):
     names = files(root / "JPEGImages", root / "SegmentationClass")
     (root / "ImageSets" / "Segmentation").mkdir(parents=True)
     (root / "ImageSets" / "Segmentation" / "train.txt").write_text("\n".join(names))
-    return lambda transforms, **options: VOCSegmentation(str(tmp_path), image_set="train", transforms=transforms, **options)
+    return lambda transforms, **options: VOCSegmentation(
+        str(tmp_path), image_set="train", transforms=transforms, **options
+    )
 
 
 @pytest.fixture
@@ -52,13 +77,17 @@ def pet(tmp_path, files):
     root = tmp_path / "oxford-iiit-pet"
     names = files(root / "images", root / "annotations" / "trimaps")
     (root / "annotations" / "trainval.txt").write_text("\n".join(f"{name} 1 1 1" for name in names))
-    return lambda transforms, kind="segmentation": OxfordIIITPet(str(tmp_path), target_types=kind, transforms=transforms)
+    return lambda transforms, kind="segmentation": OxfordIIITPet(
+        str(tmp_path), target_types=kind, transforms=transforms
+    )
 
 
 def same_as_torch(data):
     loader = fastload.DataLoader(data, 3)
     assert loader.explain().startswith("backend native"), loader.explain()
-    for (images, masks), (want, want_masks) in zip(loader, torch.utils.data.DataLoader(data, 3), strict=True):
+    for (images, masks), (want, want_masks) in zip(
+        loader, torch.utils.data.DataLoader(data, 3), strict=True
+    ):
         assert masks.dtype == want_masks.dtype
         assert torch.equal(images, want)
         assert torch.equal(masks, want_masks)
@@ -75,14 +104,26 @@ def test_pets_are_torchvisions(pet):
 
 def test_random_transforms_move_both(voc):
     data = wrap_dataset_for_transforms_v2(
-        voc(v2.Compose([v2.RandomCrop((30, 40)), v2.RandomHorizontalFlip(), v2.ColorJitter(0.2), v2.ToImage()]))
+        voc(
+            v2.Compose(
+                [
+                    v2.RandomCrop((30, 40)),
+                    v2.RandomHorizontalFlip(),
+                    v2.ColorJitter(0.2),
+                    v2.ToImage(),
+                ]
+            )
+        )
     )
     loader = fastload.DataLoader(data, COUNT, shuffle=True, seed=3)
     assert loader.explain().startswith("backend native")
     images, masks = next(iter(loader))
     assert images.shape == (COUNT, 3, 30, 40)
     assert masks.shape == (COUNT, 1, 30, 40)
-    assert "  masks   those of VOCSegmentation: uint8, decoded by Pillow, moved like their images by nearest pixels" in loader.explain()
+    assert (
+        "  masks   those of VOCSegmentation: uint8, decoded by Pillow, moved like their images by "
+        "nearest pixels" in loader.explain()
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +136,8 @@ def test_random_transforms_move_both(voc):
         ([v2.Resize((9, 8))], "its transforms make no tensor of the image (no ToImage)"),
         (
             [v2.ScaleJitter((9, 9)), v2.ToImage()],
-            "transform torchvision.transforms.v2._geometry.ScaleJitter is not one that fastload knows",
+            ("transform torchvision.transforms.v2._geometry.ScaleJitter is not one that fastload "
+            "knows"),
         ),
         (
             [v2.Resize((9, 8)), v2.ToImage(), v2.ToDtype({tv_tensors.Mask: torch.float32, "others": None})],
@@ -116,12 +158,21 @@ def test_what_stays_with_torch(voc, transforms, reason):
 def test_other_targets_and_other_classes_stay_with_torch(pet, voc):
     transforms = v2.Compose(FIXED["resize"])
     loader = fastload.DataLoader(wrap_dataset_for_transforms_v2(pet(transforms, "category")), 3)
-    assert loader.explain() == "PyTorch's own engine, unchanged:\n  OxfordIIITPet has target_types ['category'], want ['segmentation']"
-    assert "is not one that fastload reads" in fastload.DataLoader(voc(transforms), 3).explain()  # its masks are taken for images
+    assert (
+        loader.explain()
+        == "PyTorch's own engine, unchanged:\n  OxfordIIITPet has target_types ['category'], want "
+        "['segmentation']"
+    )
+    assert (
+        "is not one that fastload reads" in fastload.DataLoader(voc(transforms), 3).explain()
+    )  # its masks are taken for images
 
     class Mine(VOCSegmentation):
         pass
 
     changed = voc(transforms)
     changed.__class__ = Mine
-    assert "is not one that fastload reads" in fastload.DataLoader(wrap_dataset_for_transforms_v2(changed), 3).explain()
+    assert (
+        "is not one that fastload reads"
+        in fastload.DataLoader(wrap_dataset_for_transforms_v2(changed), 3).explain()
+    )

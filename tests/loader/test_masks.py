@@ -10,7 +10,7 @@ from torchvision.transforms.v2 import functional as F
 
 import fastload
 from fastload.errors import PipelineError, SampleError, SourceError
-from fastload.plan import records
+from fastload.plan.plan import records
 from fastload.spec import Work
 from fastload.transforms import (
     CenterCrop,
@@ -39,8 +39,14 @@ COUNT = 12
 
 
 def classes(height, width, seed):
-    """uint8 [H, W]: noise of 21 classes, with a frame of 255, as VOC has it: any pixel that is off shows."""
-    mask = np.random.default_rng([seed, height, width]).integers(0, 21, (height, width)).astype(np.uint8)
+    """uint8 [H, W]: noise of 21 classes, with a frame of 255, as VOC has it: any pixel that is off
+    shows.
+    """
+    mask = (
+        np.random.default_rng([seed, height, width])
+        .integers(0, 21, (height, width))
+        .astype(np.uint8)
+    )
     mask[:2] = mask[:, -2:] = 255
     return mask
 
@@ -59,7 +65,9 @@ def pairs(tmp_path, make_image, encode):
         height, width = SIZES[number % 4]
         for folder in ("images", "masks"):
             (tmp_path / folder / "deep").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "images" / f"{stem}.jpg").write_bytes(encode(make_image(height, width, number), quality=90))
+        (tmp_path / "images" / f"{stem}.jpg").write_bytes(
+            encode(make_image(height, width, number), quality=90)
+        )
         palette(classes(height, width, number)).save(tmp_path / "masks" / f"{stem}.png")
     palette(classes(9, 8, 0)).save(tmp_path / "masks" / "extra.png")
     return tmp_path
@@ -72,7 +80,9 @@ def twins(tmp_path):
         (tmp_path / folder).mkdir()
     for number in range(COUNT):
         mask = classes(*SIZES[number % 4], number)
-        Image.fromarray(np.stack([mask, 255 - mask, mask // 2], -1)).save(tmp_path / "images" / f"{number}.png")
+        Image.fromarray(np.stack([mask, 255 - mask, mask // 2], -1)).save(
+            tmp_path / "images" / f"{number}.png"
+        )
         Image.fromarray(mask).save(tmp_path / "masks" / f"{number}.png")
     return tmp_path
 
@@ -82,7 +92,9 @@ def opened(root, ops, **options):
 
 
 def batches(root, ops, backend="native", **options):
-    return list(fastload.DataLoader(opened(root, ops), 5, shuffle=True, seed=3, backend=backend, **options))
+    return list(
+        fastload.DataLoader(opened(root, ops), 5, shuffle=True, seed=3, backend=backend, **options)
+    )
 
 
 CROP = InterpolationMode.NEAREST
@@ -92,16 +104,34 @@ SINGLE = {
     "twice": (Resize((74, 106)), lambda mask, _: F.resize(mask, [74, 106])),
     "shorter side": (Resize(30), lambda mask, _: F.resize(mask, [30])),
     "longest side": (Resize(30, max_size=33), lambda mask, _: F.resize(mask, [30], max_size=33)),
-    "box": (RandomResizedCrop((24, 17)), lambda mask, r: F.resized_crop(mask, *map(int, r), [24, 17], CROP)),
-    "box, up": (RandomResizedCrop((124, 117)), lambda mask, r: F.resized_crop(mask, *map(int, r), [124, 117], CROP)),
+    "box": (
+        RandomResizedCrop((24, 17)),
+        lambda mask, r: F.resized_crop(mask, *map(int, r), [24, 17], CROP),
+    ),
+    "box, up": (
+        RandomResizedCrop((124, 117)),
+        lambda mask, r: F.resized_crop(mask, *map(int, r), [124, 117], CROP),
+    ),
     "centre": (CenterCrop((20, 51)), lambda mask, _: F.center_crop(mask, [20, 51])),
     "centre, larger": (CenterCrop((60, 31)), lambda mask, _: F.center_crop(mask, [60, 31])),
     "pad": (Pad((1, 2, 3, 4), 255), lambda mask, _: F.pad(mask, [1, 2, 3, 4], 255)),
-    "pad, reflect": (Pad((5, 2), padding_mode="reflect"), lambda mask, _: F.pad(mask, [5, 2], padding_mode="reflect")),
-    "pad, symmetric": (Pad(4, padding_mode="symmetric"), lambda mask, _: F.pad(mask, [4], padding_mode="symmetric")),
-    "pad, edge": (Pad(4, padding_mode="edge"), lambda mask, _: F.pad(mask, [4], padding_mode="edge")),
+    "pad, reflect": (
+        Pad((5, 2), padding_mode="reflect"),
+        lambda mask, _: F.pad(mask, [5, 2], padding_mode="reflect"),
+    ),
+    "pad, symmetric": (
+        Pad(4, padding_mode="symmetric"),
+        lambda mask, _: F.pad(mask, [4], padding_mode="symmetric"),
+    ),
+    "pad, edge": (
+        Pad(4, padding_mode="edge"),
+        lambda mask, _: F.pad(mask, [4], padding_mode="edge"),
+    ),
     "crop": (RandomCrop((30, 40)), lambda mask, r: F.crop(mask, *map(int, r))),
-    "crop, padded": (RandomCrop((36, 50), 9, fill=7), lambda mask, r: F.crop(F.pad(mask, [9], 7), int(r[0]) + 9, int(r[1]) + 9, 36, 50)),
+    "crop, padded": (
+        RandomCrop((36, 50), 9, fill=7),
+        lambda mask, r: F.crop(F.pad(mask, [9], 7), int(r[0]) + 9, int(r[1]) + 9, 36, 50),
+    ),
     "mirrored": (RandomHorizontalFlip(1.0), lambda mask, _: F.horizontal_flip(mask)),
     "upside down": (RandomVerticalFlip(1.0), lambda mask, _: F.vertical_flip(mask)),
 }
@@ -119,7 +149,9 @@ def test_one_op_is_torchvisions(name):
 
 
 def test_images_and_masks_are_torchvisions(pairs):
-    """The whole way: our records, given to torchvision's functions on (PIL image, Mask), give our batch."""
+    """The whole way: our records, given to torchvision's functions on (PIL image, Mask), give our
+    batch.
+    """
     ops = [RandomResizedCrop((24, 31)), RandomHorizontalFlip(), ColorJitter(0.4), ToImage()]
     data = opened(pairs, ops)
     jittered = 0
@@ -132,7 +164,10 @@ def test_images_and_masks_are_torchvisions(pairs):
             image = Image.open(data.samples[sample][0])
             mask = tv_tensors.Mask(F.pil_to_tensor(Image.open(data.masks[sample])))
             work = Work(np.array([sample]), np.array([0]), 3, 0, 0)
-            box, flip, jitter = (r[0] for r in records(steps, work, np.array([[image.height, image.width]], np.int32))[:3])
+            box, flip, jitter = (
+                r[0]
+                for r in records(steps, work, np.array([[image.height, image.width]], np.int32))[:3]
+            )
             image, mask = (F.resized_crop(x, *map(int, box), [24, 31]) for x in (image, mask))
             if flip[0]:
                 image, mask = F.horizontal_flip(image), F.horizontal_flip(mask)
@@ -144,13 +179,36 @@ def test_images_and_masks_are_torchvisions(pairs):
 
 
 TOGETHER = {
-    "crops": [RandomCrop((36, 40)), RandomHorizontalFlip(), RandomVerticalFlip(), CenterCrop((30, 33))],
-    "padding": [RandomVerticalFlip(), RandomCrop((70, 64), (3, 9), pad_if_needed=True), RandomHorizontalFlip()],
+    "crops": [
+        RandomCrop((36, 40)),
+        RandomHorizontalFlip(),
+        RandomVerticalFlip(),
+        CenterCrop((30, 33)),
+    ],
+    "padding": [
+        RandomVerticalFlip(),
+        RandomCrop((70, 64), (3, 9), pad_if_needed=True),
+        RandomHorizontalFlip(),
+    ],
     "reflected": [CenterCrop((36, 40)), Pad((5, 2, 7, 1), padding_mode="reflect")],
-    "ColOut": [RandomCrop((36, 40)), ToImage(channels_last=True), ColOut(0.2, 0.1), ColOut(0.1, 0.3, batch=False)],
+    "ColOut": [
+        RandomCrop((36, 40)),
+        ToImage(channels_last=True),
+        ColOut(0.2, 0.1),
+        ColOut(0.1, 0.3, batch=False),
+    ],
     "rotation": [CenterCrop((36, 40)), RandomRotation(40)],
-    "affine": [RandomCrop((36, 40)), RandomAffine(20, (0.1, 0.2), (0.7, 1.4), 10), RandomHorizontalFlip(), ColOut()],
-    "perspective": [RandomHorizontalFlip(), CenterCrop((36, 40)), RandomPerspective(0.5, 0.8, "nearest")],
+    "affine": [
+        RandomCrop((36, 40)),
+        RandomAffine(20, (0.1, 0.2), (0.7, 1.4), 10),
+        RandomHorizontalFlip(),
+        ColOut(),
+    ],
+    "perspective": [
+        RandomHorizontalFlip(),
+        CenterCrop((36, 40)),
+        RandomPerspective(0.5, 0.8, "nearest"),
+    ],
 }
 
 
@@ -164,18 +222,27 @@ def test_masks_stay_on_their_images(twins, name, backend):
 def test_what_only_changes_colours_leaves_masks_alone(twins):
     plain = batches(twins, [CenterCrop((36, 40)), ToImage()])
     colour = RandomApply([ColorJitter(0.5, 0.5, 0.5, 0.2)], 1.0)
-    ops = [CenterCrop((36, 40)), colour, ToImage(), RandomErasing(1.0), ToDtype("float32", scale=True)]
+    ops = [
+        CenterCrop((36, 40)),
+        colour,
+        ToImage(),
+        RandomErasing(1.0),
+        ToDtype("float32", scale=True),
+    ]
     for (images, masks), (before, want) in zip(batches(twins, ops), plain, strict=True):
         assert torch.equal(masks, want)
         assert not torch.equal((images * 255).round().to(torch.uint8), before)
 
 
-@pytest.mark.parametrize("options", [{"num_workers": 2}, {"decode_scale": "fast"}, {"size_schedule": [12, 24]}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"num_workers": 2}, {"decode_scale": "fast"}, {"size_schedule": [12, 24]}], ids=str
+)
 def test_backends_and_workers_agree(pairs, options):
     ops = [RandomResizedCrop(24), RandomHorizontalFlip(), RandomVerticalFlip()]
     found, want = ([batch for _ in range(2) for batch in loader] for loader in (
         fastload.DataLoader(opened(pairs, ops), 5, seed=3, backend="native", **options),
-        fastload.DataLoader(opened(pairs, ops), 5, seed=3, backend="torch", **{**options, "num_workers": 0}),
+        fastload.DataLoader(opened(pairs, ops), 5, seed=3, backend="torch", **{**options,
+        "num_workers": 0}),
     ))  # fmt: skip
     assert len(found) == 6
     for (images, masks), (want_images, want_masks) in zip(found, want, strict=True):
@@ -186,7 +253,10 @@ def test_backends_and_workers_agree(pairs, options):
 
 def test_what_is_seen_beyond_a_mask(pairs):
     ops = [CenterCrop((100, 110)), ToImage()]
-    black, ignored = (next(iter(fastload.DataLoader(opened(pairs, ops, mask_fill=fill), 1)))[1] for fill in (None, 200))
+    black, ignored = (
+        next(iter(fastload.DataLoader(opened(pairs, ops, mask_fill=fill), 1)))[1]
+        for fill in (None, 200)
+    )
     assert (ignored == 200).sum() == 100 * 110 - 64 * 48
     assert torch.equal(torch.where(ignored == 200, 0, ignored), black)
 
@@ -197,18 +267,24 @@ def test_sixteen_bits_and_int64(tmp_path, encode, make_image):
     values = np.random.default_rng(1).integers(0, 65536, (37, 53)).astype(np.uint16)
     Image.fromarray(values).save(tmp_path / "masks" / "a.png")
     (tmp_path / "images" / "a.jpg").write_bytes(encode(make_image(37, 53, 1)))
-    _, masks = next(iter(fastload.DataLoader(opened(tmp_path, [Resize((37, 53))], mask_dtype="int64"))))
+    _, masks = next(
+        iter(fastload.DataLoader(opened(tmp_path, [Resize((37, 53))], mask_dtype="int64")))
+    )
     assert masks.dtype == torch.int64
     np.testing.assert_array_equal(masks[0], values)
     with pytest.raises(SampleError) as caught:
         next(iter(fastload.DataLoader(opened(tmp_path, [Resize((37, 53))]))))
-    told = f"mask has values {values.min()} to {values.max()}, want 0 to 255; use mask_dtype='int64'"
+    told = (
+        f"mask has values {values.min()} to {values.max()}, want 0 to 255; use mask_dtype='int64'"
+    )
     assert str(caught.value) == f"{tmp_path / 'masks' / 'a.png'}, sample 0: {told}"
 
 
 def test_indexing_moves_both_alike(twins):
     torch.manual_seed(1)
-    data = opened(twins, [RandomCrop((36, 40)), RandomHorizontalFlip(), RandomRotation(30), ToImage()])
+    data = opened(
+        twins, [RandomCrop((36, 40)), RandomHorizontalFlip(), RandomRotation(30), ToImage()]
+    )
     for _ in range(20):
         image, mask = data[3]
         assert torch.equal(image[0], mask)
@@ -221,16 +297,28 @@ def test_masks_by_a_function(pairs):
     for path in (pairs / "masks").rglob("*.png"):
         path.rename(pairs / "flat" / f"{path.stem}_ids.png")
     data = fastload.open(
-        pairs / "images", [Resize((9, 8))], masks=lambda name: pairs / "flat" / name.removeprefix("deep/").replace(".jpg", "_ids.png")
+        pairs / "images",
+        [Resize((9, 8))],
+        masks=lambda name: pairs / "flat" / name.removeprefix("deep/").replace(".jpg", "_ids.png"),
     )
-    assert [path.rsplit("/", 1)[1] for path in data.masks[:5]] == ["01_ids.png", "02_ids.png", "04_ids.png", "05_ids.png", "07_ids.png"]
+    assert [path.rsplit("/", 1)[1] for path in data.masks[:5]] == [
+        "01_ids.png",
+        "02_ids.png",
+        "04_ids.png",
+        "05_ids.png",
+        "07_ids.png",
+    ]
     assert next(iter(fastload.DataLoader(data, 5)))[1].shape == (5, 9, 8)
 
 
 def test_explain_tells_how_masks_are_made(pairs):
     lines = fastload.DataLoader(opened(pairs, [Resize((9, 8))]), 2).explain().splitlines()
     assert lines[0].startswith("backend native")
-    assert lines[2] == f"  masks   {pairs / 'masks'}: uint8, decoded by Pillow, moved like their images by nearest pixels"
+    assert (
+        lines[2]
+        == f"  masks   {pairs / 'masks'}: uint8, decoded by Pillow, moved like their images by "
+        "nearest pixels"
+    )
 
 
 @pytest.mark.parametrize("backend", ["native", "torch"])
@@ -244,12 +332,25 @@ def test_a_mask_that_does_not_fit(pairs, backend):
         path.write_bytes(before)
         return str(caught.value).removeprefix(f"{path}, sample 0: ")
 
-    assert told(lambda path: palette(classes(48, 64, 1)).save(path)) == "mask is 48x64 px, its image 64x48 px; make them equal"
-    rgb = "cannot be decoded as a mask (mode RGB, want one channel of class numbers: 1, L, P, I); mend or replace the file"
+    assert (
+        told(lambda path: palette(classes(48, 64, 1)).save(path))
+        == "mask is 48x64 px, its image 64x48 px; make them equal"
+    )
+    rgb = (
+        "cannot be decoded as a mask (mode RGB, want one channel of class numbers: 1, L, P, I); "
+        "mend or replace the file"
+    )
     assert told(lambda path: palette(classes(64, 48, 1)).convert("RGB").save(path)) == rgb
-    assert told(lambda path: path.write_bytes(b"nothing")).startswith("cannot be decoded as a mask (cannot identify image file")
-    assert told(lambda path: path.write_bytes(path.read_bytes()[:900])).startswith("cannot be decoded as a mask (")
-    assert told(lambda path: path.unlink()) == "cannot be read (No such file or directory); restore the mask"
+    assert told(lambda path: path.write_bytes(b"nothing")).startswith(
+        "cannot be decoded as a mask (cannot identify image file"
+    )
+    assert told(lambda path: path.write_bytes(path.read_bytes()[:900])).startswith(
+        "cannot be decoded as a mask ("
+    )
+    assert (
+        told(lambda path: path.unlink())
+        == "cannot be read (No such file or directory); restore the mask"
+    )
 
 
 def test_folders_that_do_not_fit(pairs):
@@ -258,20 +359,42 @@ def test_folders_that_do_not_fit(pairs):
     Image.fromarray(classes(9, 9, 1)).save(pairs / "masks" / "02.bmp")
     images, masks = pairs / "images", pairs / "masks"
     away = "or take those images away"
-    lacking = f"{masks}: no mask for 2 of 12 images (01.jpg, deep/00.jpg); add files with the same stems, {away}"
-    several = f"{masks}: 1 images have several masks (such as 02.bmp and 02.png), want one each; take the others away"
-    twelve = "masks: no mask for 12 of 12 images (01.jpg, 02.jpg, 04.jpg, 05.jpg, 07.jpg and 7 more)"
+    lacking = (
+        f"{masks}: no mask for 2 of 12 images (01.jpg, deep/00.jpg); add files with the "
+        f"same stems, {away}"
+    )
+    several = (
+        f"{masks}: 1 images have several masks (such as 02.bmp and 02.png), want one each; "
+        "take the others away"
+    )
+    twelve = (
+        "masks: no mask for 12 of 12 images (01.jpg, 02.jpg, 04.jpg, 05.jpg, 07.jpg and 7 more)"
+    )
     for given, text in (
         (masks, f"{lacking}\n{several}"),
-        (lambda name: masks / name, f"{twelve}; the function gives {masks / '01.jpg'} for the first, {away}"),
-        (pairs / "none", f"{pairs / 'none'}: is no folder, want one of images or of masks; check the path"),
-        (images, f"{images}: holds the images and the masks, want a folder for each; or give masks as a function of the image's path"),
+        (
+            lambda name: masks / name,
+            f"{twelve}; the function gives {masks / '01.jpg'} for the first, {away}",
+        ),
+        (
+            pairs / "none",
+            f"{pairs / 'none'}: is no folder, want one of images or of masks; check the path",
+        ),
+        (
+            images,
+            (
+                f"{images}: holds the images and the masks, want a folder for each; or give masks as a "
+                "function of the image's path"
+            ),
+        ),
     ):
         with pytest.raises(SourceError) as caught:
             fastload.open(images, masks=given)
         assert str(caught.value) == text
     (pairs / "empty").mkdir()
-    with pytest.raises(SourceError, match=r"empty: no images \(got none, want files that end in \.jpg, "):
+    with pytest.raises(
+        SourceError, match=r"empty: no images \(got none, want files that end in \.jpg, "
+    ):
         fastload.open(pairs / "empty", masks=masks)
 
 
@@ -281,15 +404,23 @@ def test_masks_below_the_images_are_no_images(twins):
 
 
 def test_ops_that_masks_cannot_follow(pairs):
-    data = opened(pairs, [RandomResizedCrop(9), RandAugment(), RandomApply([ColorJitter(0.1)]), ToImage()])
+    data = opened(
+        pairs, [RandomResizedCrop(9), RandAugment(), RandomApply([ColorJitter(0.1)]), ToImage()]
+    )
     with pytest.raises(PipelineError) as caught:
         fastload.DataLoader(data)
     assert str(caught.value) == "op 2 (RandAugment): masks have no such op; leave it out"
     filled = [CenterCrop(9), Pad(2, (1, 2, 3))]
     with pytest.raises(PipelineError) as caught:
         fastload.DataLoader(opened(pairs, filled))
-    assert str(caught.value) == "op 2 (Pad): fills with (1, 2, 3), and a mask has one number; give mask_fill"
-    assert next(iter(fastload.DataLoader(opened(pairs, filled, mask_fill=255))))[1][0, 0].tolist() == [255] * 13
+    assert (
+        str(caught.value)
+        == "op 2 (Pad): fills with (1, 2, 3), and a mask has one number; give mask_fill"
+    )
+    assert (
+        next(iter(fastload.DataLoader(opened(pairs, filled, mask_fill=255))))[1][0, 0].tolist()
+        == [255] * 13
+    )
 
 
 def test_arguments_that_make_no_sense(pairs):

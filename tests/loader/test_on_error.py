@@ -1,4 +1,6 @@
-"""One bad image costs one image: the others are what they would have been, and no label meets another image's pixels."""
+"""One bad image costs one image: the others are what they would have been, and no label meets
+another image's pixels.
+"""
 
 import json
 import os
@@ -11,9 +13,10 @@ import torch
 from PIL import Image
 
 import fastload
-from fastload import DistributedSampler, bad_samples
+from fastload import DistributedSampler
 from fastload import transforms as T
 from fastload.errors import SampleError
+from fastload.plan import bad_samples
 from fastload.spec import Work
 
 OPS = [T.RandomResizedCrop((8, 12), scale=(0.5, 1)), T.RandomHorizontalFlip()]
@@ -38,7 +41,9 @@ def fill(root, encode, bad=BAD, per_class=PER_CLASS):
         path = root / f"class{label}" / f"{number:05d}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         data = good[label]
-        path.write_bytes(data if number not in bad else (b"no image", data[: len(data) * 2 // 3])[number % 2])
+        path.write_bytes(
+            data if number not in bad else (b"no image", data[: len(data) * 2 // 3])[number % 2]
+        )
     return str(root)
 
 
@@ -48,7 +53,15 @@ def broken(tmp_path, encode):
 
 
 def loader(root, policy="substitute", ops=OPS, **named):
-    options = {"batch_size": 6, "shuffle": True, "seed": 3, "num_workers": 2, "max_bad": 0.5, "backend": "native", **named}
+    options = {
+        "batch_size": 6,
+        "shuffle": True,
+        "seed": 3,
+        "num_workers": 2,
+        "max_bad": 0.5,
+        "backend": "native",
+        **named,
+    }
     return fastload.DataLoader(fastload.open(root, ops), on_error=policy, **options)
 
 
@@ -99,12 +112,18 @@ def test_the_good_samples_are_untouched(broken, tmp_path, encode, policy, backen
 def test_all_backends_and_any_workers_give_the_same(broken, workers):
     want = list(loader(broken, backend="torch", num_workers=0))
     same(list(loader(broken, num_workers=workers)), want)
-    same(list(loader(broken, num_workers=workers)), list(loader(broken, backend="torch", num_workers=1)))
+    same(
+        list(loader(broken, num_workers=workers)),
+        list(loader(broken, backend="torch", num_workers=1)),
+    )
 
 
 KINDS = {
     "views": {"ops": T.Views([(OPS, 2), [T.RandomResizedCrop(9)]])},
-    "mix": {"mix": T.CutMix(alpha=1.0), "ops": [*OPS, T.ToImage(), T.ToDtype("float32", scale=True)]},
+    "mix": {
+        "mix": T.CutMix(alpha=1.0),
+        "ops": [*OPS, T.ToImage(), T.ToDtype("float32", scale=True)],
+    },
     "fast": {"decode_scale": "fast", "ops": [T.Resize((6, 6)), T.RandomHorizontalFlip()]},
     "sizes": {"size_schedule": [8, 12], "ops": [T.RandomResizedCrop(16)]},
     "augmented": {"ops": [*OPS, T.TrivialAugmentWide()]},
@@ -119,18 +138,28 @@ def test_substitutes_go_through_the_whole_pipeline(broken, kind):
 
 @pytest.mark.parametrize("kind", ["views", "fast", "augmented"])
 def test_shorter_batches_of_every_kind(broken, kind):
-    same(list(loader(broken, "skip", **KINDS[kind])), list(loader(broken, "skip", backend="torch", num_workers=0, **KINDS[kind])))
+    same(
+        list(loader(broken, "skip", **KINDS[kind])),
+        list(loader(broken, "skip", backend="torch", num_workers=0, **KINDS[kind])),
+    )
 
 
 def test_who_stands_in_is_drawn_by_key_alone(broken):
     def rows(made):
         return sorted(
-            (bytes(image.numpy().tobytes()), int(label)) for images, labels in made for image, label in zip(images, labels, strict=True)
+            (bytes(image.numpy().tobytes()), int(label))
+            for images, labels in made
+            for image, label in zip(images, labels, strict=True)
         )
 
     whole = rows(loader(broken))
     assert rows(loader(broken, batch_size=1)) == rows(loader(broken, batch_size=40)) == whole
-    ranks = [loader(broken, shuffle=None, sampler=fastload.ShuffleSampler(40, 3, num_replicas=2, rank=rank)) for rank in range(2)]
+    ranks = [
+        loader(
+            broken, shuffle=None, sampler=fastload.ShuffleSampler(40, 3, num_replicas=2, rank=rank)
+        )
+        for rank in range(2)
+    ]
     assert sorted(row for rank in ranks for row in rows(rank)) == whole
 
 
@@ -158,7 +187,13 @@ def test_only_samples_of_the_users_sampler_stand_in(broken):
         assert set(labels.tolist()) <= good
 
 
-@pytest.mark.parametrize("sampler", [torch.utils.data.RandomSampler(range(15)), DistributedSampler(40, weights=[1.0] * 20 + [0.0] * 20)])
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        torch.utils.data.RandomSampler(range(15)),
+        DistributedSampler(40, weights=[1.0] * 20 + [0.0] * 20),
+    ],
+)
 def test_nothing_stands_in_that_a_known_sampler_leaves_out(broken, sampler):
     for _, labels in loader(broken, shuffle=None, sampler=sampler, batch_size=8):
         assert set(labels.tolist()) <= {0, 1}
@@ -174,7 +209,11 @@ def test_a_batch_without_any_good_sample(broken):
     ranks = DistributedSampler(40, 2, 1, shuffle=False)
     with pytest.raises(fastload.BadSamplesError) as caught:
         list(loader(broken, "skip", shuffle=None, sampler=ranks, batch_size=1))
-    assert str(caught.value) == "on_error='skip': nothing is left of a batch, and other ranks have theirs; use 'substitute'"
+    assert (
+        str(caught.value)
+        == "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
+        "'substitute'"
+    )
 
 
 def lines(path):
@@ -192,7 +231,9 @@ def test_the_list(broken, tmp_path, backend):
     assert sorted(row["index"] for row in found) == list(BAD)
     for row in found:
         assert list(row) == ["path", "index", "offset", "reason"]
-        assert row["path"] == os.path.join(broken, f"class{row['index'] // PER_CLASS}", f"{row['index']:05d}.jpg")
+        assert row["path"] == os.path.join(
+            broken, f"class{row['index'] // PER_CLASS}", f"{row['index']:05d}.jpg"
+        )
         assert row["offset"] == 0
         assert row["reason"].startswith("cannot be decoded (")
 
@@ -220,7 +261,10 @@ def test_a_list_that_cannot_be_written_is_one_warning(broken, tmp_path):
         warnings.simplefilter("always")
         list(made)
         list(made)
-    want = f"{tmp_path}/file/bad.jsonl: bad samples cannot be listed (File exists); give bad_samples=PATH that can be written"
+    want = (
+        f"{tmp_path}/file/bad.jsonl: bad samples cannot be listed (File exists); give "
+        "bad_samples=PATH that can be written"
+    )
     assert [str(one.message) for one in caught] == [want]
 
 
@@ -230,8 +274,13 @@ def test_too_many(broken, tmp_path):
     with pytest.raises(fastload.BadSamplesError) as caught:
         list(made)
     first, second = str(caught.value).splitlines()
-    assert first.startswith(os.path.join(broken, "class1", "00011.jpg") + ", sample 11: cannot be decoded (")
-    assert second == (f"{broken}: 2 bad samples in epoch 0, max_bad=1 allows 1 of 40; see {path}, mend or remove the files, or allow more")
+    assert first.startswith(
+        os.path.join(broken, "class1", "00011.jpg") + ", sample 11: cannot be decoded ("
+    )
+    assert second == (
+        f"{broken}: 2 bad samples in epoch 0, max_bad=1 allows 1 of 40; see {path}, mend or remove "
+        "the files, or allow more"
+    )
     list(loader(broken, max_bad=12 / 40, shuffle=False))
 
 
@@ -242,12 +291,21 @@ def test_the_budget_goes_on_after_resume(broken):
     assert made.state_dict()["bad"] == 1
     other = loader(broken, max_bad=3, shuffle=False, num_workers=0)
     other.load_state_dict(made.state_dict())
-    with pytest.raises(fastload.BadSamplesError, match="4 bad samples in epoch 0, max_bad=3 allows 3 of 40"):
+    with pytest.raises(
+        fastload.BadSamplesError, match="4 bad samples in epoch 0, max_bad=3 allows 3 of 40"
+    ):
         list(other)
 
 
 def test_limits():
-    assert [bad_samples.limit(most, 1000) for most in (0, 7, 0.0, 0.01, 0.0101, 1.0)] == [0, 7, 0, 10, 11, 1000]
+    assert [bad_samples.limit(most, 1000) for most in (0, 7, 0.0, 0.01, 0.0101, 1.0)] == [
+        0,
+        7,
+        0,
+        10,
+        11,
+        1000,
+    ]
 
 
 def test_a_file_that_vanishes(broken):
@@ -273,11 +331,21 @@ def test_a_function_that_fails(broken):
     assert {int(label) for _, labels in want for label in labels} <= {0, 1, 2}
     assert made.stats()["bad_samples"] >= 10
     skipped = loader(broken, "skip", ops=ops, max_bad=1.0)
-    same(list(skipped), list(loader(broken, "skip", ops=ops, backend="torch", num_workers=0, max_bad=1.0)))
+    same(
+        list(skipped),
+        list(loader(broken, "skip", ops=ops, backend="torch", num_workers=0, max_bad=1.0)),
+    )
 
 
 def test_exact_evaluation_counts_no_substitute(broken):
-    ranks = [loader(broken, shuffle=None, sampler=DistributedSampler(40, 3, rank, shuffle=False, eval_exact=True)) for rank in range(3)]
+    ranks = [
+        loader(
+            broken,
+            shuffle=None,
+            sampler=DistributedSampler(40, 3, rank, shuffle=False, eval_exact=True),
+        )
+        for rank in range(3)
+    ]
     counts = [int(batch[2].sum()) for made in ranks for batch in made]
     assert sum(counts) == 40 - len(BAD)
 
@@ -287,7 +355,13 @@ def test_one_percent_of_two_thousand(tmp_path, encode):
     broken = tuple(range(50, 2000, 100))
     root = fill(tmp_path / "many", encode, broken, per_class=500)
     path = tmp_path / "bad.jsonl"
-    made = loader(root, ops=[T.RandomResizedCrop(8, scale=(0.5, 1))], batch_size=64, bad_samples=path, max_bad=0.02)
+    made = loader(
+        root,
+        ops=[T.RandomResizedCrop(8, scale=(0.5, 1))],
+        batch_size=64,
+        bad_samples=path,
+        max_bad=0.02,
+    )
     for _ in range(3):
         count = 0
         for batch in made:
@@ -312,16 +386,37 @@ def test_candidates_are_others_and_never_come_as_themselves():
 @pytest.mark.parametrize(
     ("named", "text"),
     [
-        ({"on_error": "ignore"}, "DataLoader: on_error is 'ignore', want 'raise', 'substitute' or 'skip'"),
-        ({"max_bad": 1.5}, "DataLoader: max_bad is 1.5, want a share of the samples (0.0 to 1.0) or a number of them (0, 1, …)"),
-        ({"max_bad": True}, "DataLoader: max_bad is True, want a share of the samples (0.0 to 1.0) or a number of them (0, 1, …)"),
+        (
+            {"on_error": "ignore"},
+            "DataLoader: on_error is 'ignore', want 'raise', 'substitute' or 'skip'",
+        ),
+        (
+            {"max_bad": 1.5},
+            (
+                "DataLoader: max_bad is 1.5, want a share of the samples (0.0 to 1.0) or a number of "
+                "them (0, 1, …)"
+            ),
+        ),
+        (
+            {"max_bad": True},
+            (
+                "DataLoader: max_bad is True, want a share of the samples (0.0 to 1.0) or a number of "
+                "them (0, 1, …)"
+            ),
+        ),
         (
             {"bad_samples": "x"},
-            "DataLoader: bad_samples is given, but on_error='raise' lists none; leave it out, or use 'substitute' or 'skip'",
+            (
+                "DataLoader: bad_samples is given, but on_error='raise' lists none; leave it out, or "
+                "use 'substitute' or 'skip'"
+            ),
         ),
         (
             {"on_error": "skip", "mix": T.MixUp(alpha=1.0)},
-            "on_error: 'skip' would leave images of a mixed batch without their partners; use 'substitute'",
+            (
+                "on_error: 'skip' would leave images of a mixed batch without their partners; use "
+                "'substitute'"
+            ),
         ),
     ],
 )
@@ -333,9 +428,13 @@ def test_what_makes_no_sense(broken, named, text):
 
 def test_pytorchs_own_engine_has_no_policy():
     data = torch.utils.data.TensorDataset(torch.arange(4))
-    with pytest.raises(fastload.BackendError, match=r"^loader: on_error='skip' cannot run this data set: data set "):
+    with pytest.raises(
+        fastload.BackendError, match=r"^loader: on_error='skip' cannot run this data set: data set "
+    ):
         fastload.DataLoader(data, on_error="skip")
-    with pytest.raises(fastload.BackendError, match=r"^loader: eval_exact cannot run this data set: data set "):
+    with pytest.raises(
+        fastload.BackendError, match=r"^loader: eval_exact cannot run this data set: data set "
+    ):
         fastload.DataLoader(data, sampler=DistributedSampler(4, eval_exact=True))
 
 

@@ -5,10 +5,10 @@ import warnings
 import pytest
 
 import fastload
-from fastload import preflight
 from fastload import transforms as T
 from fastload.conversion import job
 from fastload.conversion.job import Options
+from fastload.plan import preflight
 
 OPS = [T.RandomResizedCrop((20, 30))]
 
@@ -25,7 +25,9 @@ def plan_of(data):
 
 def test_the_index_tells_the_largest_image_and_the_plan_the_slots(shards):
     found = preflight.need(plan_of(shards), threads=3, depth=6, batch=5)
-    assert found == preflight.Need(slots=8 * 5 * 20 * 30 * 3, decoding=3 * 64 * 48 * 9, pixels=64 * 48)
+    assert found == preflight.Need(
+        slots=8 * 5 * 20 * 30 * 3, decoding=3 * 64 * 48 * 9, pixels=64 * 48
+    )
     assert found.total == found.slots + found.decoding
 
 
@@ -36,7 +38,8 @@ def test_a_folder_tells_no_sizes(folder):
 def test_more_than_there_is_is_a_warning_with_both_numbers(shards):
     found = plan_of(shards)
     text = (
-        f"^{found.source.where}: up to 2,746 MiB may be needed (batches 2,746, the largest image of 0 megapixels in 1 threads 0), "
+        f"^{found.source.where}: up to 2,746 MiB may be needed (batches 2,746, the largest image "
+        "of 0 megapixels in 1 threads 0), "
         "and there are 1,024; take fewer workers or smaller batches, or shrink the largest images$"
     )
     with pytest.warns(RuntimeWarning, match=text.replace("(", r"\(").replace(")", r"\)")):

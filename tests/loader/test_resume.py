@@ -25,7 +25,9 @@ def maker(folder, **fixed):
 
     def make(**named):
         options = {"batch_size": 3, "shuffle": True, "seed": 4, "num_workers": 2, **fixed, **named}
-        return fastload.DataLoader(options.pop("data", None) or fastload.open(folder, OPS), **options)
+        return fastload.DataLoader(
+            options.pop("data", None) or fastload.open(folder, OPS), **options
+        )
 
     return make
 
@@ -49,7 +51,9 @@ PLAIN = {
     "drawn seed, caller": {"seed": None, "num_workers": 0},
     "in order": {"shuffle": False, "drop_last": True},
     "mixed": {"mix": T.MixUp(alpha=0.4), "batch_size": 4},
-    "sizes by step": {"size_schedule": fastload.ProgressiveResize(total_steps=30, increment=2, delay=0.1)},
+    "sizes by step": {
+        "size_schedule": fastload.ProgressiveResize(total_steps=30, increment=2, delay=0.1)
+    },
     "views": {"data": "views"},
 }
 
@@ -67,7 +71,12 @@ def test_a_state_before_every_step(folder, name):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"num_workers": 0, "mix": T.CutMix(alpha=1.0)}, {"backend": "torch", "num_workers": 0}, {"on_error": "substitute"}],
+    [
+        {},
+        {"num_workers": 0, "mix": T.CutMix(alpha=1.0)},
+        {"backend": "torch", "num_workers": 0},
+        {"on_error": "substitute"},
+    ],
     ids=["threads", "mixed", "reference", "bad images"],
 )
 def test_states_of_two_hundred_steps(folder, tmp_path, options):
@@ -123,7 +132,11 @@ def test_another_machine(folder):
 
 def rows(loader):
     """Every sample's bytes with its label, in order."""
-    return [(digest(image), int(label)) for images, labels in loader for image, label in zip(images, labels, strict=True)]
+    return [
+        (digest(image), int(label))
+        for images, labels in loader
+        for image, label in zip(images, labels, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(("size", "step"), [(2, 4), (6, 2), (1, 5), (12, 8), (4, 4), (7, 14)])
@@ -139,8 +152,12 @@ def test_another_batch_size(folder, size, step):
 
 
 def world(make, ranks, state=None, **named):
-    """The loaders of all ranks, as one epoch in the global order: per step the rows of all ranks in turn."""
-    loaders = [make(sampler=named["sampler"](ranks, rank), batch_size=12 // ranks) for rank in range(ranks)]
+    """The loaders of all ranks, as one epoch in the global order: per step the rows of all ranks in
+    turn.
+    """
+    loaders = [
+        make(sampler=named["sampler"](ranks, rank), batch_size=12 // ranks) for rank in range(ranks)
+    ]
     if state:
         for loader in loaders:
             loader.load_state_dict(state)
@@ -152,15 +169,23 @@ def world(make, ranks, state=None, **named):
 def test_another_world(folder, kind, before, after):
     makes = {
         "shuffle": lambda ranks, rank: ShuffleSampler(40, 6, num_replicas=ranks, rank=rank),
-        "torch": lambda ranks, rank: torch.utils.data.DistributedSampler(range(40), ranks, rank, seed=6),
+        "torch": lambda ranks, rank: torch.utils.data.DistributedSampler(
+            range(40), ranks, rank, seed=6
+        ),
         "repeats": lambda ranks, rank: DistributedSampler(40, ranks, rank, seed=6, repeats=3),
-        "weights": lambda ranks, rank: DistributedSampler(40, ranks, rank, seed=6, weights=np.arange(40)),
+        "weights": lambda ranks, rank: DistributedSampler(
+            40, ranks, rank, seed=6, weights=np.arange(40)
+        ),
     }
     make = maker(folder, shuffle=None, drop_last=True)
 
     def steps(loaders):
         return [
-            [(digest(batch[0][n]), int(batch[1][n])) for n in range(len(batches[0][1])) for batch in batches]
+            [
+                (digest(batch[0][n]), int(batch[1][n]))
+                for n in range(len(batches[0][1]))
+                for batch in batches
+            ]
             for batches in zip(*loaders, strict=True)
         ]
 
@@ -180,7 +205,9 @@ def test_pixel_batches(folder):
         schedule = fastload.progressive.PerEpoch((8, 16))
         data = fastload.open(folder, [T.RandomResizedCrop(16)])
         order = PixelBatchSampler(ShuffleSampler(40, 2), schedule, 16, 4, multiple=1)
-        return fastload.DataLoader(data, batch_sampler=order, size_schedule=schedule, seed=4, num_workers=1)
+        return fastload.DataLoader(
+            data, batch_sampler=order, size_schedule=schedule, seed=4, num_workers=1
+        )
 
     assert check_every_step(make) == (3 + 2) + (10 + 2)
 
@@ -195,7 +222,9 @@ def test_on_pytorchs_own_engine(folder, workers):
     data = Mine(folder, transform)
 
     def make():
-        return fastload.DataLoader(data, 10, shuffle=True, num_workers=workers, seed_samples=True, seed=None)
+        return fastload.DataLoader(
+            data, 10, shuffle=True, num_workers=workers, seed_samples=True, seed=None
+        )
 
     torch.manual_seed(2)
     assert make().explain().startswith("PyTorch's own engine")
@@ -204,7 +233,10 @@ def test_on_pytorchs_own_engine(folder, workers):
 
 def test_own_engine_without_batches(folder):
     data = Mine(folder, v2.Compose([v2.Resize((4, 6)), v2.ToImage()]))
-    assert check_every_step(lambda: fastload.DataLoader(data, None, shuffle=True, seed=3), epochs=1) == 42
+    assert (
+        check_every_step(lambda: fastload.DataLoader(data, None, shuffle=True, seed=3), epochs=1)
+        == 42
+    )
 
 
 def test_persistent_workers_go_on(folder):
@@ -292,24 +324,33 @@ def test_states_that_are_another_loaders(folder, tmp_path, bad_folder):
     state = loader.state_dict()
     where = "DataLoader.load_state_dict: "
     assert refused(make(batch_size=5), state) == (
-        where + "3 samples were taken, which is no multiple of 5 (batches of 5 on 1 ranks); use a batch size that divides, such as 3"
+        where
+        + "3 samples were taken, which is no multiple of 5 (batches of 5 on 1 ranks); use a batch "
+        "size that divides, such as 3"
     )
     assert refused(make(seed=9), state) == (
-        where + "the state's order is of ShuffleSampler(seed=4), the loader's of ShuffleSampler(seed=9); use the same sampler\n"
+        where + "the state's order is of ShuffleSampler(seed=4), the loader's of "
+                "ShuffleSampler(seed=9); use the same sampler\n"
         + where + "the state has seed 4, the loader 9; use the same seed, or leave it out"
     )  # fmt: skip
     other = fastload.open(bad_folder({}), OPS)
-    assert refused(make(data=other), state) == where + "the state is of a data set of 40 samples, this one has 1; use the same data set"
+    assert (
+        refused(make(data=other), state)
+        == where + "the state is of a data set of 40 samples, this one has 1; use the same data set"
+    )
     names = {**state, "names": "0" * 16}
     assert refused(make(), names) == (
-        where + f"the state is of a data set with other names or labels (got {'0' * 16}, want {state['names']}); use the same data set"
+        where + f"the state is of a data set with other names or labels (got {'0' * 16}, want "
+        f"{state['names']}); use the same data set"
     )
     batches = [[0, 1, 2]] * 3
     lines = (
         "a step of the state has 3 samples on 1 ranks, of the loader unknown samples on 1 ranks",
         "use the same batch sampler on as many ranks",
     )
-    assert refused(make(batch_size=1, shuffle=None, batch_sampler=batches), state).splitlines()[1] == where + "; ".join(lines)
+    assert refused(make(batch_size=1, shuffle=None, batch_sampler=batches), state).splitlines()[
+        1
+    ] == where + "; ".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -326,17 +367,26 @@ def test_states_that_are_another_loaders(folder, tmp_path, bad_folder):
 )
 def test_states_that_are_none(folder, change, text):
     make = maker(folder)
-    assert refused(make(), {**make().state_dict(), **change}) == f"DataLoader.load_state_dict: {text}"
+    assert (
+        refused(make(), {**make().state_dict(), **change}) == f"DataLoader.load_state_dict: {text}"
+    )
 
 
 def test_what_is_no_state_at_all(folder):
     loader = maker(folder)()
     for given, kind in (({}, "dict"), (None, "NoneType"), ([1], "list")):
-        want = f"DataLoader.load_state_dict: got {kind} without 'version', want what DataLoader.state_dict() gave"
+        want = (
+            f"DataLoader.load_state_dict: got {kind} without 'version', want what "
+            "DataLoader.state_dict() gave"
+        )
         assert refused(loader, given) == want
     state = loader.state_dict()
     del state["bad"], state["names"]
-    assert refused(loader, state) == "DataLoader.load_state_dict: the state has no bad, names; want what DataLoader.state_dict() gave"
+    assert (
+        refused(loader, state)
+        == "DataLoader.load_state_dict: the state has no bad, names; want what "
+        "DataLoader.state_dict() gave"
+    )
 
 
 def test_a_state_is_made_without_the_data(folder):

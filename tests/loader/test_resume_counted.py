@@ -5,7 +5,7 @@ import torch
 from torch.utils.data import TensorDataset
 
 import fastload
-from fastload.state import COUNTING
+from fastload.state.resume import COUNTING
 
 
 def asked_by(module):

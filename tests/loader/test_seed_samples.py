@@ -10,7 +10,7 @@ from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 
 import fastload
-from fastload.seeding import Seeded
+from fastload.order.seeding import Seeded
 
 
 class Draws(torch.utils.data.Dataset):
@@ -23,7 +23,13 @@ class Draws(torch.utils.data.Dataset):
         return self.length
 
     def __getitem__(self, index):
-        return torch.tensor([random.randrange(1 << 30), np.random.randint(1 << 30), torch.randint(1 << 30, ()).item()])  # noqa: NPY002
+        return torch.tensor(
+            [
+                random.randrange(1 << 30),
+                np.random.randint(1 << 30),  # noqa: NPY002
+                torch.randint(1 << 30, ()).item(),
+            ]
+        )
 
 
 class InBatches(Draws):
@@ -33,7 +39,9 @@ class InBatches(Draws):
 
 def rows(workers=0, data=None, **arguments):
     named = {"batch_size": 4, "seed_samples": True, "seed": 5, **arguments}
-    return torch.cat(list(fastload.DataLoader(data or Draws(), num_workers=workers, **named))).tolist()
+    return torch.cat(
+        list(fastload.DataLoader(data or Draws(), num_workers=workers, **named))
+    ).tolist()
 
 
 def test_any_number_of_workers_and_any_batch_size_give_the_same():
@@ -83,7 +91,11 @@ def test_the_programs_generators_are_left_alone():
     iterator = iter(loader)  # draws the base seed, as torch does
     before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
     list(iterator)
-    assert (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()) == before  # noqa: NPY002
+    assert (
+        random.getstate(),
+        np.random.get_state()[1].tolist(),  # noqa: NPY002
+        torch.get_rng_state().tolist(),
+    ) == before
 
 
 class Breaks(Draws):
@@ -117,15 +129,21 @@ def test_pictures_of_a_folder(folder):
     data = ImageFolder(folder, v1.Compose([Elastic(), v1.RandomResizedCrop((6, 9)), v1.ToTensor()]))
 
     def epoch(workers):
-        loader = fastload.DataLoader(data, 8, shuffle=True, num_workers=workers, seed=3, seed_samples=True)
-        assert loader.explain().endswith("\n  seed_samples: every sample is fetched after seeding Python, NumPy and torch")
+        loader = fastload.DataLoader(
+            data, 8, shuffle=True, num_workers=workers, seed=3, seed_samples=True
+        )
+        assert loader.explain().endswith(
+            "\n  seed_samples: every sample is fetched after seeding Python, NumPy and torch"
+        )
         return torch.cat([images for images, _ in loader])
 
     assert torch.equal(epoch(0), epoch(1))
 
 
 def test_it_is_void_natively(folder):
-    loader = fastload.DataLoader(fastload.open(folder, v1.RandomResizedCrop(8)), 8, seed_samples=True)
+    loader = fastload.DataLoader(
+        fastload.open(folder, v1.RandomResizedCrop(8)), 8, seed_samples=True
+    )
     assert loader.explain().endswith("\n  seed_samples: every draw is already keyed by its sample")
 
 
@@ -134,7 +152,10 @@ def test_streams_have_no_samples_to_key():
         def __iter__(self):
             return iter(())
 
-    text = r"^DataLoader: seed_samples=True, but an IterableDataset has no sample numbers to make seeds of; leave it out$"
+    text = (
+        r"^DataLoader: seed_samples=True, but an IterableDataset has no sample numbers to make "
+        r"seeds of; leave it out$"
+    )
     with pytest.raises(fastload.UsageError, match=text):
         fastload.DataLoader(Stream(), seed_samples=True)
 
@@ -150,7 +171,9 @@ class Tells(Draws):
 
 
 def test_workers_find_the_data_set_that_they_know():
-    loader = fastload.DataLoader(Tells(), 10, num_workers=1, worker_init_fn=change, seed_samples=True)
+    loader = fastload.DataLoader(
+        Tells(), 10, num_workers=1, worker_init_fn=change, seed_samples=True
+    )
     assert next(iter(loader)).tolist() == [100] * 10
     assert isinstance(loader.dataset, Tells)
     assert Seeded(Tells(3)).length == 3

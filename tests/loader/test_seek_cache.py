@@ -44,7 +44,10 @@ def test_a_cache_that_cannot_be_made(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     where = seek.cache_folder(folder)
     auto = make(folder)
-    text = f"{os.path.dirname(os.path.dirname(where))}: cannot be read (Not a directory); new seek indexes serve this run only; "
+    text = (
+        f"{os.path.dirname(os.path.dirname(where))}: cannot be read (Not a directory); new "
+        "seek indexes serve this run only; "
+    )
     text += 'set XDG_CACHE_HOME to a folder that can be written, or pass seek_index="use"'
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$") as said:
         first = list(auto)
@@ -61,20 +64,27 @@ def test_no_home(folder, monkeypatch):
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     auto = make(folder)
     with pytest.warns(
-        UserWarning, match=r"^no cache folder \(HOME and XDG_CACHE_HOME are not set\); new seek indexes serve this run only; set"
+        UserWarning,
+        match=r"^no cache folder \(HOME and XDG_CACHE_HOME are not set\); new seek indexes serve "
+        r"this run only; set",
     ):
         list(auto)
     list(auto)
     assert ways(auto) == (40, 40, 0)
     assert not os.path.exists("~")
-    assert "others are collected in memory (no cache folder (HOME and XDG_CACHE_HOME are not set))" in make(folder).explain()
+    assert (
+        "others are collected in memory (no cache folder (HOME and XDG_CACHE_HOME are not set))"
+        in make(folder).explain()
+    )
 
 
 def test_a_cache_with_an_odd_name(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     auto = make(folder)
     with pytest.warns(
-        UserWarning, match=r"/\\xff/fastload/seek/[0-9a-f]{16}': is no text that can be shown; new seek indexes serve this run only; "
+        UserWarning,
+        match=r"/\\xff/fastload/seek/[0-9a-f]{16}': is no text that can be shown; new seek indexes "
+        r"serve this run only; ",
     ):
         list(auto)
     list(auto)
@@ -86,7 +96,9 @@ def test_without_pyarrow(folder, monkeypatch):
     auto = make(folder)
     list(auto), list(auto)
     assert (ways(auto), cached(folder)) == ((40, 40, 0), [])
-    assert make(folder).explain().endswith("others are collected in memory (pyarrow is not installed)")
+    assert (
+        make(folder).explain().endswith("others are collected in memory (pyarrow is not installed)")
+    )
 
 
 def test_a_merge_that_fails_loses_nothing(folder, monkeypatch):
@@ -98,7 +110,11 @@ def test_a_merge_that_fails_loses_nothing(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(seek_merge, "_commit", full)
         assert same(list(auto), want)
-        with pytest.warns(UserWarning, match=r": cannot be written \(No space left on device\); new seek indexes serve this run only; "):
+        with pytest.warns(
+            UserWarning,
+            match=r": cannot be written \(No space left on device\); new seek indexes serve this "
+            r"run only; ",
+        ):
             list(auto)
     list(auto)
     assert ways(auto) == (80, 40, 0)

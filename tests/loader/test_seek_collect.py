@@ -1,4 +1,6 @@
-"""seek_index: the first epoch collects, the next one uses it, later runs find it; the pixels are always the same."""
+"""seek_index: the first epoch collects, the next one uses it, later runs find it; the pixels are
+always the same.
+"""
 
 import os
 import pickle
@@ -40,12 +42,18 @@ def test_what_is_merged_is_what_fastload_index_writes(copy):
     list(auto), iter(auto)
     indexing.run(indexing.prepare(str(copy)), count=1)
     where = np.arange(40)
-    ours, theirs = seek.read(seek.cache_folder(str(copy))).fit(seek.names(open_source(copy).paths, str(copy))), open_source(copy).seek
+    ours, theirs = (
+        seek.read(seek.cache_folder(str(copy))).fit(seek.names(open_source(copy).paths, str(copy))),
+        open_source(copy).seek,
+    )
     assert os.path.dirname(theirs.path) == str(copy)
 
     def blobs(found):
         place = found.locate(where)
-        return [place.files.read(0, at, size) for at, size in zip(place.offset.tolist(), place.size.tolist(), strict=True)]
+        return [
+            place.files.read(0, at, size)
+            for at, size in zip(place.offset.tolist(), place.size.tolist(), strict=True)
+        ]
 
     assert blobs(ours) == blobs(theirs)
     np.testing.assert_array_equal(ours.file_size, theirs.file_size)
@@ -168,7 +176,12 @@ def test_what_has_no_index_is_remembered(copy, encode, make_image):
     facts = inspect.inspect(str(copy))
     assert (facts.indexed, facts.warnings) == (
         41,
-        [f"{seek.cache_folder(str(copy))}/fastload.seek: does not know 1 of 43 files; {seek.REMEDY}"],
+        [
+            (
+                f"{seek.cache_folder(str(copy))}/fastload.seek: does not know 1 of 43 files; "
+                f"{seek.REMEDY}"
+            )
+        ],
     )
 
 

@@ -1,4 +1,6 @@
-"""seek_index where files, lists of files and indexes change between and within epochs: nothing wrong is used, nothing right is lost."""
+"""seek_index where files, lists of files and indexes change between and within epochs: nothing
+wrong is used, nothing right is lost.
+"""
 
 import os
 import shutil

@@ -24,7 +24,13 @@ from fastload.transforms import (
     ToTensor,
 )
 
-TRAIN = [RandomResizedCrop(40), RandomHorizontalFlip(), RandAugment(), ToTensor(), Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))]
+TRAIN = [
+    RandomResizedCrop(40),
+    RandomHorizontalFlip(),
+    RandAugment(),
+    ToTensor(),
+    Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
+]
 COLOUT = [RandomResizedCrop(40), ToImage(channels_last=True), ColOut(0.15, 0.1)]
 EVAL = [Resize(44), CenterCrop(40), ToTensor()]
 STEPS = ProgressiveResize(total_steps=12, delay=0.1, finetune=0.2)  # of 6 a epoch
@@ -34,14 +40,19 @@ HOW = {
     "decode, eval": (EVAL, [17, 40, 53]),
     "resize": (TRAIN, ProgressiveResize(3, mode="resize", delay=0.3)),
     "resize, ColOut": (COLOUT, ProgressiveResize(total_steps=12, delay=0, mode="resize")),
-    "resize, not square": ([RandomResizedCrop((40, 53)), ToTensor()], ProgressiveResize(3, mode="resize")),
+    "resize, not square": (
+        [RandomResizedCrop((40, 53)), ToTensor()],
+        ProgressiveResize(3, mode="resize"),
+    ),
     "crop": (COLOUT, ProgressiveResize(total_steps=12, delay=0, mode="crop")),
 }
 
 
 def loader(folder, name, **options):
     ops, how = HOW[name]
-    return fastload.DataLoader(fastload.open(folder, ops), 7, shuffle=True, seed=5, size_schedule=how, **options)
+    return fastload.DataLoader(
+        fastload.open(folder, ops), 7, shuffle=True, seed=5, size_schedule=how, **options
+    )
 
 
 def epochs(found, count=3):
@@ -72,7 +83,9 @@ def test_backends_and_workers_give_the_same_pixels(folder, name):
 def test_scaled_decoding_follows_the_size(folder):
     data = fastload.open(folder, TRAIN)
     native, reference = (
-        fastload.DataLoader(data, 7, seed=5, backend=backend, decode_scale="fast", size_schedule=[40, 8, 40])
+        fastload.DataLoader(
+            data, 7, seed=5, backend=backend, decode_scale="fast", size_schedule=[40, 8, 40]
+        )
         for backend in ("native", "torch")
     )
     scaled = []
@@ -83,11 +96,16 @@ def test_scaled_decoding_follows_the_size(folder):
 
 
 def test_batches_have_the_sizes_of_their_steps(folder):
-    first, second, third = (shapes(epoch) for epoch in epochs(loader(folder, "decode", num_workers=2)))
+    first, second, third = (
+        shapes(epoch) for epoch in epochs(loader(folder, "decode", num_workers=2))
+    )
     assert first == [(side, side) for side in (20, 20, 20, 24, 28, 28)]
     assert second == [(side, side) for side in (32, 32, 36, 40, 40, 40)]
     assert third == [(40, 40)] * 6
-    assert shapes(epochs(loader(folder, "decode, ColOut"), 1)[0])[0] == (17, 18)  # of 20 px, 15 and 10 % less
+    assert shapes(epochs(loader(folder, "decode, ColOut"), 1)[0])[0] == (
+        17,
+        18,
+    )  # of 20 px, 15 and 10 % less
 
 
 @pytest.mark.parametrize(
@@ -97,11 +115,16 @@ def test_batches_have_the_sizes_of_their_steps(folder):
         (lambda epoch: 16 + 8 * epoch, (16, 24, 32, 40)),
         (Ramp(32, 96, 0, 3), (32, 64, 64, 96)),
         (ProgressiveResize(4, delay=0.25, finetune=0.25), (20, 20, 32, 40)),
-        (ProgressiveResize(4, delay=0.25, finetune=0.25, scale=0.75, increment=6, mode="resize"), (30, 30, 36, 40)),
+        (
+            ProgressiveResize(4, delay=0.25, finetune=0.25, scale=0.75, increment=6, mode="resize"),
+            (30, 30, 36, 40),
+        ),
     ],
 )
 def test_sizes_by_epoch_and_set_epoch(folder, how, sides):
-    found = fastload.DataLoader(fastload.open(folder, EVAL), 16, size_schedule=how, num_workers=1, seed=1)
+    found = fastload.DataLoader(
+        fastload.open(folder, EVAL), 16, size_schedule=how, num_workers=1, seed=1
+    )
     assert [set(shapes(epoch)) for epoch in epochs(found, 4)] == [{(side, side)} for side in sides]
     found.set_epoch(1)
     assert set(shapes(found)) == {(sides[1], sides[1])}
@@ -109,7 +132,9 @@ def test_sizes_by_epoch_and_set_epoch(folder, how, sides):
 
 def test_a_decoded_size_is_the_pipeline_at_that_size(folder):
     found = fastload.DataLoader(fastload.open(folder, TRAIN), 7, seed=3, size_schedule=[24])
-    plain = fastload.DataLoader(fastload.open(folder, [RandomResizedCrop(24), *TRAIN[1:]]), 7, seed=3)
+    plain = fastload.DataLoader(
+        fastload.open(folder, [RandomResizedCrop(24), *TRAIN[1:]]), 7, seed=3
+    )
     assert_same(epochs(found, 1), epochs(plain, 1))
 
 
@@ -120,12 +145,17 @@ def test_resize_is_torchs_nearest_resize_of_the_full_batch(folder, side):
     small = fastload.DataLoader(fastload.open(folder, ops), 7, seed=3, size_schedule=how)
     whole = fastload.DataLoader(fastload.open(folder, ops), 7, seed=3)
     for (images, _), (full, _) in zip(small, whole, strict=True):
-        want = torch.nn.functional.interpolate(full, scale_factor=24 / side, mode="nearest", recompute_scale_factor=False)
+        want = torch.nn.functional.interpolate(
+            full, scale_factor=24 / side, mode="nearest", recompute_scale_factor=False
+        )
         torch.testing.assert_close(images, want, rtol=0, atol=0)
 
 
 def test_a_crop_is_one_window_of_the_full_batch(folder):
-    ops, how = [RandomResizedCrop((33, 40)), ToImage()], ProgressiveResize(9, scale=0.7, mode="crop")
+    ops, how = (
+        [RandomResizedCrop((33, 40)), ToImage()],
+        ProgressiveResize(9, scale=0.7, mode="crop"),
+    )
     small = fastload.DataLoader(fastload.open(folder, ops), 7, seed=3, size_schedule=how)
     whole = fastload.DataLoader(fastload.open(folder, ops), 7, seed=3)
     places = set()
@@ -143,7 +173,12 @@ def test_a_crop_is_one_window_of_the_full_batch(folder):
 
 def test_kept_batches_of_many_sizes_keep_their_pixels(folder):
     found = fastload.DataLoader(
-        fastload.open(folder, TRAIN), 4, seed=3, num_workers=2, prefetch_factor=2, size_schedule=lambda e: (48, 16, 32)[e % 3]
+        fastload.open(folder, TRAIN),
+        4,
+        seed=3,
+        num_workers=2,
+        prefetch_factor=2,
+        size_schedule=lambda e: (48, 16, 32)[e % 3],
     )
     kept = [images for _ in range(6) for images, _ in found]
     copies = [image.clone() for image in kept]
@@ -151,7 +186,10 @@ def test_kept_batches_of_many_sizes_keep_their_pixels(folder):
         list(found)
     assert_same([[(image, image) for image in kept]], [[(image, image) for image in copies]])
     addresses = [(image.data_ptr(), image.data_ptr() + image.nbytes) for image in kept]
-    assert all(end <= start for (_, end), (start, _) in zip(sorted(addresses), sorted(addresses)[1:], strict=False))
+    assert all(
+        end <= start
+        for (_, end), (start, _) in zip(sorted(addresses), sorted(addresses)[1:], strict=False)
+    )
 
 
 def test_a_loader_with_a_schedule_can_be_pickled(folder):
@@ -165,7 +203,8 @@ def test_a_loader_with_a_schedule_can_be_pickled(folder):
 def test_explain_names_the_schedule(folder):
     lines = loader(folder, "resize").explain().splitlines()
     assert lines[6] == (
-        "  sizes   ProgressiveResize(total_epochs=3, total_steps=None, scale=0.5, delay=0.3, finetune=0.2, increment=4, mode='resize'): "
+        "  sizes   ProgressiveResize(total_epochs=3, total_steps=None, scale=0.5, delay=0.3, "
+        "finetune=0.2, increment=4, mode='resize'): "
         "20 px at the start of epoch 0, 40 px in the pipeline"
     )
 
@@ -175,15 +214,25 @@ def test_a_function_that_gives_no_size_ends_the_epoch(folder):
     for backend in ("native", "torch"):
         data = fastload.open(folder, ops)
         found = fastload.DataLoader(
-            data, 7, backend=backend, num_workers=int(backend == "native"), size_schedule=lambda e: (40, 0, np.int64(5))[e]
+            data,
+            7,
+            backend=backend,
+            num_workers=int(backend == "native"),
+            size_schedule=lambda e: (40, 0, np.int64(5))[e],
         )
         assert len(list(found)) == 6
         with pytest.raises(fastload.PipelineError) as caught:
             list(found)
-        assert str(caught.value) == "size_schedule: epoch 1: size is 0, want a whole number from 1 to 16384 px"
+        assert (
+            str(caught.value)
+            == "size_schedule: epoch 1: size is 0, want a whole number from 1 to 16384 px"
+        )
         with pytest.raises(fastload.PipelineError) as caught:
             list(found)
-        assert str(caught.value) == "op 2 (ColOut): nothing of 5x5 would be left (p_row 0.9, p_col 0); lower them"
+        assert (
+            str(caught.value)
+            == "op 2 (ColOut): nothing of 5x5 would be left (p_row 0.9, p_col 0); lower them"
+        )
 
 
 def test_total_steps_needs_a_length(folder):
@@ -193,9 +242,14 @@ def test_total_steps_needs_a_length(folder):
 
     with pytest.raises(fastload.UsageError) as caught:
         fastload.DataLoader(fastload.open(folder, EVAL), 7, sampler=Endless(), size_schedule=STEPS)
-    text = "size_schedule: total_steps needs a sampler with a length; add __len__, or give total_epochs"
+    text = (
+        "size_schedule: total_steps needs a sampler with a length; add __len__, or give "
+        "total_epochs"
+    )
     assert str(caught.value) == text
-    found = fastload.DataLoader(fastload.open(folder, EVAL), 7, sampler=Endless(), size_schedule=[24])
+    found = fastload.DataLoader(
+        fastload.open(folder, EVAL), 7, sampler=Endless(), size_schedule=[24]
+    )
     assert shapes(found) == [(24, 24)] * 2
 
 
@@ -204,17 +258,27 @@ def test_a_schedule_is_never_dropped(folder):
     with pytest.raises(fastload.PipelineError) as caught:
         fastload.DataLoader(data, 7, size_schedule=[24])
     instead = "use ProgressiveResize(mode='resize')"
-    assert str(caught.value) == f"size_schedule: CROP ends with 40x48 px, want a square; make it one, or {instead}"
-    data = ImageFolder(folder, v1.Compose([v1.Resize((40, 40)), v1.ToTensor()]), target_transform=str)
+    assert (
+        str(caught.value)
+        == f"size_schedule: CROP ends with 40x48 px, want a square; make it one, or {instead}"
+    )
+    data = ImageFolder(
+        folder, v1.Compose([v1.Resize((40, 40)), v1.ToTensor()]), target_transform=str
+    )
     with pytest.raises(fastload.BackendError) as caught:
         fastload.DataLoader(data, 7, size_schedule=[24])
-    assert str(caught.value) == "loader: size_schedule cannot run this data set: ImageFolder has a target_transform"
+    assert (
+        str(caught.value)
+        == "loader: size_schedule cannot run this data set: ImageFolder has a target_transform"
+    )
 
 
 def test_torchvisions_data_sets_take_a_schedule(folder):
     data = ImageFolder(folder, v1.Compose([v1.Resize(44), v1.CenterCrop(40), v1.ToTensor()]))
     found = fastload.DataLoader(data, 16, size_schedule=[20])
-    want = torch.utils.data.DataLoader(ImageFolder(folder, v1.Compose([v1.Resize(22), v1.CenterCrop(20), v1.ToTensor()])), 16)
+    want = torch.utils.data.DataLoader(
+        ImageFolder(folder, v1.Compose([v1.Resize(22), v1.CenterCrop(20), v1.ToTensor()])), 16
+    )
     assert_same([list(found)], [list(want)])
 
 
@@ -224,16 +288,24 @@ def test_erasing_before_the_batch_shrinks_is_not_native(folder):
     loader = fastload.DataLoader(fastload.open(folder, ops), 8, size_schedule=schedule, seed=1)
     assert loader.explain().startswith("backend torch")
     assert (
-        "op 3 (RandomErasing) comes before size_schedule's mode 'resize' shrinks the batch; natively only mode 'decode' goes with it"
-        in loader.explain()
+        "op 3 (RandomErasing) comes before size_schedule's mode 'resize' shrinks the batch; "
+        "natively only mode 'decode' goes with it" in loader.explain()
     )
     assert next(iter(loader))[0].shape == (8, 3, 16, 16)
 
 
 def test_smaller_images_come_in_larger_batches(folder):
     sizes = [20, 40]
-    batches = fastload.PixelBatchSampler(fastload.ShuffleSampler(40, seed=5), sizes, 40, 7, multiple=1)
-    found = fastload.DataLoader(fastload.open(folder, EVAL), batch_sampler=batches, num_workers=2, seed=5, size_schedule=sizes)
+    batches = fastload.PixelBatchSampler(
+        fastload.ShuffleSampler(40, seed=5), sizes, 40, 7, multiple=1
+    )
+    found = fastload.DataLoader(
+        fastload.open(folder, EVAL),
+        batch_sampler=batches,
+        num_workers=2,
+        seed=5,
+        size_schedule=sizes,
+    )
     first, second = epochs(found, 2)
     assert [tuple(images.shape) for images, _ in first] == [(28, 3, 20, 20), (12, 3, 20, 20)]
     assert [tuple(images.shape) for images, _ in second] == [(7, 3, 40, 40)] * 5 + [(5, 3, 40, 40)]

@@ -1,4 +1,6 @@
-"""Data sets, samplers and iterators with a state of their own: stopped before each step, they go on as if nothing had happened."""
+"""Data sets, samplers and iterators with a state of their own: stopped before each step, they go on
+as if nothing had happened.
+"""
 
 import copy
 import itertools
@@ -28,7 +30,9 @@ def make(kind, **options):
 
 
 def told(loader, epochs):
-    """(epoch, step, the state before it) of every step and, with ENDED, of each epoch's end; and the epochs' batches."""
+    """(epoch, step, the state before it) of every step and, with ENDED, of each epoch's end; and
+    the epochs' batches.
+    """
     found, whole = [], []
     for epoch in range(epochs):
         iterator, given = iter(loader), []
@@ -36,13 +40,18 @@ def told(loader, epochs):
         while (batch := next(iterator, None)) is not None:
             given.append(digest(batch))
             states.append(copy.deepcopy(loader.state_dict()))
-        found += [*((epoch, step, state) for step, state in enumerate(states)), (epoch, ENDED, copy.deepcopy(loader.state_dict()))]
+        found += [
+            *((epoch, step, state) for step, state in enumerate(states)),
+            (epoch, ENDED, copy.deepcopy(loader.state_dict())),
+        ]
         whole.append(given)
     return found, whole
 
 
 def check(kind, chosen, **options):
-    """States of two epochs, of which `chosen` picks some, each give what was left of their epoch, and the next one; how many."""
+    """States of two epochs, of which `chosen` picks some, each give what was left of their epoch,
+    and the next one; how many.
+    """
     torch.manual_seed(11)
     states, whole = told(make(kind, **options), 4)
     states = [each for each in states if each[0] < 2]
@@ -52,9 +61,16 @@ def check(kind, chosen, **options):
         torch.manual_seed(random.Random(step).getrandbits(32))  # another process
         loader = make(kind, **options)
         loader.load_state_dict(state)
-        epoch, rest = (epoch + 1, whole[epoch + 1]) if step == ENDED else (epoch, whole[epoch][step:])
+        epoch, rest = (
+            (epoch + 1, whole[epoch + 1]) if step == ENDED else (epoch, whole[epoch][step:])
+        )
         assert [digest(batch) for batch in loader] == rest, (epoch, step, options)
-        assert [digest(batch) for batch in loader] == whole[epoch + 1], (epoch, step, "next", options)
+        assert [digest(batch) for batch in loader] == whole[epoch + 1], (
+            epoch,
+            step,
+            "next",
+            options,
+        )
     return len(some)
 
 
@@ -65,7 +81,9 @@ def test_every_step_without_workers(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_steps_with_workers(kind):
-    """One combination of each kind: tests/loader/stateful_release.py stops at every step of all of them."""
+    """One combination of each kind: tests/loader/stateful_release.py stops at every step of all of
+    them.
+    """
     options = random.Random(kind).choice(COMBINATIONS)
     check(kind, lambda states: random.Random(kind).sample(states, 2), **options)
 
@@ -104,7 +122,9 @@ def test_what_is_handed_out_of_order():
     other.load_state_dict(state)
     rest = [int(batch) for batch in other]
     assert sorted(first + rest) == list(range(COUNT))
-    assert sorted(int(batch) for batch in iterator) == [number for number in range(COUNT) if number not in first]
+    assert sorted(int(batch) for batch in iterator) == [
+        number for number in range(COUNT) if number not in first
+    ]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -126,7 +146,10 @@ def test_the_first_state_is_the_workers():
     """It is asked for before iter(), which then goes on with the same workers."""
     loader = make("drawing", num_workers=2)
     state = loader.state_dict()
-    assert [len(each["dataset_state"]["generator"]) for each in state["_snapshot"]["_worker_snapshots"].values()] == [5056] * 2
+    assert [
+        len(each["dataset_state"]["generator"])
+        for each in state["_snapshot"]["_worker_snapshots"].values()
+    ] == [5056] * 2
     whole = [digest(batch) for batch in loader]
     other = make("drawing", num_workers=2)
     other.load_state_dict(state)
@@ -142,7 +165,9 @@ def test_workers_see_the_users_data_set():
     def init(worker):
         torch.utils.data.get_worker_info().dataset.count = worker
 
-    assert [int(batch) for batch in fastload.DataLoader(Told(), num_workers=2, worker_init_fn=init)] == [0, 1]
+    assert [
+        int(batch) for batch in fastload.DataLoader(Told(), num_workers=2, worker_init_fn=init)
+    ] == [0, 1]
 
 
 class Failing(Items):
@@ -191,24 +216,37 @@ def after(kind, steps, **options):
 def test_states_of_other_workers_are_refused():
     state = after("items", 2, num_workers=2)
     assert refused(make("items", num_workers=1), state) == (
-        WHERE + "the state is of 2 workers, the loader has 1, and it holds the data set's own state in each worker; use as many workers"
+        WHERE
+        + "the state is of 2 workers, the loader has 1, and it holds the data set's own state in "
+        "each worker; use as many workers"
     )
     state = after("plain", 2)
     assert refused(make("plain", num_workers=2), state) == (
-        WHERE + "the state is of 0 workers, the loader has 2, and it holds each worker's part of an iterable data set; use as many workers"
+        WHERE
+        + "the state is of 0 workers, the loader has 2, and it holds each worker's part of an "
+        "iterable data set; use as many workers"
     )
 
 
 def test_states_of_other_data_sets_are_refused():
     state = after("items", 2)
-    want = "the state holds a data set's own state, and this data set has none to load; use the same data set"
+    want = (
+        "the state holds a data set's own state, and this data set has none to load; use the "
+        "same data set"
+    )
     assert refused(fastload.DataLoader(Numbers(), 2), state) == WHERE + want
     assert refused(fastload.DataLoader(Items(), 4), state) == (
         WHERE + "the state is of steps of 2 samples, the loader's have 4; use the same batch size"
     )
-    old = {name: value for name, value in after("plain", 3).items() if name not in ("fetcher_state", "dataset_state", "_iterator_finished")}
+    old = {
+        name: value
+        for name, value in after("plain", 3).items()
+        if name not in ("fetcher_state", "dataset_state", "_iterator_finished")
+    }
     assert refused(make("plain"), old) == (
-        WHERE + "step is 3, but the state does not say where the data set was; resume it at the start of an epoch"
+        WHERE
+        + "step is 3, but the state does not say where the data set was; resume it at the start of "
+        "an epoch"
     )
 
 
@@ -225,7 +263,10 @@ def test_between_epochs_workers_may_change():
 def test_steps_that_are_none(steps):
     with pytest.raises(fastload.UsageError) as caught:
         fastload.DataLoader(Numbers(), snapshot_every_n_steps=steps)
-    assert str(caught.value) == f"DataLoader: snapshot_every_n_steps is {steps!r}, want a whole number from 0, or None"
+    assert (
+        str(caught.value)
+        == f"DataLoader: snapshot_every_n_steps is {steps!r}, want a whole number from 0, or None"
+    )
 
 
 def test_workers_that_are_spawned():

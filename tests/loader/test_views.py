@@ -1,4 +1,6 @@
-"""Several views of each image: what they are, that they differ, and what a batch of them looks like."""
+"""Several views of each image: what they are, that they differ, and what a batch of them looks
+like.
+"""
 
 import shutil
 
@@ -30,16 +32,27 @@ from fastload.transforms import (
 )
 
 LARGE = [
-    RandomResizedCrop((40, 53), (0.4, 1)), RandomHorizontalFlip(), RandomApply([ColorJitter(0.4, 0.4, 0.2, 0.1)], 0.8),
-    RandomGrayscale(0.2), GaussianBlur(5), ToImage(), ToDtype("float32", scale=True), Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
+    RandomResizedCrop((40, 53), (0.4, 1)), RandomHorizontalFlip(), RandomApply([ColorJitter(0.4,
+    0.4, 0.2, 0.1)], 0.8),
+    RandomGrayscale(0.2), GaussianBlur(5), ToImage(), ToDtype("float32", scale=True),
+    Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4)),
 ]  # fmt: skip
-SMALL = [RandomResizedCrop((16, 24), (0.05, 0.4)), RandomHorizontalFlip(), RandomSolarize(128, 0.2), ToImage(channels_last=True)]
+SMALL = [
+    RandomResizedCrop((16, 24), (0.05, 0.4)),
+    RandomHorizontalFlip(),
+    RandomSolarize(128, 0.2),
+    ToImage(channels_last=True),
+]
 DROPPING = [RandomResizedCrop(24), ToImage(), ColOut(0.2, 0.1), ToDtype("bfloat16", scale=True)]
 DINO = Views([(LARGE, 2), (SMALL, 3), DROPPING])
 
 
 def batches(path, views=DINO, backend="native", **options):
-    return list(fastload.DataLoader(fastload.open(path, views), 7, shuffle=True, seed=5, backend=backend, **options))
+    return list(
+        fastload.DataLoader(
+            fastload.open(path, views), 7, shuffle=True, seed=5, backend=backend, **options
+        )
+    )
 
 
 def first_batch(path, ops):
@@ -60,15 +73,21 @@ def mixed(folder, tmp_path, make_image, encode):
     root = shutil.copytree(folder, tmp_path / "mixed")
     (root / "class1" / "900.png").write_bytes(encode(make_image(51, 37, 1), "PNG"))
     data = encode(make_image(64, 90, 2), quality=90)
-    (root / "class0" / "901.jpg").write_bytes(data[: len(data) * 2 // 3] + bytes(3) + data[len(data) * 2 // 3 + 3 :])
+    (root / "class0" / "901.jpg").write_bytes(
+        data[: len(data) * 2 // 3] + bytes(3) + data[len(data) * 2 // 3 + 3 :]
+    )
     return root
 
 
 @pytest.mark.parametrize("options", [{}, {"decode_scale": "fast"}, {"num_workers": 2}], ids=str)
 def test_native_gives_the_references_pixels(mixed, options):
     found = batches(mixed, **options)
-    assert [tuple(images.shape) for images in found[0][0]] == [(7, 3, 40, 53)] * 2 + [(7, 3, 16, 24)] * 3 + [(7, 3, 19, 21)]
-    assert [images.dtype for images in found[0][0]] == [torch.float32] * 2 + [torch.uint8] * 3 + [torch.bfloat16]
+    assert [tuple(images.shape) for images in found[0][0]] == [(7, 3, 40, 53)] * 2 + [
+        (7, 3, 16, 24)
+    ] * 3 + [(7, 3, 19, 21)]
+    assert [images.dtype for images in found[0][0]] == [torch.float32] * 2 + [torch.uint8] * 3 + [
+        torch.bfloat16
+    ]
     assert_same(found, batches(mixed, backend="torch", **options))
 
 
@@ -95,7 +114,10 @@ def test_one_scale_for_all_views_of_an_image(tmp_path, make_image, encode):
     for large, scaled in ((30, 1), (200, 0)):  # 200 px leave no room for a smaller image
         views = Views([[Resize((20, 30))], [Resize((large, large + 9))]])
         loaders = [
-            fastload.DataLoader(fastload.open(tmp_path / "data", views), decode_scale="fast", backend=b) for b in ("native", "torch")
+            fastload.DataLoader(
+                fastload.open(tmp_path / "data", views), decode_scale="fast", backend=b
+            )
+            for b in ("native", "torch")
         ]
         assert_same(*map(list, loaders))
         assert loaders[0].decodes()["scaled"] == scaled
@@ -104,15 +126,29 @@ def test_one_scale_for_all_views_of_an_image(tmp_path, make_image, encode):
 def test_a_view_is_the_samples_next_occurrence(folder):
     """What repeated augmentation gives for a sample's nth appearance is its nth view."""
     order = [int(n) for n in np.random.default_rng(1).permutation(40)]
-    views, labels = next(iter(fastload.DataLoader(fastload.open(folder, Views([(LARGE, 3)])), 40, sampler=order, seed=9)))
+    views, labels = next(
+        iter(
+            fastload.DataLoader(
+                fastload.open(folder, Views([(LARGE, 3)])), 40, sampler=order, seed=9
+            )
+        )
+    )
     thrice = [n for n in order for _ in range(3)]
-    repeated, _ = next(iter(fastload.DataLoader(fastload.open(folder, LARGE), 120, sampler=thrice, seed=9)))
+    repeated, _ = next(
+        iter(fastload.DataLoader(fastload.open(folder, LARGE), 120, sampler=thrice, seed=9))
+    )
     assert torch.equal(torch.stack(views, dim=1).flatten(0, 1), repeated)
     assert [int(label) for label in labels] == [fastload.open(folder).targets[n] for n in order]
 
 
 def test_repeated_samples_have_views_of_their_own(folder):
-    views, _ = next(iter(fastload.DataLoader(fastload.open(folder, Views([(LARGE, 2)])), 4, sampler=[3, 3, 3, 3], seed=9)))
+    views, _ = next(
+        iter(
+            fastload.DataLoader(
+                fastload.open(folder, Views([(LARGE, 2)])), 4, sampler=[3, 3, 3, 3], seed=9
+            )
+        )
+    )
     pictures = [image.numpy().tobytes() for images in views for image in images]
     assert len(set(pictures)) == 8
 
@@ -137,7 +173,9 @@ def test_sizes_follow_a_schedule_in_proportion(folder):
     views = Views([(square, 2), [RandomResizedCrop(16), ToImage()]])
     sides = []
     data, options = fastload.open(folder, views), {"seed": 3, "size_schedule": [20, 40]}
-    native, reference = (fastload.DataLoader(data, 20, backend=backend, **options) for backend in ("native", "torch"))
+    native, reference = (
+        fastload.DataLoader(data, 20, backend=backend, **options) for backend in ("native", "torch")
+    )
     for _ in range(2):
         epoch = list(native)
         sides.append([images.shape[2:] for images in epoch[0][0]])
@@ -146,8 +184,18 @@ def test_sizes_follow_a_schedule_in_proportion(folder):
 
 
 def test_torchvisions_folder_with_views_is_native(folder):
-    crop = v2.Compose([v2.RandomResizedCrop(24), v2.RandomHorizontalFlip(), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
-    data = ImageFolder(folder, v1.Compose([Views([crop, (v1.Compose([v1.RandomResizedCrop(9), v1.ToTensor()]), 2)])]))
+    crop = v2.Compose(
+        [
+            v2.RandomResizedCrop(24),
+            v2.RandomHorizontalFlip(),
+            v2.ToImage(),
+            v2.ToDtype(torch.float32, scale=True),
+        ]
+    )
+    data = ImageFolder(
+        folder,
+        v1.Compose([Views([crop, (v1.Compose([v1.RandomResizedCrop(9), v1.ToTensor()]), 2)])]),
+    )
     loader = fastload.DataLoader(data, 4)
     assert loader.explain().splitlines()[:4] == [
         "backend native, the caller's thread, device cpu",
@@ -159,14 +207,23 @@ def test_torchvisions_folder_with_views_is_native(folder):
     ours, theirs = next(iter(loader)), next(iter(torch.utils.data.DataLoader(data, 4)))
     assert type(ours) is type(theirs) is list
     assert type(ours[0]) is type(theirs[0]) is list
-    assert [(images.shape, images.dtype) for images in ours[0]] == [(images.shape, images.dtype) for images in theirs[0]]
+    assert [(images.shape, images.dtype) for images in ours[0]] == [
+        (images.shape, images.dtype) for images in theirs[0]
+    ]
 
 
 def test_called_with_one_image(make_image):
     torch.manual_seed(3)
     image = Image.fromarray(make_image(37, 53, 1))
-    made = Views([([RandomResizedCrop((8, 9)), [RandomHorizontalFlip()]], 2), v2.ToImage(), None])(image)
-    assert [type(one).__name__ for one in made] == ["Image", "Image", "Image", "Image"]  # PIL's twice, torchvision's, PIL's
+    made = Views([([RandomResizedCrop((8, 9)), [RandomHorizontalFlip()]], 2), v2.ToImage(), None])(
+        image
+    )
+    assert [type(one).__name__ for one in made] == [
+        "Image",
+        "Image",
+        "Image",
+        "Image",
+    ]  # PIL's twice, torchvision's, PIL's
     assert [made[0].size, tuple(made[2].shape), made[3].size] == [(9, 8), (3, 37, 53), (53, 37)]
     assert made[0].tobytes() != made[1].tobytes()
 
@@ -174,7 +231,9 @@ def test_called_with_one_image(make_image):
 def test_indexing_gives_a_list(folder):
     data = fastload.open(folder, DINO)
     views, label = data[4]
-    assert [tuple(view.shape) for view in views] == [(3, 40, 53)] * 2 + [(3, 16, 24)] * 3 + [(3, 19, 21)]
+    assert [tuple(view.shape) for view in views] == [(3, 40, 53)] * 2 + [(3, 16, 24)] * 3 + [
+        (3, 19, 21)
+    ]
     assert label == data.targets[4]
     assert "\n    view 3: RandomResizedCrop(size=(16, 24)" in repr(data)
 
@@ -191,15 +250,19 @@ def test_a_sample_that_nobody_can_decode(bad_folder, backend):
     ("transform", "text"),
     [
         (lambda: Views([]), "Views: 0 views, want 1 to 64; give pipelines, or (pipeline, count)"),
-        (lambda: Views([(SMALL, 60), (LARGE, 5)]), "Views: 65 views, want 1 to 64; give pipelines, or (pipeline, count)"),
+        (lambda: Views([(SMALL, 60), (LARGE, 5)]), ("Views: 65 views, want 1 to 64; give pipelines, "
+                                                   "or (pipeline, count)")),
         (
             lambda: Views([(SMALL, 0), SMALL, (LARGE, -1)]),
-            "Views: pipeline 1 is wanted 0 times, want 1 or more\nViews: pipeline 3 is wanted -1 times, want 1 or more",
+            ("Views: pipeline 1 is wanted 0 times, want 1 or more\nViews: pipeline 3 is wanted -1 "
+            "times, want 1 or more"),
         ),
-        (lambda: [Resize((8, 9)), DINO], "transform: Views stands beside other ops, want it alone; put them into each of its pipelines"),
+        (lambda: [Resize((8, 9)), DINO], ("transform: Views stands beside other ops, want it alone; "
+                                         "put them into each of its pipelines")),
         (
             lambda: Views([(SMALL, 2), v2.ElasticTransform()]),
-            "transform: view 3: torchvision.transforms.v2._geometry.ElasticTransform is not one that fastload knows",
+            ("transform: view 3: torchvision.transforms.v2._geometry.ElasticTransform is not one "
+            "that fastload knows"),
         ),
     ],
 )  # fmt: skip
@@ -212,17 +275,31 @@ def test_transforms_that_are_refused(folder, transform, text):
 def test_a_plans_problems_name_the_view(folder):
     wrong = [ToImage(), RandomHorizontalFlip(2)]
     with pytest.raises(PipelineError) as caught:
-        fastload.DataLoader(fastload.open(folder, Views([LARGE, (wrong, 2), [RandomHorizontalFlip()]])))
+        fastload.DataLoader(
+            fastload.open(folder, Views([LARGE, (wrong, 2), [RandomHorizontalFlip()]]))
+        )
     end = "end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
     assert caught.value.problems == (
         "view 2: op 2 (RandomHorizontalFlip): p is 2, want 0 to 1",
-        "view 2: op 2 (RandomHorizontalFlip): belongs to CROP, but op 1 (ToImage) is STORE; move it before op 1",
-        f"view 4: pipeline: image sizes still differ after the last op, so they cannot be stacked; {end}",
+        (
+            "view 2: op 2 (RandomHorizontalFlip): belongs to CROP, but op 1 (ToImage) is STORE; move "
+            "it before op 1"
+        ),
+        (
+            "view 4: pipeline: image sizes still differ after the last op, so they cannot be stacked; "
+            f"{end}"
+        ),
     )
     with pytest.raises(PipelineError) as caught:
-        fastload.DataLoader(fastload.open(folder, Views([[RandomResizedCrop(9)], (DROPPING, 2), LARGE])), size_schedule=[9])
+        fastload.DataLoader(
+            fastload.open(folder, Views([[RandomResizedCrop(9)], (DROPPING, 2), LARGE])),
+            size_schedule=[9],
+        )
     assert caught.value.problems == (
-        "view 4: size_schedule: CROP ends with 40x53 px, want a square; make it one, or use ProgressiveResize(mode='resize')",
+        (
+            "view 4: size_schedule: CROP ends with 40x53 px, want a square; make it one, or use "
+            "ProgressiveResize(mode='resize')"
+        ),
     )
 
 
@@ -230,6 +307,16 @@ def test_what_one_view_needs_sends_all_to_the_reference(folder):
     late = [Resize((30, 40)), RandomHorizontalFlip(), Resize((8, 9))]
     loader = fastload.DataLoader(fastload.open(folder, Views([SMALL, (late, 2)])), 4)
     assert loader.explain().splitlines()[0] == "backend torch, the caller's thread, device cpu"
-    reason = "op 3 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record holds"
-    assert loader.explain().splitlines()[-1] == f"  backend native cannot run this plan: view 2: {reason}"
-    assert [tuple(images.shape) for images in next(iter(loader))[0]] == [(4, 3, 16, 24), (4, 3, 8, 9), (4, 3, 8, 9)]
+    reason = (
+        "op 3 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a "
+        "record holds"
+    )
+    assert (
+        loader.explain().splitlines()[-1]
+        == f"  backend native cannot run this plan: view 2: {reason}"
+    )
+    assert [tuple(images.shape) for images in next(iter(loader))[0]] == [
+        (4, 3, 16, 24),
+        (4, 3, 8, 9),
+        (4, 3, 8, 9),
+    ]

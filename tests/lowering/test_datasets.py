@@ -1,4 +1,6 @@
-"""Data sets of torchvision, timm and torch: the same samples in the same order and pixels, or a reason."""
+"""Data sets of torchvision, timm and torch: the same samples in the same order and pixels, or a
+reason.
+"""
 
 import pickle
 
@@ -15,7 +17,9 @@ import fastload
 from fastload import sources
 
 # timm, and some of torchvision, leave closing files to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 EVAL = v2.Compose([v2.Resize((12, 15)), v2.ToImage()])
 KNOWN = "backend native, 2 threads, device cpu"
 
@@ -23,12 +27,17 @@ KNOWN = "backend native, 2 threads, device cpu"
 def same_batches(data, shuffle_by=None):
     """Batches of PyTorch's loader and of fastload's, which must run natively."""
     mine, theirs = (
-        {} if shuffle_by is None else {"shuffle": True, "generator": torch.Generator().manual_seed(shuffle_by)} for _ in range(2)
+        {}
+        if shuffle_by is None
+        else {"shuffle": True, "generator": torch.Generator().manual_seed(shuffle_by)}
+        for _ in range(2)
     )
     ours = fastload.DataLoader(data, 7, num_workers=2, **mine)
     assert ours.explain().splitlines()[0] == KNOWN, ours.explain()
     batches = 0
-    for (images, labels), (want, want_labels) in zip(ours, torch_data.DataLoader(data, 7, **theirs), strict=True):
+    for (images, labels), (want, want_labels) in zip(
+        ours, torch_data.DataLoader(data, 7, **theirs), strict=True
+    ):
         assert images.dtype == want.dtype
         assert torch.equal(images, want)
         assert labels.dtype == want_labels.dtype
@@ -46,13 +55,21 @@ def reasons(data):
 def made(kind, **held):
     """A data set of torchvision without its files."""
     out = getattr(datasets, kind).__new__(getattr(datasets, kind))
-    out.__dict__.update({"root": "root", "transform": EVAL, "target_transform": None, "transforms": None} | held)
+    out.__dict__.update(
+        {"root": "root", "transform": EVAL, "target_transform": None, "transforms": None} | held
+    )
     return out
 
 
 def cifar(kind="CIFAR10", count=20, **held):
     images = np.random.default_rng(0).integers(0, 256, (count, 32, 32, 3), np.uint8)
-    return made(kind, **({"data": images, "targets": [n % 7 for n in range(count)], "classes": list("abcdefg")} | held))
+    return made(
+        kind,
+        **(
+            {"data": images, "targets": [n % 7 for n in range(count)], "classes": list("abcdefg")}
+            | held
+        ),
+    )
 
 
 def files(folder):
@@ -65,13 +82,30 @@ def by_files(folder):
     paths, labels = map(list, zip(*pairs, strict=True))
     joint = datasets.vision.StandardTransform(EVAL, None)
     yield datasets.DatasetFolder(folder, loader, (".jpg",), EVAL)
-    yield from (made(kind, samples=pairs, loader=loader) for kind in ("ImageNet", "EuroSAT", "Country211") if kind != "ImageNet")
-    yield made("ImageNet", samples=pairs, loader=loader, split="train", classes=[("a", "b"), ("c",)])
-    yield from (made(kind, _samples=pairs, loader=loader) for kind in ("Imagenette", "RenderedSST2", "StanfordCars"))
+    yield from (
+        made(kind, samples=pairs, loader=loader)
+        for kind in ("ImageNet", "EuroSAT", "Country211")
+        if kind != "ImageNet"
+    )
+    yield made(
+        "ImageNet", samples=pairs, loader=loader, split="train", classes=[("a", "b"), ("c",)]
+    )
+    yield from (
+        made(kind, _samples=pairs, loader=loader)
+        for kind in ("Imagenette", "RenderedSST2", "StanfordCars")
+    )
     yield made("GTSRB", _samples=pairs)
     for kind in ("DTD", "FGVCAircraft", "Flowers102", "Food101", "SUN397"):
         yield made(kind, _image_files=paths, _labels=labels, loader=loader)
-    yield made("OxfordIIITPet", _images=paths, _labels=labels, _target_types=["category"], transforms=joint, transform=None, classes=[])
+    yield made(
+        "OxfordIIITPet",
+        _images=paths,
+        _labels=labels,
+        _target_types=["category"],
+        transforms=joint,
+        transform=None,
+        classes=[],
+    )
     yield made("Places365", imgs=pairs, loader=loader, transforms=joint, transform=None)
     yield ImageDataset(folder, transform=EVAL)
 
@@ -95,32 +129,50 @@ def test_other_arrays():
     for kind in ("STL10", "SVHN"):
         same_batches(made(kind, data=images, labels=np.arange(9) % 4))
     grey = torch.from_numpy(images[:, 0])
-    rgb_first, grey_last = [v2.RGB(), EVAL, v2.RandomPosterize(3, 1.0)], [v2.Resize((9, 14)), v2.Grayscale(3), v2.ToImage()]
+    rgb_first, grey_last = (
+        [v2.RGB(), EVAL, v2.RandomPosterize(3, 1.0)],
+        [v2.Resize((9, 14)), v2.Grayscale(3), v2.ToImage()],
+    )
     rgb_first = [v2.RGB(), v2.Resize((9, 14)), v2.RandomPosterize(3, 1.0), v2.ToImage()]
     for kind in ("MNIST", "FashionMNIST", "KMNIST", "EMNIST"):
         for chain in (rgb_first, grey_last):
-            same_batches(made(kind, data=grey, targets=torch.arange(9), transform=v2.Compose(chain)))
-    same_batches(made("USPS", data=grey.numpy(), targets=list(range(9)), transform=v2.Compose(grey_last)))
+            same_batches(
+                made(kind, data=grey, targets=torch.arange(9), transform=v2.Compose(chain))
+            )
+    same_batches(
+        made("USPS", data=grey.numpy(), targets=list(range(9)), transform=v2.Compose(grey_last))
+    )
 
 
 def test_training_on_cifar_gives_the_references_pixels():
-    crop = [v2.RandomCrop(32, 4), v2.RandomHorizontalFlip(), v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10)]
+    crop = [
+        v2.RandomCrop(32, 4),
+        v2.RandomHorizontalFlip(),
+        v2.AutoAugment(v2.AutoAugmentPolicy.CIFAR10),
+    ]
     chain = v2.Compose([*crop, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
     data = cifar(transform=chain)
-    native, reference = (fastload.DataLoader(data, 6, seed=2, backend=backend) for backend in ("native", "torch"))
+    native, reference = (
+        fastload.DataLoader(data, 6, seed=2, backend=backend) for backend in ("native", "torch")
+    )
     for (images, _), (want, _) in zip(native, reference, strict=True):
         assert torch.equal(images, want)
 
 
 def test_grey_images_that_stay_grey_run_as_in_torch():
     data = made("MNIST", data=torch.zeros(3, 20, 24, dtype=torch.uint8), targets=torch.arange(3))
-    text = "MNIST has images of one channel, and the native engine stores three (add Grayscale(3) before other colour ops)"
+    text = (
+        "MNIST has images of one channel, and the native engine stores three (add Grayscale(3) "
+        "before other colour ops)"
+    )
     assert reasons(data) == [text]
     assert next(iter(fastload.DataLoader(data, 3)))[0].shape == (3, 1, 12, 15)
     data.transform = v2.Compose([v2.RandomInvert(), v2.Grayscale(3), v2.ToImage()])
     assert reasons(data) == [text]
     data.transform = v2.Compose([v2.Pad(3, 7), v2.Grayscale(3), v2.ToImage()])
-    assert reasons(data) == ["MNIST has images of one channel, which CROP fills with another grey than three"]
+    assert reasons(data) == [
+        "MNIST has images of one channel, which CROP fills with another grey than three"
+    ]
 
 
 def test_labels_changed_in_place_are_noticed():
@@ -143,12 +195,20 @@ def test_subsets_and_concatenations(folder):
     same_batches(both, shuffle_by=1)
     same_batches(Subset(both, [0, -1, 41, 40, 39]))
     same_batches(ConcatDataset([fastload.open(folder, EVAL), data]))
-    assert reasons(Subset(data, [0, 40])) == ["Subset has indices from 0 to 40, but its data set has 40 samples"]
+    assert reasons(Subset(data, [0, 40])) == [
+        "Subset has indices from 0 to 40, but its data set has 40 samples"
+    ]
     assert reasons(Subset(data, [0.5])) == ["Subset has indices that are no whole numbers"]
-    other = datasets.ImageFolder(folder, v2.Compose([v2.Resize((12, 15)), v2.RandomInvert(), v2.ToImage()]))
-    assert reasons(ConcatDataset([data, other])) == ["ConcatDataset has parts with different transforms"]
+    other = datasets.ImageFolder(
+        folder, v2.Compose([v2.Resize((12, 15)), v2.RandomInvert(), v2.ToImage()])
+    )
+    assert reasons(ConcatDataset([data, other])) == [
+        "ConcatDataset has parts with different transforms"
+    ]
     other.transform = None
-    assert reasons(ConcatDataset([data, Subset(other, [1])])) == ["ImageFolder has no transform, so its images are no tensors"]
+    assert reasons(ConcatDataset([data, Subset(other, [1])])) == [
+        "ImageFolder has no transform, so its images are no tensors"
+    ]
 
 
 def test_subsets_collect_the_seek_indexes_of_their_folder(folder, cache):
@@ -172,7 +232,11 @@ def test_views_of_sources_can_be_sent_to_other_processes(folder):
     assert len(parts.files) == 80
     copy = pickle.loads(pickle.dumps(parts))
     assert [copy.name(n) for n in range(43)] == [parts.name(n) for n in range(43)]
-    assert sources.read(copy, 1) == sources.read(parts, 1) == sources.read(sources.open_source(folder), 2)
+    assert (
+        sources.read(copy, 1)
+        == sources.read(parts, 1)
+        == sources.read(sources.open_source(folder), 2)
+    )
     assert copy.labels.tolist() == parts.labels.tolist()
 
 
@@ -204,30 +268,48 @@ def test_reasons_of_file_data_sets(folder, change, reason):
 def test_targets_that_are_no_classes(folder):
     paths, labels = map(list, zip(*files(folder), strict=True))
     joint = datasets.vision.StandardTransform(EVAL, None)
-    pets = made("OxfordIIITPet", _images=paths, _labels=labels, _target_types=["category", "segmentation"], transforms=joint, classes=[])
+    pets = made(
+        "OxfordIIITPet",
+        _images=paths,
+        _labels=labels,
+        _target_types=["category", "segmentation"],
+        transforms=joint,
+        classes=[],
+    )
     text = "OxfordIIITPet has target_types ['category', 'segmentation'], which are no class numbers"
     assert fastload.lowering.lower(pets)[1] == [text]
     pets.transforms = lambda image, target: (image, target)
-    assert "OxfordIIITPet has transforms of image and target (" in fastload.lowering.lower(pets)[1][0]
+    assert (
+        "OxfordIIITPet has transforms of image and target (" in fastload.lowering.lower(pets)[1][0]
+    )
 
 
 def test_timms_data_set(folder, monkeypatch):
     same_batches(ImageDataset(folder, transform=EVAL))
-    assert "MyDataset is not one that fastload reads" in reasons(MyDataset(folder, transform=EVAL))[0]
+    assert (
+        "MyDataset is not one that fastload reads" in reasons(MyDataset(folder, transform=EVAL))[0]
+    )
     data = ImageDataset(folder, transform=EVAL, input_img_mode="L")
     assert reasons(data) == ["ImageDataset has input_img_mode 'L', want 'RGB'"]
     data = ImageDataset(folder, transform=EVAL)
     data.reader.__class__ = type("Reader", (type(data.reader),), {})
-    assert reasons(data) == [f"ImageDataset has reader {__name__}.Reader, want timm's ReaderImageFolder"]
+    assert reasons(data) == [
+        f"ImageDataset has reader {__name__}.Reader, want timm's ReaderImageFolder"
+    ]
     monkeypatch.setattr(ImageDataset, "__getitem__", lambda *_: 3)
-    assert reasons(ImageDataset(folder, transform=EVAL)) == ["timm.data.dataset.ImageDataset has its own __getitem__"]
+    assert reasons(ImageDataset(folder, transform=EVAL)) == [
+        "timm.data.dataset.ImageDataset has its own __getitem__"
+    ]
 
 
 @pytest.mark.parametrize("gone", ["data", "targets", "transform", "target_transform"])
 def test_attributes_that_are_not_there_are_a_reason(gone):
     data = cifar()
     del data.__dict__[gone]
-    assert "CIFAR10 is not as fastload knows it (AttributeError: 'CIFAR10' object has no attribute " in reasons(data)[0]
+    assert (
+        "CIFAR10 is not as fastload knows it (AttributeError: 'CIFAR10' object has no attribute "
+        in reasons(data)[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,7 +324,11 @@ def test_attributes_that_are_not_there_are_a_reason(gone):
 )
 def test_arrays_of_another_kind_are_a_reason(change, reason):
     assert reasons(cifar(**change)) == [reason]
-    assert fastload.DataLoader(cifar(), 5).explain().endswith("seek index: none, the images are pixels in memory")
+    assert (
+        fastload.DataLoader(cifar(), 5)
+        .explain()
+        .endswith("seek index: none, the images are pixels in memory")
+    )
 
 
 def test_wrapped_data_sets_are_not_taken(folder):

@@ -1,4 +1,6 @@
-"""Classes of the user's that only pass the image on are looked into; those that do anything else are not, and none is run."""
+"""Classes of the user's that only pass the image on are looked into; those that do anything else
+are not, and none is run.
+"""
 
 import pytest
 import torch
@@ -90,7 +92,11 @@ class Missing(Preset):
         raise AssertionError("run")
 
 
-@pytest.mark.parametrize("kind", [Twice, Keyword, Several, Other, Swapped, Property, Attributes, Missing], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind",
+    [Twice, Keyword, Several, Other, Swapped, Property, Attributes, Missing],
+    ids=lambda kind: kind.__name__,
+)
 def test_what_does_anything_else_is_not_looked_into(kind):
     thing = kind()
     assert forwarding.inner(thing) is None
@@ -108,7 +114,11 @@ def test_a_closure_is_not_looked_into():
 
 def test_files_with_annotations_as_text(folder):
     names = {"__name__": None}
-    exec("from __future__ import annotations\nclass Preset:\n def __call__(self, image: str):\n  return self.held(image)", names)
+    exec(
+        "from __future__ import annotations\nclass Preset:\n def __call__(self, image: str):\n  "
+        "return self.held(image)",
+        names,
+    )
     preset = names["Preset"]()
     preset.held = CHAIN
     assert forwarding.inner(preset) is CHAIN
@@ -116,7 +126,12 @@ def test_files_with_annotations_as_text(folder):
 
 def test_torchvisions_lambda_is_a_function_that_nobody_sees_into():
     reason = lower_transform(transforms.Lambda(len))[1]
-    assert reason == ["torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see into"]
+    assert reason == [
+        (
+            "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see "
+            "into"
+        )
+    ]
 
 
 def test_what_holds_itself_is_a_reason():
@@ -130,7 +145,9 @@ def test_changes_of_what_is_held_are_seen(folder):
     assert next(iter(loader))[0].shape == (8, 3, 12, 15)
     loader.dataset.transform.transforms.transforms[0] = transforms.RandomResizedCrop((7, 9))
     assert next(iter(loader))[0].shape == (8, 3, 7, 9)
-    loader.dataset.transform.transforms = transforms.Compose([transforms.Lambda(lambda _: torch.zeros(2))])
+    loader.dataset.transform.transforms = transforms.Compose(
+        [transforms.Lambda(lambda _: torch.zeros(2))]
+    )
     assert next(iter(loader))[0].shape == (8, 2)
 
 
@@ -148,10 +165,15 @@ def once():
     yield from CHAIN.transforms
 
 
-@pytest.mark.parametrize("held", [CHAIN, 5, once(), {"a": 1}, len, None], ids=lambda held: type(held).__name__)
+@pytest.mark.parametrize(
+    "held", [CHAIN, 5, once(), {"a": 1}, len, None], ids=lambda held: type(held).__name__
+)
 def test_a_users_transform_may_call_anything_transforms(folder, held):
     data = Mine(folder, Odd(held))
     got, want = (list(cls(data, 8)) for cls in (fastload.DataLoader, torch.utils.data.DataLoader))
-    assert all(torch.equal(one[0], other[0]) and torch.equal(one[1], other[1]) for one, other in zip(got, want, strict=True))
+    assert all(
+        torch.equal(one[0], other[0]) and torch.equal(one[1], other[1])
+        for one, other in zip(got, want, strict=True)
+    )
     if held is not None and hasattr(held, "send"):
         assert len(list(held)) == 2  # nothing was taken of it

@@ -56,7 +56,9 @@ def changes():
     yield "live", Live(torch.zeros(4)), lambda it: it.value.resize_(9)
 
 
-@pytest.mark.parametrize(("value", "change"), [pytest.param(*rest, id=name) for name, *rest in changes()])
+@pytest.mark.parametrize(
+    ("value", "change"), [pytest.param(*rest, id=name) for name, *rest in changes()]
+)
 def test_a_change_in_place_is_seen(value, change):
     marks = Marks([None, value])
     assert marks.fit([None, value])
@@ -68,7 +70,16 @@ def test_a_change_in_place_is_seen(value, change):
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [(1, True), (1, 1.0), (0.0, None), ("a", b"a"), (range(3), range(4)), ([1], (1,)), ([1], None), (np.arange(3), [0, 1, 2])],
+    [
+        (1, True),
+        (1, 1.0),
+        (0.0, None),
+        ("a", b"a"),
+        (range(3), range(4)),
+        ([1], (1,)),
+        ([1], None),
+        (np.arange(3), [0, 1, 2]),
+    ],
     ids=str,
 )
 def test_values_that_are_equal_only_in_number_are_others(before, after):
@@ -103,7 +114,10 @@ def test_our_own_values_are_compared_as_values():
 
 
 def test_copies_know_nothing():
-    for copied in (copy.deepcopy(Marks([[1]])), pickle.loads(pickle.dumps(Marks([Equal(test_copies_know_nothing)])))):
+    for copied in (
+        copy.deepcopy(Marks([[1]])),
+        pickle.loads(pickle.dumps(Marks([Equal(test_copies_know_nothing)]))),
+    ):
         assert not copied.fit([[1]])
 
 
@@ -111,11 +125,16 @@ def test_a_data_set_that_holds_itself_or_lacks_what_it_needs_is_not_read(folder)
     data = ImageFolder(folder, v2.Compose([v2.Resize((12, 15)), v2.ToImage()]))
     inside = Subset(data, [0])
     inside.dataset = inside
-    assert lower(inside) == (None, ["data set torch.utils.data.dataset.Subset is not as fastload knows it: it holds itself"])
+    assert lower(inside) == (
+        None,
+        ["data set torch.utils.data.dataset.Subset is not as fastload knows it: it holds itself"],
+    )
     both = ConcatDataset([data])
     del both.cumulative_sizes
     text = "it raises AttributeError: 'ConcatDataset' object has no attribute 'cumulative_sizes'"
-    assert lower(both)[1] == [f"data set torch.utils.data.dataset.ConcatDataset is not as fastload knows it: {text}"]
+    assert lower(both)[1] == [
+        f"data set torch.utils.data.dataset.ConcatDataset is not as fastload knows it: {text}"
+    ]
     for broken in (inside, both):
         assert Marks(watched(broken)).fit(watched(broken))
 
@@ -129,7 +148,9 @@ def test_any_change_of_a_list_of_samples_is_seen(folder):
         assert marks.fit(watched(data))
         before = list(data.samples)
         edit(data.samples, draw)
-        same = len(before) == len(data.samples) and all(a is b for a, b in zip(before, data.samples, strict=True))
+        same = len(before) == len(data.samples) and all(
+            a is b for a, b in zip(before, data.samples, strict=True)
+        )
         assert marks.fit(watched(data)) == same
 
 

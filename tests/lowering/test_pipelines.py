@@ -1,4 +1,6 @@
-"""Public training pipelines: which are lowered and why the others are not; the lowered ones give the libraries' images."""
+"""Public training pipelines: which are lowered and why the others are not; the lowered ones give
+the libraries' images.
+"""
 
 import itertools
 import random
@@ -13,13 +15,15 @@ from PIL import Image, ImageOps
 import fastload
 from fastload.backends import torch as reference
 from fastload.lowering import lower
-from fastload.plan import plan
+from fastload.plan.plan import plan
 from fastload.spec import Work
 
-pipelines = pytest.importorskip("benchmarks.pipelines")  # not in an installed package
+pipelines = pytest.importorskip("benchmarks.pages.pipelines")  # not in an installed package
 
 # timm leaves closing files to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 ALL = {pipeline.name: pipeline for pipeline in pipelines.PIPELINES}
 NATIVE = [name for name, pipeline in ALL.items() if not pipeline.reason]
 FIXED = [name for name in NATIVE if "evaluation" in name]
@@ -60,7 +64,9 @@ def test_the_page_is_what_the_generator_prints():
 @pytest.mark.parametrize("name", NATIVE)
 def test_natively_the_references_pixels(name, folder):
     data = small(name, folder)
-    native, expected = (fastload.DataLoader(data, 20, seed=4, backend=backend) for backend in ("native", "torch"))
+    native, expected = (
+        fastload.DataLoader(data, 20, seed=4, backend=backend) for backend in ("native", "torch")
+    )
     for (images, labels), (want, want_labels) in zip(native, expected, strict=True):
         assert images.dtype == want.dtype
         assert torch.equal(images, want)
@@ -70,18 +76,24 @@ def test_natively_the_references_pixels(name, folder):
 @pytest.mark.parametrize("name", FIXED)
 def test_what_draws_nothing_is_what_torch_gives(name, folder):
     data = small(name, folder)
-    for (images, labels), (want, want_labels) in zip(fastload.DataLoader(data, 9), torch.utils.data.DataLoader(data, 9), strict=True):
+    for (images, labels), (want, want_labels) in zip(
+        fastload.DataLoader(data, 9), torch.utils.data.DataLoader(data, 9), strict=True
+    ):
         assert torch.equal(images, want)
         assert torch.equal(labels, want_labels)
 
 
 def features(images):
-    """float64 [N, 7] of images [N, 3, H, W]: brightness, contrast, balance in three directions, and edges along both axes."""
+    """float64 [N, 7] of images [N, 3, H, W]: brightness, contrast, balance in three directions, and
+    edges along both axes.
+    """
     x = images.double()
     half_height, half_width = x.shape[2] // 2, x.shape[3] // 2
     columns = [
-        x.mean((1, 2, 3)), x.std((1, 2, 3)), (x[:, 0] - x[:, 2]).mean((1, 2)), (x[..., :half_width].mean((1, 2, 3)) - x.mean((1, 2, 3))),
-        x[:, :, :half_height].mean((1, 2, 3)) - x.mean((1, 2, 3)), x.diff(dim=2).abs().mean((1, 2, 3)), x.diff(dim=3).abs().mean((1, 2, 3)),
+        x.mean((1, 2, 3)), x.std((1, 2, 3)), (x[:, 0] - x[:, 2]).mean((1, 2)), (x[...,
+        :half_width].mean((1, 2, 3)) - x.mean((1, 2, 3))),
+        x[:, :, :half_height].mean((1, 2, 3)) - x.mean((1, 2, 3)), x.diff(dim=2).abs().mean((1, 2,
+        3)), x.diff(dim=3).abs().mean((1, 2, 3)),
     ]  # fmt: skip
     return torch.stack(columns, dim=1).numpy()
 
@@ -91,7 +103,11 @@ def test_draws_are_distributed_as_the_librarys(name, folder, monkeypatch):
     data, posterize = small(name, folder), ImageOps.posterize
     pipeline, _ = lower(data)
     # timm keeps 0 bits at times, which Pillow 13 refuses and older ones make black.
-    monkeypatch.setattr(ImageOps, "posterize", lambda image, bits: posterize(image, bits) if bits else Image.new("RGB", image.size))
+    monkeypatch.setattr(
+        ImageOps,
+        "posterize",
+        lambda image, bits: posterize(image, bits) if bits else Image.new("RGB", image.size),
+    )
     for seed in (torch.manual_seed, random.seed, np.random.seed):
         seed(3)
     theirs = features(torch.stack([torch.as_tensor(data[0][0]) for _ in range(DRAWS)]))
@@ -110,7 +126,10 @@ def test_the_order_is_torchs(name, folder):
     ours = fastload.DataLoader(data, 5, shuffle=True, generator=torch.Generator().manual_seed(6))
     labels = torch.from_numpy(lower(data)[0].source.labels)
     theirs = torch.utils.data.DataLoader(
-        torch.utils.data.TensorDataset(labels), 5, shuffle=True, generator=torch.Generator().manual_seed(6)
+        torch.utils.data.TensorDataset(labels),
+        5,
+        shuffle=True,
+        generator=torch.Generator().manual_seed(6),
     )
     assert [batch.tolist() for _, batch in ours] == [batch.tolist() for (batch,) in theirs]
 

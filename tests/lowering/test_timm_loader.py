@@ -1,4 +1,6 @@
-"""timm's create_loader: its loader, collate function, worker start and prefetcher, through fastload.accelerate."""
+"""timm's create_loader: its loader, collate function, worker start and prefetcher, through
+fastload.accelerate.
+"""
 
 import functools
 
@@ -8,11 +10,19 @@ from timm.data import Mixup, create_dataset, create_loader
 from timm.data.loader import MultiEpochsDataLoader, PrefetchLoader, _worker_init, fast_collate
 
 import fastload
-from fastload import arguments
+from fastload.loader import arguments
 
 # timm leaves closing files to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-OPTIONS = {"input_size": (3, 24, 24), "batch_size": 8, "num_workers": 1, "device": torch.device("cpu"), "persistent_workers": False}
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+OPTIONS = {
+    "input_size": (3, 24, 24),
+    "batch_size": 8,
+    "num_workers": 1,
+    "device": torch.device("cpu"),
+    "persistent_workers": False,
+}
 
 
 def made(folder, **options):
@@ -36,7 +46,15 @@ def test_evaluation_is_the_same(folder, prefetcher):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"auto_augment": "rand-m9-mstd0.5-inc1", "interpolation": "random", "re_prob": 0.5, "re_mode": "pixel"}],
+    [
+        {},
+        {
+            "auto_augment": "rand-m9-mstd0.5-inc1",
+            "interpolation": "random",
+            "re_prob": 0.5,
+            "re_mode": "pixel",
+        },
+    ],
     ids=["defaults", "strong"],
 )
 def test_training_loaders_run_natively(folder, options):
@@ -53,7 +71,9 @@ def test_training_loaders_run_natively(folder, options):
 
 
 def test_what_the_collate_function_would_cut_is_not_taken(folder):
-    loader = made(folder, use_prefetcher=False, collate_fn=fast_collate)  # floats from the transform, uint8 from the collate function
+    loader = made(
+        folder, use_prefetcher=False, collate_fn=fast_collate
+    )  # floats from the transform, uint8 from the collate function
     assert "collate_fn is <function fast_collate" in fastload.accelerate(loader).explain()
     mixing = made(folder, is_training=True, collate_fn=functools.partial(Mixup, 0.2))
     assert "collate_fn is functools.partial" in fastload.accelerate(mixing).loader.explain()
@@ -70,7 +90,8 @@ def test_loaders_with_an_iteration_of_their_own_are_refused(folder):
     loader = made(folder, is_training=True, use_multi_epochs_loader=True)
     with pytest.raises(
         fastload.UsageError,
-        match=r"MultiEpochsDataLoader has its own __iter__ and __len__, which would be lost; use it as it is$",
+        match=r"MultiEpochsDataLoader has its own __iter__ and __len__, which would be lost; use "
+        r"it as it is$",
     ):
         fastload.accelerate(loader)
     assert isinstance(loader.loader, MultiEpochsDataLoader)

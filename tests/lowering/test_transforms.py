@@ -13,22 +13,31 @@ from torchvision.transforms.functional import InterpolationMode
 import fastload
 from fastload import transforms as T
 from fastload.lowering import lower_transform
-from fastload.plan import place
+from fastload.plan.plan import place
 
 BICUBIC, PIL_BILINEAR = InterpolationMode.BICUBIC, 2
 EQUAL = [
-    ("RandomVerticalFlip", (0.3,), {}), ("ColorJitter", (0.4, (0.5, 1.5), 0.2, 0.1), {}), ("ColorJitter", (), {}),
-    ("RandomGrayscale", (0.2,), {}), ("Grayscale", (3,), {}), ("GaussianBlur", (5,), {}), ("GaussianBlur", ((3, 7), (0.5, 1.0)), {}),
-    ("RandomSolarize", (128,), {"p": 0.2}), ("RandomPosterize", (3,), {}), ("RandomEqualize", (), {}), ("RandomAutocontrast", (0.1,), {}),
+    ("RandomVerticalFlip", (0.3,), {}), ("ColorJitter", (0.4, (0.5, 1.5), 0.2, 0.1), {}),
+    ("ColorJitter", (), {}),
+    ("RandomGrayscale", (0.2,), {}), ("Grayscale", (3,), {}), ("GaussianBlur", (5,), {}),
+    ("GaussianBlur", ((3, 7), (0.5, 1.0)), {}),
+    ("RandomSolarize", (128,), {"p": 0.2}), ("RandomPosterize", (3,), {}), ("RandomEqualize", (),
+    {}), ("RandomAutocontrast", (0.1,), {}),
     ("RandomInvert", (), {}), ("RandomAdjustSharpness", (2,), {}), ("RandomAffine", (30,), {}),
-    ("RandomAffine", ((-10, 20), (0.1, 0.2), (0.5, 2.0), (1, 2, 3, 4), BICUBIC, (1, 2, 3), (4, 5)), {}),
+    ("RandomAffine", ((-10, 20), (0.1, 0.2), (0.5, 2.0), (1, 2, 3, 4), BICUBIC, (1, 2, 3), (4, 5)),
+    {}),
     ("RandomAffine", (0,), {"shear": 9}),
-    ("RandomRotation", (45,), {"expand": True, "fill": 7}), ("RandomPerspective", (0.3, 0.9), {"fill": (1, 2, 3)}),
-    ("RandomErasing", (0.2, (0.1, 0.2), (0.5, 2.0), 3), {}), ("RandomErasing", (), {"value": "random"}),
-    ("RandomErasing", (), {"value": (1, 2, 3)}), ("RandomCrop", (32,), {}), ("RandomCrop", ((8, 9), (1, 2, 3, 4), True, 5), {}),
-    ("RandomCrop", (32, 4), {"padding_mode": "reflect"}), ("Pad", (3,), {}), ("Pad", ((1, 2), 9, "constant"), {}),
+    ("RandomRotation", (45,), {"expand": True, "fill": 7}), ("RandomPerspective", (0.3, 0.9),
+    {"fill": (1, 2, 3)}),
+    ("RandomErasing", (0.2, (0.1, 0.2), (0.5, 2.0), 3), {}), ("RandomErasing", (),
+    {"value": "random"}),
+    ("RandomErasing", (), {"value": (1, 2, 3)}), ("RandomCrop", (32,), {}), ("RandomCrop", ((8, 9),
+    (1, 2, 3, 4), True, 5), {}),
+    ("RandomCrop", (32, 4), {"padding_mode": "reflect"}), ("Pad", (3,), {}), ("Pad", ((1, 2), 9,
+    "constant"), {}),
     ("AutoAugment", (), {}), ("AutoAugment", (v1.AutoAugmentPolicy.SVHN,), {"fill": [1, 2, 3]}),
-    ("AugMix", (), {}), ("AugMix", (5, 2, 4, 0.5, False), {}), ("RandAugment", (3, 5, 20), {"interpolation": BICUBIC, "fill": 3}),
+    ("AugMix", (), {}), ("AugMix", (5, 2, 4, 0.5, False), {}), ("RandAugment", (3, 5, 20),
+    {"interpolation": BICUBIC, "fill": 3}),
     ("TrivialAugmentWide", (), {"fill": 128}),
 ]  # fmt: skip
 
@@ -37,14 +46,22 @@ EQUAL = [
 @pytest.mark.parametrize(("name", "given", "named"), EQUAL, ids=str)
 def test_torchvisions_arguments_are_kept(name, given, named, api):
     (op,), reasons = lower_transform(getattr(api, name)(*given, **named))
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in named.items()}
+    frozen = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in named.items()
+    }
     want = getattr(T, name)(*given, **frozen)
     if (name == "RandomAffine") if api is v1 else ("Aug" in name):  # where the two APIs differ
         want = replace(want, definition="v1" if api is v1 else "v2")
     assert reasons == []
     if name == "RandomErasing" and op.value != "random":  # the second API keeps a list
-        assert op.value in (want.value, (float(want.value),) if isinstance(want.value, int) else want.value)
-        op, want = T.RandomErasing(op.p, op.scale, op.ratio), T.RandomErasing(want.p, want.scale, want.ratio)
+        assert op.value in (
+            want.value,
+            (float(want.value),) if isinstance(want.value, int) else want.value,
+        )
+        op, want = (
+            T.RandomErasing(op.p, op.scale, op.ratio),
+            T.RandomErasing(want.p, want.scale, want.ratio),
+        )
     assert op == want
     assert op.problems(fastload.spec.Spec(64, 64, dtype="float32", tensor=op.stage == 3)) == []
 
@@ -57,13 +74,21 @@ def test_pils_filter_numbers_are_taken():
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 def test_groups_are_lowered_with_what_they_hold(api):
     group = api.RandomApply([api.ColorJitter(0.4), api.GaussianBlur(5)], 0.8)
-    assert lower_transform(group) == ((T.RandomApply([T.ColorJitter(0.4), T.GaussianBlur(5)], 0.8),), [])
-    (op,), reasons = lower_transform(api.RandomChoice([api.RandAugment(), api.RandomInvert(0.1)], [1.0, 3.0]))
+    assert lower_transform(group) == (
+        (T.RandomApply([T.ColorJitter(0.4), T.GaussianBlur(5)], 0.8),),
+        [],
+    )
+    (op,), reasons = lower_transform(
+        api.RandomChoice([api.RandAugment(), api.RandomInvert(0.1)], [1.0, 3.0])
+    )
     assert reasons == []
     assert [inner.name for inner in op.transforms] == ["RandAugment", "RandomInvert"]
     assert op.p[1] == 3 * op.p[0]
     inner = api.RandomApply([api.ElasticTransform(), api.RandomInvert()])
-    name = f"{type(inner).__module__}.RandomApply: {type(inner.transforms[0]).__module__}.ElasticTransform"
+    name = (
+        f"{type(inner).__module__}.RandomApply: "
+        f"{type(inner.transforms[0]).__module__}.ElasticTransform"
+    )
     assert lower_transform(inner) == ((), [f"{name} is not one that fastload knows"])
 
 
@@ -90,8 +115,16 @@ def test_several_views_are_pointed_to_their_op():
 def test_chains_of_every_kind(api):
     parts = [api.CenterCrop(9), api.RandomInvert()]
     want = (T.CenterCrop(9), T.RandomInvert(), T.PILToTensor())
-    inner = [api.Compose(parts), torch.nn.Sequential(*parts), torch.nn.ModuleList(parts), parts, tuple(parts)]
-    assert [lower_transform([chain, torch.nn.Identity(), api.PILToTensor()]) for chain in inner] == [(want, [])] * 5
+    inner = [
+        api.Compose(parts),
+        torch.nn.Sequential(*parts),
+        torch.nn.ModuleList(parts),
+        parts,
+        tuple(parts),
+    ]
+    assert [
+        lower_transform([chain, torch.nn.Identity(), api.PILToTensor()]) for chain in inner
+    ] == [(want, [])] * 5
 
 
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
@@ -111,23 +144,43 @@ def test_what_was_changed_on_an_instance_or_a_class_is_not_taken(api, monkeypatc
 
 
 def test_what_does_nothing_to_an_rgb_image():
-    assert lower_transform([v2.RGB(), v2.Identity(), v2.CenterCrop(9), v2.ToImage(), v2.ToPureTensor()]) == (
+    assert lower_transform(
+        [v2.RGB(), v2.Identity(), v2.CenterCrop(9), v2.ToImage(), v2.ToPureTensor()]
+    ) == (
         (T.CenterCrop(9), T.ToImage()),
         [],
     )
-    assert lower_transform([v2.CenterCrop(9), v2.Grayscale(), v2.RGB()]) == ((T.CenterCrop(9), T.Grayscale(3)), [])
-    assert lower_transform([v2.Grayscale(), v2.RandomInvert(), v2.RGB()])[1] == ["RGB comes after ops on an image of one channel"]
+    assert lower_transform([v2.CenterCrop(9), v2.Grayscale(), v2.RGB()]) == (
+        (T.CenterCrop(9), T.Grayscale(3)),
+        [],
+    )
+    assert lower_transform([v2.Grayscale(), v2.RandomInvert(), v2.RGB()])[1] == [
+        "RGB comes after ops on an image of one channel"
+    ]
 
 
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 def test_groups_of_more_than_single_ops(api):
-    assert lower_transform(api.RandomApply([api.RandomHorizontalFlip(0.5)], 0.4)) == ((T.RandomHorizontalFlip(0.2),), [])
-    assert lower_transform(api.RandomApply([api.RandomRotation(9)], 0.3)) == ((T.RandomRotation(9, p=0.3),), [])
+    assert lower_transform(api.RandomApply([api.RandomHorizontalFlip(0.5)], 0.4)) == (
+        (T.RandomHorizontalFlip(0.2),),
+        [],
+    )
+    assert lower_transform(api.RandomApply([api.RandomRotation(9)], 0.3)) == (
+        (T.RandomRotation(9, p=0.3),),
+        [],
+    )
     affine = T.RandomAffine(9, p=0.3, definition="v1" if api is v1 else "v2")
     assert lower_transform(api.RandomApply([api.RandomAffine(9)], 0.3)) == ((affine,), [])
-    assert lower_transform(api.RandomApply([api.RandomPerspective(p=0.5)], 0.4)) == ((T.RandomPerspective(p=0.2),), [])
-    order = api.RandomOrder([api.RandomInvert(0.1), api.Compose([api.RandomEqualize(0.2), api.RandomInvert(0.3)])])
-    want = T.RandomOrder([T.RandomInvert(0.1), T.RandomApply([T.RandomEqualize(0.2), T.RandomInvert(0.3)], 1.0)])
+    assert lower_transform(api.RandomApply([api.RandomPerspective(p=0.5)], 0.4)) == (
+        (T.RandomPerspective(p=0.2),),
+        [],
+    )
+    order = api.RandomOrder(
+        [api.RandomInvert(0.1), api.Compose([api.RandomEqualize(0.2), api.RandomInvert(0.3)])]
+    )
+    want = T.RandomOrder(
+        [T.RandomInvert(0.1), T.RandomApply([T.RandomEqualize(0.2), T.RandomInvert(0.3)], 1.0)]
+    )
     assert lower_transform(order) == ((want,), [])
     (op,), _ = lower_transform(api.RandomChoice([torch.nn.Identity(), api.RandomInvert(1.0)]))
     assert op.transforms == (T.RandomApply([T.RandomInvert()], 0.0), T.RandomInvert(1.0))
@@ -135,21 +188,40 @@ def test_groups_of_more_than_single_ops(api):
 
 def test_what_is_not_taken_says_why():
     assert "MyJitter is not one that fastload knows" in lower_transform(MyJitter())[1][0]
-    assert "ElasticTransform is not one that fastload knows" in lower_transform(v2.ElasticTransform())[1][0]
+    assert (
+        "ElasticTransform is not one that fastload knows"
+        in lower_transform(v2.ElasticTransform())[1][0]
+    )
     assert lower_transform(v1.Lambda(len))[1] == [
-        "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see into"
+        (
+            "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see "
+            "into"
+        )
     ]
     why = "(padding and pad_if_needed mirror the image twice, one after the other)"
     assert lower_transform(v1.RandomCrop(9, 2, pad_if_needed=True, padding_mode="reflect"))[1] == [
-        f"torchvision.transforms.transforms.RandomCrop has an argument that fastload does not take {why}"
+        (
+            "torchvision.transforms.transforms.RandomCrop has an argument that fastload does not take "
+            f"{why}"
+        )
     ]
     (op,), _ = lower_transform(v2.RandomRotation(3, fill={int: 3}))
-    with pytest.raises(fastload.PipelineError, match=r"^op 1 \(RandomRotation\): fill is \{<class 'int'>: 3\}, want None \(black\)"):
+    with pytest.raises(
+        fastload.PipelineError,
+        match=r"^op 1 \(RandomRotation\): fill is \{<class 'int'>: 3\}, want None \(black\)",
+    ):
         place((op,))
 
 
 @pytest.mark.parametrize(
-    "config", ["rand-m7-mstd0.5-inc1", "rand-m9-n3-p0.8-mmax12", "rand-m5-mstd101", "rand-m3-tweights-inc1", "rand-t3a"]
+    "config",
+    [
+        "rand-m7-mstd0.5-inc1",
+        "rand-m9-n3-p0.8-mmax12",
+        "rand-m5-mstd101",
+        "rand-m3-tweights-inc1",
+        "rand-t3a",
+    ],
 )
 def test_timms_randaugment(config):
     theirs = auto_augment.rand_augment_transform(config, {"img_mean": (124, 116, 104)})
@@ -157,34 +229,62 @@ def test_timms_randaugment(config):
     want = T.RandAugment.timm(config)
     assert reasons == []
     if want.definition.weights:  # normalised there
-        assert op.definition.weights == pytest.approx([w / sum(want.definition.weights) for w in want.definition.weights])
-        op, want = (T.RandAugment(o.num_ops, o.magnitude, fill=o.fill, interpolation="nearest") for o in (op, want))
+        assert op.definition.weights == pytest.approx(
+            [w / sum(want.definition.weights) for w in want.definition.weights]
+        )
+        op, want = (
+            T.RandAugment(o.num_ops, o.magnitude, fill=o.fill, interpolation="nearest")
+            for o in (op, want)
+        )
     assert op == want
 
 
 @pytest.mark.parametrize("config", ["v0", "v0r", "original-mstd0.5", "originalr", "3a"])
 def test_timms_autoaugment(config):
-    theirs = auto_augment.auto_augment_transform(config, {"img_mean": (1, 2, 3), "interpolation": PIL_BILINEAR})
+    theirs = auto_augment.auto_augment_transform(
+        config, {"img_mean": (1, 2, 3), "interpolation": PIL_BILINEAR}
+    )
     assert lower_transform(theirs) == ((T.AutoAugment.timm(config, (1, 2, 3), "bilinear"),), [])
     theirs.policy = theirs.policy[:2]
     assert lower_transform(theirs)[1] == [
-        "timm.data.auto_augment.AutoAugment has an argument that fastload does not take (a policy of its own)"
+        (
+            "timm.data.auto_augment.AutoAugment has an argument that fastload does not take (a policy "
+            "of its own)"
+        )
     ]
 
 
 def test_timms_augmix_and_others():
-    theirs = auto_augment.augment_and_mix_transform("augmix-m5-w4-d2", {"img_mean": (124, 116, 104), "translate_pct": 0.3})
+    theirs = auto_augment.augment_and_mix_transform(
+        "augmix-m5-w4-d2", {"img_mean": (124, 116, 104), "translate_pct": 0.3}
+    )
     assert lower_transform(theirs) == ((T.AugMix.timm("augmix-m5-w4-d2"),), [])
     theirs.blended = True
-    assert lower_transform(theirs)[1] == ["timm.data.auto_augment.AugMixAugment has an argument that fastload does not take (blended)"]
-    (op,), _ = lower_transform(random_erasing.RandomErasing(0.3, mode="pixel", max_count=2, device="cpu"))
+    assert lower_transform(theirs)[1] == [
+        "timm.data.auto_augment.AugMixAugment has an argument that fastload does not take (blended)"
+    ]
+    (op,), _ = lower_transform(
+        random_erasing.RandomErasing(0.3, mode="pixel", max_count=2, device="cpu")
+    )
     want = T.RandomErasing.timm(0.3, mode="pixel", max_count=2)
     assert op.ratio == pytest.approx(want.ratio, rel=1e-12)
-    assert (op.p, op.scale, op.value, op.min_count, op.max_count) == (0.3, want.scale, "random", 1, 2)
+    assert (op.p, op.scale, op.value, op.min_count, op.max_count) == (
+        0.3,
+        want.scale,
+        "random",
+        1,
+        2,
+    )
     crop = timm_transforms.RandomResizedCropAndInterpolation(24, interpolation="bicubic")
-    assert lower_transform(crop) == ((T.RandomResizedCrop(24, interpolation="bicubic", definition="timm"),), [])
+    assert lower_transform(crop) == (
+        (T.RandomResizedCrop(24, interpolation="bicubic", definition="timm"),),
+        [],
+    )
     drawn = timm_transforms.RandomResizedCropAndInterpolation(24, interpolation="random")
-    assert lower_transform(drawn) == ((T.RandomResizedCrop(24, interpolation="random", definition="timm"),), [])
+    assert lower_transform(drawn) == (
+        (T.RandomResizedCrop(24, interpolation="random", definition="timm"),),
+        [],
+    )
     drawn.interpolation = (InterpolationMode.NEAREST, InterpolationMode.BICUBIC)
     assert "(filters nearest, bicubic)" in lower_transform(drawn)[1][0]
 
@@ -204,17 +304,33 @@ def test_timms_small_ones(theirs, ours):
 
 
 def test_timms_other_paddings_are_not_taken():
-    text = "timm.data.transforms.CenterCropOrPad has an argument that fastload does not take (padding_mode 'reflect', fill 0)"
+    text = (
+        "timm.data.transforms.CenterCropOrPad has an argument that fastload does not take "
+        "(padding_mode 'reflect', fill 0)"
+    )
     assert lower_transform(timm_transforms.CenterCropOrPad(9, padding_mode="reflect"))[1] == [text]
 
 
 def test_timms_training_transform_is_lowered_whole():
     from timm.data import create_transform
 
-    chain = create_transform(24, is_training=True, auto_augment="rand-m7-mstd0.5-inc1", interpolation="bicubic", re_prob=0.25)
+    chain = create_transform(
+        24,
+        is_training=True,
+        auto_augment="rand-m7-mstd0.5-inc1",
+        interpolation="bicubic",
+        re_prob=0.25,
+    )
     ops, reasons = lower_transform(chain)
     assert reasons == []
-    names = ["RandomResizedCrop", "RandomHorizontalFlip", "RandAugment", "ToTensor", "Normalize", "RandomErasing"]
+    names = [
+        "RandomResizedCrop",
+        "RandomHorizontalFlip",
+        "RandAugment",
+        "ToTensor",
+        "Normalize",
+        "RandomErasing",
+    ]
     assert [op.name for op in ops] == names
     assert (ops[2].interpolation, ops[2].fill) == ("bicubic", (124, 116, 104))
     assert place(ops)[1].tensor

@@ -10,7 +10,7 @@
 #include <new>
 
 #include "check.h"
-#include "cpu/vectors.h"
+#include "simd/vectors.h"
 #include "hwy/highway.h"
 
 static_assert(HWY_STATIC_TARGET != HWY_SCALAR && HWY_STATIC_TARGET != HWY_EMU128, "nothing here would be tuned");

@@ -1,5 +1,5 @@
 // Mixed batches: every type, with boxes and erased parts.
-#include "cpu/mix.h"
+#include "pixels/mix.h"
 
 #include <cmath>
 #include <string>

@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "check.h"
-#include "cpu/passes.h"
-#include "cpu/resize.h"
-#include "cpu/store.h"
+#include "pixels/passes.h"
+#include "pixels/resize.h"
+#include "pixels/store.h"
 
 namespace fl::check {
 namespace {

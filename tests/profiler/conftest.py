@@ -1,4 +1,6 @@
-"""Data of the profiler's own: photographs large enough that decoding them is the work, a command line to call, and scripts that train."""
+"""Data of the profiler's own: photographs large enough that decoding them is the work, a command
+line to call, and scripts that train.
+"""
 
 import io
 import subprocess
@@ -59,7 +61,9 @@ def photo(seed: int) -> bytes:
     """A JPEG with as many bits per pixel as ImageNet's."""
     noise = np.random.default_rng(seed).integers(0, 256, (94, 125, 3), dtype=np.uint8)
     out = io.BytesIO()
-    Image.fromarray(noise).resize((500, 375), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
+    Image.fromarray(noise).resize((500, 375), Image.Resampling.BICUBIC).save(
+        out, "JPEG", quality=90
+    )
     return out.getvalue()
 
 
@@ -85,8 +89,8 @@ def run() -> Callable[..., Result]:
 
 @pytest.fixture
 def rates(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """rates(step, loader, training): images/s that the rungs are taken to have had. They do run, but what they measured says more of
-    the machine's other work than of the loader."""
+    """rates(step, loader, training): images/s that the rungs are taken to have had. They do run,
+    but what they measured says more of the machine's other work than of the loader."""
     turns = ladder.Ladder._turns
 
     def set_rates(step: float, loader: float, training: float) -> None:
@@ -127,7 +131,15 @@ def fresh_script(tmp_path: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def script(fresh_script: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, forker: Zygote) -> Callable[..., list[str]]:
-    """It is started where torch is imported already; fastload's `sitecustomize` runs there as in a fresh interpreter."""
-    monkeypatch.setattr(attached, "subprocess", SimpleNamespace(Popen=forker.start, TimeoutExpired=subprocess.TimeoutExpired))
+def script(
+    fresh_script: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, forker: Zygote
+) -> Callable[..., list[str]]:
+    """It is started where torch is imported already; fastload's `sitecustomize` runs there as in a
+    fresh interpreter.
+    """
+    monkeypatch.setattr(
+        attached,
+        "subprocess",
+        SimpleNamespace(Popen=forker.start, TimeoutExpired=subprocess.TimeoutExpired),
+    )
     return fresh_script

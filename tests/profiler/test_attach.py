@@ -16,18 +16,24 @@ def profiled(command: list[str], steps: int = 40, **limits: object) -> attached.
     return attached.run(command, Limits(steps, **limits))
 
 
-# Other work on a machine changes rates and verdicts, so these tests look at what it cannot change; test_inplace.py has the verdicts.
+# Other work on a machine changes rates and verdicts, so these tests look at what it cannot change;
+# test_inplace.py has the verdicts.
 
 
 def test_a_slow_step(script):
-    done = profiled(script("train(lambda: time.sleep(0.1), DataLoader(Images(), 4, num_workers=1))"), 15)
+    done = profiled(
+        script("train(lambda: time.sleep(0.1), DataLoader(Images(), 4, num_workers=1))"), 15
+    )
     assert (done.code, done.stopped, done.why) == (0, True, "")
     assert (done.report.setting.batch_size, done.report.setting.workers) == (4, 1)
     assert 0 < done.report.rungs.step.median <= 40  # 4 images in 0.1 s, and never more
 
 
 def test_a_slow_read_is_found_in_the_workers(script):
-    body = "item = lambda index: time.sleep(0.02)\ntrain(lambda: None, DataLoader(Images(), 4, num_workers=2))"
+    body = (
+        "item = lambda index: time.sleep(0.02)\ntrain(lambda: None, DataLoader(Images(), 4, "
+        "num_workers=2))"
+    )
     done = profiled(script(body))
     assert cause(done.report.stages) == ("READ-BOUND", None)
     assert done.report.rungs.training.median <= 101  # 2 workers, 20 ms an image
@@ -35,7 +41,11 @@ def test_a_slow_read_is_found_in_the_workers(script):
 
 def test_a_burning_collate_is_named_without_workers_too(script):
     body = "collate = lambda s: (burn(0.02), torch.utils.data.default_collate(s))[1]\n"
-    done = profiled(script(body + "train(lambda: time.sleep(0.002), DataLoader(Images(), 4, collate_fn=collate))"))
+    done = profiled(
+        script(
+            body + "train(lambda: time.sleep(0.002), DataLoader(Images(), 4, collate_fn=collate))"
+        )
+    )
     assert cause(done.report.stages) == ("CPU-BOUND", "collate")
     costs = {cost.name: cost.cpu_s for cost in done.report.stages}
     assert costs["collate"] == pytest.approx(0.005, rel=0.3)  # 20 ms for 4 images
@@ -138,7 +148,10 @@ for batch in DataLoader(Stream(), 2):
 
 
 def test_the_ladder_replays_batches_within_the_loop(script):
-    body = "item = lambda index: time.sleep(0.005)\ntrain(lambda: time.sleep(0.01), DataLoader(Images(), 4))"
+    body = (
+        "item = lambda index: time.sleep(0.005)\ntrain(lambda: time.sleep(0.01), "
+        "DataLoader(Images(), 4))"
+    )
     done = attached.run(script(body), Limits(None, 6, ladder=True))
     assert done.report.step.kind == "replayed"
     assert len(done.report.rungs.step.values) >= 3
@@ -151,29 +164,58 @@ def test_environment_variables_that_a_script_sets_before_torch_still_count(fresh
     body = "print('torch threads', torch.get_num_threads())"
     command = fresh_script(body)
     path = Path(command[1])
-    path.write_text("import sys\nassert 'torch' not in sys.modules\nassert 'numpy' not in sys.modules\n" + path.read_text())
+    path.write_text(
+        "import sys\nassert 'torch' not in sys.modules\nassert 'numpy' not in sys.modules\n"
+        + path.read_text()
+    )
     assert profiled(command).code == 0
 
 
 def test_another_sitecustomize_still_runs(fresh_script, tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "sitecustomize.py").write_text("import os; os.environ['OTHER'] = 'ran'")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "other"), os.environ.get("PYTHONPATH", "")]))
-    done = profiled(fresh_script("import os, sys\nsys.exit(0 if os.environ.get('OTHER') == 'ran' else 9)", plain=True))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(tmp_path / "other"), os.environ.get("PYTHONPATH", "")])
+    )
+    done = profiled(
+        fresh_script(
+            "import os, sys\nsys.exit(0 if os.environ.get('OTHER') == 'ran' else 9)", plain=True
+        )
+    )
     assert done.code == 0
 
 
 def test_the_command_line(fresh_script, program):
-    command = ["-m", "fastload", "profile", "--steps", "15", "--json", "-", "--fail-if", "data-bound", "--"]
-    body = "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: (burn(0.05), torch.zeros(4, 1))))"
+    command = [
+        "-m",
+        "fastload",
+        "profile",
+        "--steps",
+        "15",
+        "--json",
+        "-",
+        "--fail-if",
+        "data-bound",
+        "--",
+    ]
+    body = (
+        "print('on stdout')\ntrain(lambda: None, DataLoader(Images(), 4, collate_fn=lambda s: "
+        "(burn(0.05), torch.zeros(4, 1))))"
+    )
     body = body.replace("train(lambda: None", "train(lambda: time.sleep(0.001)")
     done = program(*command, *fresh_script(body))
     assert done.returncode == 1
     assert "on stdout\n" in done.stderr
     found = json.loads(done.stdout)
     label = found["verdict"]["label"]
-    assert done.stderr.endswith(f"fastload: profile: the verdict is {label}, and --fail-if data-bound was given\n")
-    assert (found["schema"], found["step"]["kind"], found["stages"][2]["name"]) == ("fastload.profile/1", "attached", "collate")
+    assert done.stderr.endswith(
+        f"fastload: profile: the verdict is {label}, and --fail-if data-bound was given\n"
+    )
+    assert (found["schema"], found["step"]["kind"], found["stages"][2]["name"]) == (
+        "fastload.profile/1",
+        "attached",
+        "collate",
+    )
 
 
 NOTHING = (
@@ -185,13 +227,19 @@ NOTHING = (
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("--data", "x", "--", "true"), "profile: --data and a command exclude each other; give one"),
-        (("--steps", "3"), "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"),
-        (("--cold", "--", "true"), "profile: --sweep, --cold, --verify and --cuts need a recipe and --data, not a command"),
-        (("--html", "/no/such/x.html"), "profile: /no/such/x.html: its folder does not exist; make it, or give another file to --html"),
+        (("--data", "x", "--", "true"), ("profile: --data and a command exclude each other; give "
+                                        "one")),
+        (("--steps", "3"), ("profile: --steps, --whole, --ladder and --trace are for a command; "
+                           "give one after --")),
+        (("--cold", "--", "true"), ("profile: --sweep, --cold, --verify and --cuts need a recipe "
+                                   "and --data, not a command")),
+        (("--html", "/no/such/x.html"), ("profile: /no/such/x.html: its folder does not exist; make "
+                                        "it, or give another file to --html")),
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
-        (("--whole", "--ladder", "--", "true"), "profile: --whole excludes --steps and --ladder; give one"),
-        (("--", "/no/such"), "profile: /no/such cannot be started (No such file or directory); check the command after --"),
+        (("--whole", "--ladder", "--", "true"), ("profile: --whole excludes --steps and --ladder; "
+                                                "give one")),
+        (("--", "/no/such"), ("profile: /no/such cannot be started (No such file or directory); "
+                             "check the command after --")),
         (("--", "true"), NOTHING),
     ],
 )  # fmt: skip
@@ -201,7 +249,11 @@ def test_errors(run, arguments, text):
 
 def test_a_run_that_is_too_short(script):
     done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(36)))"))
-    assert done.why == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run longer (--steps, --seconds)"
+    assert (
+        done.why
+        == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run "
+        "longer (--steps, --seconds)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,7 +265,9 @@ def test_a_run_that_is_too_short(script):
     ],
     ids=["raises", "exits", "killed"],
 )
-def test_a_script_that_fails_keeps_its_status_and_its_traceback(fresh_script, program, plain, body, code, text):
+def test_a_script_that_fails_keeps_its_status_and_its_traceback(
+    fresh_script, program, plain, body, code, text
+):
     done = program("-m", "fastload", "profile", "--", *fresh_script(body, plain=plain))
     assert (done.returncode, done.stdout) == (code, "")
     own, _, ours = done.stderr.partition("fastload: profile: ")
@@ -231,7 +285,10 @@ def test_a_script_that_never_gives_a_batch_is_ended(script, monkeypatch):
     assert done.code == 128 + 15
     assert done.why == NOTHING
     assert lines == [
-        "fastload: profile: no DataLoader has given a batch for 0 s; it is ended in 2 s if none comes (--whole waits for ever)",
+        (
+            "fastload: profile: no DataLoader has given a batch for 0 s; it is ended in 2 s if none "
+            "comes (--whole waits for ever)"
+        ),
         "fastload: profile: no DataLoader has given a batch for 3 s, so the command was ended",
     ]
 
@@ -243,7 +300,13 @@ def test_a_script_may_be_silent_with_whole(script, monkeypatch):
 
 
 def test_a_loader_of_three_batches_and_many_epochs(script):
-    done = profiled(script("train(lambda: time.sleep(0.002), DataLoader(Images(), 4, sampler=range(12)), epochs=30)"), 60)
+    done = profiled(
+        script(
+            "train(lambda: time.sleep(0.002), DataLoader(Images(), 4, sampler=range(12)), "
+            "epochs=30)"
+        ),
+        60,
+    )
     assert done.report.setting.batch_size == 4
 
 
@@ -251,5 +314,9 @@ def test_a_system_that_does_not_tell_of_waiting_for_cores(monkeypatch):
     monkeypatch.setattr(stages, "SCHEDSTAT", "/no/such")
     monkeypatch.setattr(stages, "_files", {})
     assert stages.starved() == 0
-    assert job.not_measured("callable")[0] == "waiting for cores (/no/such: No such file or directory)"
-    assert inplace._not_measured(True)[0] == "waiting for cores (/no/such: No such file or directory)"
+    assert (
+        job.not_measured("callable")[0] == "waiting for cores (/no/such: No such file or directory)"
+    )
+    assert (
+        inplace._not_measured(True)[0] == "waiting for cores (/no/such: No such file or directory)"
+    )

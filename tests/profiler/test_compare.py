@@ -8,13 +8,26 @@ import pytest
 from fastload.errors import UsageError
 from fastload.measure import Sample
 from fastload.profiler import compare
-from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.findings import Setting, StepFacts
+from fastload.profiler.report import Report
 from fastload.profiler.verdict import Rungs, StageCost, decide
 
-RUNGS = Rungs(Sample((3000.0,) * 5), Sample((600.0, 606.0, 594.0, 600.0, 600.0)), Sample((590.0, 588.0, 592.0, 590.0, 590.0)))
+RUNGS = Rungs(
+    Sample((3000.0,) * 5),
+    Sample((600.0, 606.0, 594.0, 600.0, 600.0)),
+    Sample((590.0, 588.0, 592.0, 590.0, 590.0)),
+)
 STAGES = (StageCost("decode", 0.002, 0.002), StageCost("store", 0.001, 0.001))
 MACHINE = {"cpu": "Test CPU", "usable_cores": 2, "gpu": None}
-BEFORE = Report(decide(RUNGS, STAGES), RUNGS, StepFacts("emulated", 3000.0), Setting("hot", batch_size=16), MACHINE, 1.0, STAGES).to_json()
+BEFORE = Report(
+    decide(RUNGS, STAGES),
+    RUNGS,
+    StepFacts("emulated", 3000.0),
+    Setting("hot", batch_size=16),
+    MACHINE,
+    1.0,
+    STAGES,
+).to_json()
 
 
 def times(factor: float, name: str = "training_img_per_s") -> dict:
@@ -36,11 +49,14 @@ def files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("factor", "word"), [(1.0, "NO CLEAR DIFFERENCE"), (0.97, "NO CLEAR DIFFERENCE"), (0.9, "SLOWER"), (1.2, "FASTER")]
+    ("factor", "word"),
+    [(1.0, "NO CLEAR DIFFERENCE"), (0.97, "NO CLEAR DIFFERENCE"), (0.9, "SLOWER"), (1.2, "FASTER")],
 )
 def test_the_interval_decides(factor, word):
     found = compare.compare(BEFORE, times(factor))
-    assert found.lines()[0].startswith(f"{word}   before: CPU-BOUND: decode, stall 80.3 %   after: ")
+    assert found.lines()[0].startswith(
+        f"{word}   before: CPU-BOUND: decode, stall 80.3 %   after: "
+    )
     assert found.slower == (word == "SLOWER")
     assert found.rates["training"].value == pytest.approx(factor)
     assert found.rates["training"].low <= factor <= found.rates["training"].high
@@ -62,13 +78,19 @@ def test_before_and_after_are_resampled_apart():
 
 def test_what_differs_is_said():
     other = times(1.0)
-    other["machine"]["cpu"], other["stages"] = "Another CPU", [{"name": "decode", "cpu_us_per_img": 500.0}]
+    other["machine"]["cpu"], other["stages"] = (
+        "Another CPU",
+        [{"name": "decode", "cpu_us_per_img": 500.0}],
+    )
     found = compare.compare(BEFORE, other)
     assert found.lines()[-3:] == [
         "stage decode: 2,000 -> 500 us CPU/image", "stage store: 1,000 -> not there us CPU/image",
         "Not the same: machine.cpu was Test CPU, is Another CPU.",
     ]  # fmt: skip
-    assert found.to_json()["stages_cpu_us_per_img"] == {"decode": [2000.0, 500.0], "store": [1000.0, None]}
+    assert found.to_json()["stages_cpu_us_per_img"] == {
+        "decode": [2000.0, 500.0],
+        "store": [1000.0, None],
+    }
 
 
 def test_the_exit_status(run, files):
@@ -81,13 +103,17 @@ def test_the_exit_status(run, files):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "F: is no JSON (Expecting value: line 1 column 1 (char 0)); give a report written with --json"),
+        ("", ("F: is no JSON (Expecting value: line 1 column 1 (char 0)); give a report written "
+             "with --json")),
         ("[]", "F: schema is None, want 'fastload.profile/1'; give a report written with --json"),
-        ('{"schema": "other/1"}', "F: schema is 'other/1', want 'fastload.profile/1'; give a report written with --json"),
+        ('{"schema": "other/1"}', ("F: schema is 'other/1', want 'fastload.profile/1'; give a "
+                                  "report written with --json")),
         (json.dumps({**BEFORE, "replicates": {"training_img_per_s": [0]}}),
-         "F: replicates.training_img_per_s is no list of rates; the file is damaged, profile again"),
+         ("F: replicates.training_img_per_s is no list of rates; the file is damaged, profile "
+         "again")),
         (json.dumps({**BEFORE, "replicates": 3}),
-         "F: replicates.training_img_per_s is no list of rates; the file is damaged, profile again"),
+         ("F: replicates.training_img_per_s is no list of rates; the file is damaged, profile "
+         "again")),
     ],
 )  # fmt: skip
 def test_files_that_are_no_reports(files, text, message):
@@ -97,7 +123,9 @@ def test_files_that_are_no_reports(files, text, message):
     assert str(caught.value) == "profile: " + message.replace("F:", f"{path}:", 1)
 
 
-@pytest.mark.parametrize("value", [None, 3, "x", [], [1], [{}], {}, {"stall_share": {"value": "x"}}])
+@pytest.mark.parametrize(
+    "value", [None, 3, "x", [], [1], [{}], {}, {"stall_share": {"value": "x"}}]
+)
 def test_what_is_damaged_beside_the_rates_is_left_out(files, value):
     for key in set(BEFORE) - {"schema", "replicates"}:
         path = files({**BEFORE, key: value})[0]
@@ -108,8 +136,10 @@ def test_what_is_damaged_beside_the_rates_is_left_out(files, value):
 def test_errors(run, files, tmp_path):
     path = files(BEFORE)[0]
     assert str(run("profile", "--compare", path, tmp_path / "no.json").exception) == (
-        f"profile: {tmp_path / 'no.json'}: cannot be read (No such file or directory); give a report written with --json"
+        f"profile: {tmp_path / 'no.json'}: cannot be read (No such file or directory); give a "
+        "report written with --json"
     )
     assert str(run("profile", "--compare", path, path, "--data", "x").exception) == (
-        "profile: --compare takes two reports and measures nothing; leave out --data, --html and the command"
+        "profile: --compare takes two reports and measures nothing; leave out --data, --html and "
+        "the command"
     )

@@ -1,4 +1,7 @@
-"""Verdicts on simulated trainings whose limit is known: PyTorch's loader, its workers and prefetching, played without a clock."""
+"""Verdicts on simulated trainings whose limit is known:
+
+PyTorch's loader, its workers and prefetching, played without a clock.
+"""
 
 import os
 
@@ -14,7 +17,10 @@ CORES = 4
 
 
 class Training:
-    """A training that writes its logs. made: per batch, a dict of s in stages, of which `read` and `starved` take no CPU time."""
+    """A training that writes its logs.
+
+    made: per batch, a dict of s in stages, of which `read` and `starved` take no CPU time.
+    """
 
     def __init__(self, folder, monkeypatch, workers: int = 2) -> None:
         self.folder, self.workers, self.monkeypatch = str(folder), workers, monkeypatch
@@ -25,7 +31,9 @@ class Training:
         self.monkeypatch.setattr(os, "getppid", lambda: parent)
         return Log(self.folder)
 
-    def run(self, made, steps: int = 150, step=lambda _: STEP, pid: int = 100, rank: int | None = None):
+    def run(
+        self, made, steps: int = 150, step=lambda _: STEP, pid: int = 100, rank: int | None = None
+    ):
         main = self.log(pid)
         loaders = [{"num_workers": self.workers, "batch_size": IMAGES}]
         main.tell({"loaders": loaders, "rank": None if rank is None else str(rank)})
@@ -50,7 +58,15 @@ class Training:
     def batch(self, where: Log, start: float, parts: dict) -> None:
         starved = parts.get("starved", 0.0)
         wall = sum(parts.values())
-        where.write(log.FETCH, 0, start, wall, wall - starved - parts.get("read", 0.0), starved=starved, images=IMAGES)
+        where.write(
+            log.FETCH,
+            0,
+            start,
+            wall,
+            wall - starved - parts.get("read", 0.0),
+            starved=starved,
+            images=IMAGES,
+        )
         for name in ("dataset", "decode", "collate"):
             cpu = parts.get(name, 1e-4)
             blocked = parts.get("read", 0.0) + starved if name == "dataset" else 0.0
@@ -71,7 +87,9 @@ def training(tmp_path, monkeypatch):
 def test_the_stage_that_limits(training, stage, slack, workers):
     """slack: the time that a batch takes the loader, in steps."""
     report = training(workers=workers).run(lambda _: {stage: slack * STEP * workers}).report()
-    expected = "GPU-BOUND" if slack < 1 else "READ-BOUND" if stage == "read" else f"CPU-BOUND: {stage}"
+    expected = (
+        "GPU-BOUND" if slack < 1 else "READ-BOUND" if stage == "read" else f"CPU-BOUND: {stage}"
+    )
     assert report.verdict.headline == expected
     assert report.verdict.stall.value == pytest.approx(max(0.0, 1 - 1 / slack), abs=0.02)
     assert report.verdict.headroom.value == pytest.approx(1 / slack, rel=0.05)
@@ -86,9 +104,12 @@ def test_without_workers_nothing_overlaps(training, slack):
 
 
 def test_a_few_late_batches_are_jitter(training):
-    report = training().run(lambda number: {"decode": 2.0 if number % 20 == 19 else 0.05}, 400).report()
+    report = (
+        training().run(lambda number: {"decode": 2.0 if number % 20 == 19 else 0.05}, 400).report()
+    )
     assert report.verdict.headline == "JITTER"
-    # All late ones are one worker's: it takes 2.45 s for 10 batches, in which the step could take 20.
+    # All late ones are one worker's: it takes 2.45 s for 10 batches, in which the step could take
+    # 20.
     assert report.verdict.headroom.value == pytest.approx(20 * STEP / 2.45, rel=0.03)
 
 
@@ -101,7 +122,11 @@ def test_one_slow_worker_is_waited_for_by_all(training):
 
 
 def test_steps_that_differ_are_no_jitter(training):
-    report = training().run(lambda _: {"decode": 0.05}, step=lambda number: STEP * (1 + number % 3)).report()
+    report = (
+        training()
+        .run(lambda _: {"decode": 0.05}, step=lambda number: STEP * (1 + number % 3))
+        .report()
+    )
     assert report.verdict.headline == "GPU-BOUND"
 
 
@@ -110,11 +135,18 @@ def test_steps_that_differ_are_no_jitter(training):
     [(2, 4, 64, "CPU-CONTENTION"), (8, 4, 64, "WORKER-STARVED"), (8, 4, 4, "CPU-BOUND: decode")],
 )
 def test_waiting_for_cores(training, monkeypatch, workers, cores, machine, label):
-    """Others take them; or this process may not use enough of them; or there are no more, and decoding is what takes them."""
+    """Others take them; or this process may not use enough of them; or there are no more, and
+    decoding is what takes them.
+    """
     played = training(workers=workers)
     monkeypatch.setattr(os, "cpu_count", lambda: machine)
     monkeypatch.setattr(inplace, "usable_cores", lambda: cores)
-    assert played.run(lambda _: {"decode": 0.06 * workers, "starved": 0.1 * workers}).report().verdict.headline == label
+    assert (
+        played.run(lambda _: {"decode": 0.06 * workers, "starved": 0.1 * workers})
+        .report()
+        .verdict.headline
+        == label
+    )
 
 
 def test_other_work_does_not_hide_a_loader_that_is_too_slow_anyway(training):
@@ -125,11 +157,15 @@ def test_other_work_does_not_hide_a_loader_that_is_too_slow_anyway(training):
 
 def test_one_slow_rank(training):
     played = training()
-    played.run(lambda _: {"decode": 0.05}, pid=100, rank=0, step=lambda _: 2 * STEP)  # it waits for rank 1 in its step
+    played.run(
+        lambda _: {"decode": 0.05}, pid=100, rank=0, step=lambda _: 2 * STEP
+    )  # it waits for rank 1 in its step
     played.run(lambda _: {"decode": 0.4}, pid=200, rank=1)
     report = played.report()
     assert report.verdict.headline == "STRAGGLER: rank 1"
-    assert report.rungs.loader.median == pytest.approx(2 * IMAGES / 0.4, rel=0.02)  # of its own workers, not of all
+    assert report.rungs.loader.median == pytest.approx(
+        2 * IMAGES / 0.4, rel=0.02
+    )  # of its own workers, not of all
     assert report.verdict.severity == ("HIGH",)
 
 
@@ -142,7 +178,9 @@ def test_ranks_that_are_alike_have_no_straggler(training):
 
 def test_an_idle_gpu_counts_not_a_waiting_host(training):
     main = training(workers=0).log(7)
-    for number in range(60):  # the host waits for 80 ms of each 100, and the GPU has enough to do meanwhile
+    for number in range(
+        60
+    ):  # the host waits for 80 ms of each 100, and the GPU has enough to do meanwhile
         main.write(log.WAIT, 0, number * 0.1, 0.08, 0.0, idle=0.001, images=IMAGES, steps=1)
     assert training().report().verdict.headline == "GPU-BOUND"
 
@@ -152,10 +190,20 @@ def test_a_full_log_keeps_the_newest(training):
     main.capacity = 10
     for number in range(25):
         main.write(log.WAIT, 0, float(number), 0.5, 0.0)
-    assert logs.read(main.folder)[0].records["t"].tolist()[:10] == [float(number) for number in range(15, 25)]
+    assert logs.read(main.folder)[0].records["t"].tolist()[:10] == [
+        float(number) for number in range(15, 25)
+    ]
 
 
-@pytest.mark.parametrize("damage", [b"", b"flattch1", b"x" * 5000, log.HEADER.pack(log.MAGIC, 1 << 60, 0) + bytes(40) + b"\xff" * 720])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"flattch1",
+        b"x" * 5000,
+        log.HEADER.pack(log.MAGIC, 1 << 60, 0) + bytes(40) + b"\xff" * 720,
+    ],
+)
 def test_damaged_logs_are_left_out(tmp_path, damage):
     (tmp_path / "12.log").write_bytes(damage)
     (tmp_path / "12.json").write_bytes(b"{")

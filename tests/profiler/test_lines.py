@@ -6,7 +6,9 @@ from fastload.profiler.lines import Lines, moved
 
 
 def epoch(lines, start, waits, period=1.0):
-    """Batches every `period` s of which the loop waits `waits` s each; the first waits 5 s for the workers. When it ends."""
+    """Batches every `period` s of which the loop waits `waits` s each; the first waits 5 s for the
+    workers. When it ends.
+    """
     now = start + 5
     lines.batch(start, now)
     for wait in waits:
@@ -33,14 +35,22 @@ def test_a_line_now_and_then_and_one_per_epoch():
 
 
 def test_an_epochs_first_batch_counts_for_nothing():
-    assert said(100, [0.0] * 4, [0.0] * 4) == [f"fastload: epoch {n}: waiting for data 0 % of the time, 1 batches/s" for n in (1, 2)]
+    assert said(100, [0.0] * 4, [0.0] * 4) == [
+        f"fastload: epoch {n}: waiting for data 0 % of the time, 1 batches/s" for n in (1, 2)
+    ]
 
 
 def test_a_bottleneck_that_moves():
     lines = said(100, [0.02] * 5, [0.31] * 5, [0.31] * 5, [0.0] * 5)
     assert [line for line in lines if "moved" in line] == [
-        "fastload: the bottleneck has moved: training waits for data now (31 % of the time, 2 % in the epoch before)",
-        "fastload: the bottleneck has moved: training no longer waits for data (0 % of the time, 31 % in the epoch before)",
+        (
+            "fastload: the bottleneck has moved: training waits for data now (31 % of the time, 2 % in "
+            "the epoch before)"
+        ),
+        (
+            "fastload: the bottleneck has moved: training no longer waits for data (0 % of the time, "
+            "31 % in the epoch before)"
+        ),
     ]
     assert lines.index("fastload: epoch 2: waiting for data 31 % of the time, 1 batches/s") == 1
 
@@ -61,7 +71,14 @@ def test_short_epochs_do_not_flood():
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "has"), [(0.02, 0.2, True), (0.2, 0.02, True), (0.04, 0.06, False), (0.3, 0.1, False), (0.0, 0.04, False)]
+    ("before", "now", "has"),
+    [
+        (0.02, 0.2, True),
+        (0.2, 0.02, True),
+        (0.04, 0.06, False),
+        (0.3, 0.1, False),
+        (0.0, 0.04, False),
+    ],
 )
 def test_what_counts_as_moved(before, now, has):
     assert moved(before, now) == has

@@ -13,15 +13,17 @@ from fastload.cli import attached
 from fastload.errors import UsageError
 from fastload.measure import Sample
 from fastload.profiler import logs, page, trace
+from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.remedies import Alternative, Priced
-from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.report import Report
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide
 
 RUNGS = Rungs(Sample((3000.0,) * 3), Sample((600.0, 606.0, 594.0)), Sample((590.0, 588.0, 592.0)))
 STAGES = (StageCost("<b>&decode", 0.002, 0.002), StageCost("collate", 0.0001, 0.0001))
 REPORT = Report(
-    decide(RUNGS, STAGES), RUNGS, StepFacts("attached", None, "a <note>"), Setting(workers=2), {"cpu": "<Test>", "usable_cores": 2}, 1.0,
+    decide(RUNGS, STAGES), RUNGS, StepFacts("attached", None, "a <note>"), Setting(workers=2),
+    {"cpu": "<Test>", "usable_cores": 2}, 1.0,
     STAGES, "made up", workers=(AtWorkers(1, Sample((300.0,))), AtWorkers(2, Sample((600.0,)))),
 )  # fmt: skip
 
@@ -78,19 +80,35 @@ def test_names_and_numbers_have_room(name):
 
 
 def test_the_page_says_that_the_step_was_emulated_and_has_all_of_the_report():
-    text = page.write(replace(REPORT, step=StepFacts("emulated", 3000.0), not_measured=("several GPUs",), workers=REPORT.workers * 40))
-    assert "The training step was EMULATED: a clock at 3,000 images/s. No GPU did any work.</p></header>" in text
+    text = page.write(
+        replace(
+            REPORT,
+            step=StepFacts("emulated", 3000.0),
+            not_measured=("several GPUs",),
+            workers=REPORT.workers * 40,
+        )
+    )
+    assert (
+        "The training step was EMULATED: a clock at 3,000 images/s. No GPU did any "
+        "work.</p></header>" in text
+    )
     assert "Not measured: several GPUs." in text
 
 
 def test_what_training_would_gain_is_drawn():
-    priced = Priced(Alternative("backend x", "", "x", ()), Sample((1500.0,) * 3), Sample((600.0,) * 3))
+    priced = Priced(
+        Alternative("backend x", "", "x", ()), Sample((1500.0,) * 3), Sample((600.0,) * 3)
+    )
     assert ">1,439 images/s, predicted<" in page.write(replace(REPORT, remedies=(priced,)))
-    assert ">1,400 images/s, predicted 1,439<" in page.write(replace(REPORT, remedies=(replace(priced, training=Sample((1400.0,) * 3)),)))
+    assert ">1,400 images/s, predicted 1,439<" in page.write(
+        replace(REPORT, remedies=(replace(priced, training=Sample((1400.0,) * 3)),))
+    )
 
 
 def test_rungs_that_tell_causes_apart_are_shown():
-    assert "step beside the loader" in page.write(replace(REPORT, evidence=Evidence(beside=Sample((2000.0,) * 3))))
+    assert "step beside the loader" in page.write(
+        replace(REPORT, evidence=Evidence(beside=Sample((2000.0,) * 3)))
+    )
     assert "step beside the loader" not in page.write(REPORT)
 
 
@@ -99,9 +117,14 @@ def test_the_trace_has_waits_steps_and_batches(tmp_path):
     made.write(log.WAIT, 0, 10.0, 0.5, 0.1, images=4)
     made.write(log.FETCH, 0, 10.1, 0.3, 0.2, starved=0.05, images=4)
     made.write(log.WAIT, 0, 11.0, 0.25, 0.1, images=4, steps=1)
-    spans = [event for event in trace.document(logs.read(str(tmp_path)))["traceEvents"] if event["ph"] == "X"]
+    spans = [
+        event
+        for event in trace.document(logs.read(str(tmp_path)))["traceEvents"]
+        if event["ph"] == "X"
+    ]
     assert [(event["name"], event["ts"], event["dur"]) for event in spans] == [
-        ("next (loader 0)", 0.0, 5e5), ("batch", 1e5, 3e5), ("step", 5e5, 5e5), ("next (loader 0)", 1e6, 2.5e5),
+        ("next (loader 0)", 0.0, 5e5), ("batch", 1e5, 3e5), ("step", 5e5, 5e5), ("next (loader 0)",
+        1e6, 2.5e5),
     ]  # fmt: skip
     assert spans[1]["args"] == {"images": 4, "cpu_ms": 200.0, "waiting_for_core_ms": 50.0}
     assert trace.document([]) == {"displayTimeUnit": "ms", "traceEvents": []}
@@ -109,7 +132,22 @@ def test_the_trace_has_waits_steps_and_batches(tmp_path):
 
 def test_files_from_the_command_line(run, photos, tmp_path):
     out = tmp_path / "report.html"
-    assert run("profile", "--data", photos, "--recipe", "mild", "--step-rate", 20, "--seconds", 1, "--html", out).exit_code == 0
+    assert (
+        run(
+            "profile",
+            "--data",
+            photos,
+            "--recipe",
+            "mild",
+            "--step-rate",
+            20,
+            "--seconds",
+            1,
+            "--html",
+            out,
+        ).exit_code
+        == 0
+    )
     assert out.read_text().startswith("<!doctype html>")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".fastload")] == []
 
@@ -117,5 +155,8 @@ def test_files_from_the_command_line(run, photos, tmp_path):
 def test_a_file_that_cannot_be_written(tmp_path):
     with pytest.raises(UsageError) as caught:
         attached.save(str(tmp_path), "x", "html")
-    assert str(caught.value) == f"profile: {tmp_path}: cannot be written (Is a directory); give another file to --html"
+    assert (
+        str(caught.value)
+        == f"profile: {tmp_path}: cannot be written (Is a directory); give another file to --html"
+    )
     assert json.dumps([path.name for path in tmp_path.parent.glob(".fastload-*")]) == "[]"

@@ -59,16 +59,24 @@ def test_rate_counts_until_the_device_has_settled(clock):
     assert rate(step, 3, iter([100.0, 103.5]).__next__) == pytest.approx(30 / 3.5)
 
 
-@pytest.mark.parametrize("value", [batch(3), [batch(3), "x"], ("x", batch(3)), {"image": batch(3)}, [{"image": [batch(3)]}]])
+@pytest.mark.parametrize(
+    "value",
+    [batch(3), [batch(3), "x"], ("x", batch(3)), {"image": batch(3)}, [{"image": [batch(3)]}]],
+)
 def test_images_in_a_batch(value):
     assert images_in(value) == 3
 
 
-@pytest.mark.parametrize(("value", "kind"), [("x", "str"), ([], "list"), ({"a": 1}, "dict"), (torch.tensor(1), "Tensor")])
+@pytest.mark.parametrize(
+    ("value", "kind"), [("x", "str"), ([], "list"), ({"a": 1}, "dict"), (torch.tensor(1), "Tensor")]
+)
 def test_a_batch_without_images(value, kind):
     with pytest.raises(UsageError) as caught:
         images_in(value)
-    assert str(caught.value) == f"profile: a batch is {kind} without a tensor (want tensors, or lists or dicts of them)"
+    assert (
+        str(caught.value)
+        == f"profile: a batch is {kind} without a tensor (want tensors, or lists or dicts of them)"
+    )
 
 
 def test_a_feed_goes_on_after_the_epoch():
@@ -79,7 +87,11 @@ def test_a_feed_goes_on_after_the_epoch():
 def test_an_empty_loader():
     with pytest.raises(UsageError) as caught:
         Feed([]).take()
-    assert str(caught.value) == "profile: the loader gives no batches (want at least 1 per epoch); check its length and drop_last"
+    assert (
+        str(caught.value)
+        == "profile: the loader gives no batches (want at least 1 per epoch); check its length and "
+        "drop_last"
+    )
 
 
 def test_an_iterator_cannot_start_again():
@@ -138,7 +150,10 @@ def test_stage_costs_are_what_the_counters_gained():
         counts["read"] = {"samples": 20, "wall_s": 0.2, "cpu_s": 0.1}
     with deltas:
         pass
-    assert {c.name: (c.wall_s, c.cpu_s) for c in deltas.costs()} == {"decode": (0.2, 0.1), "read": (0.01, 0.005)}
+    assert {c.name: (c.wall_s, c.cpu_s) for c in deltas.costs()} == {
+        "decode": (0.2, 0.1),
+        "read": (0.01, 0.005),
+    }
     assert Deltas([]).costs() == ()
 
 
@@ -150,13 +165,22 @@ def test_a_loader_without_counters_is_deduced_from_its_batches(clock):
                 yield batch(1)
 
     report = profile(Slow(), EmulatedStep(1e5), seconds=1)
-    assert (report.verdict.label, report.stages, report.step.kind) == ("LOADER-BOUND", (), "emulated")
+    assert (report.verdict.label, report.stages, report.step.kind) == (
+        "LOADER-BOUND",
+        (),
+        "emulated",
+    )
     assert "Which stage is slow is not known" in str(report)
 
 
 def test_a_function_as_the_step_sees_every_batch_on_its_device():
     seen = []
-    report = profile([batch(2)] * 50, lambda images: seen.append(images.shape), seconds=1, to_device=lambda images: images[None])
+    report = profile(
+        [batch(2)] * 50,
+        lambda images: seen.append(images.shape),
+        seconds=1,
+        to_device=lambda images: images[None],
+    )
     assert set(seen) == {(1, 2, 1)}
     assert report.step.kind == "callable"
     assert report.to_json()["step"]["assumed_img_per_s"] is None
@@ -189,7 +213,9 @@ def test_the_ladder_goes_on_only_while_the_answer_is_open(clock, monkeypatch):
 
 @pytest.mark.parametrize(("training", "replicates"), [([100.0, 90.0], 8), ([50.0], 5)])
 def test_an_open_answer_may_have_more_of_the_budget(clock, monkeypatch, training, replicates):
-    """Of 100 s: half for a loader that is slow for certain, 80 % while it is open whether training waits at all."""
+    """Of 100 s: half for a loader that is slow for certain, 80 % while it is open whether training
+    waits at all.
+    """
 
     def took_10_s(found: float) -> float:
         clock[0] += 10
@@ -203,7 +229,9 @@ def test_an_open_answer_may_have_more_of_the_budget(clock, monkeypatch, training
 
 
 def test_rates_are_of_whole_rounds_of_workers(clock, monkeypatch):
-    """Two workers in step give two batches at once, every 3 s: 2/3 a second, whenever the clock starts and ends."""
+    """Two workers in step give two batches at once, every 3 s: 2/3 a second, whenever the clock
+    starts and ends.
+    """
 
     class Pairs:
         num_workers, prefetch_factor = 2, 2
@@ -213,7 +241,10 @@ def test_rates_are_of_whole_rounds_of_workers(clock, monkeypatch):
                 clock[0] += 3 * (number % 2)
                 yield batch(1)
 
-    monkeypatch.setattr("fastload.profiler.batches.rate", lambda step, seconds: rate(step, seconds, lambda: clock[0]))
+    monkeypatch.setattr(
+        "fastload.profiler.batches.rate",
+        lambda step, seconds: rate(step, seconds, lambda: clock[0]),
+    )
     for skipped in range(2):
         feed = Feed(Pairs())
         for _ in range(skipped):
@@ -222,7 +253,10 @@ def test_rates_are_of_whole_rounds_of_workers(clock, monkeypatch):
         ladder = Ladder(Pairs(), lambda _: None)
         for _ in range(skipped):
             ladder.feed.take()
-        assert (ladder._loader_alone(4.0), ladder._together(4.0)) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+        assert (ladder._loader_alone(4.0), ladder._together(4.0)) == (
+            pytest.approx(2 / 3),
+            pytest.approx(2 / 3),
+        )
 
 
 def test_the_first_replicates_are_made_however_slow_the_loader(clock):
@@ -236,13 +270,20 @@ def test_the_first_replicates_are_made_however_slow_the_loader(clock):
 
 
 def test_a_recipes_own_step_is_one_to_measure():
-    pytest.importorskip("torchvision", reason="torchvision is not installed (pip install 'fastload-torch[recipes]')")
-    pytest.importorskip("timm", reason="timm is not installed (pip install 'fastload-torch[recipes]')")
+    pytest.importorskip(
+        "torchvision", reason="torchvision is not installed (pip install 'fastload-torch[recipes]')"
+    )
+    pytest.importorskip(
+        "timm", reason="timm is not installed (pip install 'fastload-torch[recipes]')"
+    )
     step = steps.RecipeStep(recipes.load("mild"), classes=10, device="cpu", model="test_resnet")
     images, labels = torch.from_numpy(np.ones((2, 3, 32, 32), np.float32)), torch.tensor([1, 2])
     step(step.to_device([images, labels]))
     assert (step.kind, step.step.steps, step.settle() > 0) == ("recipe", 1, True)
-    assert step.note == ("The training step ran: test_resnet, DecoupledSGDW in bfloat16, binary cross entropy, EMA, BlurPool.")
+    assert step.note == (
+        "The training step ran: test_resnet, DecoupledSGDW in bfloat16, binary cross entropy, EMA, "
+        "BlurPool."
+    )
     assert step.rate_at(0.5, [images, labels], 0.01) > 0
 
 
@@ -277,7 +318,11 @@ def test_a_loader_without_workers_makes_nothing_beside_the_step(monkeypatch):
 
 def test_the_rungs_beside_a_loader_and_with_copies_run():
     copied = []
-    ladder = Ladder([batch(2)] * 50, lambda _: time.sleep(0.01), to_device=lambda images: copied.append(1) or images + 1)
+    ladder = Ladder(
+        [batch(2)] * 50,
+        lambda _: time.sleep(0.01),
+        to_device=lambda images: copied.append(1) or images + 1,
+    )
     assert 0 < ladder._beside(0.1) <= 201
     before = len(copied)
     assert 0 < ladder._with_copies(0.1) <= 201
@@ -301,11 +346,19 @@ class Chained(torch.utils.data.Dataset):
 @pytest.mark.parametrize("workers", [0, 1])
 def test_profiling_leaves_everything_as_it_was(workers):
     data = Chained()
-    methods = torch.utils.data.dataloader._BaseDataLoaderIter.__next__, torch.utils.data._utils.fetch._MapDatasetFetcher.fetch
-    report = profile(torch.utils.data.DataLoader(data, 4, num_workers=workers), EmulatedStep(1e5), seconds=1)
+    methods = (
+        torch.utils.data.dataloader._BaseDataLoaderIter.__next__,
+        torch.utils.data._utils.fetch._MapDatasetFetcher.fetch,
+    )
+    report = profile(
+        torch.utils.data.DataLoader(data, 4, num_workers=workers), EmulatedStep(1e5), seconds=1
+    )
     assert {"dataset", "method", "collate"} <= {stage.name for stage in report.stages}
     assert data.transform.transforms == [data.first]
-    assert methods == (torch.utils.data.dataloader._BaseDataLoaderIter.__next__, torch.utils.data._utils.fetch._MapDatasetFetcher.fetch)
+    assert methods == (
+        torch.utils.data.dataloader._BaseDataLoaderIter.__next__,
+        torch.utils.data._utils.fetch._MapDatasetFetcher.fetch,
+    )
     assert not hooks.attached()
 
 

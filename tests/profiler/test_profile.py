@@ -1,4 +1,6 @@
-"""The whole path on a small folder, with clocks for GPUs that are far slower and far faster than any loader here."""
+"""The whole path on a small folder, with clocks for GPUs that are far slower and far faster than
+any loader here.
+"""
 
 import json
 import re
@@ -8,7 +10,7 @@ import torch
 
 import fastload
 from fastload import DataLoader, backends, lowering, transforms
-from fastload.backend_facts import BackendFacts
+from fastload.backends.table import BackendFacts
 from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.measure import Sample
@@ -24,14 +26,33 @@ def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path, rat
     for rate, training in ((20, 20), (1_000_000, 480)):
         rates(step=rate, loader=500, training=training)
         file = tmp_path / f"{rate}.json"
-        how = ("--recipe", "mild", "--step-rate", rate, "--seconds", 2, "--workers", 2, "--json", file)
+        how = (
+            "--recipe",
+            "mild",
+            "--step-rate",
+            rate,
+            "--seconds",
+            2,
+            "--workers",
+            2,
+            "--json",
+            file,
+        )
         done = run("profile", "--data", photos, *how)
         assert done.exit_code == 0
         assert done.stdout.startswith("VERDICT  ")
         results[rate] = json.loads(file.read_text())
     slow, fast = results[20], results[1_000_000]
-    assert (slow["verdict"]["label"], slow["verdict"]["severity"], slow["remedies"]) == ("GPU-BOUND", ["OK"], None)
-    assert (fast["verdict"]["label"], fast["verdict"]["stage"], fast["verdict"]["severity"]) == ("CPU-BOUND", "decode", ["HIGH"])
+    assert (slow["verdict"]["label"], slow["verdict"]["severity"], slow["remedies"]) == (
+        "GPU-BOUND",
+        ["OK"],
+        None,
+    )
+    assert (fast["verdict"]["label"], fast["verdict"]["stage"], fast["verdict"]["severity"]) == (
+        "CPU-BOUND",
+        "decode",
+        ["HIGH"],
+    )
     assert [stage["name"] for stage in fast["stages"]] == ["read", "decode", "resize", "store"]
     assert fast["setting"]["backend"] == "native"
 
@@ -39,49 +60,80 @@ def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path, rat
 def test_the_torch_backends_stages_are_replayed(run, photos, rates):
     rates(step=9000, loader=50, training=49)
     done = run(
-        "profile", "--data", photos, "--recipe", "hot", "--backend", "torch", "--assume", "h200", "--seconds", 4,
+        "profile", "--data", photos, "--recipe", "hot", "--backend", "torch", "--assume", "h200",
+        "--seconds", 4,
         "--workers", 0, "--batch-size", 4, "--json", "-", "--fail-if", "cpu-bound",
     )  # fmt: skip
     assert done.exit_code == 1
-    assert done.stderr == "fastload: profile: the verdict is CPU-BOUND, and --fail-if cpu-bound was given\n"
+    assert (
+        done.stderr
+        == "fastload: profile: the verdict is CPU-BOUND, and --fail-if cpu-bound was given\n"
+    )
     found = json.loads(done.stdout)
     assert found["setting"]["backend"] == "torch"
-    assert [stage["name"] for stage in found["stages"]] == ["read", "decode", "draw", "crop", "augment", "store"]
+    assert [stage["name"] for stage in found["stages"]] == [
+        "read",
+        "decode",
+        "draw",
+        "crop",
+        "augment",
+        "store",
+    ]
     assert found["step"]["note"].startswith("ESTIMATE for one H200")
     assert not any("MixUp" in part for part in found["not_included"])
     assert [at["size_px"] for at in found["sizes"]] == [99, 124, 144, 167]
     assert sum(at["epochs_share"] for at in found["sizes"]) == pytest.approx(1)
     assert [len(at["loader_img_per_s"]) for at in found["sizes"]] == [3] * 4
     full = found["sizes"][-1]
-    assert full["step_img_per_s"] == found["step"]["assumed_img_per_s"]  # and smaller images cost the GPU less
-    assert found["sizes"][0]["step_img_per_s"] == pytest.approx(full["step_img_per_s"] * (167 / 99) ** 2)
+    assert (
+        full["step_img_per_s"] == found["step"]["assumed_img_per_s"]
+    )  # and smaller images cost the GPU less
+    assert found["sizes"][0]["step_img_per_s"] == pytest.approx(
+        full["step_img_per_s"] * (167 / 99) ** 2
+    )
 
 
 def test_all_backends_are_measured_even_if_nothing_limits(run, photos, rates):
     rates(step=40, loader=400, training=40)
     found = json.loads(
         run(
-            "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2, "--workers", 0,
+            "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2,
+            "--workers", 0,
             "--batch-size", 2, "--backend", "all", "--json", "-",
         ).stdout
     )  # fmt: skip
     assert found["verdict"]["label"] == "GPU-BOUND"
     measured = {remedy["backend"]: len(remedy["loader_img_per_s"]) for remedy in found["remedies"]}
-    refused = {reason.removeprefix("backend ").partition(" ")[0] for reason in found["setting"]["why_backend"]}
+    refused = {
+        reason.removeprefix("backend ").partition(" ")[0]
+        for reason in found["setting"]["why_backend"]
+    }
     assert measured["torch"] == 3
-    assert {*measured, *refused, "native"} == set(backends.BACKENDS)  # each is measured, or its reasons are named
+    assert {*measured, *refused, "native"} == set(
+        backends.BACKENDS
+    )  # each is measured, or its reasons are named
     assert found["backend_to_use"] in (*measured, "native")
     lines = DataLoader(fastload.open(photos, [*load("mild").ops()])).explain().splitlines()
     (line,) = (line for line in lines if line.startswith("  backend "))
-    assert re.search(r"^  backend \S+: measured [\d,]+ images/s against .*, on this machine on \d{4}-\d\d-\d\d, 0 workers$", line)
-    assert all(name in line for name in ("native", *measured))  # backend="auto" knows it from now on
+    assert re.search(
+        r"^  backend \S+: measured [\d,]+ images/s against .*, on this machine on \d{4}-\d\d-\d\d, "
+        r"0 workers$",
+        line,
+    )
+    assert all(
+        name in line for name in ("native", *measured)
+    )  # backend="auto" knows it from now on
 
 
 @pytest.mark.parametrize(("depth", "others"), [(1, []), (2, [1]), (3, [1, 2])])
 def test_a_shallower_randaugment_is_offered(photos, depth, others):
     ops = [RRC, transforms.RandAugment.composer(severity=9, depth=depth), transforms.ToImage()]
     pipeline = lowering.open(photos, ops).pipeline
-    found = {one.name: one for one in remedies.alternatives(pipeline, "torch", "cpu") if "depth" in one.name}
+    found = {
+        one.name: one
+        for one in remedies.alternatives(pipeline, "torch", "cpu")
+        if "depth" in one.name
+    }
     assert list(found) == [f"RandAugment of depth {other} in place of {depth}" for other in others]
     for other, one in zip(others, found.values(), strict=True):
         assert (one.backend, one.cost) == ("torch", "other training: check the accuracy")
@@ -104,14 +156,26 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
         return real(given, pipeline, backend, schedule)
 
     monkeypatch.setattr(job, "_loader", loader)
-    monkeypatch.setitem(backends.BACKENDS, "absent", BackendFacts("absent", "fastload.backends.no_such_module", "own"))
-    monkeypatch.setitem(backends.BACKENDS, "broken", BackendFacts("broken", "fastload.backends.native", "native"))
+    monkeypatch.setitem(
+        backends.BACKENDS,
+        "absent",
+        BackendFacts("absent", "fastload.backends.no_such_module", "own"),
+    )
+    monkeypatch.setitem(
+        backends.BACKENDS,
+        "broken",
+        BackendFacts("broken", "fastload.backends.native.runner", "native"),
+    )
     done = run(
-        "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2, "--workers", 0, "--batch-size", 2,
+        "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2,
+        "--workers", 0, "--batch-size", 2,
         "--backend", "all", "--json", "-",
     )  # fmt: skip
     found = json.loads(done.stdout)
-    reason = "backend absent cannot run this plan: is not installed (No module named 'fastload.backends.no_such_module')"
+    reason = (
+        "backend absent cannot run this plan: is not installed (No module named "
+        "'fastload.backends.no_such_module')"
+    )
     assert reason in found["setting"]["why_backend"]
     assert found["not_measured"][0] == "backend broken failed (Critical error in pipeline:)"
 
@@ -129,12 +193,19 @@ def test_pytorchs_own_loader_over_an_image_folder(photos, rates):
     folder = pytest.importorskip("torchvision.datasets").ImageFolder
     from torchvision.transforms import v2
 
-    data = folder(photos, v2.Compose([v2.RandomResizedCrop(64), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]))
+    data = folder(
+        photos,
+        v2.Compose([v2.RandomResizedCrop(64), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]),
+    )
     report = profile(torch.utils.data.DataLoader(data, batch_size=4), EmulatedStep(1e6), seconds=2)
     assert report.verdict.headline == "CPU-BOUND: decode"
     assert report.stages_how.startswith("timed in the loader's workers")
     assert {"decode", "RandomResizedCrop", "collate"} <= {stage.name for stage in report.stages}
-    assert [type(op) for op in data.transform.transforms] == [v2.RandomResizedCrop, v2.ToImage, v2.ToDtype]  # as they were
+    assert [type(op) for op in data.transform.transforms] == [
+        v2.RandomResizedCrop,
+        v2.ToImage,
+        v2.ToDtype,
+    ]  # as they were
 
 
 def test_what_helps_is_verified(run, photos, monkeypatch, rates):
@@ -146,9 +217,29 @@ def test_what_helps_is_verified(run, photos, monkeypatch, rates):
         for name, rates in (("a", faster), ("b", now), ("c", faster), ("d", faster), ("e", faster))
     )
     monkeypatch.setattr(remedies, "price", lambda *_: (found, (), ()))
-    done = run("profile", "--data", photos, "--recipe", "mild", "--step-rate", 1e6, "--seconds", 1, "--verify", "--json", "-")
-    checked = {remedy["name"]: remedy["verified_training_img_per_s"] for remedy in json.loads(done.stdout)["remedies"]}
-    assert [name for name, rates in checked.items() if rates is not None] == ["a", "c", "d"]  # the three best
+    done = run(
+        "profile",
+        "--data",
+        photos,
+        "--recipe",
+        "mild",
+        "--step-rate",
+        1e6,
+        "--seconds",
+        1,
+        "--verify",
+        "--json",
+        "-",
+    )
+    checked = {
+        remedy["name"]: remedy["verified_training_img_per_s"]
+        for remedy in json.loads(done.stdout)["remedies"]
+    }
+    assert [name for name, rates in checked.items() if rates is not None] == [
+        "a",
+        "c",
+        "d",
+    ]  # the three best
     assert all(rate > 0 for rate in checked["a"])
     assert len(checked["a"]) == remedies.REPLICATES
 
@@ -156,31 +247,46 @@ def test_what_helps_is_verified(run, photos, monkeypatch, rates):
 @pytest.mark.parametrize(
     ("arguments", "kind", "text"),
     [
-        (("--assume", "h200"), UsageError, "profile: no data set given; give --data DIR, or run fastload demo, which makes one"),
-        (("--data", "/no/such", "--assume", "h200"), SourceError, "/no/such: does not exist; check the path"),
+        (("--assume", "h200"), UsageError, ("profile: no data set given; give --data DIR, or run "
+                                           "fastload demo, which makes one")),
+        (("--data", "/no/such", "--assume", "h200"), SourceError, ("/no/such: does not exist; check "
+                                                                  "the path")),
         (("--data", "EMPTY", "--assume", "h200"), SourceError,
-         "EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
+         ("EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own "
+         "folder")),
         (("--data", "EMPTY", "--assume", "h200", "--recipe", "warm"), UsageError,
-         f"recipe: 'warm' is unknown (want {', '.join(names())} or a .toml file); see fastload recipes list"),
+         (f"recipe: 'warm' is unknown (want {', '.join(names())} or a .toml file); see fastload "
+         "recipes list")),
         (("--data", "EMPTY", "--assume", "h200", "--step-rate", "3"), UsageError,
          "profile: --step-rate 3 and --assume h200 both set the step's rate; give one"),
         (("--data", "EMPTY", "--assume", "h200", "--model", "resnet101"), UsageError,
-         "profile: --model resnet101 is for a recipe's real step, and --step-rate and --assume play a step without one; leave one out"),
+         ("profile: --model resnet101 is for a recipe's real step, and --step-rate and --assume "
+         "play a step without one; leave one out")),
         (("--model", "resnet101", "--", "python", "train.py"), UsageError,
-         "profile: --model resnet101 is for a recipe's real step, and a command trains its own network; leave one out"),
+         ("profile: --model resnet101 is for a recipe's real step, and a command trains its own "
+         "network; leave one out")),
         (("--data", "EMPTY", "--assume", "b200"), UsageError,
          "rates: 'b200' is unknown (want a100, h100, h200); give your own with --step-rate"),
-        (("--data", "EMPTY", "--workers", "-1"), UsageError, "profile: --workers is -1, want 0 or more (0: everything in one thread)"),
-        (("--data", "EMPTY", "--batch-size", "0"), UsageError, "profile: --batch-size is 0, want 1 or more"),
-        (("--data", "EMPTY", "--step-rate", "0"), UsageError, "profile: --step-rate is 0, want more than 0 images/s"),
-        (("--data", "EMPTY", "--step-rate", "nan"), UsageError, "profile: --step-rate is nan, want more than 0 images/s"),
-        (("--data", "EMPTY", "--seconds", "0"), UsageError, "profile: --seconds is 0, want 1 to 3600"),
+        (("--data", "EMPTY", "--workers", "-1"), UsageError, ("profile: --workers is -1, want 0 or "
+                                                             "more (0: everything in one thread)")),
+        (("--data", "EMPTY", "--batch-size", "0"), UsageError, ("profile: --batch-size is 0, want 1 "
+                                                               "or more")),
+        (("--data", "EMPTY", "--step-rate", "0"), UsageError, ("profile: --step-rate is 0, want "
+                                                              "more than 0 images/s")),
+        (("--data", "EMPTY", "--step-rate", "nan"), UsageError, ("profile: --step-rate is nan, want "
+                                                                "more than 0 images/s")),
+        (("--data", "EMPTY", "--seconds", "0"), UsageError, ("profile: --seconds is 0, want 1 to "
+                                                            "3600")),
         (("--data", "EMPTY", "--backend", "fast"), UsageError,
-         "profile: --backend is 'fast', want auto or native or torch or ffcv or dali or dali-own or all"),
-        (("--data", "a", "EMPTY"), UsageError, "profile: data given twice (EMPTY and --data a); give one"),
+         ("profile: --backend is 'fast', want auto or native or torch or ffcv or dali or dali-own "
+         "or all")),
+        (("--data", "a", "EMPTY"), UsageError, ("profile: data given twice (EMPTY and --data a); "
+                                               "give one")),
         (("EMPTY", "--assume", "h200"), SourceError,
-         "EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own folder"),
-        (("--data", "EMPTY", "--fail-if", "slow"), UsageError, "profile: --fail-if is 'slow', want cpu-bound or data-bound"),
+         ("EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own "
+         "folder")),
+        (("--data", "EMPTY", "--fail-if", "slow"), UsageError, ("profile: --fail-if is 'slow', want "
+                                                               "cpu-bound or data-bound")),
     ],
 )  # fmt: skip
 def test_errors_of_the_command_line(run, empty, arguments, kind, text):
@@ -199,6 +305,26 @@ def test_without_a_gpu_the_step_must_be_assumed(run, photos):
 
 def test_an_augmenting_recipe_runs_natively(run, photos, tmp_path):
     file = tmp_path / "hot.json"
-    done = run("profile", "--data", photos, "--recipe", "hot", "--backend", "native", "--assume", "h200", "--seconds", 2, "--json", file)
+    done = run(
+        "profile",
+        "--data",
+        photos,
+        "--recipe",
+        "hot",
+        "--backend",
+        "native",
+        "--assume",
+        "h200",
+        "--seconds",
+        2,
+        "--json",
+        file,
+    )
     assert done.exit_code == 0
-    assert [stage["name"] for stage in json.loads(file.read_text())["stages"]] == ["read", "decode", "resize", "augment", "store"]
+    assert [stage["name"] for stage in json.loads(file.read_text())["stages"]] == [
+        "read",
+        "decode",
+        "resize",
+        "augment",
+        "store",
+    ]

@@ -6,7 +6,8 @@ import torch
 
 from fastload.attach import control, log, recorder, stages
 from fastload.attach.control import Control, Limits, Stopped
-from fastload.attach.recorder import Recorder, images_in
+from fastload.attach.looking import images_in
+from fastload.attach.recorder import Recorder
 from fastload.attach.stages import Timed
 from fastload.profiler import logs
 
@@ -25,7 +26,9 @@ class Event:
 
 
 def test_a_busy_gpu_is_not_idle_while_the_host_waits(tmp_path, monkeypatch):
-    """Two marks that a busy GPU reaches together, two with 30 ms between them, and two that are never reached."""
+    """Two marks that a busy GPU reaches together, two with 30 ms between them, and two that are
+    never reached.
+    """
     marks = [Event(at) for at in (1.0, 1.0, 2.0, 2.03, 3.0, 3.5)]
     given = iter(marks)
     monkeypatch.setattr(recorder, "_event", lambda: next(given))

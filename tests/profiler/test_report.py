@@ -6,14 +6,19 @@ import pytest
 
 from fastload.measure import Sample
 from fastload.profiler.cold import Reading
+from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.render import MAX_LINES
-from fastload.profiler.report import Report, Setting, StepFacts
+from fastload.profiler.report import Report
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import Rungs, StageCost, decide
 
-STAGES = (StageCost("read", 0.0004, 0.0001), StageCost("decode", 0.0021, 0.002), StageCost("store", 0.0009, 0.0009))
+STAGES = (
+    StageCost("read", 0.0004, 0.0001),
+    StageCost("decode", 0.0021, 0.002),
+    StageCost("store", 0.0009, 0.0009),
+)
 SLOW = Rungs(Sample((3000.0,) * 3), Sample((600.0, 606.0, 594.0)), Sample((590.0, 588.0, 592.0)))
 FAST = Rungs(Sample((250.0,) * 3), Sample((600.0, 606.0, 594.0)), Sample((249.0, 249.5, 249.2)))
 MACHINE = {"cpu": "Test CPU", "usable_cores": 2}
@@ -22,13 +27,20 @@ SETTING = Setting("hot", "/data", 1000, "torch", WHY, 2, 16, 167, 167, "cpu")
 
 
 def priced(name: str, rate: float) -> Priced:
-    return Priced(Alternative(name, "none: the same ops", "native", ()), Sample((rate,) * 3), Sample((600.0,) * 3))
+    return Priced(
+        Alternative(name, "none: the same ops", "native", ()),
+        Sample((rate,) * 3),
+        Sample((600.0,) * 3),
+    )
 
 
 REPORT = Report(
-    decide(SLOW, STAGES), SLOW, StepFacts("emulated", 3000.0, "ESTIMATE for one X"), SETTING, MACHINE, 12.4, STAGES, "made up",
-    (priced("backend native", 1500.0), priced("backend other", 300.0)), ("MixUp (alpha 0.25)", "EMA"), ("cold page cache",),
-    (AtSize(96, 0.25, Sample((700.0,) * 3), 9000.0), AtSize(167, 0.75, Sample((600.0,) * 3), 3000.0)),
+    decide(SLOW, STAGES), SLOW, StepFacts("emulated", 3000.0, "ESTIMATE for one X"), SETTING,
+    MACHINE, 12.4, STAGES, "made up",
+    (priced("backend native", 1500.0), priced("backend other", 300.0)), ("MixUp (alpha 0.25)",
+    "EMA"), ("cold page cache",),
+    (AtSize(96, 0.25, Sample((700.0,) * 3), 9000.0), AtSize(167, 0.75, Sample((600.0,) * 3),
+    3000.0)),
 )  # fmt: skip
 
 TEXT = """\
@@ -143,7 +155,11 @@ def keys(value: object, prefix: str = "") -> list[str]:
         value = value[0]
     if not isinstance(value, dict):
         return [prefix]
-    return [name for key, inner in value.items() for name in keys(inner, f"{prefix}.{key}" if prefix else key)]
+    return [
+        name
+        for key, inner in value.items()
+        for name in keys(inner, f"{prefix}.{key}" if prefix else key)
+    ]
 
 
 def test_the_text():
@@ -151,34 +167,64 @@ def test_the_text():
 
 
 def test_a_fast_loader_needs_no_advice():
-    lines = str(replace(REPORT, rungs=FAST, verdict=decide(FAST, STAGES), remedies=(), stages=())).splitlines()
-    assert lines[0] == "VERDICT  GPU-BOUND   stall 0.3 % [0.2, 0.4]   AU 100 % (MLPerf Storage asks 90 %)   OK"
-    assert lines[1] == "         The GPU is the limit; this loader could feed 2.4 such GPUs. A faster data path would gain nothing."
+    lines = str(
+        replace(REPORT, rungs=FAST, verdict=decide(FAST, STAGES), remedies=(), stages=())
+    ).splitlines()
+    assert (
+        lines[0]
+        == "VERDICT  GPU-BOUND   stall 0.3 % [0.2, 0.4]   AU 100 % (MLPerf Storage asks 90 %)   OK"
+    )
+    assert (
+        lines[1]
+        == "         The GPU is the limit; this loader could feed 2.4 such GPUs. A faster data "
+        "path would gain nothing."
+    )
     assert not any("WHAT WOULD HELP" in line for line in lines)
 
 
 def asked(name: str, rate: float) -> Priced:
-    return Priced(Alternative(f"backend {name}", "none: the same ops", name, (), asked=True), Sample((rate,) * 3), Sample((600.0,) * 3))
+    return Priced(
+        Alternative(f"backend {name}", "none: the same ops", name, (), asked=True),
+        Sample((rate,) * 3),
+        Sample((600.0,) * 3),
+    )
 
 
 @pytest.mark.parametrize(
     ("others", "use", "line"),
     [
-        ((asked("a", 900.0), asked("b", 1200.0)), "b", "BACKEND TO USE  b: 2x the images/s [2, 2] of torch"),
-        ((asked("a", 300.0), asked("b", 120.0)), "torch", "BACKEND TO USE  torch: a comes next with 0.5x the images/s [0.5, 0.5]"),
-        ((asked("a", 620.0),), "torch", "BACKEND TO USE  torch: a comes next with 1x the images/s [1, 1]"),
+        (
+            (asked("a", 900.0), asked("b", 1200.0)),
+            "b",
+            "BACKEND TO USE  b: 2x the images/s [2, 2] of torch",
+        ),
+        (
+            (asked("a", 300.0), asked("b", 120.0)),
+            "torch",
+            "BACKEND TO USE  torch: a comes next with 0.5x the images/s [0.5, 0.5]",
+        ),
+        (
+            (asked("a", 620.0),),
+            "torch",
+            "BACKEND TO USE  torch: a comes next with 1x the images/s [1, 1]",
+        ),
         ((priced("without X", 6000.0),), None, None),
     ],
 )
 def test_the_backend_to_use_is_the_fastest_that_was_asked_for(others, use, line):
     report = replace(REPORT, remedies=(*others, priced("without Y", 9000.0)))
-    assert [found for found in str(report).splitlines() if found.startswith("BACKEND TO USE")] == ([line] if line else [])
+    assert [found for found in str(report).splitlines() if found.startswith("BACKEND TO USE")] == (
+        [line] if line else []
+    )
     assert report.to_json()["backend_to_use"] == use
 
 
 def test_a_noisy_machine_is_named():
     noisy = replace(REPORT, rungs=replace(SLOW, loader=Sample((600.0, 900.0, 500.0))))
-    assert "NOISY: the loader alone varied by 67 % from run to run; is other work on this machine?" in str(noisy).splitlines()
+    assert (
+        "NOISY: the loader alone varied by 67 % from run to run; is other work on this machine?"
+        in str(noisy).splitlines()
+    )
 
 
 def test_a_report_is_never_longer_than_40_lines():
@@ -194,20 +240,33 @@ def test_a_report_is_never_longer_than_40_lines():
     [
         (
             0.002,
-            ["cold, 500 images/s per thread.", "READ-BOUND until the data are cached: 2 threads read 1,000 images/s at most (computed)."],
+            [
+                "cold, 500 images/s per thread.",
+                (
+                    "READ-BOUND until the data are cached: 2 threads read 1,000 images/s at most "
+                    "(computed)."
+                ),
+            ],
         ),
-        (0.0005, ["cold, 2,000 images/s per thread."]),  # 4,000 by two threads: more than the step takes
+        (
+            0.0005,
+            ["cold, 2,000 images/s per thread."],
+        ),  # 4,000 by two threads: more than the step takes
     ],
 )
 def test_a_cold_page_cache_that_would_be_the_limit_is_said(cold, lines):
     text = str(replace(REPORT, reading=Reading(256, 2e5, cold, 0.0001))).splitlines()
-    place = next(number for number, line in enumerate(text) if line.startswith("Reading, one thread"))
+    place = next(
+        number for number, line in enumerate(text) if line.startswith("Reading, one thread")
+    )
     assert text[place].endswith(lines[0])
     assert [line for line in text if line.startswith("READ-BOUND")] == lines[1:]
 
 
 def test_the_json_has_these_keys_and_no_others():
-    more = replace(REPORT, workers=(AtWorkers(2, Sample((1.0,))),), reading=Reading(3, 2e5, 0.002, 0.001))
+    more = replace(
+        REPORT, workers=(AtWorkers(2, Sample((1.0,))),), reading=Reading(3, 2e5, 0.002, 0.001)
+    )
     document = more.to_json()
     assert keys(document) == KEYS.splitlines()
     assert document["schema"] == "fastload.profile/1"
@@ -222,7 +281,11 @@ def test_what_was_verified_stands_beside_its_prediction():
 
 
 def test_what_was_not_measured_is_null():
-    document = replace(REPORT, stages=(), stages_how="", remedies=(), sizes=(), setting=Setting()).to_json()
-    assert [document[key] for key in ("stages", "stages_how", "remedies", "sizes", "workers", "reading")] == [None] * 6
+    document = replace(
+        REPORT, stages=(), stages_how="", remedies=(), sizes=(), setting=Setting()
+    ).to_json()
+    assert [
+        document[key] for key in ("stages", "stages_how", "remedies", "sizes", "workers", "reading")
+    ] == [None] * 6
     assert document["setting"]["workers"] is None
     assert REPORT.to_json()["remedies"][0]["verified_training_img_per_s"] is None

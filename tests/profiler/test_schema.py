@@ -10,8 +10,9 @@ from fastload.measure import Sample
 from fastload.profiler import EmulatedStep, profile
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
+from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.remedies import Alternative, Priced
-from fastload.profiler.report import SCHEMA, Report, Setting, StepFacts
+from fastload.profiler.report import SCHEMA, Report
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import DATA_BOUND, GPU, OPEN, Evidence, Rungs, StageCost, decide
@@ -21,9 +22,12 @@ RATES = Sample((600.0, 606.0, 594.0))
 RUNGS = Rungs(Sample((3000.0,) * 3), RATES, Sample((590.0, 588.0, 592.0)))
 STAGES = (StageCost("read", 0.0004, 0.0001), StageCost("decode", 0.0021, 0.002))
 WHOLE = Report(
-    decide(RUNGS, STAGES), RUNGS, StepFacts("emulated", 3000.0, "x"), Setting("hot", "/d", 9, "torch", ("why",), 2, 16, 167, 167, "cpu"),
-    {"cpu": "x"}, 1.0, STAGES, "how", (Priced(Alternative("a", "b", "native", ()), RATES, RATES, RATES),), ("EMA",), ("GPU",),
-    (AtSize(96, 0.25, RATES, 9000.0),), Evidence(0.1, 2, 4, 0.3, 0.0, 1, RATES, RATES, RATES, RATES), (AtWorkers(1, RATES),),
+    decide(RUNGS, STAGES), RUNGS, StepFacts("emulated", 3000.0, "x"), Setting("hot", "/d", 9,
+    "torch", ("why",), 2, 16, 167, 167, "cpu"),
+    {"cpu": "x"}, 1.0, STAGES, "how", (Priced(Alternative("a", "b", "native", ()), RATES, RATES,
+    RATES),), ("EMA",), ("GPU",),
+    (AtSize(96, 0.25, RATES, 9000.0),), Evidence(0.1, 2, 4, 0.3, 0.0, 1, RATES, RATES, RATES,
+    RATES), (AtWorkers(1, RATES),),
     Reading(3, 2e5, 0.002, 0.001), (Cut("read", RATES, RATES), Cut("+ store", RATES)),
 )  # fmt: skip
 LEAST = Report(decide(RUNGS), RUNGS, StepFacts("callable"), Setting(), {"cpu": None}, 1.0)
@@ -58,15 +62,23 @@ def test_schema_and_reports_have_the_same_keys(schema, report):
 
 
 def test_every_verdict_is_in_the_schema(schema):
-    assert set(schema["properties"]["verdict"]["properties"]["label"]["enum"]) == {GPU, OPEN, *DATA_BOUND}
+    assert set(schema["properties"]["verdict"]["properties"]["label"]["enum"]) == {
+        GPU,
+        OPEN,
+        *DATA_BOUND,
+    }
 
 
 def test_reports_are_valid(schema):
-    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed (pip install 'fastload-torch[test]')")
+    jsonschema = pytest.importorskip(
+        "jsonschema", reason="jsonschema is not installed (pip install 'fastload-torch[test]')"
+    )
     check = jsonschema.Draft202012Validator(schema)
     check.check_schema(schema)
     for report in (WHOLE, LEAST):
-        assert list(check.iter_errors(json.loads(json.dumps(report.to_json(), allow_nan=False)))) == []
+        assert (
+            list(check.iter_errors(json.loads(json.dumps(report.to_json(), allow_nan=False)))) == []
+        )
     for key, wrong in (("verdict", {}), ("replicates", None), ("stages", [{}]), ("profile_s", "1")):
         assert list(check.iter_errors({**WHOLE.to_json(), key: wrong})) != []
 
@@ -74,7 +86,9 @@ def test_reports_are_valid(schema):
 def test_a_real_profile_is_valid_json(schema):
     import torch
 
-    report = profile(torch.utils.data.DataLoader(torch.zeros(400, 2), 4), EmulatedStep(1e6), seconds=1)
+    report = profile(
+        torch.utils.data.DataLoader(torch.zeros(400, 2), 4), EmulatedStep(1e6), seconds=1
+    )
     found = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert undescribed(found, schema, schema) == []
     assert len(found["replicates"]["training_img_per_s"]) >= 3

@@ -1,4 +1,6 @@
-"""Profiles over the sizes of a schedule: which are measured, for how many epochs each stands, and what they add up to."""
+"""Profiles over the sizes of a schedule: which are measured, for how many epochs each stands, and
+what they add up to.
+"""
 
 import pytest
 
@@ -25,8 +27,13 @@ def test_hot_goes_through_its_sizes_and_baseline_through_one():
 
 
 def test_the_slower_of_loader_and_step_decides():
-    fast, slow = (AtSize(96, 0.5, Sample((1000.0, 1200.0, 1100.0)), 4400.0), AtSize(192, 0.5, Sample((1100.0,)), 1000.0))
+    fast, slow = (
+        AtSize(96, 0.5, Sample((1000.0, 1200.0, 1100.0)), 4400.0),
+        AtSize(192, 0.5, Sample((1100.0,)), 1000.0),
+    )
     assert (fast.training, fast.stall) == (1100.0, 0.75)
     assert (slow.training, slow.stall) == (1000.0, 0.0)
     # per image: 1/4400 of 1/1100 busy, then all of 1/1000
-    assert sizes.stall([fast, slow]) == pytest.approx(1 - (1 / 4400 + 1 / 1000) / (1 / 1100 + 1 / 1000))
+    assert sizes.stall([fast, slow]) == pytest.approx(
+        1 - (1 / 4400 + 1 / 1000) / (1 / 1100 + 1 / 1000)
+    )

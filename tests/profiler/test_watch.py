@@ -43,7 +43,10 @@ def test_workers_are_timed_and_everything_is_put_back():
     with fastload.watch(loader, every=0) as seen:
         for _ in loader:
             pass
-    assert (dataloader._BaseDataLoaderIter.__next__, _utils.fetch._MapDatasetFetcher.fetch) == before
+    assert (
+        dataloader._BaseDataLoaderIter.__next__,
+        _utils.fetch._MapDatasetFetcher.fetch,
+    ) == before
     assert not hooks.attached()
     assert cause(seen.report.stages) == ("READ-BOUND", None)
     assert [cost.name for cost in seen.report.stages] == ["read", "dataset", "collate"]
@@ -79,7 +82,12 @@ def test_fastloads_own_loader(folder):
             assert sum(len(images) for images, _ in loader) == 40
         assert (seen.report.setting.backend, seen.report.setting.workers) == (backend, 1)
         if backend == "native":
-            assert [cost.name for cost in seen.report.stages] == ["read", "decode", "resize", "store"]
+            assert [cost.name for cost in seen.report.stages] == [
+                "read",
+                "decode",
+                "resize",
+                "store",
+            ]
 
 
 def test_an_error_in_the_loop_goes_on():
@@ -88,7 +96,11 @@ def test_an_error_in_the_loop_goes_on():
         for _ in loader:
             1 / 0  # noqa: B018
     assert not hooks.attached()
-    assert str(seen) == "watch: only 1 batches were seen (want 14 of one epoch's batches or more); let it run longer"
+    assert (
+        str(seen)
+        == "watch: only 1 batches were seen (want 14 of one epoch's batches or more); let it run "
+        "longer"
+    )
 
 
 def test_what_cannot_be_watched():
@@ -98,10 +110,22 @@ def test_what_cannot_be_watched():
     for every in (-1, float("nan")):
         with pytest.raises(UsageError) as caught:
             fastload.watch([], every=every)
-        assert str(caught.value) == f"watch: every is {every!r}, want 0 (no lines) or s between lines"
-    with fastload.watch([], every=0), pytest.raises(UsageError) as caught, fastload.watch([], every=0):
+        assert (
+            str(caught.value) == f"watch: every is {every!r}, want 0 (no lines) or s between lines"
+        )
+    with (
+        fastload.watch([], every=0),
+        pytest.raises(UsageError) as caught,
+        fastload.watch([], every=0),
+    ):
         pass
-    assert str(caught.value) == "watch: another watch, or fastload profile, looks on already; leave that one first"
+    assert (
+        str(caught.value)
+        == "watch: another watch, or fastload profile, looks on already; leave that one first"
+    )
     with pytest.raises(UsageError) as caught:
         _ = fastload.watch([]).report
-    assert str(caught.value) == "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
+    assert (
+        str(caught.value)
+        == "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
+    )

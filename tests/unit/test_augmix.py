@@ -41,7 +41,11 @@ def by_hand(op, image, program, mixing):
     return np.asarray(Image.blend(image, mixed, np.float32(program[-1, 1])))
 
 
-OPS = {"torchvision": T.AugMix(), "composer": T.AugMix.composer(5), "timm": T.AugMix.timm("augmix-m5-w4-d2")}
+OPS = {
+    "torchvision": T.AugMix(),
+    "composer": T.AugMix.composer(5),
+    "timm": T.AugMix.timm("augmix-m5-w4-d2"),
+}
 
 
 @pytest.mark.parametrize("mixing", OPS)
@@ -55,7 +59,9 @@ def test_images_are_mixed_as_each_library_does(mixing, make_image):
         if image.mode == "L" and mixing == "timm":
             op = T.AugMix.timm("augmix-m5-w4-d2", fill=5)
         for program in drawn(op, 20, 3):
-            np.testing.assert_array_equal(np.asarray(pil.apply(op, image, program)), by_hand(op, image, program, mixing))
+            np.testing.assert_array_equal(
+                np.asarray(pil.apply(op, image, program)), by_hand(op, image, program, mixing)
+            )
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
@@ -108,19 +114,26 @@ def test_constant_images_stay_within_one():
     ("op", "texts"),
     [
         (T.AugMix(0, 0, alpha=0), [
-            "severity is 0, want 1 to 10 (torchvision's definition)", "mixture_width is 0, want 1 or more",
+            "severity is 0, want 1 to 10 (torchvision's definition)", ("mixture_width is 0, want 1 "
+                                                                      "or more"),
             "alpha is 0, want a number above 0",
         ]),
         (T.AugMix(chain_depth=17, fill=(1, 2)), [
             "chain_depth is 17, want up to 16, or a negative number (1 to 3)",
-            "fill is (1, 2), want None (black), a number from 0 to 255, or one for each of 3 channels",
+            ("fill is (1, 2), want None (black), a number from 0 to 255, or one for each of 3 "
+            "channels"),
         ]),
-        (T.AugMix(mixture_width=40), ["40 chains of 3 ops make 163 steps, want up to 128; take fewer"]),
+        (T.AugMix(mixture_width=40), [("40 chains of 3 ops make 163 steps, want up to 128; take "
+                                      "fewer")]),
         (T.AugMix.composer(11, augmentation_set="some"), [
-            "severity is 11, want 0 to 10 (Composer's definition)", "augmentation_set is 'some', want one of all, safe, original",
+            "severity is 11, want 0 to 10 (Composer's definition)", ("augmentation_set is 'some', "
+                                                                    "want one of all, safe, "
+                                                                    "original"),
         ]),
         (T.AugMix(mixing="own", definition="x", interpolation="box"), [
-            "mixing is 'own', want one of torchvision, composer, timm", "interpolation is 'box', want one of nearest, bilinear, bicubic",
+            "mixing is 'own', want one of torchvision, composer, timm", ("interpolation is 'box', "
+                                                                        "want one of nearest, "
+                                                                        "bilinear, bicubic"),
             "definition is 'x', want None; AugMix.timm and the like set it",
         ]),
     ],

@@ -4,8 +4,8 @@ import importlib.metadata
 
 import pytest
 
-from fastload import backend_facts
-from fastload.backend_facts import BackendFacts
+from fastload.backends import table as backend_facts
+from fastload.backends.table import BackendFacts
 from fastload.errors import BackendError
 
 
@@ -25,7 +25,11 @@ class Entry:
 def installed(monkeypatch):
     def install(*loaded):
         entries = [Entry(each) for each in loaded]
-        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: entries if group == "fastload.backends" else [])
+        monkeypatch.setattr(
+            importlib.metadata,
+            "entry_points",
+            lambda group: entries if group == "fastload.backends" else [],
+        )
 
     return install
 
@@ -38,7 +42,11 @@ def test_workers_are_processes_only_where_pytorch_makes_the_batches():
 def test_a_name_that_nobody_knows():
     with pytest.raises(BackendError) as caught:
         backend_facts.facts("cupy")
-    assert str(caught.value) == "backend 'cupy' is unknown (want auto, native, torch, ffcv, dali, dali-own); choose one of them"
+    assert (
+        str(caught.value)
+        == "backend 'cupy' is unknown (want auto, native, torch, ffcv, dali, dali-own); choose one "
+        "of them"
+    )
 
 
 def test_another_package_adds_a_backend_after_ours(installed):

@@ -6,7 +6,10 @@ import fastload
 from fastload.errors import PipelineError, UsageError
 from fastload.progressive import ProgressiveResize, Ramp
 
-NO_SIZES = "PixelBatchSampler: schedule gives no size per epoch (want one that counts epochs); use total_epochs"
+NO_SIZES = (
+    "PixelBatchSampler: schedule gives no size per epoch (want one that counts epochs); "
+    "use total_epochs"
+)
 
 
 def sampler(schedule, **options):
@@ -63,8 +66,10 @@ def test_the_inner_sampler_hears_of_the_epoch():
         ((None, 224, 64), UsageError, NO_SIZES),
         ((ProgressiveResize(total_steps=5), 224, 64), UsageError, NO_SIZES),
         (([96], 0, 64), UsageError, "PixelBatchSampler: full is 0, want a whole number from 1"),
-        (([96], 224, 2.0), UsageError, "PixelBatchSampler: batch_size is 2.0, want a whole number from 1"),
-        (([0], 224, 64), PipelineError, "size_schedule: epoch 0: size is 0, want a whole number from 1 to 16384 px"),
+        (([96], 224, 2.0), UsageError, ("PixelBatchSampler: batch_size is 2.0, want a whole number "
+                                       "from 1")),
+        (([0], 224, 64), PipelineError, ("size_schedule: epoch 0: size is 0, want a whole number "
+                                        "from 1 to 16384 px")),
     ],
 )  # fmt: skip
 def test_what_makes_no_batches_is_refused(arguments, kind, text):

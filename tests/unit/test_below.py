@@ -1,4 +1,6 @@
-"""A folder by its descriptor: nothing below it is reached through a link, with openat2 and step by step."""
+"""A folder by its descriptor: nothing below it is reached through a link, with openat2 and step by
+step.
+"""
 
 import errno
 import os
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fastload.files import below, steps
+from fastload.files import below, opening, steps
 from fastload.files.below import Folder, opened
 from fastload.files.names import Inner
 
@@ -36,7 +38,11 @@ def test_what_is_made_lies_there(top: Path) -> None:
         folder.replace(Inner("g"), b"one")
         folder.replace(Inner("g"), b"two")
         assert (folder.read(Inner("c/d/e/f")), folder.read(Inner("g"))) == (b"new", b"two")
-        assert (folder.size(Inner("g")), folder.size(Inner("nothing")), sorted(folder.names())) == (3, 0, ["a", "c", "g"])
+        assert (folder.size(Inner("g")), folder.size(Inner("nothing")), sorted(folder.names())) == (
+            3,
+            0,
+            ["a", "c", "g"],
+        )
         walked = [(path, names) for _, path, names in folder.files()]
         assert ("c/d/e/", ["f"]) in walked
         assert walked[-1] == ("", ["g"])
@@ -55,9 +61,11 @@ def test_a_link_on_the_way_is_not_followed(top: Path, at: str, other: str) -> No
     before = sorted(os.listdir(top.parent / "folder"))
     with opened(str(top)) as folder:
         calls: tuple[Callable[[], object], ...] = (
-            lambda: folder.folder(Inner(f"{at}/x"), make=True), lambda: folder.create(Inner(f"{at}/x")),
+            lambda: folder.folder(Inner(f"{at}/x"), make=True),
+            lambda: folder.create(Inner(f"{at}/x")),
             lambda: folder.open(Inner(f"{at}/x")),
-            lambda: folder.write(Inner(f"{at}/x"), b""), lambda: folder.remove(Inner(f"{at}/x")), lambda: folder.folder(Inner(at)),
+            lambda: folder.write(Inner(f"{at}/x"), b""), lambda: folder.remove(Inner(f"{at}/x")),
+            lambda: folder.folder(Inner(at)),
             lambda: folder.folder(Inner(at), make=True),
         )  # fmt: skip
         for call in calls:
@@ -78,7 +86,11 @@ def test_a_link_in_a_files_place_is_not_followed(top: Path, other: str) -> None:
         for call in (lambda: folder.open(Inner("x")), lambda: folder.allow(Inner("x"))):
             with pytest.raises(OSError, match="symbolic links"):
                 call()
-        assert (folder.has(Inner("x")), folder.is_plain(Inner("x")), folder.is_folder(Inner("x"))) == (True, False, False)
+        assert (
+            folder.has(Inner("x")),
+            folder.is_plain(Inner("x")),
+            folder.is_folder(Inner("x")),
+        ) == (True, False, False)
         folder.replace(Inner("x"), b"mine")  # the link itself
         assert folder.is_plain(Inner("x"))
         os.unlink(top / "x")
@@ -93,7 +105,10 @@ def test_a_second_name_of_a_file_is_not_written_to(top: Path) -> None:
     os.link(top.parent / "file", top / "x")
     os.chmod(top.parent / "file", 0o600)
     with opened(str(top)) as folder:
-        for call in (lambda: folder.open(Inner("x"), os.O_WRONLY), lambda: folder.put(Inner("x"), Inner("y"))):
+        for call in (
+            lambda: folder.open(Inner("x"), os.O_WRONLY),
+            lambda: folder.put(Inner("x"), Inner("y")),
+        ):
             with pytest.raises(OSError, match="Has a second name"):
                 call()
         assert not folder.is_plain(Inner("x"))
@@ -104,15 +119,23 @@ def test_a_second_name_of_a_file_is_not_written_to(top: Path) -> None:
 def test_a_pipe_is_not_waited_for(top: Path) -> None:
     os.mkfifo(top / "x")
     with opened(str(top)) as folder:
-        for call in (lambda: folder.read(Inner("x")), lambda: folder.open(Inner("x"), os.O_RDWR), lambda: folder.allow(Inner("x"))):
+        for call in (
+            lambda: folder.read(Inner("x")),
+            lambda: folder.open(Inner("x"), os.O_RDWR),
+            lambda: folder.allow(Inner("x")),
+        ):
             with pytest.raises(OSError, match="Not a regular file"):
                 call()
     with pytest.raises(OSError, match="Not a regular file"):
-        below.no_wait(str(top / "x"), os.O_RDONLY)
+        opening.no_wait(str(top / "x"), os.O_RDONLY)
 
 
-@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o644), (0o027, 0o640)])
-def test_modes_are_private_until_the_end_and_then_the_umasks(top: Path, mask: int, mode: int) -> None:
+@pytest.mark.parametrize(
+    ("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o644), (0o027, 0o640)]
+)
+def test_modes_are_private_until_the_end_and_then_the_umasks(
+    top: Path, mask: int, mode: int
+) -> None:
     old = os.umask(mask)
     try:
         with opened(str(top)) as folder:
@@ -120,7 +143,7 @@ def test_modes_are_private_until_the_end_and_then_the_umasks(top: Path, mask: in
             assert stat.S_IMODE((top / "new").stat().st_mode) == 0o600
             folder.put(Inner("new"), Inner("final"))
         assert stat.S_IMODE((top / "final").stat().st_mode) == mode
-        assert below.umask() == mask
+        assert opening.umask() == mask
     finally:
         os.umask(old)
 
@@ -128,7 +151,9 @@ def test_modes_are_private_until_the_end_and_then_the_umasks(top: Path, mask: in
 def test_temporary_names_are_not_known_beforehand_and_fit() -> None:
     names = {below.temporary("index.arrow", ".fastload-") for _ in range(100)}
     assert len(names) == 100
-    assert all(name.startswith(".fastload-index.arrow.") and name.endswith(".new") for name in names)
+    assert all(
+        name.startswith(".fastload-index.arrow.") and name.endswith(".new") for name in names
+    )
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\0b"])
@@ -137,7 +162,9 @@ def test_a_users_name_is_one_name(name: str) -> None:
         below.own(name)
 
 
-def test_an_error_leaves_the_old_content_and_nothing_else(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_leaves_the_old_content_and_nothing_else(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -15,7 +15,10 @@ def parts(length, world, **named):
 def in_turn(samplers, size=7):
     """Samples, occurrences and validity in the global order."""
     every = [list(sampler.batches(size)) for sampler in samplers]
-    joined = [[np.concatenate([getattr(part, name) for part in own]) for own in every] for name in ("samples", "occurrences")]
+    joined = [
+        [np.concatenate([getattr(part, name) for part in own]) for own in every]
+        for name in ("samples", "occurrences")
+    ]
     assert len({len(own) for own in every}) == 1  # equal numbers of batches
     return [np.stack(one, axis=1).ravel().tolist() for one in joined]
 
@@ -24,7 +27,10 @@ def in_turn(samplers, size=7):
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_the_order_is_shuffle_samplers(length, world, drop_last):
     mine = parts(length, world, seed=3, drop_last=drop_last)
-    theirs = [ShuffleSampler(length, 3, num_replicas=world, rank=rank, drop_last=drop_last) for rank in range(world)]
+    theirs = [
+        ShuffleSampler(length, 3, num_replicas=world, rank=rank, drop_last=drop_last)
+        for rank in range(world)
+    ]
     for _ in range(2):
         assert [list(one) for one in mine] == [list(one) for one in theirs]
     assert [len(one) for one in mine] == [len(one) for one in theirs]
@@ -39,7 +45,9 @@ def test_in_order():
 
 @pytest.mark.parametrize("world", [1, 2, 4])
 def test_repeats_are_torchvisions_rule(world):
-    """512 of 600 positions, each sample of the permutation three times in a row, copies on different ranks."""
+    """512 of 600 positions, each sample of the permutation three times in a row, copies on
+    different ranks.
+    """
     order = list(ShuffleSampler(600, 2))
     samples, copies = in_turn(parts(600, world, seed=2, repeats=3))
     assert samples == [order[position // 3] for position in range(512)]
@@ -59,7 +67,9 @@ def test_weights(p_value):
     sampler = DistributedSampler(6, seed=8, weights=weights, num_samples=20000)
     counts = np.bincount(list(sampler), minlength=6)
     assert p_value(counts, weights / weights.sum()) > 1e-3
-    assert list(sampler) != list(DistributedSampler(6, seed=8, weights=weights, num_samples=20000))  # epoch 1, epoch 0
+    assert list(sampler) != list(
+        DistributedSampler(6, seed=8, weights=weights, num_samples=20000)
+    )  # epoch 1, epoch 0
 
 
 @pytest.mark.parametrize("world", [1, 2, 3])
@@ -71,7 +81,9 @@ def test_weighted_occurrences_count_in_the_global_order(world):
         seen[sample] += 1
 
 
-@pytest.mark.parametrize("named", [{}, {"repeats": 3}, {"weights": np.arange(1000.0)}, {"eval_exact": True}])
+@pytest.mark.parametrize(
+    "named", [{}, {"repeats": 3}, {"weights": np.arange(1000.0)}, {"eval_exact": True}]
+)
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_it_can_begin_at_any_batch(named, drop_last):
     def run(first):
@@ -79,17 +91,31 @@ def test_it_can_begin_at_any_batch(named, drop_last):
         return [[None if one is None else one.tolist() for one in part] for part in found]
 
     whole = run(0)
-    assert [part[0] for part in whole] == list(BatchSampler(DistributedSampler(1000, 3, 1, seed=4, **named), 32, drop_last))
+    assert [part[0] for part in whole] == list(
+        BatchSampler(DistributedSampler(1000, 3, 1, seed=4, **named), 32, drop_last)
+    )
     for first in range(len(whole) + 2):
         assert run(first) == whole[first:]
 
 
 @pytest.mark.parametrize(("length", "world"), [(40, 3), (41, 4), (2, 5), (12, 4)])
 def test_exact_evaluation(length, world):
-    found = [part for one in parts(length, world, shuffle=False, eval_exact=True) for part in one.batches(4)]
+    found = [
+        part
+        for one in parts(length, world, shuffle=False, eval_exact=True)
+        for part in one.batches(4)
+    ]
     valid = [sample for part in found for sample in part.samples[part.valid].tolist()]
     assert sorted(valid) == list(range(length))
-    assert len({sum(len(part.samples) for part in one.batches(4)) for one in parts(length, world, eval_exact=True)}) == 1
+    assert (
+        len(
+            {
+                sum(len(part.samples) for part in one.batches(4))
+                for one in parts(length, world, eval_exact=True)
+            }
+        )
+        == 1
+    )
 
 
 def test_a_huge_order_starts_at_once():
@@ -99,20 +125,38 @@ def test_a_huge_order_starts_at_once():
 
 def test_everything_that_is_wrong_at_once():
     with pytest.raises(fastload.UsageError) as caught:
-        DistributedSampler(5, 2, 3, seed=-1, repeats=0, weights=[1.0, 2], num_samples=4, eval_exact=True, drop_last=True)
+        DistributedSampler(
+            5,
+            2,
+            3,
+            seed=-1,
+            repeats=0,
+            weights=[1.0, 2],
+            num_samples=4,
+            eval_exact=True,
+            drop_last=True,
+        )
     assert str(caught.value).splitlines() == [
         "DistributedSampler: seed is -1, want 0 to 2**64 - 1",
         "DistributedSampler: rank is 3, want 0 to 1",
         "DistributedSampler: repeats is 0, want 1 or more",
         "DistributedSampler: repeats and weights are both given, want one of them",
-        "DistributedSampler: eval_exact and drop_last are both given, but drop_last leaves samples out",
+        (
+            "DistributedSampler: eval_exact and drop_last are both given, but drop_last leaves samples "
+            "out"
+        ),
         "DistributedSampler: eval_exact is given with repeats or weights; leave these out",
         "DistributedSampler: weights have shape [2], want [5], one per sample",
     ]
     for weights in ([0.0] * 3, [1, -1, 2], [float("nan")] * 3):
         with pytest.raises(
-            fastload.UsageError, match=r"^DistributedSampler: weights are not all finite and 0 or more with a sum above 0; mend them$"
+            fastload.UsageError,
+            match=r"^DistributedSampler: weights are not all finite and 0 or more with a sum above "
+            r"0; mend them$",
         ):
             DistributedSampler(3, weights=weights)
-    with pytest.raises(fastload.UsageError, match=r"^DistributedSampler: num_samples is given without weights; leave it out$"):
+    with pytest.raises(
+        fastload.UsageError,
+        match=r"^DistributedSampler: num_samples is given without weights; leave it out$",
+    ):
         DistributedSampler(3, num_samples=5)

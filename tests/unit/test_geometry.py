@@ -18,7 +18,9 @@ unit = st.floats(0, 1, exclude_max=True)
 
 @given(st.lists(unit, min_size=4 * TRIES, max_size=4 * TRIES), SIDE, SIDE)
 def test_crop_box_is_inside_the_image(u, height, width):
-    top, left, h, w = crop_boxes(np.array([u]), np.array([[height, width]], np.int32), SCALE, RATIO)[0]
+    top, left, h, w = crop_boxes(
+        np.array([u]), np.array([[height, width]], np.int32), SCALE, RATIO
+    )[0]
     assert top >= 0
     assert h >= 1
     assert top + h <= height
@@ -31,7 +33,9 @@ def test_crop_boxes_follow_torchvisions_arithmetic():
     rng = np.random.default_rng(0)
     for height, width in ((500, 375), (333, 500), (164, 190), (30, 31)):
         u = rng.random(4 * TRIES)
-        assert tuple(crop_boxes(u[None], np.array([[height, width]], np.int32), SCALE, RATIO)[0]) == by_hand(u, height, width)
+        assert tuple(
+            crop_boxes(u[None], np.array([[height, width]], np.int32), SCALE, RATIO)[0]
+        ) == by_hand(u, height, width)
 
 
 def by_hand(u, height, width):
@@ -47,7 +51,12 @@ def by_hand(u, height, width):
 
 @pytest.mark.parametrize(
     ("size", "box"),
-    [((1, 5000), (0, 2499, 1, 1)), ((5000, 1), (2499, 0, 1, 1)), ((10, 100), (0, 43, 10, 13)), ((100, 10), (43, 0, 13, 10))],
+    [
+        ((1, 5000), (0, 2499, 1, 1)),
+        ((5000, 1), (2499, 0, 1, 1)),
+        ((10, 100), (0, 43, 10, 13)),
+        ((100, 10), (43, 0, 13, 10)),
+    ],
 )
 def test_no_try_fits_the_largest_centred_box(size, box):
     u = np.full((1, 4 * TRIES), 0.999)  # the whole area, as wide as can be: never fits
@@ -57,7 +66,9 @@ def test_no_try_fits_the_largest_centred_box(size, box):
 
 def test_boxes_have_the_stated_areas_and_ratios():
     u = np.random.default_rng(1).random((20_000, 4 * TRIES))
-    boxes = crop_boxes(u, np.tile(np.array([[1000, 1000]], np.int32), (20_000, 1)), (0.25, 0.5), (0.9, 1.1)).astype(float)
+    boxes = crop_boxes(
+        u, np.tile(np.array([[1000, 1000]], np.int32), (20_000, 1)), (0.25, 0.5), (0.9, 1.1)
+    ).astype(float)
     area, ratio = boxes[:, 2] * boxes[:, 3] / 1e6, boxes[:, 3] / boxes[:, 2]
     assert 0.249 < area.min() < 0.252
     assert 0.498 < area.max() < 0.501
@@ -74,7 +85,10 @@ def test_resize_targets_are_torchvisions(height, width, size, max_size):
     got = op.params(np.zeros((1, 0)), np.array([[height, width]], np.int32)).records[0]
     want = _compute_resized_output_size((height, width), size=[size], max_size=max_size)
     assert tuple(got) == tuple(max(1, side) for side in want)
-    assert (op.out_spec(Spec(height, width)).height, op.out_spec(Spec(height, width)).width) == tuple(got)
+    assert (
+        op.out_spec(Spec(height, width)).height,
+        op.out_spec(Spec(height, width)).width,
+    ) == tuple(got)
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 60), st.integers(1, 60))
@@ -98,7 +112,9 @@ def test_flip_is_drawn_with_its_probability():
 def test_torchvisions_arguments_are_taken():
     from torchvision.transforms import InterpolationMode
 
-    assert RandomResizedCrop(224, interpolation=InterpolationMode.BICUBIC).interpolation == "bicubic"
+    assert (
+        RandomResizedCrop(224, interpolation=InterpolationMode.BICUBIC).interpolation == "bicubic"
+    )
     assert RandomResizedCrop([160, 96]).size == (160, 96)
     assert Resize([256]).size == 256
     assert CenterCrop([224]).size == (224, 224)

@@ -7,18 +7,29 @@ from PIL import Image
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
-from fastload.backends import store
-from fastload.pipeline import Pipeline
-from fastload.plan import plan
+from fastload.backends.native import store
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import plan
 from fastload.sources import FileSource
 from fastload.spec import Stage
-from fastload.transforms import ConvertImageDtype, Normalize, PILToTensor, RandomResizedCrop, ToDtype, ToImage, ToTensor
+from fastload.transforms import (
+    ConvertImageDtype,
+    Normalize,
+    PILToTensor,
+    RandomResizedCrop,
+    ToDtype,
+    ToImage,
+    ToTensor,
+)
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SOURCE = FileSource("data", ("data/a/0.jpg",), np.zeros(1, np.int64), ("a",))
 CHAINS = {
     "ToTensor": ((ToTensor(),), v1.ToTensor()),
-    "ToTensor, Normalize": ((ToTensor(), Normalize(MEAN, STD)), v1.Compose([v1.ToTensor(), v1.Normalize(MEAN, STD)])),
+    "ToTensor, Normalize": (
+        (ToTensor(), Normalize(MEAN, STD)),
+        v1.Compose([v1.ToTensor(), v1.Normalize(MEAN, STD)]),
+    ),
     "PILToTensor": ((PILToTensor(),), v1.PILToTensor()),
     "v2": (
         (ToImage(), ToDtype(torch.float32, scale=True), Normalize(MEAN, STD)),
@@ -26,7 +37,9 @@ CHAINS = {
     ),
     "v1 half": (
         (PILToTensor(), ConvertImageDtype(torch.float16), Normalize(MEAN, STD)),
-        v1.Compose([v1.PILToTensor(), v1.ConvertImageDtype(torch.float16), v1.Normalize(MEAN, STD)]),
+        v1.Compose(
+            [v1.PILToTensor(), v1.ConvertImageDtype(torch.float16), v1.Normalize(MEAN, STD)]
+        ),
     ),
     "bfloat16": (
         (ToImage(), ToDtype("bfloat16", scale=True), Normalize(MEAN, STD)),
@@ -54,11 +67,17 @@ def test_the_table_gives_torchvisions_bits(chain):
     ops, torchvisions = CHAINS[chain]
     made = plan(Pipeline(SOURCE, (RandomResizedCrop(8), *ops)))
     table = store.table(made.stage(Stage.STORE), made.out.dtype)
-    ramp = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)  # one row with every value
+    ramp = np.repeat(
+        np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2
+    )  # one row with every value
     want = torch.as_tensor(torchvisions(Image.fromarray(ramp)))[:, 0]
     if table is None:
         assert want.dtype == torch.uint8
         return
-    got = torch.from_numpy(table).view(torch.bfloat16) if made.out.dtype == "bfloat16" else torch.from_numpy(table)
+    got = (
+        torch.from_numpy(table).view(torch.bfloat16)
+        if made.out.dtype == "bfloat16"
+        else torch.from_numpy(table)
+    )
     assert got.dtype == want.dtype
     torch.testing.assert_close(got, want, rtol=0, atol=0)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from fastload import pace
+from fastload.engine import pace
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fastload.errors import PipelineError
-from fastload.pipeline import Pipeline
-from fastload.plan import plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import plan
 from fastload.sources import FileSource
 from fastload.spec import Stage
 from fastload.transforms import (
@@ -34,18 +34,42 @@ def problems(*ops) -> list[str]:
 
 
 def test_a_plan_knows_the_batch():
-    out = plan(Pipeline(SOURCE, (RandomResizedCrop((160, 96)), RandomHorizontalFlip(), ToTensor(), Normalize(MEAN, STD)))).out
-    assert (out.height, out.width, out.channels, out.dtype, out.tensor) == (160, 96, 3, "float32", True)
+    out = plan(
+        Pipeline(
+            SOURCE,
+            (
+                RandomResizedCrop((160, 96)),
+                RandomHorizontalFlip(),
+                ToTensor(),
+                Normalize(MEAN, STD),
+            ),
+        )
+    ).out
+    assert (out.height, out.width, out.channels, out.dtype, out.tensor) == (
+        160,
+        96,
+        3,
+        "float32",
+        True,
+    )
 
 
 def test_images_leave_as_uint8_tensors_unless_asked_otherwise():
     out = plan(Pipeline(SOURCE, (RandomResizedCrop(9),))).out
     assert (out.dtype, out.tensor, out.channels_last) == ("uint8", True, False)
-    assert plan(Pipeline(SOURCE, (RandomResizedCrop(9), ToImage(channels_last=True)))).out.channels_last
+    assert plan(
+        Pipeline(SOURCE, (RandomResizedCrop(9), ToImage(channels_last=True)))
+    ).out.channels_last
 
 
 def test_all_problems_come_at_once():
-    found = problems(RandomResizedCrop(0), RandomHorizontalFlip(1.5), RandAugment(magnitude=31), ToTensor(), Normalize((0.5, 0.5), STD))
+    found = problems(
+        RandomResizedCrop(0),
+        RandomHorizontalFlip(1.5),
+        RandAugment(magnitude=31),
+        ToTensor(),
+        Normalize((0.5, 0.5), STD),
+    )
     assert found == [
         "op 1 (RandomResizedCrop): size is (0, 0), want whole numbers from 1 to 16384 px",
         "op 2 (RandomHorizontalFlip): p is 1.5, want 0 to 1",
@@ -59,24 +83,42 @@ def test_all_problems_come_at_once():
     [
         (
             (RandomResizedCrop(8), ToTensor(), Normalize(MEAN, STD), RandomHorizontalFlip()),
-            "op 4 (RandomHorizontalFlip): belongs to CROP, but op 3 (Normalize) is STORE; move it before op 3",
+            (
+                "op 4 (RandomHorizontalFlip): belongs to CROP, but op 3 (Normalize) is STORE; move it "
+                "before op 3"
+            ),
         ),
         (
             (RandAugment(), RandomHorizontalFlip(), RandomResizedCrop(8)),
-            "op 3 (RandomResizedCrop): belongs to CROP, but op 1 (RandAugment) is AUGMENT; move it before op 1",
+            (
+                "op 3 (RandomResizedCrop): belongs to CROP, but op 1 (RandAugment) is AUGMENT; move it "
+                "before op 1"
+            ),
         ),
         (
             (ToTensor(), RandomResizedCrop(8)),
-            "op 2 (RandomResizedCrop): belongs to CROP, but op 1 (ToTensor) is STORE; move it before op 1",
+            (
+                "op 2 (RandomResizedCrop): belongs to CROP, but op 1 (ToTensor) is STORE; move it "
+                "before op 1"
+            ),
         ),
         (
             (RandomResizedCrop(8), ToImage(), Normalize(MEAN, STD)),
-            "op 3 (Normalize): images are uint8, want float; put ToDtype(float32, scale=True) before it",
+            (
+                "op 3 (Normalize): images are uint8, want float; put ToDtype(float32, scale=True) "
+                "before it"
+            ),
         ),
-        ((RandomResizedCrop(8), ToDtype("float32")), "op 2 (ToDtype): the image is no tensor yet; put ToImage before it"),
+        (
+            (RandomResizedCrop(8), ToDtype("float32")),
+            "op 2 (ToDtype): the image is no tensor yet; put ToImage before it",
+        ),
         (
             (RandomResizedCrop(8), ToImage(), ToTensor()),
-            "op 3 (ToTensor): the image is a tensor already; give one of ToImage, PILToTensor, ToTensor",
+            (
+                "op 3 (ToTensor): the image is a tensor already; give one of ToImage, PILToTensor, "
+                "ToTensor"
+            ),
         ),
         (
             (RandomResizedCrop(8), ToImage(), ToDtype("int32")),
@@ -84,27 +126,48 @@ def test_all_problems_come_at_once():
         ),
         (
             (RandomResizedCrop((8, 9, 10)), CenterCrop(4)),
-            "op 1 (RandomResizedCrop): size has 3 numbers ((8, 9, 10)), want 1 or 2; give height and width",
+            (
+                "op 1 (RandomResizedCrop): size has 3 numbers ((8, 9, 10)), want 1 or 2; give height "
+                "and width"
+            ),
         ),
         (
             (RandomResizedCrop(8, scale=(0.5, 0.1)),),
-            "op 1 (RandomResizedCrop): scale is (0.5, 0.1), want two rising numbers above 0 and up to 1",
+            (
+                "op 1 (RandomResizedCrop): scale is (0.5, 0.1), want two rising numbers above 0 and up "
+                "to 1"
+            ),
         ),
         (
             (RandomResizedCrop(8, interpolation="area"),),
-            "op 1 (RandomResizedCrop): interpolation is 'area', want one of nearest, box, bilinear, hamming, bicubic, lanczos, random",
+            (
+                "op 1 (RandomResizedCrop): interpolation is 'area', want one of nearest, box, "
+                "bilinear, hamming, bicubic, lanczos, random"
+            ),
         ),
-        ((Resize(8, max_size=8), CenterCrop(4)), "op 1 (Resize): max_size is 8, want more than size (8), and size to be one number"),
-        ((RandomResizedCrop(8), ColOut(1.0, 0.1)), "op 2 (ColOut): nothing of 8x8 would be left (p_row 1.0, p_col 0.1); lower them"),
+        (
+            (Resize(8, max_size=8), CenterCrop(4)),
+            "op 1 (Resize): max_size is 8, want more than size (8), and size to be one number",
+        ),
+        (
+            (RandomResizedCrop(8), ColOut(1.0, 0.1)),
+            "op 2 (ColOut): nothing of 8x8 would be left (p_row 1.0, p_col 0.1); lower them",
+        ),
         (
             (ColOut(),),
-            "op 1 (ColOut): image sizes differ from sample to sample; fix them first, with RandomResizedCrop or CenterCrop",
+            (
+                "op 1 (ColOut): image sizes differ from sample to sample; fix them first, with "
+                "RandomResizedCrop or CenterCrop"
+            ),
         ),
         (
             (RandomResizedCrop(8), TrivialAugmentWide(num_magnitude_bins=1)),
             "op 2 (TrivialAugmentWide): num_magnitude_bins is 1, want at least 2",
         ),
-        ((RandomResizedCrop(8), ToTensor(), Normalize(MEAN, (1, 1, 0))), "op 3 (Normalize): std is (1.0, 1.0, 0.0), want no 0; it divides"),
+        (
+            (RandomResizedCrop(8), ToTensor(), Normalize(MEAN, (1, 1, 0))),
+            "op 3 (Normalize): std is (1.0, 1.0, 0.0), want no 0; it divides",
+        ),
     ],
     ids=str,
 )
@@ -114,7 +177,9 @@ def test_one_problem_one_line(ops, text):
 
 def test_sizes_must_be_fixed_in_the_end():
     want = "pipeline: image sizes still differ after the last op, so they cannot be stacked"
-    assert problems(Resize(8)) == [f"{want}; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"]
+    assert problems(Resize(8)) == [
+        f"{want}; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
+    ]
 
 
 def test_problems_survive_pickling():
@@ -125,7 +190,18 @@ def test_problems_survive_pickling():
 
 
 def test_a_flip_after_augment_is_one_of_its_ops():
-    made = plan(Pipeline(SOURCE, (RandomResizedCrop((8, 6)), RandomHorizontalFlip(), RandAugment(), RandomHorizontalFlip(), ToTensor())))
+    made = plan(
+        Pipeline(
+            SOURCE,
+            (
+                RandomResizedCrop((8, 6)),
+                RandomHorizontalFlip(),
+                RandAugment(),
+                RandomHorizontalFlip(),
+                ToTensor(),
+            ),
+        )
+    )
     assert [step.number for step in made.stage(Stage.CROP)] == [1, 2]
     assert [step.number for step in made.stage(Stage.AUGMENT)] == [3, 4]
     assert [step.draws for step in made.steps] == [step.op.draws(step.spec) for step in made.steps]

@@ -34,7 +34,11 @@ def test_randaugment_has_torchvisions_magnitudes(name, magnitude, negative):
     value = float(magnitudes[magnitude]) if magnitudes.ndim else 0.0
     want = final(name, -value if signed and negative else value)
     op = RandAugment(1, magnitude)
-    assert tuple(programs(op, uniforms(CODE[name], 14, side_u=0.1 if negative else 0.9))[0, 0]) == (CODE[name], want, 0)
+    assert tuple(programs(op, uniforms(CODE[name], 14, side_u=0.1 if negative else 0.9))[0, 0]) == (
+        CODE[name],
+        want,
+        0,
+    )
 
 
 @pytest.mark.parametrize("bin_", [0, 7, 15, 30])
@@ -43,7 +47,11 @@ def test_trivialaugment_has_torchvisions_magnitudes(name, bin_):
     magnitudes, _ = autoaugment.TrivialAugmentWide()._augmentation_space(31)[name]
     want = final(name, float(magnitudes[bin_]) if magnitudes.ndim else 0.0)
     op = TrivialAugmentWide()
-    assert tuple(programs(op, uniforms(CODE[name], 14, bin_u=(bin_ + 0.5) / 31))[0, 0]) == (CODE[name], want, 0)
+    assert tuple(programs(op, uniforms(CODE[name], 14, bin_u=(bin_ + 0.5) / 31))[0, 0]) == (
+        CODE[name],
+        want,
+        0,
+    )
 
 
 def final(name: str, magnitude: float) -> float:
@@ -56,7 +64,9 @@ def final(name: str, magnitude: float) -> float:
     return float(int(magnitude)) if name.startswith("Translate") else magnitude
 
 
-@pytest.mark.parametrize("op", [RandAugment(2, 20, interpolation="bilinear"), TrivialAugmentWide()], ids=str)
+@pytest.mark.parametrize(
+    "op", [RandAugment(2, 20, interpolation="bilinear"), TrivialAugmentWide()], ids=str
+)
 def test_programs_run_as_torchvision_runs_them(op, make_image):
     image = Image.fromarray(make_image(37, 53, 3))
     mode = autoaugment.InterpolationMode(op.interpolation)
@@ -65,13 +75,20 @@ def test_programs_run_as_torchvision_runs_them(op, make_image):
         want = image
         for code, argument, _ in program:
             name = CODES[int(code)]
-            magnitude = argument - 1.0 if name in ("Brightness", "Color", "Contrast", "Sharpness") else argument
+            magnitude = (
+                argument - 1.0
+                if name in ("Brightness", "Color", "Contrast", "Sharpness")
+                else argument
+            )
             want = autoaugment._apply_op(want, name, magnitude, interpolation=mode, fill=None)
         np.testing.assert_array_equal(np.asarray(pil.apply(op, image, program)), np.asarray(want))
 
 
 def drawn(op, count=100_000, seed=5):
-    return op.params(np.random.default_rng(seed).random((count, op.draws(Spec()))), np.repeat(SIZES[:1], count, axis=0)).records
+    return op.params(
+        np.random.default_rng(seed).random((count, op.draws(Spec()))),
+        np.repeat(SIZES[:1], count, axis=0),
+    ).records
 
 
 @pytest.mark.parametrize("op", [RandAugment(2), TrivialAugmentWide()], ids=str)
@@ -82,20 +99,30 @@ def test_ops_and_signs_are_drawn_evenly(op, p_value):
         assert p_value(counts, np.full(14, 1 / 14)) > 1e-3
         turns = programs[programs[:, place, 0] == CODE["Rotate"], place, 1]
         turns = turns[turns != 0]
-        assert p_value(np.array([(turns < 0).sum(), (turns > 0).sum()]), np.array([0.5, 0.5])) > 1e-3
+        assert (
+            p_value(np.array([(turns < 0).sum(), (turns > 0).sum()]), np.array([0.5, 0.5])) > 1e-3
+        )
 
 
 def test_pairs_of_ops_are_independent(p_value):
     codes = drawn(RandAugment(2))[..., 0].astype(int)
-    assert p_value(np.bincount(codes[:, 0] * 14 + codes[:, 1], minlength=196), np.full(196, 1 / 196)) > 1e-3
+    assert (
+        p_value(np.bincount(codes[:, 0] * 14 + codes[:, 1], minlength=196), np.full(196, 1 / 196))
+        > 1e-3
+    )
 
 
 def test_trivialaugments_bins_are_drawn_evenly(p_value):
     programs = drawn(TrivialAugmentWide())[:, 0]
     turns = np.abs(programs[programs[:, 0] == CODE["Rotate"], 1])
-    assert p_value(np.bincount(np.rint(turns / 4.5).astype(int), minlength=31), np.full(31, 1 / 31)) > 1e-3
+    assert (
+        p_value(np.bincount(np.rint(turns / 4.5).astype(int), minlength=31), np.full(31, 1 / 31))
+        > 1e-3
+    )
     bits = programs[programs[:, 0] == CODE["Posterize"], 1].astype(int)
-    assert p_value(np.bincount(bits, minlength=9), np.array([0, 0, 3, 5, 5, 5, 5, 5, 3]) / 31) > 1e-3
+    assert (
+        p_value(np.bincount(bits, minlength=9), np.array([0, 0, 3, 5, 5, 5, 5, 5, 3]) / 31) > 1e-3
+    )
 
 
 @pytest.mark.parametrize("policy", ["imagenet", "cifar10", "svhn"])
@@ -108,30 +135,41 @@ def test_autoaugment_draws_its_policies(policy, p_value):
         for name, p, bin_ in (pair[place] for pair in theirs.policies):
             magnitudes, signed = space[name]
             value = float(magnitudes[bin_]) if magnitudes.ndim else 0.0
-            for argument in (final(name, value), final(name, -value)) if signed else (final(name, value),):
+            for argument in (
+                (final(name, value), final(name, -value)) if signed else (final(name, value),)
+            ):
                 key = (CODE[name], round(argument, 9))
                 shares[key] = shares.get(key, 0.0) + p / len(theirs.policies) / (1 + signed)
         shares = {key: share for key, share in shares.items() if share}
         shares[0, 0.0] = 1 - sum(shares.values())
         found = [(int(code), round(argument, 9) + 0.0) for code, argument, _ in programs[:, place]]
         assert set(found) == set(shares)
-        assert p_value(np.array([found.count(key) for key in shares]), np.array(list(shares.values()))) > 1e-3
+        assert (
+            p_value(np.array([found.count(key) for key in shares]), np.array(list(shares.values())))
+            > 1e-3
+        )
 
 
 WRONG = [
     (RandAugment(17, 31, 1, "box", (1, 2)), [
-        "num_ops is 17, want 0 to 16", "interpolation is 'box', want one of nearest, bilinear, bicubic",
+        "num_ops is 17, want 0 to 16",
+        "interpolation is 'box', want one of nearest, bilinear, bicubic",
         "fill is (1, 2), want None (black), a number from 0 to 255, or one for each of 3 channels",
-        "num_magnitude_bins is 1, want at least 2", "magnitude is 31, want 0 to 0 (torchvision's definition)",
+        "num_magnitude_bins is 1, want at least 2",
+        "magnitude is 31, want 0 to 0 (torchvision's definition)",
     ]),
     (RandAugment.composer(11, 2, "best"), [
-        "severity is 11, want 0 to 10 (Composer's definition)", "augmentation_set is 'best', want one of all, safe, original",
+        "severity is 11, want 0 to 10 (Composer's definition)",
+        "augmentation_set is 'best', want one of all, safe, original",
     ]),
     (RandAugment.timm("rand-m9-p2-n20"), ["num_ops is 20, want 0 to 16", "p is 2.0, want 0 to 1"]),
-    (RandAugment.timm("rand-m9", interpolation="area"), ["interpolation is 'area', want one of random, nearest, bilinear, bicubic"]),
-    (RandAugment(definition="composer"), ["definition is 'composer', want None; RandAugment.timm and the like set it"]),
+    (RandAugment.timm("rand-m9", interpolation="area"),
+    ["interpolation is 'area', want one of random, nearest, bilinear, bicubic"]),
+    (RandAugment(definition="composer"),
+    ["definition is 'composer', want None; RandAugment.timm and the like set it"]),
     (TrivialAugmentWide(1, "random"), [
-        "interpolation is 'random', want one of nearest, bilinear, bicubic", "num_magnitude_bins is 1, want at least 2",
+        "interpolation is 'random', want one of nearest, bilinear, bicubic",
+        "num_magnitude_bins is 1, want at least 2",
     ]),
     (AutoAugment("food", fill=-1), [
         "policy is 'food', want one of imagenet, cifar10, svhn",
@@ -147,7 +185,12 @@ def test_every_problem_is_told(op, texts):
 
 
 def test_policies_travel_to_worker_processes():
-    for op in (RandAugment.timm("rand-m9-mstd0.5"), RandAugment.composer(), TrivialAugmentWide.official(), AutoAugment.timm()):
+    for op in (
+        RandAugment.timm("rand-m9-mstd0.5"),
+        RandAugment.composer(),
+        TrivialAugmentWide.official(),
+        AutoAugment.timm(),
+    ):
         assert pickle.loads(pickle.dumps(op)) == op
 
 

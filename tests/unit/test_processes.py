@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fastload.processes import Hold, Workers, _end_with_parent
+from fastload.system.processes import Hold, Workers, _end_with_parent
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("ctrl_c")
@@ -44,9 +44,14 @@ def late(go):
 
 
 def parent(go, out):
-    """A process with two workers; the one that is forked later holds the pipe by which the first would see that its parent has gone."""
+    """A process with two workers; the one that is forked later holds the pipe by which the first
+    would see that its parent has gone.
+    """
     context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=late, args=(go,)), context.Process(target=time.sleep, args=(600,))]
+    workers = [
+        context.Process(target=late, args=(go,)),
+        context.Process(target=time.sleep, args=(600,)),
+    ]
     for worker in workers:
         worker.start()
     os.write(out, json.dumps([worker.pid for worker in workers]).encode())

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fastload import ProgressiveResize
 from fastload.errors import PipelineError, UsageError
-from fastload.pipeline import Pipeline
-from fastload.plan import plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import plan
 from fastload.progressive import ByFunction, PerEpoch, Ramp, schedule
 from fastload.sources import FileSource
 from fastload.transforms import (
@@ -43,10 +43,13 @@ def problems(ops, how):
 def resized(side, factor):
     """Numbers of the px that torch keeps of a row of `side`."""
     row = torch.arange(side, dtype=torch.float32)[None, None, None]
-    return torch.nn.functional.interpolate(row, scale_factor=(1, factor), mode="nearest", recompute_scale_factor=False)[0, 0, 0]
+    return torch.nn.functional.interpolate(
+        row, scale_factor=(1, factor), mode="nearest", recompute_scale_factor=False
+    )[0, 0, 0]
 
 
-# (full size, scale, delay, finetune): sizes at SHARES, as Composer 0.7.1's "resize" makes them, and as they are decoded.
+# (full size, scale, delay, finetune): sizes at SHARES, as Composer 0.7.1's "resize" makes them, and
+# as they are decoded.
 VECTORS = [
     (176, 0.5, 0.4, 0.2, (88, 88, 112, 132, 152, 176), (88, 88, 112, 132, 152, 176)),
     (167, 0.6, 0.2, 0.2, (99, 112, 132, 144, 156, 167), (100, 112, 132, 144, 156, 167)),
@@ -59,11 +62,15 @@ def test_composers_sizes(full, scale, delay, finetune, composers, ours):
     how = ProgressiveResize(10, scale=scale, delay=delay, finetune=finetune, mode="resize")
     found = [how.size(full, round(10 * share)) for share in SHARES]
     assert tuple(found) == ours
-    kept = [full if size == full else BatchResize(size / full).kept(full, full)[1] for size in found]
+    kept = [
+        full if size == full else BatchResize(size / full).kept(full, full)[1] for size in found
+    ]
     assert tuple(kept) == composers
 
 
-@pytest.mark.parametrize(("full", "size", "kept"), [(176, 60, 59), (176, 120, 119), (167, 100, 99), (176, 88, 88)])
+@pytest.mark.parametrize(
+    ("full", "size", "kept"), [(176, 60, 59), (176, 120, 119), (167, 100, 99), (176, 88, 88)]
+)
 def test_a_side_may_come_out_one_smaller(full, size, kept):
     assert BatchResize(size / full).kept(full, 2 * full) == (kept, int(2 * full * (size / full)))
     assert BatchCrop(size / full).kept(full, full) == (kept, kept)
@@ -75,10 +82,18 @@ def test_a_resize_takes_the_px_that_torch_takes(sides):
     full, size = sides
     kept = BatchResize(size / full).kept(full, full)[0]
     if kept:
-        np.testing.assert_array_equal(nearest(kept, full, size / full), resized(full, size / full).numpy())
+        np.testing.assert_array_equal(
+            nearest(kept, full, size / full), resized(full, size / full).numpy()
+        )
 
 
-@given(st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True), st.integers(2, 300), st.integers(2, 300), st.floats(0.3, 0.99))
+@given(
+    st.floats(0, 1, exclude_max=True),
+    st.floats(0, 1, exclude_max=True),
+    st.integers(2, 300),
+    st.integers(2, 300),
+    st.floats(0.3, 0.99),
+)
 def test_a_crop_is_a_window_that_never_reaches_the_last_row(top, left, height, width, factor):
     op = BatchCrop(factor)
     rows, columns = op.kept(height, width)
@@ -90,9 +105,13 @@ def test_a_crop_is_a_window_that_never_reaches_the_last_row(top, left, height, w
         assert not len(window) or (window[0] >= 0 and window[-1] < full - 1)
 
 
-@given(st.floats(0.01, 1), st.floats(0, 1), st.floats(0, 1), st.integers(1, 64), st.integers(1, 512))
+@given(
+    st.floats(0.01, 1), st.floats(0, 1), st.floats(0, 1), st.integers(1, 64), st.integers(1, 512)
+)
 def test_sizes_rise_to_the_full_size(scale, delay, finetune, increment, full):
-    how = ProgressiveResize(20, scale=scale, delay=delay * (1 - finetune), finetune=finetune, increment=increment)
+    how = ProgressiveResize(
+        20, scale=scale, delay=delay * (1 - finetune), finetune=finetune, increment=increment
+    )
     sizes = [how.size(full, epoch) for epoch in range(25)]
     assert sizes == sorted(sizes)
     assert all(0 <= size <= full and (size % increment == 0 or size == full) for size in sizes)
@@ -106,11 +125,26 @@ def test_without_a_ramp_the_size_jumps():
 
 def test_steps_count_over_epochs():
     how = ProgressiveResize(total_steps=20, delay=0, finetune=0, increment=8)
-    assert [how.size(64, epoch, step, 5) for epoch in range(2) for step in range(5)] == [32, 32, 32, 40, 40, 40, 40, 40, 48, 48]
+    assert [how.size(64, epoch, step, 5) for epoch in range(2) for step in range(5)] == [
+        32,
+        32,
+        32,
+        40,
+        40,
+        40,
+        40,
+        40,
+        48,
+        48,
+    ]
 
 
-# Source: libffcv/ffcv-imagenet, rn50 configs: (start, end) of 16 to 88 epochs, and the first epoch (from 0) at 192.
-@pytest.mark.parametrize(("start", "end", "first"), [(11, 13, 12), (17, 20, 19), (23, 27, 25), (29, 34, 32), (41, 48, 45), (65, 76, 71)])
+# Source: libffcv/ffcv-imagenet, rn50 configs: (start, end) of 16 to 88 epochs, and the first epoch
+# (from 0) at 192.
+@pytest.mark.parametrize(
+    ("start", "end", "first"),
+    [(11, 13, 12), (17, 20, 19), (23, 27, 25), (29, 34, 32), (41, 48, 45), (65, 76, 71)],
+)
 def test_ffcvs_ramp(start, end, first):
     how = Ramp(160, 192, start, end)
     sizes = [how.size(224, epoch) for epoch in range(end + 3)]
@@ -125,25 +159,49 @@ def test_lists_and_functions():
     assert isinstance(schedule(lambda epoch: 32 + epoch), ByFunction)
     with pytest.raises(UsageError) as caught:
         schedule(7)
-    want = "want ProgressiveResize, progressive.Ramp, a list of sizes per epoch or a function of the epoch"
+    want = (
+        "want ProgressiveResize, progressive.Ramp, a list of sizes per epoch or a function of "
+        "the epoch"
+    )
     assert str(caught.value) == f"DataLoader: size_schedule is 7, {want}"
 
 
 def test_every_size_of_crop_follows():
-    found = planned((Resize(72, max_size=300), CenterCrop(64), RandomHorizontalFlip(), ToTensor(), ColOut(0.25, 0.125)), [32])
+    found = planned(
+        (
+            Resize(72, max_size=300),
+            CenterCrop(64),
+            RandomHorizontalFlip(),
+            ToTensor(),
+            ColOut(0.25, 0.125),
+        ),
+        [32],
+    )
     small = found.at(32)
-    assert [getattr(step.op, "size", None) for step in small.steps] == [36, (32, 32), None, None, None]
+    assert [getattr(step.op, "size", None) for step in small.steps] == [
+        36,
+        (32, 32),
+        None,
+        None,
+        None,
+    ]
     assert (small.ops[0].max_size, found.out.height, found.out.width) == (150, 48, 56)
     assert (small.out.height, small.out.width, small.out.dtype) == (24, 28, "float32")
     assert [step.number for step in small.steps] == [step.number for step in found.steps]
 
 
 def test_other_modes_change_the_finished_batch():
-    found = planned((RandomResizedCrop((64, 80)), ToTensor(), ColOut(0.25, 0)), ProgressiveResize(9, mode="crop"))
+    found = planned(
+        (RandomResizedCrop((64, 80)), ToTensor(), ColOut(0.25, 0)),
+        ProgressiveResize(9, mode="crop"),
+    )
     assert (found.full, found.at(40).out.height, found.at(40).out.width) == (80, 24, 40)
     with pytest.raises(PipelineError) as caught:
         found.at(81)
-    assert str(caught.value) == "size_schedule: size is 81, want up to 80 px; only mode 'decode' makes images larger"
+    assert (
+        str(caught.value)
+        == "size_schedule: size is 81, want up to 80 px; only mode 'decode' makes images larger"
+    )
 
 
 SIZE = "want a whole number from 1 to 16384 px"
@@ -176,7 +234,8 @@ SIZE = "want a whole number from 1 to 16384 px"
         ),
         (ProgressiveResize(9, scale=0.2, increment=32), [f"size is 0, {SIZE}"]),
         (Ramp(0, 16385, 5, 4), [
-            f"min_res is 0, {SIZE}", f"max_res is 16385, {SIZE}", "start is 5 and end is 4, want 0 <= start <= end, in epochs",
+            f"min_res is 0, {SIZE}", f"max_res is 16385, {SIZE}", ("start is 5 and end is 4, want 0 "
+                                                                  "<= start <= end, in epochs"),
         ]),
         (Ramp(192, 160, 1, 2), ["min_res is 192, want at most max_res (160)"]),
         (Ramp(8, 9, 1, 4), [f"size is 0, {SIZE}"]),
@@ -191,8 +250,13 @@ def test_problems_of_schedules(how, texts):
 
 def test_problems_of_pipelines():
     instead = "use ProgressiveResize(mode='resize')"
-    assert problems((CenterCrop(40), Pad(2), RandomRotation(9), RandomCrop((40, 44), padding=2)), [32]) == [
-        f"size_schedule: nothing resizes the images, so another size would only cut them; begin with Resize, or {instead}",
+    assert problems(
+        (CenterCrop(40), Pad(2), RandomRotation(9), RandomCrop((40, 44), padding=2)), [32]
+    ) == [
+        (
+            "size_schedule: nothing resizes the images, so another size would only cut them; begin "
+            f"with Resize, or {instead}"
+        ),
         f"size_schedule: op 2 (Pad) has no other size; leave it out, or {instead}",
         f"size_schedule: op 3 (RandomRotation) has no other size; leave it out, or {instead}",
         f"size_schedule: op 4 (RandomCrop) has no other size; leave it out, or {instead}",
@@ -203,9 +267,20 @@ def test_problems_of_pipelines():
         "size_schedule: the list is empty, want one size per epoch",
     ]
     assert problems((RandomResizedCrop(64), ColOut(0.9, 0)), [64, 8, 4]) == [
-        "size_schedule: at 8 px, op 2 (ColOut): nothing of 8x8 would be left (p_row 0.9, p_col 0); lower them",
-        "size_schedule: at 4 px, op 2 (ColOut): nothing of 4x4 would be left (p_row 0.9, p_col 0); lower them",
+        (
+            "size_schedule: at 8 px, op 2 (ColOut): nothing of 8x8 would be left (p_row 0.9, p_col 0); "
+            "lower them"
+        ),
+        (
+            "size_schedule: at 4 px, op 2 (ColOut): nothing of 4x4 would be left (p_row 0.9, p_col 0); "
+            "lower them"
+        ),
     ]
-    assert problems((RandomResizedCrop((1, 80)), ToTensor()), ProgressiveResize(9, mode="resize")) == [
-        "size_schedule: at 40 px, op 3 (BatchResize): nothing of 1x80 would be left (factor 0.5); use larger sizes"
+    assert problems(
+        (RandomResizedCrop((1, 80)), ToTensor()), ProgressiveResize(9, mode="resize")
+    ) == [
+        (
+            "size_schedule: at 40 px, op 3 (BatchResize): nothing of 1x80 would be left (factor 0.5); "
+            "use larger sizes"
+        )
     ]

@@ -1,4 +1,6 @@
-"""A recipe's training step against the definitions it is built by, on the CPU with small images and networks."""
+"""A recipe's training step against the definitions it is built by, on the CPU with small images and
+networks.
+"""
 
 import math
 import sys
@@ -23,19 +25,34 @@ pytest.importorskip("timm", reason=f"timm {WHY}")
 
 def batch(classes: int = 10, height: int = 32, width: int = 40) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
-    return [torch.randn(3, 3, height, width, generator=generator), torch.tensor([1, 2, classes - 1])]
+    return [
+        torch.randn(3, 3, height, width, generator=generator),
+        torch.tensor([1, 2, classes - 1]),
+    ]
 
 
 def small(name: str, network: str | None = "test_resnet", **changes: object) -> TrainingStep:
     torch.manual_seed(0)
     recipe = recipes.load(name)
     recipe = replace(recipe, training=replace(recipe.training, **changes))
-    return TrainingStep(recipe, classes=10, device="cpu", model=network, images=recipe.training.global_batch_size * 4)
+    return TrainingStep(
+        recipe,
+        classes=10,
+        device="cpu",
+        model=network,
+        images=recipe.training.global_batch_size * 4,
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "network"),
-    [("hot", None), *((name, "test_resnet") for name in ("mild", "medium", "baseline", "nvidia-baseline", "timm-a1", "pytorch-blog"))],
+    [
+        ("hot", None),
+        *(
+            (name, "test_resnet")
+            for name in ("mild", "medium", "baseline", "nvidia-baseline", "timm-a1", "pytorch-blog")
+        ),
+    ],
 )
 def test_a_step_trains(name, network):
     step = small(name, network)
@@ -43,8 +60,12 @@ def test_a_step_trains(name, network):
     before = [p.detach().clone() for p in step.model.parameters()]
     loss = step(step.to_device(batch()))
     assert math.isfinite(loss)
-    changed = [not torch.equal(old, new) for old, new in zip(before, step.model.parameters(), strict=True)]
-    assert sum(changed) > 0.7 * len(changed)  # what stands before a last norm that starts at 0 has to wait
+    changed = [
+        not torch.equal(old, new) for old, new in zip(before, step.model.parameters(), strict=True)
+    ]
+    assert sum(changed) > 0.7 * len(
+        changed
+    )  # what stands before a last norm that starts at 0 has to wait
     assert all(torch.isfinite(p).all() and p.grad is None for p in step.model.parameters())
     assert step.model.layer1[0].conv1.weight.is_contiguous(memory_format=step.layout)
 
@@ -53,18 +74,37 @@ def test_a_step_trains(name, network):
     ("name", "rates"),
     [
         # Composer: linear over 8 epochs, then half a cosine over the other 28
-        ("mild", {0: 0, 2: 0.25, 7.5: 0.9375, 8: 1, 15: 0.5 + 0.5 * math.cos(math.pi / 4), 22: 0.5, 36: 0}),
+        (
+            "mild",
+            {
+                0: 0,
+                2: 0.25,
+                7.5: 0.9375,
+                8: 1,
+                15: 0.5 + 0.5 * math.cos(math.pi / 4),
+                22: 0.5,
+                36: 0,
+            },
+        ),
         # NVIDIA: the same through each epoch, (epoch + 1) / 8 at first
         ("nvidia-baseline", {0: 0.125, 0.9: 0.125, 3: 0.5, 7: 1, 8.9: 1, 49: 0.5, 90: 0}),
         # FFCV: piecewise linear through (0, 1e-4), (2, 1), (88, 0)
         ("ffcv-rn50", {0: 1e-4, 1: 0.50005, 2: 1, 45: 0.5, 88: 0}),
         ("timm-a1", {0: 1e-4, 5: 1, 600: 1e-6 / 5e-3}),
-        ("pytorch-blog", {0: 0.01, 1.5: 0.01 + 0.99 / 5, 5: 1, 302.5: (1 + math.cos(math.pi * 297 / 595)) / 2}),
+        (
+            "pytorch-blog",
+            {0: 0.01, 1.5: 0.01 + 0.99 / 5, 5: 1, 302.5: (1 + math.cos(math.pi * 297 / 595)) / 2},
+        ),
     ],
 )
 def test_learning_rates(name, rates):
     training = recipes.load(name).training
-    found = {epoch: optimizer.share(training.schedule, training.optimizer.learning_rate, training.epochs, epoch) for epoch in rates}
+    found = {
+        epoch: optimizer.share(
+            training.schedule, training.optimizer.learning_rate, training.epochs, epoch
+        )
+        for epoch in rates
+    }
     assert found == pytest.approx(rates, abs=1e-12)
 
 
@@ -74,16 +114,23 @@ def test_the_learning_rate_moves_with_every_step():
     rates = []
     for step.steps in range(3):
         rates.append(step.set_rate())
-        assert [group["lr"] for group in step.optimizer.param_groups] == [rates[-1]] * len(step.optimizer.param_groups)
+        assert [group["lr"] for group in step.optimizer.param_groups] == [rates[-1]] * len(
+            step.optimizer.param_groups
+        )
     assert rates == pytest.approx([0, 2.048 / 32, 2.048 / 16])
 
 
 def test_decoupled_decay_is_composers():
-    """w <- w (1 - rate / peak * decay), buffer <- momentum * buffer + gradient, w <- w - rate * buffer."""
+    """w <- w (1 - rate / peak * decay), buffer <- momentum * buffer + gradient, w <- w - rate *
+    buffer.
+    """
     how = recipes.load("hot").training.optimizer
     layer = nn.Linear(3, 2)
     made = optimizer.make(layer, how)
-    (weight, buffer), rates = (layer.weight.detach().double().clone(), torch.zeros(2, 3, dtype=torch.float64)), (0.5, 2.048)
+    (weight, buffer), rates = (
+        (layer.weight.detach().double().clone(), torch.zeros(2, 3, dtype=torch.float64)),
+        (0.5, 2.048),
+    )
     for rate, value in zip(rates, (1.0, -3.0), strict=True):
         layer.weight.grad, layer.bias.grad = torch.full((2, 3), value), torch.zeros(2)
         made.param_groups[0]["lr"] = rate
@@ -98,17 +145,23 @@ def test_what_does_not_decay(no_decay, free):
     network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Linear(4, 2))
     how = replace(recipes.load("nvidia-baseline").training.optimizer, no_decay=no_decay)
     groups = optimizer.make(network, how).param_groups
-    assert {group["weight_decay"]: len(group["params"]) for group in groups} == {3.05e-5: 6 - free} | ({0.0: free} if free else {})
+    assert {group["weight_decay"]: len(group["params"]) for group in groups} == {
+        3.05e-5: 6 - free
+    } | ({0.0: free} if free else {})
 
 
 def test_sam_climbs_by_rho_and_comes_back():
     weight = nn.Parameter(torch.tensor([3.0, 4.0]))
     before, sam = weight.detach().clone(), Sam(rho=0.5, interval=5, epsilon=1e-12)
-    (weight**2).sum().mul(32768).backward()  # as float16's scaler has it: the length of the way is the same
+    (weight**2).sum().mul(
+        32768
+    ).backward()  # as float16's scaler has it: the length of the way is the same
     with optimizer.ascended([weight], sam) as moved:
         assert moved
         assert weight.grad is None
-        torch.testing.assert_close(weight.detach(), torch.tensor([3.3, 4.4]))  # rho along (3, 4) / 5
+        torch.testing.assert_close(
+            weight.detach(), torch.tensor([3.3, 4.4])
+        )  # rho along (3, 4) / 5
         (weight**2).sum().backward()
     assert torch.equal(weight.detach(), before)
     torch.testing.assert_close(weight.grad, torch.tensor([6.6, 8.8]))
@@ -145,7 +198,9 @@ def test_the_average_forgets_by_half_lives():
     step.steps = 19
     step(step.to_device(batch()))
     kept = 2 ** (-20 / 100)  # Composer: 20 batches of a half-life of 100
-    torch.testing.assert_close(step.evaluated.fc.weight, kept * start + (1 - kept) * step.model.fc.weight.detach())
+    torch.testing.assert_close(
+        step.evaluated.fc.weight, kept * start + (1 - kept) * step.model.fc.weight.detach()
+    )
     step(step.to_device(batch()))  # the 21st changes nothing
     assert not torch.equal(step.evaluated.fc.weight, step.model.fc.weight)
     assert small("baseline").average is None
@@ -156,19 +211,28 @@ def test_where_blurpool_goes():
     network = model.plain("resnet50", 10)
     model.blur(network, how)
     names = [name for name, part in network.named_modules() if type(part).__name__ == "BlurPool2d"]
-    convolutions = [f"layer{stage}.0.{where}.0" for stage in (2, 3, 4) for where in ("conv2", "downsample.0")]
+    convolutions = [
+        f"layer{stage}.0.{where}.0" for stage in (2, 3, 4) for where in ("conv2", "downsample.0")
+    ]
     assert names == ["maxpool.1", *convolutions]  # not the first convolution: it has 3 channels
     assert network.eval()(torch.zeros(1, 3, 32, 40)).shape == (1, 10)
     impulse = torch.zeros(1, 1, 5, 7)
     impulse[0, 0, 2, 3] = 16
-    assert network.maxpool[1](impulse)[0, 0].tolist() == [[0, 0, 0, 0], [0, 2, 2, 0], [0, 0, 0, 0]]  # every second of 1 2 1, 2 4 2, 1 2 1
+    assert network.maxpool[1](impulse)[0, 0].tolist() == [
+        [0, 0, 0, 0],
+        [0, 2, 2, 0],
+        [0, 0, 0, 0],
+    ]  # every second of 1 2 1, 2 4 2, 1 2 1
     edge = torch.full((1, 1, 4, 4), 16.0)
     assert network.maxpool[1](edge)[0, 0].tolist() == [[9, 12], [12, 16]]  # black beyond the border
 
 
 def test_blurring_after_the_convolution_keeps_sizes_too():
     network = model.plain("resnet18", 10)
-    model.blur(network, replace(recipes.load("hot").training.blurpool, blur_first=False, replace_maxpools=False))
+    model.blur(
+        network,
+        replace(recipes.load("hot").training.blurpool, blur_first=False, replace_maxpools=False),
+    )
     assert [type(part).__name__ for part in network.layer2[0].conv1] == ["Conv2d", "BlurPool2d"]
     assert network.layer2(torch.zeros(1, 64, 9, 12)).shape == (1, 128, 5, 6)
 
@@ -203,7 +267,9 @@ def test_start_values():
     assert convolution.std() == pytest.approx(np.sqrt(2 / (9 * 96)), rel=0.02)  # Kaiming: fan in
 
 
-@pytest.mark.parametrize(("name", "smoothing"), [("mild", 0.08), ("nvidia-baseline", 0.1), ("timm-a1", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "smoothing"), [("mild", 0.08), ("nvidia-baseline", 0.1), ("timm-a1", 0.1)]
+)
 def test_losses(name, smoothing):
     step = small(name)
     outputs = torch.randn(4, 10, generator=torch.Generator().manual_seed(1))
@@ -212,10 +278,16 @@ def test_losses(name, smoothing):
     if name == "nvidia-baseline":
         want = -(soft * torch.log_softmax(outputs, 1)).sum() / 4
     else:
-        terms = soft * nn.functional.logsigmoid(outputs) + (1 - soft) * nn.functional.logsigmoid(-outputs)
-        want = -terms.sum() / 4 if name == "mild" else -terms.mean()  # Composer sums the classes, timm does not
+        terms = soft * nn.functional.logsigmoid(outputs) + (1 - soft) * nn.functional.logsigmoid(
+            -outputs
+        )
+        want = (
+            -terms.sum() / 4 if name == "mild" else -terms.mean()
+        )  # Composer sums the classes, timm does not
     torch.testing.assert_close(step.loss(outputs, hard), want)
-    torch.testing.assert_close(step.loss(outputs, soft), want)  # the loader's labels are smoothed already
+    torch.testing.assert_close(
+        step.loss(outputs, soft), want
+    )  # the loader's labels are smoothed already
 
 
 def test_a_step_goes_on_from_its_state():
@@ -228,21 +300,33 @@ def test_a_step_goes_on_from_its_state():
     losses = [step(step.to_device(batch())) for step in (first, second)]
     assert torch.equal(*losses)
     for one, other in ((first.model, second.model), (first.evaluated, second.evaluated)):
-        assert all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+        assert all(
+            torch.equal(a, b)
+            for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+        )
     with pytest.raises(UsageError) as caught:
         second.load_state_dict({"steps": 1})
-    assert str(caught.value) == "step: the state has steps (want average, model, optimizer, scaler, steps); give a state of the same recipe"
+    assert (
+        str(caught.value)
+        == "step: the state has steps (want average, model, optimizer, scaler, steps); give a "
+        "state of the same recipe"
+    )
 
 
 def test_networks_of_both_libraries_and_of_neither():
     assert model.plain("resnet10t", 7).num_classes == 7  # timm's
     with pytest.raises(UsageError) as caught:
         model.plain("resnet51", 10)
-    assert str(caught.value) == "step: model 'resnet51' is unknown (want one of torchvision's or timm's); is resnet50 meant?"
+    assert (
+        str(caught.value)
+        == "step: model 'resnet51' is unknown (want one of torchvision's or timm's); is resnet50 "
+        "meant?"
+    )
     with pytest.raises(UsageError) as caught:
         TrainingStep(recipes.load("hot"), 10, "cpu", "squeezenet1_1")
     assert str(caught.value) == (
-        "step: model 'squeezenet1_1' has no residual blocks for stochastic depth (want Bottleneck or BasicBlock); give a ResNet"
+        "step: model 'squeezenet1_1' has no residual blocks for stochastic depth (want Bottleneck "
+        "or BasicBlock); give a ResNet"
     )
 
 
@@ -251,4 +335,8 @@ def test_a_library_that_is_missing(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(BackendError) as caught:
         small("hot")
-    assert str(caught.value) == f"step: a real training step needs {name} (not installed); pip install 'fastload-torch[recipes]'"
+    assert (
+        str(caught.value)
+        == f"step: a real training step needs {name} (not installed); pip install "
+        "'fastload-torch[recipes]'"
+    )

@@ -27,19 +27,25 @@ def images(make_image):
     textured = make_image(HEIGHT, WIDTH, 3)
     noise = np.random.default_rng(0).integers(0, 2, (WIDTH, HEIGHT, 3), dtype=np.uint8) * 255
     return [
-        Image.fromarray(textured), Image.fromarray(noise), Image.new("RGB", (41, 30), (7, 200, 128)), Image.new("RGB", (5, 9)),
+        Image.fromarray(textured), Image.fromarray(noise), Image.new("RGB", (41, 30), (7, 200,
+        128)), Image.new("RGB", (5, 9)),
         Image.fromarray(textured[..., 0]),
     ]  # fmt: skip
 
 
-MODES = {"nearest": F.InterpolationMode.NEAREST, "bilinear": F.InterpolationMode.BILINEAR, "bicubic": F.InterpolationMode.BICUBIC}
+MODES = {
+    "nearest": F.InterpolationMode.NEAREST,
+    "bilinear": F.InterpolationMode.BILINEAR,
+    "bicubic": F.InterpolationMode.BICUBIC,
+}
 
 
 def shear(image, degrees, mode, fill):
     return F.affine(image, 0.0, [0, 0], 1.0, degrees, mode, fill, [0, 0])
 
 
-# One of programs.CODES as torchvision's functional does it: image, argument (shears: degrees), InterpolationMode, fill.
+# One of programs.CODES as torchvision's functional does it: image, argument (shears: degrees),
+# InterpolationMode, fill.
 FUNCTIONAL = {
     "Identity": lambda i, a, m, f: i,
     "ShearX": lambda i, a, m, f: shear(i, [a, 0.0], m, f),
@@ -59,10 +65,13 @@ FUNCTIONAL = {
     "Hue": lambda i, a, m, f: F.adjust_hue(i, a),
 }
 ARGUMENTS = {
-    "ShearX": (-44.7, -5.0, 0.0, 17.0), "ShearY": (-17.0, 2.9, 44.7), "TranslateX": (-60, -7, 0, 16), "TranslateY": (-1, 0, 30, 99),
-    "Rotate": (-135.0, -30.0, -0.5, 0.0, 13.5, 45.0, 90.0, 180.0), "Posterize": range(1, 9), "Solarize": (0, 0.5, 127.5, 128, 255, 256),
+    "ShearX": (-44.7, -5.0, 0.0, 17.0), "ShearY": (-17.0, 2.9, 44.7), "TranslateX": (-60, -7, 0,
+    16), "TranslateY": (-1, 0, 30, 99),
+    "Rotate": (-135.0, -30.0, -0.5, 0.0, 13.5, 45.0, 90.0, 180.0), "Posterize": range(1, 9),
+    "Solarize": (0, 0.5, 127.5, 128, 255, 256),
     "Hue": (-0.5, -0.11, 0.0, 0.003, 0.25, 0.5),
-} | dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), (0.0, 0.01, 0.5, 1.0, 1.5, 1.99, 7.5))  # fmt: skip
+} | dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness"), (0.0, 0.01, 0.5, 1.0, 1.5, 1.99,
+7.5))  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -73,12 +82,16 @@ def test_every_row_of_a_program_is_torchvisions_functional(name, mode, make_imag
         for argument in ARGUMENTS.get(name, (0.0,)):
             for fill in (None, 77) if geometric else (None,):
                 op = T.RandAugment(1, fill=fill)
-                factor = {"ShearX": math.tan, "ShearY": lambda r: math.sin(r) / math.cos(r)}.get(name)
+                factor = {"ShearX": math.tan, "ShearY": lambda r: math.sin(r) / math.cos(r)}.get(
+                    name
+                )
                 final = factor(math.radians(argument)) if factor else argument
                 got = pil.apply(op, image, rows([CODE[name]], [final], FILTERS[mode]))
                 want = FUNCTIONAL[name](image, argument, MODES[mode], fill)
                 assert got.mode == image.mode
-                np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"{name} {argument} {image}")
+                np.testing.assert_array_equal(
+                    np.asarray(got), np.asarray(want), err_msg=f"{name} {argument} {image}"
+                )
 
 
 def test_fills_are_per_channel(make_image):
@@ -89,7 +102,10 @@ def test_fills_are_per_channel(make_image):
 
 @pytest.mark.parametrize("name", sorted(name for name in T.__all__ if hasattr(v2, name)))
 def test_arguments_are_torchvisions_in_name_order_and_default(name):
-    ours, theirs = (list(inspect.signature(kind).parameters.values()) for kind in (getattr(T, name), getattr(v2, name)))
+    ours, theirs = (
+        list(inspect.signature(kind).parameters.values())
+        for kind in (getattr(T, name), getattr(v2, name))
+    )
     theirs = [p for p in theirs if p.name not in ("args", "kwargs")]
     for mine, want in zip(ours, theirs, strict=False):
         assert mine.name == want.name
@@ -113,18 +129,28 @@ def test_the_reference_needs_no_torchvision(make_image, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         monkeypatch.setitem(sys.modules, name, None)
     image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
-    for op in (T.RandAugment(4), T.AugMix(), T.RandomAffine(9), T.RandomPerspective(p=1.0), T.GaussianBlur(3)):
+    for op in (
+        T.RandAugment(4),
+        T.AugMix(),
+        T.RandomAffine(9),
+        T.RandomPerspective(p=1.0),
+        T.GaussianBlur(3),
+    ):
         assert op(image).size == image.size
 
 
 def test_posterize_to_no_bits_is_black(make_image):
     image = Image.fromarray(make_image(9, 13, 0))
-    assert not np.asarray(pil.apply(T.RandAugment(1), image, rows([CODE["Posterize"]], [0.0]))).any()
+    assert not np.asarray(
+        pil.apply(T.RandAugment(1), image, rows([CODE["Posterize"]], [0.0]))
+    ).any()
 
 
 def test_solarize_add_moves_the_darker_half():
     ramp = Image.fromarray(np.arange(256, dtype=np.uint8).reshape(2, 128))
-    got = np.asarray(pil.apply(T.RandAugment(1), ramp, rows([CODE["SolarizeAdd"]], [110.0]))).ravel()
+    got = np.asarray(
+        pil.apply(T.RandAugment(1), ramp, rows([CODE["SolarizeAdd"]], [110.0]))
+    ).ravel()
     assert got.tolist() == [*range(110, 238), *range(128, 256)]
 
 
@@ -143,20 +169,35 @@ def test_rotations(mode, make_image):
                     got = op(image)
                     want = F.rotate(image, drawn(angle), MODES[mode], expand, center, 9)
                     assert got.size == want.size
-                    np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"{angle} {expand} {center} {image}")
+                    np.testing.assert_array_equal(
+                        np.asarray(got),
+                        np.asarray(want),
+                        err_msg=f"{angle} {expand} {center} {image}",
+                    )
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_affine_maps(mode, make_image):
     for image in images(make_image):
-        for angle, move, scale, x, y in ((0.0, 0.0, 1.0, 0.0, 0.0), (33.0, 0.2, 0.7, 11.0, -8.0), (-120.0, 0.1, 1.6, 0.0, 20.0)):
+        for angle, move, scale, x, y in (
+            (0.0, 0.0, 1.0, 0.0, 0.0),
+            (33.0, 0.2, 0.7, 11.0, -8.0),
+            (-120.0, 0.1, 1.6, 0.0, 20.0),
+        ):
             for center in (None, (7, 2)):
-                op = T.RandomAffine((angle, angle), (move, move), (scale, scale), (x, x, y, y), mode, 55, center)
+                op = T.RandomAffine(
+                    (angle, angle), (move, move), (scale, scale), (x, x, y, y), mode, 55, center
+                )
                 u = np.full((1, 6), 0.999999)
                 record = op.params(u, np.array([[image.height, image.width]], np.int32)).records[0]
-                shift = [round(move * image.width * 0.999998), round(move * image.height * 0.999998)]
+                shift = [
+                    round(move * image.width * 0.999998),
+                    round(move * image.height * 0.999998),
+                ]
                 want = F.affine(image, angle, shift, drawn(scale), [x, y], MODES[mode], 55, center)
-                np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(want))
+                np.testing.assert_array_equal(
+                    np.asarray(pil.apply(op, image, record)), np.asarray(want)
+                )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -164,9 +205,15 @@ def test_perspectives(mode, make_image):
     for image in images(make_image):
         op = T.RandomPerspective(0.6, 1.0, mode, 5)
         u = np.random.default_rng(1).random((5, op.draws(Spec())))
-        for record in op.params(u, np.repeat([[image.height, image.width]], 5, axis=0).astype(np.int32)).records:
-            want = F.perspective(image, None, None, MODES[mode], 5, coefficients=record[:8].tolist())
-            np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(want))
+        for record in op.params(
+            u, np.repeat([[image.height, image.width]], 5, axis=0).astype(np.int32)
+        ).records:
+            want = F.perspective(
+                image, None, None, MODES[mode], 5, coefficients=record[:8].tolist()
+            )
+            np.testing.assert_array_equal(
+                np.asarray(pil.apply(op, image, record)), np.asarray(want)
+            )
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
@@ -174,18 +221,30 @@ def test_windows(mode, make_image):
     for image in images(make_image):
         for padding in (0, (3, 8), (1, 2, 30, 4)):
             want = F.pad(image, padding if isinstance(padding, int) else list(padding), 42, mode)
-            np.testing.assert_array_equal(np.asarray(T.Pad(padding, 42, mode)(image)), np.asarray(want))
+            np.testing.assert_array_equal(
+                np.asarray(T.Pad(padding, 42, mode)(image)), np.asarray(want)
+            )
             op = T.RandomCrop((8, 5), padding, fill=42, padding_mode=mode)
             left, top = T.Pad(padding).padding[:2]
             size = np.array([[image.height, image.width]], np.int32)
             for u in (0.0, 0.5, 0.999):
                 record = op.params(np.full((1, 2), u), size).records[0]
                 cut = F.crop(want, int(record[0]) + top, int(record[1]) + left, 8, 5)
-                np.testing.assert_array_equal(np.asarray(pil.apply(op, image, record)), np.asarray(cut))
+                np.testing.assert_array_equal(
+                    np.asarray(pil.apply(op, image, record)), np.asarray(cut)
+                )
 
 
 @pytest.mark.parametrize(
-    "op", [T.RandomVerticalFlip(1.0), T.RandomHorizontalFlip(1.0), T.Grayscale(), T.Grayscale(3), T.RandomGrayscale(1.0)], ids=str
+    "op",
+    [
+        T.RandomVerticalFlip(1.0),
+        T.RandomHorizontalFlip(1.0),
+        T.Grayscale(),
+        T.Grayscale(3),
+        T.RandomGrayscale(1.0),
+    ],
+    ids=str,
 )
 def test_flips_and_greys(op, make_image):
     functional = {
@@ -211,7 +270,10 @@ def test_blurs_are_torchvisions_but_for_ties(kernel, sigma, make_image):
 
 
 def test_a_blur_of_a_constant_or_with_one_tap_changes_nothing(make_image):
-    constant, image = Image.new("RGB", (40, 30), (1, 128, 254)), Image.fromarray(make_image(30, 41, 1))
+    constant, image = (
+        Image.new("RGB", (40, 30), (1, 128, 254)),
+        Image.fromarray(make_image(30, 41, 1)),
+    )
     assert np.array_equal(np.asarray(T.GaussianBlur(23, 2.0)(constant)), np.asarray(constant))
     assert np.array_equal(np.asarray(T.GaussianBlur(1, 2.0)(image)), np.asarray(image))
     assert abs(float(gaussian_weights(23, 2.0).sum()) - 1) < 1e-6
@@ -222,9 +284,18 @@ def test_erasing_is_torchvisions(make_image):
     for value in (0, 0.5, (0.1, 0.2, 0.3)):
         op = T.RandomErasing(1.0, value=value)
         u = np.random.default_rng(0).random((3, op.draws(Spec())))
-        for record in op.params(u, np.repeat([[HEIGHT, WIDTH]], 3, axis=0).astype(np.int32)).records:
+        for record in op.params(
+            u, np.repeat([[HEIGHT, WIDTH]], 3, axis=0).astype(np.int32)
+        ).records:
             top, left, height, width, _ = record[0].tolist()
             want = F.erase(
-                image, top, left, height, width, torch.tensor(op.value if isinstance(op.value, tuple) else [op.value])[:, None, None]
+                image,
+                top,
+                left,
+                height,
+                width,
+                torch.tensor(op.value if isinstance(op.value, tuple) else [op.value])[
+                    :, None, None
+                ],
             )
             assert torch.equal(pil.apply(op, image, record), want)

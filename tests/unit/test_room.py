@@ -1,4 +1,6 @@
-"""Memory that is asked for first: claims in turn, one giant alone, limits of the process and of its control groups."""
+"""Memory that is asked for first: claims in turn, one giant alone, limits of the process and of its
+control groups.
+"""
 
 import queue
 import threading
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fastload import _native, errors, machine, room
+from fastload import _native, errors
+from fastload.system import machine, room
 
 MIB = 1 << 20
 
@@ -72,7 +75,8 @@ def test_a_claim_goes_back_with_its_object_and_twice_is_once(most):
 
 LIMITED = """
 import resource, threading
-from fastload import _native, room
+from fastload import _native
+from fastload.system import room
 MIB = 1 << 20
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 500 * MIB, used + 500 * MIB))
@@ -106,7 +110,14 @@ def test_a_control_group_limits_large_claims(tmp_path, most):
     most(MIB)
     for number, (files, left) in enumerate(
         [
-            ({"memory.max": "700000000", "memory.current": "500000000", "memory.stat": "anon 5\ninactive_file 100000000\n"}, 300000000),
+            (
+                {
+                    "memory.max": "700000000",
+                    "memory.current": "500000000",
+                    "memory.stat": "anon 5\ninactive_file 100000000\n",
+                },
+                300000000,
+            ),
             ({"memory.limit_in_bytes": "400000000", "memory.usage_in_bytes": "1000"}, 399999000),
             ({"memory.max": "1000", "memory.current": "5000", "memory.stat": ""}, 0),
         ]
@@ -164,16 +175,25 @@ def test_the_default_is_a_share_of_what_ranks_have():
 
 
 def test_what_says_that_memory_is_missing_is_typed():
-    for error in (MemoryError(), RuntimeError("can't start new thread"), RuntimeError("std::bad_alloc")):
+    for error in (
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        RuntimeError("std::bad_alloc"),
+    ):
         found = room.typed(error)
         assert type(found) is errors.HostMemoryError
         assert found.__cause__ is error
         with pytest.raises(errors.HostMemoryError, match="out of memory"), room.Told():
             raise error
-    others = RuntimeError("something else"), errors.SampleError("x", 1, "y"), ValueError("std::bad_alloc")
+    others = (
+        RuntimeError("something else"),
+        errors.SampleError("x", 1, "y"),
+        ValueError("std::bad_alloc"),
+    )
     for other in others:
         assert room.typed(other) is other
     assert str(room.typed(MemoryError("x\ny"))) == (
-        "loader: out of memory (x); take fewer workers or smaller batches, or allow the process more memory"
+        "loader: out of memory (x); take fewer workers or smaller batches, or allow the process "
+        "more memory"
     )
     assert str(room.typed(MemoryError())).startswith("loader: out of memory (MemoryError); ")

@@ -8,7 +8,8 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
 
 import fastload
-from fastload import ShuffleSampler, samplers
+from fastload import ShuffleSampler
+from fastload.order import samplers
 
 
 def test_each_epoch_is_another_permutation_and_repeatable():
@@ -38,13 +39,25 @@ def test_it_is_a_sampler_for_pytorchs_own_loader():
 @pytest.mark.parametrize("drop_last", [True, False])
 def test_ranks_share_one_order_as_torchs_distributed_sampler_does(length, ranks, drop_last):
     whole = list(ShuffleSampler(length, 4))
-    parts = [list(ShuffleSampler(length, 4, num_replicas=ranks, rank=rank, drop_last=drop_last)) for rank in range(ranks)]
-    theirs = [DistributedSampler(range(length), ranks, rank, shuffle=False, drop_last=drop_last) for rank in range(ranks)] if length else []
+    parts = [
+        list(ShuffleSampler(length, 4, num_replicas=ranks, rank=rank, drop_last=drop_last))
+        for rank in range(ranks)
+    ]
+    theirs = (
+        [
+            DistributedSampler(range(length), ranks, rank, shuffle=False, drop_last=drop_last)
+            for rank in range(ranks)
+        ]
+        if length
+        else []
+    )
     if length >= ranks:
         want = [[whole[position] for position in one] for one in theirs]
         assert parts == want
     sizes = {len(part) for part in parts}
-    assert sizes == {len(ShuffleSampler(length, 4, num_replicas=ranks, rank=0, drop_last=drop_last))}
+    assert sizes == {
+        len(ShuffleSampler(length, 4, num_replicas=ranks, rank=0, drop_last=drop_last))
+    }
     assert all(len(set(part)) == len(part) for part in parts)
     if not drop_last:
         assert {sample for part in parts for sample in part} == set(range(length))
@@ -87,11 +100,21 @@ def test_torchs_orders_as_arrays(length, size, drop_last, kind):
         torch.manual_seed(1)
         generator = torch.Generator().manual_seed(2)
         data = range(length)
-        sampler = SequentialSampler(data) if kind == "sequential" else RandomSampler(data, generator=generator if "own" in kind else None)
+        sampler = (
+            SequentialSampler(data)
+            if kind == "sequential"
+            else RandomSampler(data, generator=generator if "own" in kind else None)
+        )
         iterator, found = iter(read(BatchSampler(sampler, size, drop_last))), []
         for step in range(length + 2):  # the states after each batch, and at the end
             batch = next(iterator, None)
-            found.append((None if batch is None else list(batch), torch.get_rng_state().tolist(), generator.get_state().tolist()))
+            found.append(
+                (
+                    None if batch is None else list(batch),
+                    torch.get_rng_state().tolist(),
+                    generator.get_state().tolist(),
+                )
+            )
             assert step or batch is not None or (drop_last and size > length)
         return found
 
@@ -106,12 +129,16 @@ def known(kind, length):
         return RandomSampler(range(length))
     if kind == "own generator":
         return RandomSampler(range(length), generator=torch.Generator().manual_seed(2))
-    return DistributedSampler(range(length), 3, 1, shuffle=kind == "torch's shuffled", seed=5, drop_last=length == 20)
+    return DistributedSampler(
+        range(length), 3, 1, shuffle=kind == "torch's shuffled", seed=5, drop_last=length == 20
+    )
 
 
 @pytest.mark.parametrize("length", [1, 7, 20])
 @pytest.mark.parametrize("drop_last", [True, False])
-@pytest.mark.parametrize("kind", ["shuffle", "torch's", "torch's shuffled", "default generator", "own generator"])
+@pytest.mark.parametrize(
+    "kind", ["shuffle", "torch's", "torch's shuffled", "default generator", "own generator"]
+)
 def test_known_orders_can_begin_at_any_batch(length, drop_last, kind):
     torch.manual_seed(1)
     whole = [list(batch) for batch in BatchSampler(known(kind, length), 3, drop_last)]
@@ -130,7 +157,12 @@ def test_other_orders_are_left_to_their_classes():
 
     data = range(5)
     plain = RandomSampler(data)
-    others = [RandomSampler(data, num_samples=7), RandomSampler(data, replacement=True), Mine(data), [1, 2]]
+    others = [
+        RandomSampler(data, num_samples=7),
+        RandomSampler(data, replacement=True),
+        Mine(data),
+        [1, 2],
+    ]
     assert [samplers.order(BatchSampler(sampler, 2, False)) for sampler in others] == [None] * 4
     assert samplers.order(Batches(plain, 2, False)) is None
     assert samplers.order([[1, 2]]) is None

@@ -9,12 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastload import _native, rng
-from fastload.transforms.sampling import HALF_STEP, beta, dirichlet, log_gamma, noise_values, normal, order, weighted_order
+from fastload.transforms.sampling import (
+    HALF_STEP,
+    beta,
+    dirichlet,
+    log_gamma,
+    noise_values,
+    normal,
+    order,
+    weighted_order,
+)
 
 
 def test_normal_quantiles():
     # Abramowitz and Stegun, table 26.1
-    np.testing.assert_allclose(normal(np.array([0.5, 0.84134474606854, 0.97724986805182, 0.00134989803163])), [0, 1, 2, -3], atol=1e-6)
+    np.testing.assert_allclose(
+        normal(np.array([0.5, 0.84134474606854, 0.97724986805182, 0.00134989803163])),
+        [0, 1, 2, -3],
+        atol=1e-6,
+    )
     assert np.isfinite(normal(np.array([0.0, 1 - 2.0**-32]))).all()
 
 
@@ -22,7 +35,9 @@ def test_normal_quantiles():
 def test_gamma_values_have_their_distribution_function(alpha):
     u = (np.arange(2000) + 0.5) / 2000
     x = np.exp(log_gamma(u, alpha))
-    known = torch.special.gammainc(torch.tensor(alpha, dtype=torch.float64), torch.from_numpy(x)).numpy()
+    known = torch.special.gammainc(
+        torch.tensor(alpha, dtype=torch.float64), torch.from_numpy(x)
+    ).numpy()
     large = x > 1e-290
     np.testing.assert_allclose(known[large], u[large] + HALF_STEP, rtol=1e-9)
     assert (np.diff(log_gamma(u, alpha)) > 0).all()
@@ -32,7 +47,9 @@ def test_gamma_values_do_not_depend_on_those_beside_them():
     u = np.random.default_rng(4).integers(0, 2**32, 300) / 2**32
     for alpha in (0.2, 3.0):
         together = log_gamma(u, alpha)
-        np.testing.assert_array_equal(np.concatenate([log_gamma(one, alpha) for one in u[:, None]]), together)
+        np.testing.assert_array_equal(
+            np.concatenate([log_gamma(one, alpha) for one in u[:, None]]), together
+        )
 
 
 def test_the_two_ways_to_gamma_values_meet():
@@ -58,7 +75,9 @@ def test_dirichlet_and_beta_have_their_moments(alpha):
 
 
 def test_beta_of_one_is_uniform(p_value):
-    counts, _ = np.histogram(beta(np.random.default_rng(2).random((100_000, 2)), 1.0), np.linspace(0, 1, 11))
+    counts, _ = np.histogram(
+        beta(np.random.default_rng(2).random((100_000, 2)), 1.0), np.linspace(0, 1, 11)
+    )
     assert p_value(counts, np.full(10, 0.1)) > 1e-3
 
 
@@ -88,7 +107,10 @@ def test_noise_values_are_the_normal_law_in_4096_steps():
     quantiles = normal((np.arange(4096) + 0.5) / 4096)
     np.testing.assert_allclose(exact, quantiles / np.sqrt((quantiles**2).mean()), rtol=1e-6)
     assert 3.668 < values[-1] < 3.67
-    assert hashlib.sha256(values.astype("<f4").tobytes()).hexdigest() == "87d2297bd6f503ad9b582cb87a6d8d21e20633747144ac688b90f4efcde6a2e8"
+    assert (
+        hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()
+        == "87d2297bd6f503ad9b582cb87a6d8d21e20633747144ac688b90f4efcde6a2e8"
+    )
 
 
 def test_noise_levels_are_half_words_of_philox():
@@ -99,13 +121,17 @@ def test_noise_levels_are_half_words_of_philox():
             halves = [half >> 4 for word in words for half in (word & 0xFFFF, word >> 16)]
             assert levels[8 * block : 8 * block + 8].tolist() == halves
         assert np.array_equal(rng.noise_levels(key, 5), levels[:5])
-    assert np.array_equal(rng.noise_levels(7, 8)[1::2] >> 8, (rng.keyed_uniforms(7, 4) * 16).astype(int))  # the same words
+    assert np.array_equal(
+        rng.noise_levels(7, 8)[1::2] >> 8, (rng.keyed_uniforms(7, 4) * 16).astype(int)
+    )  # the same words
 
 
 def test_noise_goes_on_beyond_sixteen_bits_of_blocks():
     many = rng.noise_levels(3, 8 * 65536 + 8)
     words = _native.philox([rng.KEYED_OP << 16, 1, 0, 0], [3, 0])
-    assert many[-8:].tolist() == [half >> 4 for word in words for half in (word & 0xFFFF, word >> 16)]
+    assert many[-8:].tolist() == [
+        half >> 4 for word in words for half in (word & 0xFFFF, word >> 16)
+    ]
 
 
 def test_noise_levels_are_all_alike(p_value):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fastload import transforms as T
-from fastload.pipeline import Pipeline
-from fastload.plan import Step, plan
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import Step, plan
 from fastload.show import log, page, sheet
 from fastload.show.layout import Card, Sheet, columns
 from fastload.show.pixels import denormalised
@@ -21,14 +21,26 @@ def numbers(value: float = 1.0) -> st.SearchStrategy[list[float]]:
     return st.lists(st.floats(0.05, value), min_size=3, max_size=3)
 
 
-@given(mean=numbers(), std=numbers(), sign=st.sampled_from([1, -1]), dtype=st.sampled_from(["float32", "float16", "bfloat16"]))
+@given(
+    mean=numbers(),
+    std=numbers(),
+    sign=st.sampled_from([1, -1]),
+    dtype=st.sampled_from(["float32", "float16", "bfloat16"]),
+)
 def test_denormalising_inverts_normalising(mean, std, sign, dtype):
     change, normalise = T.ToDtype(dtype, scale=True), T.Normalize(mean, [sign * s for s in std])
     found = plan(Pipeline(None, (T.CenterCrop((16, 48)), T.ToImage(), change, normalise)))
-    pixels = np.random.default_rng(0).permutation(np.arange(16 * 48) % 256).reshape(16, 16, 3).astype(np.uint8)
+    pixels = (
+        np.random.default_rng(0)
+        .permutation(np.arange(16 * 48) % 256)
+        .reshape(16, 16, 3)
+        .astype(np.uint8)
+    )
     values = normalise(change(torch.from_numpy(pixels).permute(2, 0, 1)))
     (back,) = denormalised(values[None], found)
-    if dtype == "bfloat16":  # too coarse to tell all neighbours apart, so another value may have the same entry
+    if (
+        dtype == "bfloat16"
+    ):  # too coarse to tell all neighbours apart, so another value may have the same entry
         assert torch.equal(normalise(change(torch.from_numpy(back).permute(2, 0, 1))), values)
     else:
         np.testing.assert_array_equal(back, pixels)
@@ -52,13 +64,18 @@ def program(*rows: tuple[str, float]) -> np.ndarray:
         (T.RandomHorizontalFlip(), [1], "mirrored"),
         (T.RandomVerticalFlip(), [0], "not mirrored"),
         (T.RandomRotation(9), [1, 0, 0, 0, 1, 0, 0, 0, 20, 30], "unchanged, 20x30 px"),
-        (T.RandomRotation(9), [0.5, 0, 2, 0, 0.25, 1, 0, 0, 20, 31], "matrix 0.5 0 2 0 0.25 1, to 20x31 px"),
-        (T.RandAugment(), program(("Rotate", 9), ("Posterize", 7)), "Rotate 9.0°, then Posterize 7 bits"),
-        (T.RandAugment(), program(("Posterize", 1), ("Solarize", 128)), "Posterize 1 bit, then Solarize from 128"),
+        (T.RandomRotation(9), [0.5, 0, 2, 0, 0.25, 1, 0, 0, 20, 31], ("matrix 0.5 0 2 0 0.25 1, to "
+                                                                     "20x31 px")),
+        (T.RandAugment(), program(("Rotate", 9), ("Posterize", 7)), ("Rotate 9.0°, then Posterize 7 "
+                                                                    "bits")),
+        (T.RandAugment(), program(("Posterize", 1), ("Solarize", 128)), ("Posterize 1 bit, then "
+                                                                        "Solarize from 128")),
         (T.RandAugment(), program(("Identity", 0), ("Identity", 0)), "nothing"),
-        (T.RandAugment(), program(("TranslateX", -3.5), ("Equalize", 0)), "TranslateX -3.5 px, then Equalize"),
+        (T.RandAugment(), program(("TranslateX", -3.5), ("Equalize", 0)), ("TranslateX -3.5 px, "
+                                                                          "then Equalize")),
         (T.ColOut(0.1, 0.5), [*range(2, 20), *range(15)], ("18 of 20 rows kept (without 0, 1); "
-         "15 of 30 columns kept (without 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26 and 3 more)")),
+         "15 of 30 columns kept (without 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26 and 3 "
+         "more)")),
         (T.ColOut(0, 0), [*range(20), *range(30)], "20 of 20 rows kept; 30 of 30 columns kept"),
         (T.RandomErasing(), [[1, 2, 3, 4, 77]], "3x4 px from row 1, column 2"),
         (T.RandomErasing(), [[0, 0, 0, 0, 77]], "nothing"),

@@ -1,4 +1,6 @@
-"""The user's cache is the user's: its modes, its owner, and what happens where somebody else was there first."""
+"""The user's cache is the user's: its modes, its owner, and what happens where somebody else was
+there first.
+"""
 
 import os
 import re
@@ -33,7 +35,9 @@ def test_what_is_kept_is_private_and_comes_back(base: Path) -> None:
     assert cache.keep(file, b"two")
     assert cache.recall(file, 100) == b"two"
     assert cache.recall(file, 2) == b"tw"
-    assert [mode(path) for path in (base / "fastload", base / "fastload" / "backends", Path(file))] == [0o700, 0o700, 0o600]
+    assert [
+        mode(path) for path in (base / "fastload", base / "fastload" / "backends", Path(file))
+    ] == [0o700, 0o700, 0o600]
     with cache.appending(cache.path("bad_samples", "x.jsonl")) as listed:
         listed.write(b"line\n")
     assert mode(base / "fastload" / "bad_samples" / "x.jsonl") == 0o600
@@ -48,14 +52,19 @@ def test_a_cache_that_others_could_enter_is_closed(base: Path) -> None:
     assert [mode(path) for path in (folder, folder.parent, base / "fastload")] == [0o700] * 3
 
 
-def test_another_users_cache_is_not_used_and_that_is_said(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_cache_is_not_used_and_that_is_said(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = cache.path("backends", "x.json")
     cache.keep(file, b"theirs")
     mine = os.geteuid()
     as_other(monkeypatch)
     text = f"{base}/fastload: belongs to user {mine} (want {OTHER})"
     assert cache.trouble(os.path.dirname(file)) == text
-    said = f"{text}; nothing is kept there or taken from there; set XDG_CACHE_HOME to a folder of your own"
+    said = (
+        f"{text}; nothing is kept there or taken from there; set XDG_CACHE_HOME to a folder of "
+        "your own"
+    )
     with pytest.warns(UserWarning, match=re.escape(said)):
         assert not cache.keep(file, b"mine")
     with pytest.warns(UserWarning, match=re.escape(said)), pytest.raises(PermissionError):
@@ -94,7 +103,10 @@ def test_a_file_of_another_user_in_it_spoils_a_folder(base: Path) -> None:
 
 def test_the_users_own_list_is_a_file(tmp_path: Path, base: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="Not a regular file"), cache.appending(str(tmp_path / "pipe")):
+    with (
+        pytest.raises(OSError, match="Not a regular file"),
+        cache.appending(str(tmp_path / "pipe")),
+    ):
         pass
     with cache.appending(str(tmp_path / "new" / "list.jsonl")) as listed:
         listed.write(b"x")

@@ -16,7 +16,8 @@ from fastload.errors import PipelineError
 from fastload.spec import Spec
 from fastload.transforms import pil
 from fastload.transforms.erasing import TRIES, erased_boxes
-from fastload.transforms.warp import IDENTITY, perspective
+from fastload.transforms.matrices import IDENTITY
+from fastload.transforms.warp import perspective
 
 COUNT = 100_000
 SIDE = st.integers(1, 400)
@@ -43,8 +44,14 @@ def test_expanded_rotations_have_pils_size(height, width, angle):
 
 def test_affine_parts_are_drawn_evenly(p_value):
     moves = drawn(T.RandomAffine(0, (0.1, 0.2)), 40, 60).records
-    assert p_value(np.unique(moves[:, 2], return_counts=True)[1], np.array([0.5, *[1] * 11, 0.5]) / 12) > 1e-3  # -6 to 6 px, rounded
-    assert p_value(np.unique(moves[:, 5], return_counts=True)[1], np.array([0.5, *[1] * 15, 0.5]) / 16) > 1e-3
+    assert (
+        p_value(np.unique(moves[:, 2], return_counts=True)[1], np.array([0.5, *[1] * 11, 0.5]) / 12)
+        > 1e-3
+    )  # -6 to 6 px, rounded
+    assert (
+        p_value(np.unique(moves[:, 5], return_counts=True)[1], np.array([0.5, *[1] * 15, 0.5]) / 16)
+        > 1e-3
+    )
     scales = 1 / drawn(T.RandomAffine(0, scale=(0.5, 2.0)), 40, 60).records[:, 0]
     assert p_value(np.histogram(scales, np.linspace(0.5, 2.0, 11))[0], np.full(10, 0.1)) > 1e-3
     shears = np.degrees(np.arctan(drawn(T.RandomAffine(0, shear=(-10, 20)), 40, 60).records[:, 1]))
@@ -60,14 +67,22 @@ def test_a_drawn_affine_map_is_torchvisions(monkeypatch):
     for row in u:
         values = iter(row)
         monkeypatch.setattr(
-            torch.Tensor, "uniform_", lambda tensor, low, high, values=values: tensor.fill_(low + next(values) * (high - low))
+            torch.Tensor,
+            "uniform_",
+            lambda tensor, low, high, values=values: tensor.fill_(
+                low + next(values) * (high - low)
+            ),
         )
         found = theirs.make_params([Image.new("RGB", (53, 37))])
         seen = []
-        monkeypatch.setattr(Image.Image, "transform", lambda *given, seen=seen, **_: seen.append(given[3]))
+        monkeypatch.setattr(
+            Image.Image, "transform", lambda *given, seen=seen, **_: seen.append(given[3])
+        )
         v2.functional.affine(Image.new("RGB", (53, 37)), **found)
         record = op.params(row[None], np.array([[37, 53]], np.int32)).records[0]
-        np.testing.assert_allclose(record[:6], seen[0], rtol=0, atol=2e-4)  # their draws are float32
+        np.testing.assert_allclose(
+            record[:6], seen[0], rtol=0, atol=2e-4
+        )  # their draws are float32
         assert tuple(record[6:]) == (0, 0, 37, 53)
 
 
@@ -87,14 +102,22 @@ def test_corners_are_drawn_evenly(p_value):
     still = (records[:, :8] == np.array(IDENTITY)).all(axis=1)
     # All corners in place: 1 of (4 * 6)^4 draws, so nearly all others are moved.
     assert p_value(np.array([still.sum(), (~still).sum()]), np.array([0.3, 0.7])) > 1e-3
-    maps = np.concatenate([records[~still, :8], np.ones((len(records[~still]), 1))], axis=1).reshape(-1, 3, 3)
+    maps = np.concatenate(
+        [records[~still, :8], np.ones((len(records[~still]), 1))], axis=1
+    ).reshape(-1, 3, 3)
     far = np.array([[0, 0], [11, 0], [11, 19], [0, 19]])  # x and y of the image's corners
     for corner in far:
         # Where the corner goes: within 3 px of 12, 5 px of 20 (half of the half), and itself.
         x, y, w = np.linalg.solve(maps, np.array([*corner, 1.0])[None, :, None])[..., 0].T
         for moved, count in ((np.abs(x / w - corner[0]), 4), (np.abs(y / w - corner[1]), 6)):
             assert abs(moved - moved.round()).max() < 1e-2
-            assert p_value(np.bincount(moved.round().astype(int), minlength=count), np.full(count, 1 / count)) > 1e-4
+            assert (
+                p_value(
+                    np.bincount(moved.round().astype(int), minlength=count),
+                    np.full(count, 1 / count),
+                )
+                > 1e-4
+            )
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (9, 1), (2, 2), (3, 2)])
@@ -125,17 +148,25 @@ def test_crops_start_inside_the_padded_image(height, width, out_height, out_widt
 def test_crops_are_drawn_evenly(p_value):
     records = drawn(T.RandomCrop((30, 50), (1, 2)), 33, 51).records
     for axis, low, count in ((0, -2, 8), (1, -1, 4)):
-        assert p_value(np.bincount(records[:, axis] - low, minlength=count), np.full(count, 1 / count)) > 1e-3
+        assert (
+            p_value(np.bincount(records[:, axis] - low, minlength=count), np.full(count, 1 / count))
+            > 1e-3
+        )
 
 
 def test_padded_crops_of_small_images_are_drawn_evenly(p_value):
-    records = drawn(T.RandomCrop((12, 9), pad_if_needed=True), 7, 10).records  # 5 rows are lacking, so 6 starts
+    records = drawn(
+        T.RandomCrop((12, 9), pad_if_needed=True), 7, 10
+    ).records  # 5 rows are lacking, so 6 starts
     assert p_value(np.bincount(-records[:, 0], minlength=6), np.full(6, 1 / 6)) > 1e-3
     assert p_value(np.bincount(records[:, 1], minlength=2), np.full(2, 1 / 2)) > 1e-3
 
 
 def test_crops_of_small_images():
-    text = "size is 60x40, but an image of 37x53 px is smaller; set pad_if_needed=True, or resize first"
+    text = (
+        "size is 60x40, but an image of 37x53 px is smaller; set pad_if_needed=True, or resize "
+        "first"
+    )
     assert T.RandomCrop((60, 40)).problems(Spec(37, 53)) == [text]
     assert T.RandomCrop((60, 40)).problems(Spec()) == []
     with pytest.raises(PipelineError, match="^RandomCrop: " + text):
@@ -152,13 +183,20 @@ def test_erased_boxes_obey_their_law(p_value):
     area, ratio = height * width / 6e4, np.log(height / width)
     assert 0.098 < area.min() < area.max() < 0.202
     assert p_value(np.histogram(area, [0, 0.125, 0.15, 0.175, 1])[0], np.full(4, 0.25)) > 1e-4
-    assert p_value(np.histogram(ratio, [-9, -0.34657359, 0, 0.34657359, 9])[0], np.full(4, 0.25)) > 1e-6  # sides are whole: a little uneven
+    assert (
+        p_value(np.histogram(ratio, [-9, -0.34657359, 0, 0.34657359, 9])[0], np.full(4, 0.25))
+        > 1e-6
+    )  # sides are whole: a little uneven
 
 
-@given(st.lists(st.floats(0, 1, exclude_max=True), min_size=4 * TRIES, max_size=4 * TRIES), SIDE, SIDE)
+@given(
+    st.lists(st.floats(0, 1, exclude_max=True), min_size=4 * TRIES, max_size=4 * TRIES), SIDE, SIDE
+)
 def test_erased_boxes_are_smaller_than_the_image(u, height, width):
     sizes = np.array([[height, width]], np.int32)
-    top, left, h, w = erased_boxes(np.array([[u]]), sizes, (0.02, 1.0), (0.3, 3.3), np.array([1]))[0, 0]
+    top, left, h, w = erased_boxes(np.array([[u]]), sizes, (0.02, 1.0), (0.3, 3.3), np.array([1]))[
+        0, 0
+    ]
     assert (top, left, h, w) == (0, 0, 0, 0) or (h < height and w < width)
     assert top >= 0
     assert left >= 0
@@ -176,7 +214,9 @@ def test_timms_erasing_shares_the_area(p_value):
     assert abs(area / 0.3 - 1).max() < 0.03
 
 
-@pytest.mark.parametrize(("value", "shape"), [("random", (3, 30, 40)), ("random_colour", (3, 1, 1))])
+@pytest.mark.parametrize(
+    ("value", "shape"), [("random", (3, 30, 40)), ("random_colour", (3, 1, 1))]
+)
 def test_noise_is_normal_and_a_function_of_the_record(value, shape):
     op = T.RandomErasing(1.0, value=value)
     image = torch.full((3, 100, 90), 50.0)
@@ -186,7 +226,9 @@ def test_noise_is_normal_and_a_function_of_the_record(value, shape):
     box = erased[:, 10:40, 20:60]
     assert (box != 50).all()
     assert (erased != 50).sum() == box.numel()
-    assert len(box.unique()) == 3 if value == "random_colour" else 2300 < len(box.unique()) < 2500  # of 4096 levels, 3600 draws
+    assert (
+        len(box.unique()) == 3 if value == "random_colour" else 2300 < len(box.unique()) < 2500
+    )  # of 4096 levels, 3600 draws
     other = pil.apply(op, image, np.array([[10, 20, 30, 40, -6]], np.int32))[:, 10:40, 20:60]
     assert not torch.equal(other, box)
     if value == "random":
@@ -197,16 +239,19 @@ def test_noise_is_normal_and_a_function_of_the_record(value, shape):
 
 WRONG = [
     (T.RandomRotation(-1, "box", center=3, fill=256), [
-        "degrees is -1, want a number from 0 up, or 2 rising numbers", "center is 3, want None or x and y, px",
+        "degrees is -1, want a number from 0 up, or 2 rising numbers",
+        "center is 3, want None or x and y, px",
         "interpolation is 'box', want one of nearest, bilinear, bicubic",
         "fill is 256, want None (black), a number from 0 to 255, or one for each of 3 channels",
     ]),
     (T.RandomAffine((1, 2, 3), (2, 0), (0, 1), (1, 2, 3)), [
         "degrees is (1, 2, 3), want a number from 0 up, or 2 rising numbers",
         "shear is (1, 2, 3), want a number from 0 up, or 2 or 4 numbers, each pair rising",
-        "translate is (2, 0), want None or 2 numbers from 0 to 1", "scale is (0, 1), want None or 2 rising numbers above 0",
+        "translate is (2, 0), want None or 2 numbers from 0 to 1",
+        "scale is (0, 1), want None or 2 rising numbers above 0",
     ]),
-    (T.RandomPerspective(1.5, -1), ["p is -1, want 0 to 1", "distortion_scale is 1.5, want 0 to 1"]),
+    (T.RandomPerspective(1.5, -1), ["p is -1, want 0 to 1",
+    "distortion_scale is 1.5, want 0 to 1"]),
     (T.Pad((1, 2, 3), "x", "wrap"), [
         "padding is (1, 2, 3), want 1, 2 or 4 whole numbers from 0 to 16384 px",
         "padding_mode is 'wrap', want one of constant, edge, reflect, symmetric",
@@ -232,15 +277,23 @@ def test_every_problem_is_told(op, texts):
 
 
 def test_noise_in_uint8_is_refused():
-    text = "value is 'random', but images are uint8, want float; put ToDtype(float32, scale=True) before it"
+    text = (
+        "value is 'random', but images are uint8, want float; put ToDtype(float32, scale=True) "
+        "before it"
+    )
     assert T.RandomErasing(value="random").problems(Spec(4, 5, tensor=True)) == [text]
     assert T.RandomErasing(value="random").problems(Spec(4, 5, tensor=True, dtype="float32")) == []
 
 
-@pytest.mark.parametrize("op", [T.RandomRotation(40, p=0.3), T.RandomAffine(40, (0.1, 0.2), p=0.3)], ids=repr)
+@pytest.mark.parametrize(
+    "op", [T.RandomRotation(40, p=0.3), T.RandomAffine(40, (0.1, 0.2), p=0.3)], ids=repr
+)
 def test_a_probability_leaves_the_others_as_they_are(op, p_value):
     always, count = replace(op, p=1.0), 4000
-    u, sizes = np.random.default_rng(0).random((count, op.draws(Spec()))), np.tile(np.array([[37, 53]], np.int32), (count, 1))
+    u, sizes = (
+        np.random.default_rng(0).random((count, op.draws(Spec()))),
+        np.tile(np.array([[37, 53]], np.int32), (count, 1)),
+    )
     got, want = op.params(u, sizes).records, always.params(u[:, :-1], sizes).records
     applied = u[:, -1] < 0.3
     np.testing.assert_array_equal(got[applied], want[applied])

@@ -1,4 +1,6 @@
-"""Python imports this file at its start where the folder is on PYTHONPATH: below `fastload profile -- …`, in every process."""
+"""Python imports this file at its start where the folder is on PYTHONPATH: below `fastload profile
+-- …`, in every process.
+"""
 
 import importlib
 import os
@@ -25,7 +27,9 @@ def _attach() -> None:
 
         hooks.install_from_environment()
     except Exception as error:  # noqa: BLE001  the program must run, measured or not
-        print(f"fastload: profile: process {os.getpid()} is not measured ({error!r})", file=sys.stderr)
+        print(
+            f"fastload: profile: process {os.getpid()} is not measured ({error!r})", file=sys.stderr
+        )
     finally:
         sys.path.remove(root)
 

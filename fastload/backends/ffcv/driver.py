@@ -1,15 +1,17 @@
-"""FFCV's loader, driven batch by batch: it compiles the loop, and runs it in a thread of its own per epoch.
+"""FFCV's loader, driven batch by batch: it compiles the loop, and runs it in a thread of its own
+per epoch.
 
-Import `imports.load()` first. FFCV takes an epoch's order at once and numbers of samples; here a batch is ordered when it is wanted, and
-its numbers are places in a lent job, which knows the samples, their records and where their pixels go. So order, sizes that change and
-every draw stay ours, and one compiled loop serves all epochs. Nothing is mapped, as FFCV would: the job reads.
+Import `imports.load()` first. FFCV takes an epoch's order at once and numbers of samples; here a
+batch is ordered when it is wanted, and its numbers are places in a lent job, which knows the
+samples, their records and where their pixels go. So order, sizes that change and every draw stay
+ours, and one compiled loop serves all epochs.
+Nothing is mapped, as FFCV would: the job reads.
 """
 
 import ctypes
 import threading
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from ffcv.fields.rgb_image import SimpleRGBImageDecoder
@@ -22,25 +24,42 @@ from ffcv.pipeline.state import State
 from fastload import _native
 from fastload.backends.ffcv import imports
 from fastload.sources.beton import BetonSource
+from fastload.spec import Array, Json, Longs
 
-ONE_AT_A_TIME = threading.Lock()  # some of Numba's thread pools end the process when two threads use them at once
-MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64)(_native.CALLS["make_sample"])
+ONE_AT_A_TIME = (
+    threading.Lock()
+)  # some of Numba's thread pools end the process when two threads use them at once
+MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64)(
+    _native.CALLS["make_sample"]
+)
 
 
 class Loop:
     """One compiled loop over one file, for all epochs of a loader."""
 
     def __init__(self, source: BetonSource, threads: int) -> None:
-        self.job = np.zeros(1, np.int64)  # the address of the batch that runs; its place is compiled in
+        self.job = np.zeros(
+            1, np.int64
+        )  # the address of the batch that runs; its place is compiled in
         image, _ = source.fields
-        pipelines: dict[str, Any] = dict.fromkeys(source.file.names)
+        pipelines: Json = dict.fromkeys(source.file.names)
         pipelines[image] = [Make(self.job)]
         with imports.threads_kept():
-            self.loader = Loader(source.where, batch_size=1, num_workers=threads, os_cache=True, pipelines=pipelines, drop_last=False)
+            self.loader = Loader(
+                source.where,
+                batch_size=1,
+                num_workers=threads,
+                os_cache=True,
+                pipelines=pipelines,
+                drop_last=False,
+            )
         self.loader.memory_manager.context = NoMemory()
 
-    def start(self, jobs: Iterator[_native.Job], failed: Callable[[BaseException], None]) -> threading.Thread:
-        """Make the samples of each job, in a thread of their own that asks for the next job when one is made.
+    def start(
+        self, jobs: Iterator[_native.Job], failed: Callable[[BaseException], None]
+    ) -> threading.Thread:
+        """Make the samples of each job, in a thread of their own that asks for the next job when
+        one is made.
 
         failed: gets what is raised there, jobs' own errors too.
         """
@@ -49,7 +68,9 @@ class Loop:
 
 
 class NoMemory(MemoryContext):  # type: ignore[misc]
-    """In place of FFCV's mapping of its file, which ends the process (SIGBUS) where that is cut off while it is read."""
+    """In place of FFCV's mapping of its file, which ends the process (SIGBUS) where that is cut off
+    while it is read.
+    """
 
     state = ()  # what the compiled loop is given
 
@@ -61,9 +82,13 @@ class NoMemory(MemoryContext):  # type: ignore[misc]
 
 
 class Epoch(EpochIterator):  # type: ignore[misc]
-    """FFCV's thread, with batches that are ordered one by one, and an end even where something is raised."""
+    """FFCV's thread, with batches that are ordered one by one, and an end even where something is
+    raised.
+    """
 
-    def __init__(self, loop: Loop, jobs: Iterator[_native.Job], failed: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, loop: Loop, jobs: Iterator[_native.Job], failed: Callable[[BaseException], None]
+    ) -> None:
         self.loop, self.jobs, self.failed = loop, jobs, failed
         super().__init__(loop.loader, np.zeros(0, np.int64))
 
@@ -72,7 +97,7 @@ class Epoch(EpochIterator):  # type: ignore[misc]
         self.output_queue = self  # FFCV's would keep the thread waiting for a consumer who has gone
         super().start()
 
-    def _places(self) -> Generator[Any, None, None]:
+    def _places(self) -> Generator[Longs, None, None]:
         """Places in each batch; it has run when the next one is asked for."""
         for job in self.jobs:
             with ONE_AT_A_TIME:
@@ -82,7 +107,7 @@ class Epoch(EpochIterator):  # type: ignore[misc]
                 finally:
                     self.loop.job[0] = 0
 
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    def put(self, item: object, block: bool = True, timeout: float | None = None) -> None:
         """What FFCV hands out is dropped: the job has everything."""
 
     def run(self) -> None:
@@ -95,19 +120,21 @@ class Epoch(EpochIterator):  # type: ignore[misc]
 
 
 class Make(SimpleRGBImageDecoder):  # type: ignore[misc]
-    """In place of FFCV's decoder, which drops the return code of its JPEG library: the native engine makes each sample whole."""
+    """In place of FFCV's decoder, which drops the return code of its JPEG library: the native
+    engine makes each sample whole.
+    """
 
-    def __init__(self, job: Any) -> None:
+    def __init__(self, job: Array) -> None:
         super().__init__()
         self.job = job
 
     def declare_state_and_memory(self, previous_state: State) -> tuple[State, None]:
         return replace(previous_state, jit_mode=True, shape=(1,), dtype=np.dtype(np.int64)), None
 
-    def generate_code(self) -> Callable[..., Any]:
+    def generate_code(self) -> Callable[[Longs, object, object, object], Longs]:
         address, make, places = self.job.ctypes.data, MAKE_SAMPLE, Compiler.get_iterator()
 
-        def decode(batch: Any, memory: Any, metadata: Any, storage: Any) -> Any:
+        def decode(batch: Longs, memory: object, metadata: object, storage: object) -> Longs:
             for place in places(len(batch)):
                 make(address, batch[place])
             return batch

@@ -1,4 +1,6 @@
-"""Importing ffcv without what that does to the program: it sets torch's and Numba's threads to one, and warns."""
+"""Importing ffcv without what that does to the program: it sets torch's and Numba's threads to one,
+and warns.
+"""
 
 import contextlib
 import functools
@@ -10,9 +12,9 @@ from typing import Any
 
 import torch
 
-from fastload.backends import ffcv
+from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.errors import BackendError
-from fastload.machine import INSTALL_FFCV
+from fastload.system.machine import INSTALL_FFCV
 
 DEFAULT_LAYERS = ["tbb", "omp", "workqueue"]  # Numba's, most wanted first
 LAYERS = ["omp", "workqueue", "tbb"]
@@ -20,7 +22,7 @@ LAYERS = ["omp", "workqueue", "tbb"]
 
 def load() -> None:
     """Import ffcv. Raises BackendError with what mends it."""
-    if why := ffcv.problem():
+    if why := ffcv_installed.problem():
         raise BackendError(f"backend ffcv: {why}")
     try:
         ask_for_openmp()
@@ -28,18 +30,25 @@ def load() -> None:
             warnings.simplefilter("ignore")
             importlib.import_module("ffcv.loader")
     except (ImportError, OSError) as error:
-        raise BackendError(f"backend ffcv: ffcv is installed and cannot be imported ({error}); {INSTALL_FFCV}") from error
+        raise BackendError(
+            f"backend ffcv: ffcv is installed and cannot be imported ({error}); {INSTALL_FFCV}"
+        ) from error
     check_process()
 
 
 def check_process() -> None:
-    """Raise BackendError in a forked process where OpenMP's threads stayed in its parent: Numba would end it."""
+    """Raise BackendError in a forked process where OpenMP's threads stayed in its parent:
+
+    Numba would end it.
+    """
     import numba
 
     layer: Any = numba
     if loaded_in() != os.getpid() and layer.threading_layer() == "omp":
         text = "the process was forked when Numba's OpenMP threads ran already"
-        raise BackendError(f"backend ffcv: {text}; start processes by spawn, or use backend='native'")
+        raise BackendError(
+            f"backend ffcv: {text}; start processes by spawn, or use backend='native'"
+        )
 
 
 @functools.cache
@@ -49,16 +58,24 @@ def loaded_in() -> int:
 
 
 def ask_for_openmp() -> None:
-    """Numba's threads are OpenMP's, else its own; TBB's only where somebody chose them, or they run already.
+    """Numba's threads are OpenMP's, else its own; TBB's only where somebody chose them, or they run
+    already.
 
-    Numba would take TBB's first, where it is installed. At the end of Python it waits for TBB's threads (unload_tbb), and where the process
-    was forked meanwhile, as FFCV's writer does, these may be gone: the program never ends.
+    Numba would take TBB's first, where it is installed. At the end of Python it waits for TBB's
+    threads (unload_tbb), and where the process was forked meanwhile, as FFCV's writer does, these
+    may be gone: the program never ends.
     """
     import numba
 
     config: Any = numba.config
-    chosen = any(name in os.environ for name in ("NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY"))
-    if not chosen and config.THREADING_LAYER == "default" and list(config.THREADING_LAYER_PRIORITY) == DEFAULT_LAYERS:
+    chosen = any(
+        name in os.environ for name in ("NUMBA_THREADING_LAYER", "NUMBA_THREADING_LAYER_PRIORITY")
+    )
+    if (
+        not chosen
+        and config.THREADING_LAYER == "default"
+        and list(config.THREADING_LAYER_PRIORITY) == DEFAULT_LAYERS
+    ):
         config.THREADING_LAYER_PRIORITY = LAYERS  # nothing happens where a layer runs
 
 

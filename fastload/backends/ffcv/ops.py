@@ -1,11 +1,13 @@
-"""fastload's ops in a pipeline of FFCV's own: the native engine's arithmetic, called by address from FFCV's compiled loop.
+"""fastload's ops in a pipeline of FFCV's own: the native engine's arithmetic, called by address
+from FFCV's compiled loop.
 
     from fastload.backends.ffcv import ops
     "image": [RandomResizedCropRGBImageDecoder((224, 224)), ops.RandAugment(2, 9, seed=7), ops.ColOut(), ToTensor(), …]
 
-They take what FFCV's decoders give, uint8 [N, H, W, 3], and leave [N, H, W, 3]. Each draws its own numbers, a pure function of (seed,
-epoch, sample, how often the sample came since `set_epoch`, op): the same with any number of workers. Epochs count from 0 and are told
-by `set_epoch`; without it, all is epoch 0, and later passes are later occurrences.
+They take what FFCV's decoders give, uint8 [N, H, W, 3], and leave [N, H, W, 3]. Each draws its own
+numbers, a pure function of (seed, epoch, sample, how often the sample came since `set_epoch`, op):
+the same with any number of workers. Epochs count from 0 and are told by `set_epoch`; without it,
+all is epoch 0, and later passes are later occurrences.
 """
 
 import ctypes
@@ -20,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native, rng, transforms
-from fastload.backends import native
 from fastload.backends.ffcv import imports
+from fastload.backends.native import runner as native
 from fastload.errors import PipelineError, UsageError
-from fastload.plan import Plan, Step, place
+from fastload.plan.plan import Plan, Step, place
 from fastload.sources import ArraySource
 from fastload.spec import Longs, Stage, Work
 from fastload.transforms import CenterCrop, Op, ToImage
@@ -35,30 +37,50 @@ from ffcv.pipeline.compiler import Compiler  # noqa: E402
 from ffcv.pipeline.operation import Operation  # noqa: E402
 from ffcv.pipeline.state import State  # noqa: E402
 
-__all__ = ["Apply", "AugMix", "AutoAugment", "ColOut", "RandAugment", "RandomErasing", "RandomHorizontalFlip", "TrivialAugmentWide"]
+__all__ = [
+    "Apply",
+    "AugMix",
+    "AutoAugment",
+    "ColOut",
+    "RandAugment",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "TrivialAugmentWide",
+]
 
 NUMBERS = range(1, rng.KEYED_OP - 256)  # of ops, in the random keys
-GIVE_PIXELS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64)(_native.CALLS["give_pixels"])
-PREPARE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64)
-NOWHERE = ArraySource("", np.zeros((1, 1, 1, 3), np.uint8), np.zeros(1, np.int64), ())  # plans have a source; this one is never read
+GIVE_PIXELS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64)(
+    _native.CALLS["give_pixels"]
+)
+PREPARE = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64
+)
+NOWHERE = ArraySource(
+    "", np.zeros((1, 1, 1, 3), np.uint8), np.zeros(1, np.int64), ()
+)  # plans have a source; this one is never read
 FLOAT16 = np.dtype(np.int16)  # as FFCV hands float16 on; its ToTorchImage turns it back
 
 
 class Apply(Operation):  # type: ignore[misc]
     """Ops of AUGMENT and STORE, and flips, in their order: Apply(op, …, seed=0).
 
-    number: of the first op in the random keys; by default from what the ops are, so that equal ops of one pipeline need their own.
+    number: of the first op in the random keys; by default from what the ops are, so that equal ops
+        of one pipeline need their own.
     Raises PipelineError, when FFCV's Loader is made, for ops that do not go with the images.
     """
 
     def __init__(self, *ops: Op, seed: int = 0, number: int | None = None) -> None:
         super().__init__()
         if not ops or not all(isinstance(op, Op) for op in ops):
-            raise UsageError(f"ops.Apply: got {ops!r}, want ops of fastload.transforms; give at least one")
+            raise UsageError(
+                f"ops.Apply: got {ops!r}, want ops of fastload.transforms; give at least one"
+            )
         if number is not None and number not in NUMBERS:
             raise UsageError(f"ops.Apply: number is {number!r}, want {NUMBERS[0]} to {NUMBERS[-1]}")
         self.ops, self.seed = ops, seed
-        self.number = zlib.crc32(repr(ops).encode()) % len(NUMBERS) + 1 if number is None else number
+        self.number = (
+            zlib.crc32(repr(ops).encode()) % len(NUMBERS) + 1 if number is None else number
+        )
         self.pool, self.jobs = _native.Pool(0), dict[int, _native.Job]()
         self.picture: native.Picture | None = None
         self.prepare = PREPARE(self._prepared)  # kept: its address is compiled in
@@ -66,13 +88,28 @@ class Apply(Operation):  # type: ignore[misc]
 
     def set_epoch(self, epoch: int) -> None:
         """Before FFCV's Loader is iterated. Raises UsageError."""
-        self.epoch, self.step, self.seen = rng.checked_epoch("ops.set_epoch", epoch), 0, np.zeros(0, np.int64)
+        self.epoch, self.step, self.seen = (
+            rng.checked_epoch("ops.set_epoch", epoch),
+            0,
+            np.zeros(0, np.int64),
+        )
 
     def declare_state_and_memory(self, previous_state: State) -> tuple[State, AllocationQuery]:
-        if not previous_state.jit_mode or previous_state.dtype != np.uint8 or len(previous_state.shape or ()) != 3:
+        if (
+            not previous_state.jit_mode
+            or previous_state.dtype != np.uint8
+            or len(previous_state.shape or ()) != 3
+        ):
             got = f"{previous_state.dtype} {previous_state.shape}"
             where = f"ops.{type(self).__name__}"
-            raise PipelineError([f"{where}: images are {got}, want uint8 (H, W, 3) arrays; put it behind the decoder, before ToTensor"])
+            raise PipelineError(
+                [
+                    (
+                        f"{where}: images are {got}, want uint8 (H, W, 3) arrays; put it behind the "
+                        "decoder, before ToTensor"
+                    )
+                ]
+            )
         picture = self.picture = self._made(*map(int, previous_state.shape[:2]))
         dtype = FLOAT16 if picture.host_dtype == np.float16 else picture.host_dtype
         shape = picture.host_shape(1)[1:]
@@ -87,7 +124,9 @@ class Apply(Operation):  # type: ignore[misc]
             for n in places(len(indices)):
                 failed += give(job, n, images.ctypes.data + n * images.strides[0])
             if failed:
-                raise RuntimeError("fastload: an op failed on a batch; what it printed above says why")
+                raise RuntimeError(
+                    "fastload: an op failed on a batch; what it printed above says why"
+                )
             return out[: len(indices)]
 
         run.is_parallel = run.with_indices = True  # type: ignore[attr-defined]
@@ -98,8 +137,12 @@ class Apply(Operation):  # type: ignore[misc]
         try:
             steps, out = place((CenterCrop((height, width)), *_with_tensor(self.ops)))
         except PipelineError as error:
-            raise PipelineError(f"ops.{type(self).__name__}: {problem}" for problem in error.problems) from None
-        plan = Plan(NOWHERE, _numbered(steps, self.ops, self.number), replace(out, channels_last=True))
+            raise PipelineError(
+                f"ops.{type(self).__name__}: {problem}" for problem in error.problems
+            ) from None
+        plan = Plan(
+            NOWHERE, _numbered(steps, self.ops, self.number), replace(out, channels_last=True)
+        )
         problems = native.unsupported(plan)
         if out.dtype == "bfloat16":
             problems.append("dtype is bfloat16, which NumPy does not have; use float16 or float32")
@@ -116,7 +159,10 @@ class Apply(Operation):  # type: ignore[misc]
             return 0
 
     def _prepare(self, indices: int, itemsize: int, count: int, out: int) -> int:
-        """Draw the records of a batch; the address of its job. Called by the compiled loop, in FFCV's thread."""
+        """Draw the records of a batch; the address of its job.
+
+        Called by the compiled loop, in FFCV's thread.
+        """
         picture = self.picture
         if picture is None:  # cannot be: the state was declared before
             return 0
@@ -125,7 +171,13 @@ class Apply(Operation):  # type: ignore[misc]
         self.step += 1
         sizes = np.tile(np.array([[picture.height, picture.width]], np.int32), (count, 1))
         job = self.pool.lend(sizes)
-        job.run([picture.draw(work, sizes).work(_at(out, picture.host_shape(count), picture.host_dtype))])
+        job.run(
+            [
+                picture.draw(work, sizes).work(
+                    _at(out, picture.host_shape(count), picture.host_dtype)
+                )
+            ]
+        )
         self.jobs[threading.get_ident()] = job  # until the same thread's next batch
         return job.address
 
@@ -148,7 +200,9 @@ def _with_tensor(ops: tuple[Op, ...]) -> tuple[Op, ...]:
 
 
 def _numbered(steps: tuple[Step, ...], ops: tuple[Op, ...], number: int) -> tuple[Step, ...]:
-    """The steps with the numbers of the user's ops, from `number` on; those that were added draw nothing."""
+    """The steps with the numbers of the user's ops, from `number` on; those that were added draw
+    nothing.
+    """
     out, place = [], 0
     for step in steps:
         given = place < len(ops) and step.op is ops[place]
@@ -168,10 +222,19 @@ def _at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[A
 def _named(made: type[Op]) -> type[Apply]:
     """A class that takes an op's own arguments, and seed and number."""
 
-    def init(self: Apply, *args: Any, seed: int = 0, number: int | None = None, **kwargs: Any) -> None:
+    def init(
+        self: Apply, *args: Any, seed: int = 0, number: int | None = None, **kwargs: Any
+    ) -> None:
         Apply.__init__(self, made(*args, **kwargs), seed=seed, number=number)
 
-    return type(made.__name__, (Apply,), {"__init__": init, "__doc__": f"`transforms.{made.__name__}` in FFCV's pipeline; see Apply."})
+    return type(
+        made.__name__,
+        (Apply,),
+        {
+            "__init__": init,
+            "__doc__": f"`transforms.{made.__name__}` in FFCV's pipeline; see Apply.",
+        },
+    )
 
 
 AugMix = _named(transforms.AugMix)

@@ -13,10 +13,12 @@ from fastload.errors import SourceError, UsageError
 from fastload.sources import FileSource, open_source
 from fastload.sources.beton import BetonSource
 from fastload.sources.beton_file import looks_like_one as looks_like_beton
-from fastload.sources.shards import INDEX, ShardSource, looks_unfinished
+from fastload.sources.shard_index import INDEX
+from fastload.sources.shards import ShardSource, looks_unfinished
 
 __all__ = [
-    "ANYTHING", "BetonReader", "Choice", "Extra", "FolderReader", "Reader", "Record", "ShardsReader", "file_sizes",
+    "ANYTHING", "BetonReader", "Choice", "Extra", "FolderReader", "Reader", "Record",
+    "ShardsReader", "file_sizes",
     "from_iterable", "open_reader", "readable", "record", "records", "tidy_key", "unique_keys",
 ]  # fmt: skip
 
@@ -50,13 +52,22 @@ def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
     return select.subset(reader, choice.subset, choice.seed) if choice.subset else reader
 
 
-def from_iterable(items: Iterable[tuple[str, bytes, int]] | Iterable[Record], classes: Sequence[str], where: str = "samples") -> Reader:
-    """Samples that a program makes: (key, encoded image, label) or Record; kept in a nameless temporary file until they are written.
+def from_iterable(
+    items: Iterable[tuple[str, bytes, int]] | Iterable[Record],
+    classes: Sequence[str],
+    where: str = "samples",
+) -> Reader:
+    """Samples that a program makes: (key, encoded image, label) or Record; kept in a nameless
+    temporary file until they are written.
 
     Raises SourceError, ConversionError.
     """
     made = (item if isinstance(item, Record) else Record(*item, ()) for item in items)
-    reader = spans.of_records(where, (_checked(where, number, item, len(classes)) for number, item in enumerate(made)), classes)
+    reader = spans.of_records(
+        where,
+        (_checked(where, number, item, len(classes)) for number, item in enumerate(made)),
+        classes,
+    )
     if len(set(reader.keys)) < len(reader):
         seen: set[str] = set()
         double = next(key for key in reader.keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
@@ -67,12 +78,19 @@ def from_iterable(items: Iterable[tuple[str, bytes, int]] | Iterable[Record], cl
 def _checked(where: str, number: int, item: Record, classes: int) -> Record:
     if type(item.key) is not str or tidy_key(f"{item.key}.x") != item.key or not item.key:
         raise SourceError(
-            f"{where}, sample {number}: key {item.key!r} cannot stand in a tar (want text without dots in its last part); rename it"
+            f"{where}, sample {number}: key {item.key!r} cannot stand in a tar (want text without "
+            "dots in its last part); rename it"
         )
     if not isinstance(item.data, bytes):
-        raise SourceError(f"{where}, sample {number}: image is {type(item.data).__name__}, want the encoded bytes; encode it")
+        raise SourceError(
+            f"{where}, sample {number}: image is {type(item.data).__name__}, want the encoded "
+            "bytes; encode it"
+        )
     if not 0 <= int(item.label) < classes:
-        raise SourceError(f"{where}, sample {number}: label {item.label} (want 0 to {classes - 1}); name all classes")
+        raise SourceError(
+            f"{where}, sample {number}: label {item.label} (want 0 to {classes - 1}); name all "
+            "classes"
+        )
     return item
 
 
@@ -80,12 +98,19 @@ def _open(path: str, choice: Choice) -> Reader:
     """The reader for what lies there."""
     where = os.fspath(path)
     if choice.split is not None and os.path.isdir(os.path.join(where, choice.split)):
-        where, choice = os.path.join(where, choice.split), Choice(None, choice.labels, choice.root, choice.masks)
+        where, choice = (
+            os.path.join(where, choice.split),
+            Choice(None, choice.labels, choice.root, choice.masks),
+        )
     if choice.masks is not None:
         return manifest.pairs(where, where, choice.masks)
     if os.path.isfile(where):
         return _of_file(where, choice)
-    if os.path.isdir(where) and not os.path.exists(os.path.join(where, INDEX)) and not looks_unfinished(where):
+    if (
+        os.path.isdir(where)
+        and not os.path.exists(os.path.join(where, INDEX))
+        and not looks_unfinished(where)
+    ):
         if (found := _of_files(where, choice)) is not None:
             return found
         parts = [os.path.join(where, name) for name in (manifest.IMAGES, manifest.MASKED)]
@@ -93,7 +118,8 @@ def _open(path: str, choice: Choice) -> Reader:
             return manifest.pairs(where, *parts)
     if choice.split is not None:
         raise SourceError(
-            f"{where}: has no split {choice.split!r} (no folder and no files of that name); leave --split out or give another"
+            f"{where}: has no split {choice.split!r} (no folder and no files of that name); leave "
+            "--split out or give another"
         )
     return _of_source(where)
 
@@ -108,7 +134,10 @@ def _of_source(where: str) -> Reader:
         return shards_reader(source)
     if isinstance(source, BetonSource):
         return beton_reader(source)
-    raise SourceError(f"{where}: cannot be converted (got {type(source).__name__}, want a folder of classes, shards or FFCV's); give these")
+    raise SourceError(
+        f"{where}: cannot be converted (got {type(source).__name__}, want a folder of classes, "
+        "shards or FFCV's); give these"
+    )
 
 
 def _of_file(where: str, choice: Choice) -> Reader:
@@ -126,7 +155,8 @@ def _of_file(where: str, choice: Choice) -> Reader:
     if looks_like_beton(name):
         return _of_source(where)
     raise SourceError(
-        f"{where}: is of no known kind (want a folder, .tar, .tar.gz, .zip, .parquet, .arrow, .csv, .jsonl or .beton); give one of these"
+        f"{where}: is of no known kind (want a folder, .tar, .tar.gz, .zip, .parquet, .arrow, "
+        ".csv, .jsonl or .beton); give one of these"
     )
 
 
@@ -136,15 +166,26 @@ def _of_files(where: str, choice: Choice) -> Reader | None:
         for folder in (where, os.path.join(where, "data")):  # data: where the Hub has tables
             if folder == where and _folders(where):
                 continue  # classes, and an archive that happens to lie there
-            names = sorted(entry.name for entry in _entries(folder) if kind.looks_like_one(entry.name) and entry.is_file())
+            names = sorted(
+                entry.name
+                for entry in _entries(folder)
+                if kind.looks_like_one(entry.name) and entry.is_file()
+            )
             if names and choice.split is not None:
-                names = [name for name in names if name.startswith((f"{choice.split}-", f"{choice.split}_", f"{choice.split}."))]
+                names = [
+                    name
+                    for name in names
+                    if name.startswith((f"{choice.split}-", f"{choice.split}_", f"{choice.split}."))
+                ]
                 if not names:
                     raise SourceError(
-                        f"{where}: has no split {choice.split!r} (no folder and no files of that name); leave --split out or give another"
+                        f"{where}: has no split {choice.split!r} (no folder and no files of that "
+                        "name); leave --split out or give another"
                     )
             if names:
-                return load(where, [os.path.join(folder, name) for name in names], labelled=choice.labelled)
+                return load(
+                    where, [os.path.join(folder, name) for name in names], labelled=choice.labelled
+                )
     return None
 
 

@@ -1,4 +1,7 @@
-"""What a conversion reads. A reader knows nothing of what is written, nor of the job between them."""
+"""What a conversion reads.
+
+A reader knows nothing of what is written, nor of the job between them.
+"""
 
 import errno
 import io
@@ -11,14 +14,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.conversion.samples import BadSampleError
 from fastload.files.names import Suffix
 from fastload.spec import Longs
+from fastload.system import limits
 
 LARGEST = limits.SAMPLE  # bytes of one encoded image
-FATAL = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # not the sample's fault: the machine has run out of something
-PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")  # WebDataset's names for what would have to be run
+# Not the sample's fault: the machine has run out of something
+FATAL = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+# WebDataset's names for what would have to be run
+PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")
 SHOWN = 20  # problems in one message
 
 
@@ -28,7 +34,10 @@ class _Extra(NamedTuple):
 
 
 class Extra(_Extra):
-    """A file that belongs to a sample beside its image: a mask, a text. Raises NameRefusedError for a name that may not follow a key."""
+    """A file that belongs to a sample beside its image: a mask, a text.
+
+    Raises NameRefusedError for a name that may not follow a key.
+    """
 
     __slots__ = ()
 
@@ -46,7 +55,10 @@ class Record(NamedTuple):
 
 
 class Reader(Protocol):
-    """Samples of a source by number, in an order that is always the same. Implementations are used from many threads."""
+    """Samples of a source by number, in an order that is always the same.
+
+    Implementations are used from many threads.
+    """
 
     @property
     def where(self) -> str: ...  # what the user gave, for messages
@@ -61,7 +73,9 @@ class Reader(Protocol):
     @property
     def classes(self) -> tuple[str, ...]: ...
     @property
-    def stamp(self) -> int: ...  # another number if the source has changed, as far as names, sizes and times tell
+    def stamp(
+        self,
+    ) -> int: ...  # another number if the source has changed, as far as names, sizes and times tell
     @property
     def in_order(self) -> bool: ...  # reading in another order than the source's is slow
     def __len__(self) -> int: ...
@@ -104,7 +118,9 @@ class Listing:
 
 def record(reader: Reader, sample: int) -> Record:
     """One sample. Raises BadSampleError."""
-    return Record(reader.keys[sample], reader.read(sample), int(reader.labels[sample]), reader.extras(sample))
+    return Record(
+        reader.keys[sample], reader.read(sample), int(reader.labels[sample]), reader.extras(sample)
+    )
 
 
 def records(reader: Reader) -> Iterator[Record]:
@@ -124,7 +140,9 @@ def told(remedy: str) -> Iterator[None]:
 
 
 class Guarded(io.BufferedReader):
-    """A file for a parser that takes as many bytes as the file says: up to `most` in all, and none of a hole."""
+    """A file for a parser that takes as many bytes as the file says: up to `most` in all, and none
+    of a hole.
+    """
 
     def __init__(self, raw: io.RawIOBase, most: int) -> None:
         super().__init__(raw)
@@ -151,7 +169,10 @@ class Guarded(io.BufferedReader):
 
 def stamp_of(*parts: object) -> int:
     """XXH3 of anything that JSON can hold, and of arrays."""
-    whole = b"\0".join(part.tobytes() if isinstance(part, np.ndarray) else json.dumps(part).encode() for part in parts)
+    whole = b"\0".join(
+        part.tobytes() if isinstance(part, np.ndarray) else json.dumps(part).encode()
+        for part in parts
+    )
     return _native.xxh3(whole)
 
 

@@ -20,7 +20,8 @@ PNG_MORE = 4096  # bytes that a PNG may be larger than its pixels and 1/64 of th
 
 @dataclass(frozen=True, eq=False)
 class BetonReader(OfSource):
-    """Images of an FFCV file: JPEGs as they are, raw ones as PNG, which keeps their pixels. sizes: of those at most.
+    """Images of an FFCV file: JPEGs as they are, raw ones as PNG, which keeps their pixels. sizes:
+    of those at most.
 
     pngs: False where only JPEGs are of interest; raw images are then without a byte.
     """
@@ -37,7 +38,9 @@ class BetonReader(OfSource):
     def read(self, sample: int) -> bytes:
         try:
             pixels = self.source.pixels(sample)
-            data = read(self.source, sample) if pixels is None else _png(pixels) if self.pngs else b""
+            data = (
+                read(self.source, sample) if pixels is None else _png(pixels) if self.pngs else b""
+            )
         except OSError as error:
             if error.errno in FATAL:
                 raise
@@ -49,11 +52,16 @@ def beton_reader(source: BetonSource) -> BetonReader:
     """Raises SourceError where the labels are no class numbers."""
     if not source.classes:
         low, high = int(source.labels.min()), int(source.labels.max())
-        raise SourceError(f"{source.where}: field {source.fields[1]!r} holds no class numbers (got {low} to {high}); give another field")
+        raise SourceError(
+            f"{source.where}: field {source.fields[1]!r} holds no class numbers (got {low} to "
+            f"{high}); give another field"
+        )
     everything = np.arange(len(source), dtype=np.int64)
     place = source.locate(everything)
     keys = [f"{label:04d}/{sample:08d}" for sample, label in enumerate(source.labels.tolist())]
-    return BetonReader(source, keys, place.size + np.where(place.is_raw, place.size // 64 + PNG_MORE, 0))
+    return BetonReader(
+        source, keys, place.size + np.where(place.is_raw, place.size // 64 + PNG_MORE, 0)
+    )
 
 
 def _png(pixels: Pixels) -> bytes:

@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.conversion.readers.base import FATAL, LARGEST, Extra, stamp_of
 from fastload.conversion.samples import BadSampleError
 from fastload.sources import FileSource, Source
 from fastload.sources.shards import ShardSource
 from fastload.spec import Longs
+from fastload.system import limits
 
 SPECIAL = -1  # the size of a pipe or a device
 
@@ -95,19 +96,29 @@ class ShardsReader(OfSource):
         if not self.source.index.extras:
             return ()
         shard = int(self.source.index.columns["shard"][np.array([sample])][0])
-        return tuple(Extra(at.name, self._read(shard, at.offset, at.size, at.checksum)) for at in self.source.index.extras[sample])
+        return tuple(
+            Extra(at.name, self._read(shard, at.offset, at.size, at.checksum))
+            for at in self.source.index.extras[sample]
+        )
 
     def _read(self, file: int, offset: int, size: int, want: int | None) -> bytes:
         if size > LARGEST:
-            raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
+            raise BadSampleError(
+                f"is too large (got {size} bytes, want at most {LARGEST}); remove it"
+            )
         try:
             data = self.source.files.read(file, offset, size)
         except OSError as error:
             if error.errno in FATAL:
                 raise
-            raise BadSampleError(f"cannot be read ({error}); run fastload verify {self.source.where}") from error
+            raise BadSampleError(
+                f"cannot be read ({error}); run fastload verify {self.source.where}"
+            ) from error
         if want is not None and (got := _native.xxh3(data)) != want:
-            raise BadSampleError(f"is damaged (checksum got {got:016x}, want {want:016x}); run fastload verify {self.source.where}")
+            raise BadSampleError(
+                f"is damaged (checksum got {got:016x}, want {want:016x}); run fastload verify "
+                f"{self.source.where}"
+            )
         return data
 
 
@@ -127,14 +138,21 @@ def read_file(path: str, size: int) -> bytes:
     except OSError as error:
         if error.errno in FATAL:
             raise
-        raise BadSampleError(f"cannot be read ({error.strerror}); make it readable or remove it") from error
+        raise BadSampleError(
+            f"cannot be read ({error.strerror}); make it readable or remove it"
+        ) from error
     if data and len(data) != size:
-        raise BadSampleError("changed its size during the conversion; convert again when nothing writes to it")
+        raise BadSampleError(
+            "changed its size during the conversion; convert again when nothing writes to it"
+        )
     return data
 
 
 def _bytes_of(path: str, size: int) -> bytes:
-    """Up to `size` bytes, and one more; with fewer system calls than Python's own files take. Raises BadSampleError, OSError."""
+    """Up to `size` bytes, and one more; with fewer system calls than Python's own files take.
+
+    Raises BadSampleError, OSError.
+    """
     file, most = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), size + 1
     try:
         if problem := limits.hollow(file, 0, size):

@@ -14,8 +14,11 @@ NUMBER = re.compile(r"[0-9]{1,18}")
 NO_CLASS = "unlabelled"  # the class of everything with --labels none
 
 
-def numbered(where: str, texts: Sequence[str], names: Sequence[str] | None = None) -> tuple[Longs, tuple[str, ...]]:
-    """int64 [N] and the classes' names. Texts that are all numbers are class numbers; else sorted names are numbered.
+def numbered(
+    where: str, texts: Sequence[str], names: Sequence[str] | None = None
+) -> tuple[Longs, tuple[str, ...]]:
+    """int64 [N] and the classes' names. Texts that are all numbers are class numbers; else sorted
+    names are numbered.
 
     names: what class numbers are called, if the source says. Raises SourceError.
     """
@@ -23,16 +26,25 @@ def numbered(where: str, texts: Sequence[str], names: Sequence[str] | None = Non
         classes = sorted(set(texts)) if names is None else list(names)
         place = {name: number for number, name in enumerate(classes)}
         if lacking := sorted(set(texts) - set(place)):
-            raise SourceError(f"{where}: label {lacking[0]!r} is none of the {len(classes)} classes; correct it or the list of classes")
+            raise SourceError(
+                f"{where}: label {lacking[0]!r} is none of the {len(classes)} classes; correct it "
+                "or the list of classes"
+            )
         return np.array([place[text] for text in texts], np.int64), tuple(classes)
     labels = np.array([int(text) for text in texts], np.int64)
     most = int(labels.max(initial=0))
     if most >= MOST_CLASSES:
-        raise SourceError(f"{where}: label {most} is no class number (want 0 to {MOST_CLASSES - 1}); correct the labels")
+        raise SourceError(
+            f"{where}: label {most} is no class number (want 0 to {MOST_CLASSES - 1}); correct the "
+            "labels"
+        )
     if names is None:
         return labels, tuple(map(str, range(most + 1)))
     if most >= len(names):
-        raise SourceError(f"{where}: label {most} is above the {len(names)} classes that have names; correct the labels or the names")
+        raise SourceError(
+            f"{where}: label {most} is above the {len(names)} classes that have names; correct the "
+            "labels or the names"
+        )
     return labels, tuple(names)
 
 
@@ -42,7 +54,11 @@ def of_json(text: bytes) -> str | None:
         said = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    found = next((said[name] for name in ("label", "cls", "class") if name in said), None) if type(said) is dict else None
+    found = (
+        next((said[name] for name in ("label", "cls", "class") if name in said), None)
+        if type(said) is dict
+        else None
+    )
     return str(found) if type(found) in (int, str) else None
 
 
@@ -52,15 +68,22 @@ def none(count: int) -> tuple[Longs, tuple[str, ...]]:
 
 
 def of_folders(where: str, names: Sequence[str]) -> tuple[Longs, tuple[str, ...], list[str]]:
-    """Labels, classes, and names below the common folder, of files of an archive: each class is a folder. Raises SourceError."""
+    """Labels, classes, and names below the common folder, of files of an archive: each class is a
+    folder. Raises SourceError.
+    """
     parts = [name.split("/") for name in names]
     while all(len(part) > 2 for part in parts) and len({part[0] for part in parts}) == 1:
         parts = [part[1:] for part in parts]
     if lacking := [name for name, part in zip(names, parts, strict=True) if len(part) < 2]:
         raise SourceError(
-            f"{where}: {len(lacking)} of {len(names)} images have no label (such as {lacking[0]}, want CLASS/IMAGE, "
+            f"{where}: {len(lacking)} of {len(names)} images have no label (such as {lacking[0]}, "
+            "want CLASS/IMAGE, "
             "or KEY.cls beside each); add them, or pass --labels none"
         )
     classes = sorted({part[0] for part in parts})
     place = {name: number for number, name in enumerate(classes)}
-    return np.array([place[part[0]] for part in parts], np.int64), tuple(classes), ["/".join(part) for part in parts]
+    return (
+        np.array([place[part[0]] for part in parts], np.int64),
+        tuple(classes),
+        ["/".join(part) for part in parts],
+    )

@@ -1,4 +1,7 @@
-"""Lists of images: CSV or JSON lines with a path and a label, and folders of images and of masks."""
+"""Lists of images:
+
+CSV or JSON lines with a path and a label, and folders of images and of masks.
+"""
 
 import csv
 import json
@@ -6,11 +9,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from fastload import limits
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers.base import Extra, Listing, listed, stamp_of
@@ -18,10 +19,12 @@ from fastload.conversion.readers.folder import file_sizes, file_times, read_file
 from fastload.errors import SourceError
 from fastload.files.names import outside
 from fastload.sources import masks as pairing
-from fastload.spec import Longs
+from fastload.spec import Json, Longs
+from fastload.system import limits
 
 NAMES = (".csv", ".jsonl")
-PATHS = ("path", "file_name", "filename", "image", "file")  # what the columns are called; the first that is there is taken
+# What the columns are called; the first that is there is taken
+PATHS = ("path", "file_name", "filename", "image", "file")
 LABELS = ("label", "class", "class_name", "target")
 MASKS = ("mask", "mask_path")
 COLUMNS = {"path": PATHS, "label": LABELS, "mask": MASKS}
@@ -38,7 +41,11 @@ class FilesReader(Listing):
 
     @cached_property
     def beside(self) -> Longs:
-        return np.maximum(file_sizes(self.masks), 0) if self.masks else np.zeros(len(self.sizes), np.int64)
+        return (
+            np.maximum(file_sizes(self.masks), 0)
+            if self.masks
+            else np.zeros(len(self.sizes), np.int64)
+        )
 
     def name(self, sample: int) -> str:
         return self.paths[sample]
@@ -59,17 +66,28 @@ def looks_like_one(name: str) -> bool:
 
 
 def load(where: str, root: str | None = None, *, labelled: bool = True) -> FilesReader:
-    """The images that a list names, below `root` (None: the list's own folder). Raises SourceError with every problem."""
+    """The images that a list names, below `root` (None: the list's own folder).
+
+    Raises SourceError with every problem.
+    """
     base = root or os.path.dirname(os.path.abspath(where))
     rows = list(read_rows(where))
     if not rows:
-        raise SourceError(f"{where}: has no rows; give a list with a header and a row for each image")
-    column = {name: next((known for known in names if known in rows[0]), None) for name, names in COLUMNS.items()}
+        raise SourceError(
+            f"{where}: has no rows; give a list with a header and a row for each image"
+        )
+    column = {
+        name: next((known for known in names if known in rows[0]), None)
+        for name, names in COLUMNS.items()
+    }
     has = f"has {', '.join(map(str, rows[0]))}, want one of"
     if column["path"] is None:
         raise SourceError(f"{where}: no column with paths ({has} {', '.join(PATHS)}); name it so")
     if column["label"] is None and labelled:
-        raise SourceError(f"{where}: no column with labels ({has} {', '.join(LABELS)}); add it, or pass --labels none")
+        raise SourceError(
+            f"{where}: no column with labels ({has} {', '.join(LABELS)}); add it, or pass --labels "
+            "none"
+        )
     if problems := list(_problems(where, rows, column, labelled=labelled)):
         raise SourceError(listed(problems))
     names = [row[column["path"] or ""] for row in rows]
@@ -80,11 +98,17 @@ def load(where: str, root: str | None = None, *, labelled: bool = True) -> Files
         seen.add(name)
     texts = [str(row[column["label"] or ""]).strip() for row in rows] if labelled else []
     labels, classes = labelling.numbered(where, texts) if labelled else labelling.none(len(names))
-    masks = [os.path.join(base, row[column["mask"] or ""]) for row in rows] if column["mask"] else []
-    return _reader(where, names, [os.path.join(base, name) for name in names], masks, labels, classes)
+    masks = (
+        [os.path.join(base, row[column["mask"] or ""]) for row in rows] if column["mask"] else []
+    )
+    return _reader(
+        where, names, [os.path.join(base, name) for name in names], masks, labels, classes
+    )
 
 
-def _problems(where: str, rows: Sequence[dict[str, Any]], column: dict[str, str | None], *, labelled: bool) -> Iterator[str]:
+def _problems(
+    where: str, rows: Sequence[Json], column: dict[str, str | None], *, labelled: bool
+) -> Iterator[str]:
     """What is wrong with the rows, each in one line."""
     for line, row in enumerate(rows, start=2 if where.lower().endswith(".csv") else 1):
         for name in (column["path"], column["mask"]):
@@ -95,7 +119,7 @@ def _problems(where: str, rows: Sequence[dict[str, Any]], column: dict[str, str 
             yield f"{where}, line {line}: has no label; add it, or pass --labels none"
 
 
-def read_rows(where: str) -> Iterator[dict[str, Any]]:
+def read_rows(where: str) -> Iterator[Json]:
     try:
         with open(where, "rb") as file:
             texts = (line.decode() for line in limits.lines(file))
@@ -105,16 +129,21 @@ def read_rows(where: str) -> Iterator[dict[str, Any]]:
             for line, text in enumerate(texts, start=1):
                 row = json.loads(text) if text.strip() else None
                 if row is not None and type(row) is not dict:
-                    raise SourceError(f"{where}, line {line}: is no JSON object; write one per line")
+                    raise SourceError(
+                        f"{where}, line {line}: is no JSON object; write one per line"
+                    )
                 if row is not None:
                     yield row
     except OSError as error:
-        raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error
+        raise SourceError(
+            f"{where}: cannot be read ({error.strerror or error}); make it readable"
+        ) from error
     except PARSE as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(
-            f"{where}: cannot be read ({' '.join(str(error).split())}); write it as UTF-8 with a row for each image"
+            f"{where}: cannot be read ({' '.join(str(error).split())}); write it as UTF-8 with a "
+            "row for each image"
         ) from error
 
 
@@ -128,7 +157,10 @@ def _wrong(name: object) -> str:
 
 
 def pairs(where: str, images: str, masks: str) -> FilesReader:
-    """Images and masks with the same stems; classes are the images' folders, if they have any. Raises SourceError."""
+    """Images and masks with the same stems; classes are the images' folders, if they have any.
+
+    Raises SourceError.
+    """
     source, found = pairing.pairs(images, masks, "uint8", None)
     names = [os.path.relpath(path, images) for path in source.paths]
     if all("/" in name for name in names):
@@ -139,7 +171,21 @@ def pairs(where: str, images: str, masks: str) -> FilesReader:
 
 
 def _reader(
-    where: str, names: Sequence[str], paths: Sequence[str], masks: Sequence[str], labels: Longs, classes: tuple[str, ...]
+    where: str,
+    names: Sequence[str],
+    paths: Sequence[str],
+    masks: Sequence[str],
+    labels: Longs,
+    classes: tuple[str, ...],
 ) -> FilesReader:
     stamp = stamp_of(file_times(paths), file_times(masks))
-    return FilesReader(where, unique_keys(names), file_sizes(paths), labels, classes, stamp, list(paths), list(masks))
+    return FilesReader(
+        where,
+        unique_keys(names),
+        file_sizes(paths),
+        labels,
+        classes,
+        stamp,
+        list(paths),
+        list(masks),
+    )

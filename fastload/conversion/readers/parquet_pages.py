@@ -1,21 +1,24 @@
-"""What the pages of a Parquet file say of themselves, looked at before Arrow unpacks them: it believes their sizes.
+"""What the pages of a Parquet file say of themselves, looked at before Arrow unpacks them: it
+believes their sizes.
 
-A page may be packed a thousand times; a value may stand in a dictionary once and be meant a million times. Headers are Thrift structs in
-the compact protocol. Source: apache/parquet-format, parquet.thrift; apache/thrift, thrift-compact-protocol.md.
+A page may be packed a thousand times; a value may stand in a dictionary once and be meant a million
+times. Headers are Thrift structs in the compact protocol. Source: apache/parquet-format,
+parquet.thrift; apache/thrift, thrift-compact-protocol.md.
 """
 
 import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fastload import limits
+from fastload.system import limits
 
 HEADER = 1 << 16  # bytes of a page's header; more only where its statistics hold large values
 PLAIN = (0, 6)  # PLAIN, DELTA_LENGTH_BYTE_ARRAY: each value's bytes stand in the page
 DICTIONARY = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY: they stand in the chunk's dictionary
 DEEPEST = 8  # structs in structs
 UNPACKED, PACKED = 2, 3  # fields of a page's header: bytes
-VALUES = {5: 2, 8: 4}  # … its structs for data, and for data of version 2; and their field for the encoding
+# … its structs for data, and for data of version 2; and their field for the encoding
+VALUES = {5: 2, 8: 4}
 TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
 
 
@@ -23,7 +26,8 @@ class Chunk(NamedTuple):
     """The values of one column in one row group."""
 
     unpacked: int  # bytes of its pages
-    longest: int  # bytes that a value may have which the pages hold once and mean often; 0: there is none
+    # Bytes that a value may have which the pages hold once and mean often; 0: there is none
+    longest: int
 
 
 def check_footer(path: str) -> None:
@@ -32,7 +36,9 @@ def check_footer(path: str) -> None:
         end = os.fstat(file.fileno()).st_size
         trailer = os.pread(file.fileno(), TRAILER, max(0, end - TRAILER))
         size = int.from_bytes(trailer[:4], "little")
-        if problem := limits.unread(file.fileno(), max(0, end - TRAILER - size), min(size, end), limits.PARQUET_FOOTER):
+        if problem := limits.unread(
+            file.fileno(), max(0, end - TRAILER - size), min(size, end), limits.PARQUET_FOOTER
+        ):
             raise ValueError(f"its footer is too large: {problem}")
 
 
@@ -44,44 +50,67 @@ def check_rows(path: str, rows: int) -> None:
 
 
 def check(path: str, column: Any) -> Chunk:
-    """column: what Arrow's metadata say of a chunk. Raises ValueError for what would take more memory than the limits allow; OSError."""
+    """column: what Arrow's metadata say of a chunk.
+
+    Raises ValueError for what would take more memory than the limits allow; OSError.
+    """
     starts = (column.data_page_offset, column.dictionary_page_offset or 0)
     start, packed = min((at for at in starts if at > 0), default=0), column.total_compressed_size
     unpacked = dictionary = longest = 0
     with open(path, "rb") as file:
         end = os.fstat(file.fileno()).st_size
         if not 0 <= start <= start + packed <= end:
-            raise ValueError(f"its bytes {start}..{start + packed} are not in the file, which has {end}")
+            raise ValueError(
+                f"its bytes {start}..{start + packed} are not in the file, which has {end}"
+            )
         for size, stored, encoding in _pages(file.fileno(), start, start + packed):
-            if problem := limits.too_many(size, limits.SAMPLE + HEADER) or limits.swollen(size, stored):
+            if problem := limits.too_many(size, limits.SAMPLE + HEADER) or limits.swollen(
+                size, stored
+            ):
                 raise ValueError(f"a page would be unpacked too far: {problem}")
             unpacked += size
             if encoding is None:
                 dictionary = max(dictionary, size)
             elif encoding not in PLAIN:
                 longest = max(longest, dictionary if encoding in DICTIONARY else size)
-    if problem := limits.too_many(unpacked, limits.PARQUET_GROUP) or limits.swollen(unpacked, packed):
+    if problem := limits.too_many(unpacked, limits.PARQUET_GROUP) or limits.swollen(
+        unpacked, packed
+    ):
         raise ValueError(f"its pages would be unpacked too far: {problem}")
     return Chunk(unpacked, longest)
 
 
 def _pages(file: int, at: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-    """Bytes in memory, bytes in the file, and the encoding, of each page; None: it holds no data but a dictionary."""
+    """Bytes in memory, bytes in the file, and the encoding, of each page; None: it holds no data
+    but a dictionary.
+    """
     while at < end:
         try:
             header, length = _Thrift(os.pread(file, min(HEADER, end - at), at)).struct(0, 0)
         except IndexError:
-            raise ValueError(f"the header of its page at byte {at} is damaged, or longer than {HEADER} bytes") from None
+            raise ValueError(
+                f"the header of its page at byte {at} is damaged, or longer than {HEADER} bytes"
+            ) from None
         unpacked, stored = header.get(UNPACKED), header.get(PACKED)
         if type(unpacked) is not int or type(stored) is not int or min(unpacked, stored) < 0:
             raise ValueError(f"the header of its page at byte {at} is damaged")
-        inner = next((header[kind].get(field, -1) for kind, field in VALUES.items() if type(header.get(kind)) is dict), None)
+        inner = next(
+            (
+                header[kind].get(field, -1)
+                for kind, field in VALUES.items()
+                if type(header.get(kind)) is dict
+            ),
+            None,
+        )
         yield unpacked, stored, inner
         at += length + stored
 
 
 class _Thrift:
-    """Values by the numbers of their fields. Raises IndexError at the end of the data, and where it is none of Thrift's."""
+    """Values by the numbers of their fields.
+
+    Raises IndexError at the end of the data, and where it is none of Thrift's.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data

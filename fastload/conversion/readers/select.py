@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload import limits, rng
+from fastload import rng
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import manifest
 from fastload.conversion.readers.base import Extra, Listing, Reader, stamp_of
 from fastload.errors import SourceError, UsageError
 from fastload.spec import Longs
+from fastload.system import limits
 
 DRAW = 1  # epoch of the keyed permutation that subsets are drawn by; --shuffle has 0
 
@@ -45,17 +46,30 @@ def rows(reader: Reader, chosen: Longs) -> Selected:
     """The samples `chosen`, in that order."""
     keys = [reader.keys[row] for row in chosen.tolist()]
     stamp = stamp_of([reader.stamp], chosen)
-    return Selected(reader.where, keys, reader.sizes[chosen], reader.labels[chosen], reader.classes, stamp, reader, chosen)
+    return Selected(
+        reader.where,
+        keys,
+        reader.sizes[chosen],
+        reader.labels[chosen],
+        reader.classes,
+        stamp,
+        reader,
+        chosen,
+    )
 
 
 def labelled(reader: Reader, labels: Longs, classes: tuple[str, ...]) -> Selected:
     """All samples with other labels."""
     everything = np.arange(len(reader), dtype=np.int64)
-    return Selected(reader.where, reader.keys, reader.sizes, labels, classes, reader.stamp, reader, everything)
+    return Selected(
+        reader.where, reader.keys, reader.sizes, labels, classes, reader.stamp, reader, everything
+    )
 
 
 def subset(reader: Reader, text: str, seed: int) -> Selected:
-    """A number of samples ("1000") or a share of them ("10%", "0.1"), drawn by `seed`, in the source's order. Raises UsageError."""
+    """A number of samples ("1000") or a share of them ("10%", "0.1"), drawn by `seed`, in the
+    source's order. Raises UsageError.
+    """
     count = count_of(text, len(reader))
     drawn = rng.permute(np.arange(len(reader), dtype=np.int64), len(reader), seed, DRAW)[:count]
     return rows(reader, np.sort(drawn))
@@ -69,29 +83,43 @@ def count_of(text: str, total: int) -> int:
         value = -1.0
     share = text.endswith("%") or "." in text
     if not (0 < value <= 1 if share else value >= 1 and value == int(value)):
-        raise UsageError(f"subset: {text!r} is no number of samples; write it like 1000, 10% or 0.1")
+        raise UsageError(
+            f"subset: {text!r} is no number of samples; write it like 1000, 10% or 0.1"
+        )
     return max(1, round(value * total)) if share else min(int(value), total)
 
 
 def relabelled(reader: Reader, path: str) -> Selected:
-    """Names of the classes from a text file, one per line; or each sample's label from a CSV or JSONL file with key and label.
+    """Names of the classes from a text file, one per line; or each sample's label from a CSV or
+    JSONL file with key and label.
 
     Raises SourceError.
     """
     if not manifest.looks_like_one(path):
         names = _lines(path)
         if len(names) < len(reader.classes):
-            raise SourceError(f"{path}: names {len(names)} classes, want at least {len(reader.classes)}; add the others")
+            raise SourceError(
+                f"{path}: names {len(names)} classes, want at least {len(reader.classes)}; add the "
+                "others"
+            )
         return labelled(reader, reader.labels, tuple(names))
     known: dict[str, str] = {}
     for row in manifest.read_rows(path):
-        key, text = row.get("key"), next((row[name] for name in manifest.LABELS if row.get(name) not in (None, "")), None)
+        key, text = (
+            row.get("key"),
+            next((row[name] for name in manifest.LABELS if row.get(name) not in (None, "")), None),
+        )
         if type(key) is not str or text is None:
-            raise SourceError(f"{path}: a row has no key or no label (has {', '.join(map(str, row))}); write both")
+            raise SourceError(
+                f"{path}: a row has no key or no label (has {', '.join(map(str, row))}); write both"
+            )
         known[key] = str(text)
     lacking = [key for key in reader.keys if key not in known]
     if lacking:
-        raise SourceError(f"{path}: no label for {len(lacking)} of {len(reader)} samples (first: {lacking[0]}); add them")
+        raise SourceError(
+            f"{path}: no label for {len(lacking)} of {len(reader)} samples (first: {lacking[0]}); "
+            "add them"
+        )
     return labelled(reader, *labelling.numbered(path, [known[key] for key in reader.keys]))
 
 
@@ -100,7 +128,12 @@ def _lines(path: str) -> Sequence[str]:
         with open(path, "rb") as file:
             names = limits.small(file, limits.NAMES).decode().splitlines()
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); give a text file with a class per line") from error
+        raise SourceError(
+            f"{path}: cannot be read ({error}); give a text file with a class per line"
+        ) from error
     if len(set(names)) < len(names) or not all(names):
-        raise SourceError(f"{path}: a class is there twice or has no name ({os.path.basename(path)} has {len(names)} lines); correct it")
+        raise SourceError(
+            f"{path}: a class is there twice or has no name ({os.path.basename(path)} has "
+            f"{len(names)} lines); correct it"
+        )
     return names

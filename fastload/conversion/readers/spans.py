@@ -1,4 +1,6 @@
-"""Samples that are spans of bytes of a few files: tar archives, and the spool for what can only be read from front to back."""
+"""Samples that are spans of bytes of a few files: tar archives, and the spool for what can only be
+read from front to back.
+"""
 
 import os
 import tempfile
@@ -41,7 +43,8 @@ class SpanReader(Listing):
     files: Files
     spans: Sequence[Span]  # of the images
     more: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
-    bad: Mapping[int, str] = field(default_factory=dict)  # samples that could not be read before, and why
+    # Samples that could not be read before, and why
+    bad: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def beside(self) -> Longs:
@@ -60,16 +63,22 @@ class SpanReader(Listing):
 
     def _read(self, span: Span) -> bytes:
         if span.size > LARGEST:
-            raise BadSampleError(f"is too large (got {span.size} bytes, want at most {LARGEST}); remove it")
+            raise BadSampleError(
+                f"is too large (got {span.size} bytes, want at most {LARGEST}); remove it"
+            )
         with told("restore the archive"):
             data = self.files.read(span.file, span.offset, span.size)
         if len(data) != span.size:
-            raise BadSampleError(f"is cut off (got {len(data)} of {span.size} bytes); restore the archive")
+            raise BadSampleError(
+                f"is cut off (got {len(data)} of {span.size} bytes); restore the archive"
+            )
         return data
 
 
 class Spool:
-    """A nameless file in the folder for temporary files: gone when nobody reads it any more, however the process ends."""
+    """A nameless file in the folder for temporary files: gone when nobody reads it any more,
+    however the process ends.
+    """
 
     def __init__(self, where: str) -> None:
         self.where, self.end = where, 0
@@ -85,7 +94,8 @@ class Spool:
         except OSError as error:
             folder = tempfile.gettempdir()
             raise ConversionError(
-                f"{self.where}: cannot be unpacked into {folder} ({error.strerror}); free some room there, or set TMPDIR to another folder"
+                f"{self.where}: cannot be unpacked into {folder} ({error.strerror}); free some "
+                "room there, or set TMPDIR to another folder"
             ) from error
         self.end += len(data)
         return at
@@ -95,7 +105,10 @@ class Spool:
 
 
 def spooled(reader: Reader) -> SpanReader:
-    """A copy of the source on disk, for a source that cannot be read in another order than its own. Raises ConversionError."""
+    """A copy of the source on disk, for a source that cannot be read in another order than its own.
+
+    Raises ConversionError.
+    """
     files, spans = Spool(reader.where), list[Span]()
     more, bad = dict[int, tuple[Span, ...]](), dict[int, str]()
     for sample in range(len(reader)):
@@ -105,9 +118,22 @@ def spooled(reader: Reader) -> SpanReader:
             data, extras, bad[sample] = b"", (), str(error)
         spans.append(Span(reader.name(sample), 0, files.add(data), len(data)))
         if extras:
-            more[sample] = tuple(Span(extra.name, 0, files.add(extra.data), len(extra.data)) for extra in extras)
+            more[sample] = tuple(
+                Span(extra.name, 0, files.add(extra.data), len(extra.data)) for extra in extras
+            )
     sizes = np.array([span.size for span in spans], np.int64)
-    return SpanReader(reader.where, reader.keys, sizes, reader.labels, reader.classes, reader.stamp, files, spans, more, bad)
+    return SpanReader(
+        reader.where,
+        reader.keys,
+        sizes,
+        reader.labels,
+        reader.classes,
+        reader.stamp,
+        files,
+        spans,
+        more,
+        bad,
+    )
 
 
 def of_records(where: str, records: Iterable[Record], classes: Sequence[str]) -> SpanReader:
@@ -119,7 +145,11 @@ def of_records(where: str, records: Iterable[Record], classes: Sequence[str]) ->
         keys.append(item.key)
         labels.append(item.label)
         if item.extras:
-            more[number] = tuple(Span(extra.name, 0, files.add(extra.data), len(extra.data)) for extra in item.extras)
+            more[number] = tuple(
+                Span(extra.name, 0, files.add(extra.data), len(extra.data)) for extra in item.extras
+            )
     sizes = np.array([span.size for span in spans], np.int64)
     checksum = stamp_of([_native.xxh3(files.read(0, span.offset, span.size)) for span in spans])
-    return SpanReader(where, keys, sizes, np.array(labels, np.int64), tuple(classes), checksum, files, spans, more)
+    return SpanReader(
+        where, keys, sizes, np.array(labels, np.int64), tuple(classes), checksum, files, spans, more
+    )

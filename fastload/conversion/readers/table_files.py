@@ -1,6 +1,8 @@
-"""One Parquet or Arrow file: its groups of rows, and columns of them; never more in memory than the limits allow.
+"""One Parquet or Arrow file: its groups of rows, and columns of them; never more in memory than the
+limits allow.
 
-Methods raise ValueError for what lies about its size, Arrow's own errors for what is damaged, and OSError.
+Methods raise ValueError for what lies about its size, Arrow's own errors for what is damaged, and
+OSError.
 """
 
 import mmap
@@ -8,10 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fastload import limits
 from fastload.conversion.readers import parquet_pages
 from fastload.sources import arrow_blocks
 from fastload.spec import Longs
+from fastload.system import limits
 
 STEP = 256  # rows read at once while sizes are taken
 LONGEST = 1 << 16  # bytes of a label or a key
@@ -49,20 +51,30 @@ class ParquetFile:
 
         parquet_pages.check_footer(path)
         self.path = path
-        file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115 - Arrow takes no names that are not UTF-8
+        # - Arrow takes no names that are not UTF-8
+        file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
         self.schema = self.file.schema_arrow
-        self.rows = [self.file.metadata.row_group(group).num_rows for group in range(self.file.num_row_groups)]
+        self.rows = [
+            self.file.metadata.row_group(group).num_rows
+            for group in range(self.file.num_row_groups)
+        ]
         parquet_pages.check_rows(path, sum(map(abs, self.rows)))
-        self.fitting = set[tuple[int, str]]()  # columns of groups that were found to fit into memory
+        self.fitting = set[
+            tuple[int, str]
+        ]()  # columns of groups that were found to fit into memory
 
     def images(self, group: int, column: str) -> Any:
         import pyarrow as pa
 
         if (group, column) not in self.fitting:
             self.sizes(group, column)
-        found = self.file.read_row_group(group, columns=[self._leaf(column)], use_threads=False).column(column)
-        return _unnested(pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0))
+        found = self.file.read_row_group(
+            group, columns=[self._leaf(column)], use_threads=False
+        ).column(column)
+        return _unnested(
+            pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0)
+        )
 
     def sizes(self, group: int, column: str) -> Longs:
         import pyarrow.compute as pc
@@ -81,17 +93,23 @@ class ParquetFile:
         return [value for part in self._parts(group, column) for value in _short(part, column)]
 
     def _parts(self, group: int, leaf: str) -> Any:
-        """The column's arrays, so many rows at a time that a value which the pages hold once does not fill the memory."""
+        """The column's arrays, so many rows at a time that a value which the pages hold once does
+        not fill the memory.
+        """
         step = STEP
         if longest := self._checked(group, leaf).longest:
             step = max(1, min(STEP, limits.AT_ONCE // longest))
-        batches = self.file.iter_batches(step, row_groups=[group], columns=[leaf], use_threads=False)
+        batches = self.file.iter_batches(
+            step, row_groups=[group], columns=[leaf], use_threads=False
+        )
         return (batch.column(0) for batch in batches)
 
     def _checked(self, group: int, leaf: str) -> parquet_pages.Chunk:
         said = self.file.metadata.row_group(group)
         columns = [said.column(number) for number in range(said.num_columns)]
-        return parquet_pages.check(self.path, next(column for column in columns if column.path_in_schema == leaf))
+        return parquet_pages.check(
+            self.path, next(column for column in columns if column.path_in_schema == leaf)
+        )
 
     def _leaf(self, column: str) -> str:
         """What Parquet calls the bytes of a column of images."""
@@ -136,13 +154,26 @@ class ArrowFile:
 
 
 def check_type(kind: Any, column: str) -> None:
-    """Raise ValueError for a column that is no numbers and no text: a list in a few bytes may hold millions of values."""
+    """Raise ValueError for a column that is no numbers and no text: a list in a few bytes may hold
+    millions of values.
+    """
     import pyarrow as pa
 
     plain = pa.types
     kind = kind.value_type if plain.is_dictionary(kind) else kind
-    text = plain.is_string(kind) or plain.is_large_string(kind) or plain.is_binary(kind) or plain.is_large_binary(kind)
-    if not (text or plain.is_integer(kind) or plain.is_floating(kind) or plain.is_boolean(kind) or plain.is_null(kind)):
+    text = (
+        plain.is_string(kind)
+        or plain.is_large_string(kind)
+        or plain.is_binary(kind)
+        or plain.is_large_binary(kind)
+    )
+    if not (
+        text
+        or plain.is_integer(kind)
+        or plain.is_floating(kind)
+        or plain.is_boolean(kind)
+        or plain.is_null(kind)
+    ):
         raise ValueError(f"column {column} holds {kind}, want numbers or text")
 
 
@@ -155,7 +186,9 @@ def _short(array: Any, column: str) -> list[Any]:
     if len(texts) and not pa.types.is_primitive(texts.type) and not pa.types.is_null(texts.type):
         longest = pc.max(pc.binary_length(texts)).as_py() or 0
         if longest > LONGEST:
-            raise ValueError(f"column {column} has a value of {longest} bytes, want at most {LONGEST}")
+            raise ValueError(
+                f"column {column} has a value of {longest} bytes, want at most {LONGEST}"
+            )
     return list(array.to_pylist())
 
 
@@ -164,5 +197,7 @@ def _unnested(array: Any) -> Any:
 
 
 def _numbers(lengths: list[Any]) -> Longs:
-    parts = [length.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for length in lengths]
+    parts = [
+        length.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64) for length in lengths
+    ]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

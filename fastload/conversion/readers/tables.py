@@ -1,9 +1,11 @@
-"""Hugging Face's tables: Parquet and Arrow files with a column of encoded images. Nothing of `datasets` is needed."""
+"""Hugging Face's tables:
 
-import json
+Parquet and Arrow files with a column of encoded images. Nothing of `datasets` is needed.
+"""
+
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,18 +15,14 @@ from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import table_files
 from fastload.conversion.readers.base import FATAL, LARGEST, Extra, Listing, listed, stamp_of
+from fastload.conversion.readers.table_columns import KEYS, LABELS, Columns, check_columns, columns
 from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.errors import SourceError
-from fastload.files.names import unique_suffixes
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.spec import Longs
 
 NAMES = (".parquet", ".arrow")
-IMAGES = ("image", "img", "jpg", "jpeg", "png", "picture", "bytes")  # what a column without features may be called
-LABELS = ("label", "labels", "fine_label", "cls", "class", "target")
-KEYS = ("key", "__key__", "id", "file_name")
-METADATA = b"huggingface"
 
 
 class Part(NamedTuple):
@@ -36,27 +34,21 @@ class Part(NamedTuple):
     rows: int
 
 
-class Columns(NamedTuple):
-    """What is taken of a table. names: of the classes, where the table says them."""
-
-    image: str
-    nested: bool  # a struct with bytes and a path
-    beside: dict[str, str]  # further images, such structs: masks; the column of each name that files may have
-    label: str | None
-    key: str | None
-    names: list[str] | None
-
-
 @dataclass(frozen=True, eq=False)
 class TableReader(Listing):
-    """Images in row groups. Each thread keeps the group that it is in: parts in order, by any number of workers, read each group once."""
+    """Images in row groups.
+
+    Each thread keeps the group that it is in: parts in order, by any number of workers, read each
+    group once.
+    """
 
     tables: Sequence[TableFile]
     parts: Sequence[Part]
     columns: Columns
     more: Longs  # bytes of each sample's further images
     held: threading.local = field(default_factory=threading.local)
-    lock: threading.Lock = field(default_factory=threading.Lock)  # Parquet's readers are for one thread at a time
+    # Parquet's readers are for one thread at a time
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def in_order(self) -> bool:
@@ -70,8 +62,12 @@ class TableReader(Listing):
         return self._bytes(sample, self.columns.image)
 
     def extras(self, sample: int) -> tuple[Extra, ...]:
-        found = ((name, self._bytes(sample, column)) for name, column in self.columns.beside.items())
-        return tuple(Extra(f"{name}.{extension(headers(data).format)}", data) for name, data in found if data)
+        found = (
+            (name, self._bytes(sample, column)) for name, column in self.columns.beside.items()
+        )
+        return tuple(
+            Extra(f"{name}.{extension(headers(data).format)}", data) for name, data in found if data
+        )
 
     def _bytes(self, sample: int, column: str) -> bytes:
         starts = [part.start for part in self.parts]
@@ -80,12 +76,16 @@ class TableReader(Listing):
             value = self._column(place, column)[sample - self.parts[place].start]
             size = 0 if not value.is_valid else value.as_buffer().size
             if size > LARGEST:
-                raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
+                raise BadSampleError(
+                    f"is too large (got {size} bytes, want at most {LARGEST}); remove it"
+                )
             return bytes(value.as_buffer()) if size else b""
         except PARSE_ERRORS as error:
             if isinstance(error, OSError) and error.errno in FATAL:
                 raise
-            raise BadSampleError(f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file") from error
+            raise BadSampleError(
+                f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file"
+            ) from error
 
     def _column(self, place: int, column: str) -> Any:
         """One binary array of a part, which this thread keeps until it goes to another part."""
@@ -110,11 +110,15 @@ def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> TableRea
     for path in paths:
         try:
             table = table_files.opened(path)
-            chosen = chosen or _columns(path, table.schema)
-            _check_columns(path, chosen, table.schema, paths[0])
+            chosen = chosen or columns(path, table.schema)
+            check_columns(path, chosen, table.schema, paths[0])
         except PARSE_ERRORS as error:
             own = isinstance(error, SourceError)
-            problems.append(str(error) if own else f"{path}: cannot be read ({' '.join(str(error).split())[:200]}); restore it")
+            problems.append(
+                str(error)
+                if own
+                else f"{path}: cannot be read ({' '.join(str(error).split())[:200]}); restore it"
+            )
             continue
         tables.append(table)
     if problems or chosen is None:
@@ -130,13 +134,10 @@ def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> TableRea
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(f"{where}: labels or keys cannot be read ({' '.join(str(error).split())[:200]}); restore the files") from error
-
-
-def _check_columns(path: str, chosen: Columns, schema: Any, first: str) -> None:
-    if missing := {chosen.image, chosen.label, chosen.key} - {None, *schema.names}:
-        names = ", ".join(sorted(map(str, missing)))
-        raise SourceError(f"{path}: has no column {names}, which {first} has; give files of one data set")
+        raise SourceError(
+            f"{where}: labels or keys cannot be read ({' '.join(str(error).split())[:200]}); "
+            "restore the files"
+        ) from error
 
 
 def _parts(counts: Sequence[Sequence[int]]) -> list[Part]:
@@ -151,72 +152,55 @@ def _parts(counts: Sequence[Sequence[int]]) -> list[Part]:
 
 
 def _listing(
-    where: str, paths: Sequence[str], tables: Sequence[TableFile], parts: Sequence[Part], columns: Columns, *, labelled: bool
+    where: str,
+    paths: Sequence[str],
+    tables: Sequence[TableFile],
+    parts: Sequence[Part],
+    columns: Columns,
+    *,
+    labelled: bool,
 ) -> TableReader:
     def whole(name: str) -> Longs:
         return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
 
     sizes = whole(columns.image)
     more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside.values())], axis=0)
-    count = len(sizes)
-    labels, classes = labelling.none(count)
+
+    def values(name: str) -> list[object]:
+        return [value for part in parts for value in tables[part.file].values(part.group, name)]
+
+    labels, classes = labelling.none(len(sizes))
     if labelled and columns.label is not None:
-        values = [value for part in parts for value in tables[part.file].values(part.group, columns.label)]
-        lacking = sum(value is None or value == -1 for value in values)  # -1: what `datasets` writes where a test set has none
-        if lacking:
-            raise SourceError(f"{where}: {lacking} of {count} rows have no label; remove them, or pass --labels none")
-        labels, classes = labelling.numbered(where, [str(value) for value in values], columns.names)
-    if columns.key is not None:
-        known = [str(value) for part in parts for value in tables[part.file].values(part.group, columns.key)]
-        keys = unique_keys(f"{key}.x" if columns.key in KEYS[:2] else key for key in known)
-    else:
-        keys = [f"{label:04d}/{number:08d}" for number, label in enumerate(labels.tolist())]
-    stamp = stamp_of([[os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in paths])
+        texts = _label_texts(where, values(columns.label))
+        labels, classes = labelling.numbered(where, texts, columns.names)
+    keys = _keys(columns.key, values, labels)
+    stamp = stamp_of(
+        [
+            [os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns]
+            for path in paths
+        ]
+    )
     return TableReader(where, keys, sizes, labels, classes, stamp, tables, parts, columns, more)
 
 
-def _columns(path: str, schema: Any) -> Columns:
-    """Which columns hold images, labels, keys: by the features that `datasets` writes, else by type and name. Raises SourceError."""
-    import pyarrow as pa
-
-    features = _features(schema)
-
-    def of_type(kind: str) -> list[str]:
-        return [
-            name for name, feature in features.items() if type(feature) is dict and feature.get("_type") == kind and name in schema.names
-        ]
-
-    def is_binary(kind: Any) -> bool:
-        return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-    def holds(name: str) -> bool:
-        kind = schema.field(name).type
-        return is_binary(kind) or (pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0 and is_binary(kind.field("bytes").type))
-
-    structs = [name for name in schema.names if pa.types.is_struct(schema.field(name).type)]
-    images = [name for name in (*of_type("Image"), *IMAGES, *structs) if name in schema.names and holds(name)]
-    if not images:
+def _label_texts(where: str, labels: Sequence[object]) -> list[str]:
+    """Raises SourceError where one is missing: None, or -1, as `datasets` writes for a test set."""
+    if lacking := sum(label is None or label == -1 for label in labels):
         raise SourceError(
-            f"{path}: no column with images (has {', '.join(schema.names)}; want bytes, or a struct with bytes); give another file"
+            f"{where}: {lacking} of {len(labels)} rows have no label; remove them, or pass "
+            "--labels none"
         )
-    label = next((name for name in (*of_type("ClassLabel"), *LABELS) if name in schema.names), None)
-    names = features.get(label, {}).get("names") if label and type(features.get(label)) is dict else None
-    if type(names) is dict:
-        names = names.get("name")
-    if not (type(names) is list and all(type(name) is str for name in names)):
-        names = None
-    key = next((name for name in KEYS if name in schema.names), None)
-    nested = [name for name in (images[0], *of_type("Image")) if pa.types.is_struct(schema.field(name).type) and holds(name)]
-    return Columns(images[0], images[0] in nested, unique_suffixes([name for name in nested if name != images[0]]), label, key, names)
+    return list(map(str, labels))
 
 
-def _features(schema: Any) -> dict[str, Any]:
-    try:
-        said = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
-        features = said["info"]["features"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
-    return features if type(features) is dict else {}
+def _keys(
+    column: str | None, values: Callable[[str], Sequence[object]], labels: Longs
+) -> Sequence[str]:
+    """Those of the table; without such a column, label and number of the row."""
+    if column is None:
+        return [f"{label:04d}/{number:08d}" for number, label in enumerate(labels.tolist())]
+    keys = map(str, values(column))
+    return unique_keys(f"{key}.x" if column in KEYS[:2] else key for key in keys)
 
 
 def _known_sizes(table: TableFile, part: Part, column: str) -> Longs:

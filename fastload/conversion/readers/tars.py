@@ -1,6 +1,8 @@
-"""Tar archives: WebDataset's (KEY.jpg, KEY.cls, …) and those of a folder of classes. Plain ones are read where they are.
+"""Tar archives: WebDataset's (KEY.jpg, KEY.cls, …) and those of a folder of classes. Plain ones are
+read where they are.
 
-An archive may come from anywhere: what would leave it (absolute paths, "..", links, devices) is refused, all of it at once.
+An archive may come from anywhere: what would leave it (absolute paths, "..", links, devices) is
+refused, all of it at once.
 """
 
 import gzip
@@ -11,27 +13,29 @@ import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from fastload import _native, limits
-from fastload.conversion.keys import readable, unique_keys
+from fastload import _native
+from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import Guarded, is_pickled, listed, stamp_of
+from fastload.conversion.readers.base import listed, stamp_of
 from fastload.conversion.readers.spans import CHUNK, Files, Span, SpanReader, Spool
+from fastload.conversion.readers.tar_members import TWICE, members
 from fastload.errors import SourceError
 from fastload.files import names as outer
+from fastload.system import limits
 
 NAMES = (".tar", ".tar.gz", ".tgz")
 IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm", "bin")
-SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")  # key and extension: at the first dot of the last part
+# Key and extension: at the first dot of the last part
+SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")
 LABELS = ("cls", "json")
-TWICE = "is there twice; make the archive again with one name for each"
 DAMAGED = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
-LARGEST_LABEL, LONGEST_LABEL = 1 << 20, 4096  # bytes of a file with a label; characters of the label
-PAX_GLOBALS = 64  # attributes that hold for a whole archive
+# Bytes of a file with a label; characters of the label
+LARGEST_LABEL, LONGEST_LABEL = (1 << 20, 4096)
 CLASSES = "classes.json"  # beside the shards: a list of the classes' names
 
 
@@ -50,8 +54,15 @@ def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> SpanRead
         problems.append(f"{where}: no files in {len(paths)} archives; give others")
     if problems:
         raise SourceError(listed(problems))
-    stamp = stamp_of([[os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in paths])
-    if any(_split(span)[1] in LABELS for span in spans) or not (labelled and all("/" in span.name for span in spans)):
+    stamp = stamp_of(
+        [
+            [os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns]
+            for path in paths
+        ]
+    )
+    if any(_split(span)[1] in LABELS for span in spans) or not (
+        labelled and all("/" in span.name for span in spans)
+    ):
         return _webdataset(where, files, paths, spans, stamp, labelled=labelled)
     return _folder(where, files, spans, stamp)
 
@@ -76,9 +87,13 @@ class _Archives(Files):
                     return members(io.FileIO(path), number, os.fstat(file.fileno()).st_size)
                 return self._unpack(number, file)
         except RecursionError:
-            return [], ["is no tar archive, or damaged (one member has thousands of headers); restore it"]
+            return [], [
+                "is no tar archive, or damaged (one member has thousands of headers); restore it"
+            ]
         except DAMAGED as error:
-            return [], [f"is no tar archive, or damaged ({' '.join(str(error).split())}); restore it"]
+            return [], [
+                f"is no tar archive, or damaged ({' '.join(str(error).split())}); restore it"
+            ]
         except OSError as error:
             return [], [f"cannot be read ({error.strerror or error}); make it readable"]
 
@@ -88,7 +103,9 @@ class _Archives(Files):
         self.unpacked[number] = begin
         with gzip.open(file) as content:
             while part := content.read(CHUNK):
-                if problem := limits.swollen(spool.end - begin + len(part), packed, limits.SPOOL_FREE):
+                if problem := limits.swollen(
+                    spool.end - begin + len(part), packed, limits.SPOOL_FREE
+                ):
                     return [], [f"would be unpacked too far ({problem}); remove it"]
                 spool.add(part)
         length = spool.end - begin
@@ -99,7 +116,9 @@ class _Archives(Files):
             return self.spool.read(0, self.unpacked[file] + offset, size)
         if self.opened is None:
             most = max(self.paths) + 1
-            self.opened = _native.Files([self.paths.get(number, os.devnull) for number in range(most)], keep_open=True)
+            self.opened = _native.Files(
+                [self.paths.get(number, os.devnull) for number in range(most)], keep_open=True
+            )
         return self.opened.read(file, offset, size)
 
 
@@ -120,61 +139,12 @@ class _Slice(io.RawIOBase):
         return self.at
 
     def readinto(self, buffer: Any) -> int:
-        data = self.spool.read(0, self.begin + self.at, max(0, min(len(buffer), self.length - self.at)))
+        data = self.spool.read(
+            0, self.begin + self.at, max(0, min(len(buffer), self.length - self.at))
+        )
         buffer[: len(data)] = data
         self.at += len(data)
         return len(data)
-
-
-def members(raw: io.RawIOBase, number: int, length: int) -> tuple[list[Span], list[str]]:
-    """The regular files in an archive, and everything about it that is not allowed. Raises DAMAGED, OSError."""
-    with Guarded(raw, limits.TAR_HEADER) as file:
-        return _members(file, number, length)
-
-
-def _members(file: Guarded, number: int, length: int) -> tuple[list[Span], list[str]]:
-    spans, problems, names = list[Span](), list[str](), set[str]()
-    with tarfile.open(fileobj=file, mode="r:", errorlevel=0) as archive:
-        while (member := archive.next()) is not None:
-            archive.members.clear()  # type: ignore[attr-defined]  # a million of them would fill the memory
-            file.again()
-            _check_globals(archive.pax_headers)
-            name = readable(member.name)
-            if member.isdir():
-                continue
-            if text := _refused(member, name, length) or (TWICE if name in names else ""):
-                problems.append(f"member {name!r} {text}")
-                continue
-            names.add(name)
-            spans.append(Span(name.removeprefix("./"), number, member.offset_data, member.size))
-        end = archive.offset
-    file.seek(end)
-    if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-        problems.append(f"is damaged or cut off at byte {end} of {length}; restore it")
-    return spans, problems
-
-
-def _check_globals(said: Mapping[str, str]) -> None:
-    """Attributes for the whole archive are kept while it is read. Raises ValueError."""
-    if len(said) > PAX_GLOBALS:
-        raise ValueError(f"{len(said)} global attributes, want at most {PAX_GLOBALS}")
-    if problem := limits.too_many(sum(map(len, said.values())), limits.TAR_HEADER):
-        raise ValueError(f"global attributes are too large: {problem}")
-
-
-def _refused(member: tarfile.TarInfo, name: str, length: int) -> str:
-    """Why this member is not taken, or nothing."""
-    if wrong := outer.outside(name):
-        return f"{wrong}; make the archive again {'with relative ones' if name.startswith('/') else 'without'}"
-    if member.issym() or member.islnk():
-        return f"is a link to {readable(member.linkname)!r}; make the archive again with files (tar --dereference --hard-dereference)"
-    if not member.isreg() or member.issparse():
-        return "is no regular file; make the archive again without"
-    if is_pickled(name):
-        return "is pickled, and fastload never unpickles; write it as JSON, text or an image"
-    if member.offset_data + member.size > length:
-        return f"is cut off (ends at byte {member.offset_data + member.size} of {length}); restore the archive"
-    return ""
 
 
 def _split(span: Span) -> tuple[str, str]:
@@ -196,7 +166,15 @@ def _groups(spans: Sequence[Span]) -> Iterator[tuple[str, dict[str, Span]]]:
         yield last[1], group
 
 
-def _webdataset(where: str, files: _Archives, paths: Sequence[str], spans: Sequence[Span], stamp: int, *, labelled: bool) -> SpanReader:
+def _webdataset(
+    where: str,
+    files: _Archives,
+    paths: Sequence[str],
+    spans: Sequence[Span],
+    stamp: int,
+    *,
+    labelled: bool,
+) -> SpanReader:
     keys, images, texts, problems = list[str](), list[Span](), list[str](), list[str]()
     more: dict[int, tuple[Span, ...]] = {}
     seen: set[tuple[int, str]] = set()
@@ -207,31 +185,63 @@ def _webdataset(where: str, files: _Archives, paths: Sequence[str], spans: Seque
         if (archive, key) in seen:
             problems.append(f"{at} {TWICE}")
         elif len(found) != 1:
-            said = f"has {len(found)} images ({', '.join(found)})" if found else f"has no image (has {', '.join(group)})"
+            said = (
+                f"has {len(found)} images ({', '.join(found)})"
+                if found
+                else f"has no image (has {', '.join(group)})"
+            )
             problems.append(f"{at} {said}, want one; correct the archive")
         elif (text := _label(files, group)) is None and labelled:
-            problems.append(f'{at} has no label (want KEY.cls, or "label" in KEY.json); add it, or pass --labels none')
+            problems.append(
+                f'{at} has no label (want KEY.cls, or "label" in KEY.json); add it, or pass '
+                "--labels none"
+            )
         elif wrong := next((name for name in group if outer.suffix_problem(name)), ""):
-            problems.append(f"{at} has a file whose extension {outer.shown(wrong)} {outer.suffix_problem(wrong)}; rename it")
+            problems.append(
+                f"{at} has a file whose extension {outer.shown(wrong)} "
+                f"{outer.suffix_problem(wrong)}; rename it"
+            )
         else:
-            more[len(keys)] = tuple(span._replace(name=name) for name, span in group.items() if name not in (found[0], "cls"))
+            more[len(keys)] = tuple(
+                span._replace(name=name)
+                for name, span in group.items()
+                if name not in (found[0], "cls")
+            )
             keys.append(key)
             texts.append(text or "")
             images.append(group[found[0]])
         seen.add((archive, key))
     if problems:
         raise SourceError(listed(problems))
-    numbers, classes = labelling.numbered(where, texts, _classes(where, texts)) if labelled else labelling.none(len(keys))
+    numbers, classes = (
+        labelling.numbered(where, texts, _classes(where, texts))
+        if labelled
+        else labelling.none(len(keys))
+    )
     sizes = np.array([span.size for span in images], np.int64)
     named = unique_keys(f"{key}.x" for key in keys)
-    return SpanReader(where, named, sizes, numbers, classes, stamp, files, images, {n: spans for n, spans in more.items() if spans})
+    return SpanReader(
+        where,
+        named,
+        sizes,
+        numbers,
+        classes,
+        stamp,
+        files,
+        images,
+        {n: spans for n, spans in more.items() if spans},
+    )
 
 
 def _label(files: _Archives, group: dict[str, Span]) -> str | None:
     for name in LABELS:
         if name in group and group[name].size <= LARGEST_LABEL:
             data = files.read(*group[name][1:])
-            found = data.decode("utf-8", "replace").strip() if name == "cls" else labelling.of_json(data)
+            found = (
+                data.decode("utf-8", "replace").strip()
+                if name == "cls"
+                else labelling.of_json(data)
+            )
             if found and len(found) <= LONGEST_LABEL:
                 return found
     return None
@@ -247,7 +257,11 @@ def _classes(where: str, texts: Sequence[str]) -> list[str] | None:
             names = json.loads(file.read(LARGEST_LABEL << 4))
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path}: cannot be read ({error}); correct or remove it") from error
-    if type(names) is not list or not all(type(name) is str for name in names) or len(set(names)) != len(names):
+    if (
+        type(names) is not list
+        or not all(type(name) is str for name in names)
+        or len(set(names)) != len(names)
+    ):
         raise SourceError(f"{path}: is no list of different names; correct or remove it")
     return names
 
@@ -255,6 +269,17 @@ def _classes(where: str, texts: Sequence[str]) -> list[str] | None:
 def _folder(where: str, files: _Archives, spans: Sequence[Span], stamp: int) -> SpanReader:
     images = [span for span in spans if _split(span)[1].rsplit(".", 1)[-1] in IMAGES[:-1]]
     if not images:
-        raise SourceError(f"{where}: no images (got {len(spans)} other files); give another archive")
+        raise SourceError(
+            f"{where}: no images (got {len(spans)} other files); give another archive"
+        )
     numbers, classes, names = labelling.of_folders(where, [span.name for span in images])
-    return SpanReader(where, unique_keys(names), np.array([span.size for span in images], np.int64), numbers, classes, stamp, files, images)
+    return SpanReader(
+        where,
+        unique_keys(names),
+        np.array([span.size for span in images], np.int64),
+        numbers,
+        classes,
+        stamp,
+        files,
+        images,
+    )

@@ -1,4 +1,6 @@
-"""A member of a zip archive, unpacked step by step: what is in memory is never more than its header says, which is checked before."""
+"""A member of a zip archive, unpacked step by step: what is in memory is never more than its header
+says, which is checked before.
+"""
 
 import bz2
 import io
@@ -9,13 +11,17 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.conversion.samples import BadSampleError
+from fastload.system import limits
 
-LOCAL = struct.Struct("<4s5H3L2H")  # APPNOTE.TXT 4.3.7; the last two: bytes of the name and of what follows it
+# APPNOTE.TXT 4.3.7; the last two: bytes of the name and of what follows it
+LOCAL = struct.Struct("<4s5H3L2H")
 LOCAL_MAGIC = b"PK\3\4"
-LZMA = struct.Struct("<2sH5s")  # before the stream: version, bytes of the properties, the properties
-LZMA_MEMORY = 256 * limits.MIB  # of the decoder: a dictionary as large as the strongest setting has, four times
+# Before the stream: version, bytes of the properties, the properties
+LZMA = struct.Struct("<2sH5s")
+# Of the decoder: a dictionary as large as the strongest setting has, four times
+LZMA_MEMORY = 256 * limits.MIB
 UNKNOWN = (1 << 64) - 1  # in place of the number of bytes
 MARKED = 2  # of a member's flags: its stream has a mark at its end
 STEP = 1 << 20  # bytes that are read, or made, at once
@@ -50,7 +56,10 @@ class _Deflate:
 
 
 class _Lzma:
-    """The xz library's, behind the header that it knows. size: bytes; None where a mark stands at the end."""
+    """The xz library's, behind the header that it knows.
+
+    size: bytes; None where a mark stands at the end.
+    """
 
     def __init__(self, size: int | None) -> None:
         self.size = UNKNOWN if size is None else size
@@ -80,7 +89,11 @@ DECODERS: dict[int, Callable[[zipfile.ZipInfo], Decoder]] = {
 
 
 def unpacked(archive: _native.Files, length: int, member: zipfile.ZipInfo) -> bytes:
-    """The member's bytes. length: of the archive. Raises BadSampleError, OSError, and what the libraries raise for damaged ones."""
+    """The member's bytes.
+
+    length: of the archive. Raises BadSampleError, OSError, and what the libraries raise for damaged
+    ones.
+    """
     size, packed = member.file_size, member.compress_size
     if problem := limits.too_many(size, limits.SAMPLE):
         raise BadSampleError(f"is too large ({problem}); remove it")
@@ -91,7 +104,9 @@ def unpacked(archive: _native.Files, length: int, member: zipfile.ZipInfo) -> by
         raise zipfile.BadZipFile("no member begins where the directory says")
     start = member.header_offset + LOCAL.size + head[-2] + head[-1]
     if start + packed > length:
-        raise BadSampleError(f"is cut off (ends at byte {start + packed} of {length}); restore the archive")
+        raise BadSampleError(
+            f"is cut off (ends at byte {start + packed} of {length}); restore the archive"
+        )
     stored = member.compress_type == zipfile.ZIP_STORED
     data = archive.read(0, start, size) if stored else _inflated(archive, member, start)
     if zlib.crc32(data) != member.CRC:
@@ -102,7 +117,10 @@ def unpacked(archive: _native.Files, length: int, member: zipfile.ZipInfo) -> by
 def _inflated(archive: _native.Files, member: zipfile.ZipInfo, start: int) -> bytes:
     make = DECODERS.get(member.compress_type)
     if make is None:
-        raise BadSampleError(f"is packed in a way that is not read (method {member.compress_type}); make the archive again")
+        raise BadSampleError(
+            f"is packed in a way that is not read (method {member.compress_type}); make the "
+            "archive again"
+        )
     size, out = member.file_size, io.BytesIO()
     for part in _parts(make(member), _read(archive, start, member.compress_size), size):
         out.write(part)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload import _native, limits
+from fastload import _native
 from fastload.conversion.keys import readable, unique_keys
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers.base import Guarded, Listing, is_pickled, listed, stamp_of, told
@@ -21,8 +21,18 @@ from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
 from fastload.files.names import outside
 from fastload.sources.folder import EXTENSIONS
+from fastload.system import limits
 
-ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 LINK = 0xA000  # of the mode, S_IFLNK
 
 
@@ -39,19 +49,59 @@ class ZipReader(Listing):
             with told("restore the archive"):
                 return unpacked(self.files, self.length, self.members[sample])
         except ERRORS as error:
-            raise BadSampleError(f"cannot be unpacked ({' '.join(str(error).split())}); restore the archive") from error
+            raise BadSampleError(
+                f"cannot be unpacked ({' '.join(str(error).split())}); restore the archive"
+            ) from error
 
 
 def load(where: str, *, labelled: bool = True) -> ZipReader:
     """The images of an archive, sorted by name. Raises SourceError with every problem."""
+    status, infos = _directory(where)
+    _check(where, infos)
+    images = sorted(
+        (info for info in infos if info.filename.lower().endswith(EXTENSIONS)),
+        key=lambda info: info.filename,
+    )
+    if not images:
+        raise SourceError(
+            f"{where}: no images (got {len(infos)} other files); give another archive"
+        )
+    paths = [readable(info.filename) for info in images]
+    labels, classes, below = (
+        labelling.of_folders(where, paths) if labelled else (*labelling.none(len(paths)), paths)
+    )
+    sizes = np.array([info.file_size for info in images], np.int64)
+    stamp, files = (
+        stamp_of([status.st_size, status.st_mtime_ns]),
+        _native.Files([where], keep_open=True),
+    )
+    return ZipReader(
+        where, unique_keys(below), sizes, labels, classes, stamp, images, files, status.st_size
+    )
+
+
+def _directory(where: str) -> tuple[os.stat_result, list[zipfile.ZipInfo]]:
+    """The archive's facts, and its members but folders. Raises SourceError."""
     try:
         status = os.stat(where)
-        with Guarded(io.FileIO(where), limits.ZIP_DIRECTORY) as file, zipfile.ZipFile(file) as archive:
-            infos = [info for info in archive.infolist() if not info.filename.endswith("/")]  # is_dir fails for a member without a name
+        with (
+            Guarded(io.FileIO(where), limits.ZIP_DIRECTORY) as file,
+            zipfile.ZipFile(file) as archive,
+        ):
+            # is_dir fails for a member without a name
+            return status, [info for info in archive.infolist() if not info.filename.endswith("/")]
     except OSError as error:
-        raise SourceError(f"{where}: cannot be read ({error.strerror or error}); make it readable") from error
+        raise SourceError(
+            f"{where}: cannot be read ({error.strerror or error}); make it readable"
+        ) from error
     except ERRORS as error:
-        raise SourceError(f"{where}: is no zip archive, or damaged ({' '.join(str(error).split())}); restore it") from error
+        raise SourceError(
+            f"{where}: is no zip archive, or damaged ({' '.join(str(error).split())}); restore it"
+        ) from error
+
+
+def _check(where: str, infos: Sequence[zipfile.ZipInfo]) -> None:
+    """Raise SourceError with every member that is not taken."""
     problems, names = list[str](), set[str]()
     for info in infos:
         if text := _refused(info, names):
@@ -59,14 +109,6 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
         names.add(info.filename)
     if problems:
         raise SourceError(listed(problems))
-    images = sorted((info for info in infos if info.filename.lower().endswith(EXTENSIONS)), key=lambda info: info.filename)
-    if not images:
-        raise SourceError(f"{where}: no images (got {len(infos)} other files); give another archive")
-    paths = [readable(info.filename) for info in images]
-    labels, classes, below = labelling.of_folders(where, paths) if labelled else (*labelling.none(len(paths)), paths)
-    sizes = np.array([info.file_size for info in images], np.int64)
-    stamp, files = stamp_of([status.st_size, status.st_mtime_ns]), _native.Files([where], keep_open=True)
-    return ZipReader(where, unique_keys(below), sizes, labels, classes, stamp, images, files, status.st_size)
 
 
 def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
@@ -75,7 +117,10 @@ def _refused(info: zipfile.ZipInfo, names: set[str]) -> str:
     if not name:
         return "has no name; make the archive again"
     if wrong := outside(name):
-        return f"{wrong}; make the archive again {'with relative ones' if name.startswith('/') else 'without'}"
+        return (
+            f"{wrong}; make the archive again "
+            f"{'with relative ones' if name.startswith('/') else 'without'}"
+        )
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) == LINK:
         return "is a link; make the archive again with files"

@@ -1,1 +1,3 @@
-"""What each library means by its policies: which ops, how they are drawn, and the final argument that a magnitude gives."""
+"""What each library means by its policies: which ops, how they are drawn, and the final argument
+that a magnitude gives.
+"""

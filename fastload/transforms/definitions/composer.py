@@ -1,4 +1,7 @@
-"""Composer's augmentation sets. Source: Composer 0.7.1, algorithms/utils/augmentation_primitives.py and augmentation_sets."""
+"""Composer's augmentation sets.
+
+Source: Composer 0.7.1, algorithms/utils/augmentation_primitives.py and augmentation_sets.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +11,17 @@ from fastload.spec import Floats, Ints
 from fastload.transforms.base import is_number
 from fastload.transforms.programs import CODE, CODES, ENHANCE, filter_number, pack, pick, sides
 
-SAFE = ("AutoContrast", "Equalize", "Posterize", "Rotate", "Solarize", "ShearX", "ShearY", "TranslateX", "TranslateY")
+SAFE = (
+    "AutoContrast",
+    "Equalize",
+    "Posterize",
+    "Rotate",
+    "Solarize",
+    "ShearX",
+    "ShearY",
+    "TranslateX",
+    "TranslateY",
+)
 ALL = (*SAFE, "Color", "Contrast", "Brightness", "Sharpness")
 SETS = {"all": ALL, "safe": SAFE, "original": ALL}  # "original" enhances as AugMix's authors did
 MOST = 10  # severity
@@ -16,7 +29,9 @@ MOST = 10  # severity
 
 @dataclass(frozen=True)
 class Sampled:
-    """Ops drawn uniformly from a set; per op a level ~ U(0.1, severity), where the severity is the magnitude."""
+    """Ops drawn uniformly from a set; per op a level ~ U(0.1, severity), where the severity is the
+    magnitude.
+    """
 
     augmentation_set: str = "all"
 
@@ -25,13 +40,17 @@ class Sampled:
         if not (is_number(magnitude) and 0 <= magnitude <= MOST):
             found.append(f"severity is {magnitude}, want 0 to {MOST} (Composer's definition)")
         if self.augmentation_set not in SETS:
-            found.append(f"augmentation_set is {self.augmentation_set!r}, want one of {', '.join(SETS)}")
+            found.append(
+                f"augmentation_set is {self.augmentation_set!r}, want one of {', '.join(SETS)}"
+            )
         return found
 
     def draws(self, depth: int) -> int:
         return 4 * depth  # op, level, sign, side of an enhancement
 
-    def program(self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str) -> Floats:
+    def program(
+        self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str
+    ) -> Floats:
         u = u.reshape(len(sizes), depth, 4)
         codes = np.array([CODE[name] for name in SETS[self.augmentation_set]])
         values = arguments(u, sizes, magnitude, original=self.augmentation_set == "original")
@@ -50,8 +69,11 @@ def arguments(u: Floats, sizes: Ints, severity: float, *, original: bool = False
     values[CODE["Rotate"]] = sign * np.trunc(level * 30 / 10)
     values[CODE["Posterize"]] = 4 - np.trunc(level * 4 / 10)
     values[CODE["Solarize"]] = 256 - np.trunc(level * 256 / 10)
-    # "all" enhances by U(1, severity) or U(1 - 0.09 severity, 1), half the time each: the severity, not the level, counts.
-    apart = np.where(u[..., 3] < 0.5, 1 + u[..., 1] * (severity - 1), 1 - u[..., 1] * 0.09 * severity)
+    # "all" enhances by U(1, severity) or U(1 - 0.09 severity, 1), half the time each: the severity,
+    # not the level, counts.
+    apart = np.where(
+        u[..., 3] < 0.5, 1 + u[..., 1] * (severity - 1), 1 - u[..., 1] * 0.09 * severity
+    )
     for name in ENHANCE:
         values[CODE[name]] = level * 1.8 / 10 + 0.1 if original else apart
     if not original:

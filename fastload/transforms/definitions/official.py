@@ -1,4 +1,7 @@
-"""TrivialAugment as its authors run it. Source: automl/trivialaugment @e6545d80affc, aug_lib.py, space "wide_standard"."""
+"""TrivialAugment as its authors run it.
+
+Source: automl/trivialaugment @e6545d80affc, aug_lib.py, space "wide_standard".
+"""
 
 from dataclasses import dataclass
 
@@ -17,12 +20,18 @@ class Wide:
     """Ops and levels drawn uniformly. The level is a bin below the magnitude, which is 31 here."""
 
     def problems(self, magnitude: float, depth: int) -> list[str]:
-        return [] if magnitude == LEVELS else [f"num_magnitude_bins is {magnitude}, want {LEVELS} (the authors' definition)"]
+        return (
+            []
+            if magnitude == LEVELS
+            else [f"num_magnitude_bins is {magnitude}, want {LEVELS} (the authors' definition)"]
+        )
 
     def draws(self, depth: int) -> int:
         return 4 * depth  # op, level, sign, unused
 
-    def program(self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str) -> Floats:
+    def program(
+        self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str
+    ) -> Floats:
         u = u.reshape(len(sizes), depth, 4)
         codes = np.array([CODE[name] for name in NAMES])
         values = arguments(pick(u[..., 1], LEVELS).astype(np.float64), sides(u[..., 2]))
@@ -37,7 +46,9 @@ def arguments(level: Floats, sign: Floats) -> Floats:
     values[CODE["TranslateX"]] = values[CODE["TranslateY"]] = sign * np.trunc(level * 32 / most)
     values[CODE["Rotate"]] = sign * np.trunc(level * 135 / most)
     for name in ENHANCE:
-        values[CODE[name]] = level * (2.0 - 0.01) / most + 0.01  # from nearly nothing to double; never a sign
+        values[CODE[name]] = (
+            level * (2.0 - 0.01) / most + 0.01
+        )  # from nearly nothing to double; never a sign
     values[CODE["Posterize"]] = 8 - np.trunc(level * 6 / most)
     values[CODE["Solarize"]] = 256 - np.trunc(level * 256 / most)
     return values

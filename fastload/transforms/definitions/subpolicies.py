@@ -1,7 +1,8 @@
 """AutoAugment's learned sub-policies: 25 of two ops each, (op, probability, magnitude).
 
-Sources: Cubuk et al. 2018, arXiv:1805.09501, appendix (imagenet, cifar10, svhn), as torchvision 0.26 and timm 1.0.31 have
-them (transforms/autoaugment.py, data/auto_augment.py); v0 is TPU EfficientNet's, as timm has it.
+Sources: Cubuk et al. 2018, arXiv:1805.09501, appendix (imagenet, cifar10, svhn), as torchvision
+0.26 and timm 1.0.31 have them (transforms/autoaugment.py, data/auto_augment.py); v0 is TPU
+EfficientNet's, as timm has it.
 Magnitudes of ops without an argument are 0.
 """
 
@@ -26,7 +27,9 @@ def parse(text: str) -> SubPolicies:
     def call(words: list[str]) -> Call:
         return Call(words[0], float(words[1]), int(words[2]))
 
-    return tuple(tuple(call(part.split()) for part in line.split(",")) for line in text.strip().splitlines())
+    return tuple(
+        tuple(call(part.split()) for part in line.split(",")) for line in text.strip().splitlines()
+    )
 
 
 IMAGENET = parse("""
@@ -152,11 +155,17 @@ TIMM = {
 
 def same(calls: Iterable[Iterable[Call]], policies: SubPolicies) -> bool:
     """Whether they are the same calls, but for magnitudes that no op reads."""
-    read = tuple(tuple(call._replace(magnitude=0) if call.op in WITHOUT else call for call in pair) for pair in calls)
+    read = tuple(
+        tuple(call._replace(magnitude=0) if call.op in WITHOUT else call for call in pair)
+        for pair in calls
+    )
     return read == policies
 
 
 def timm(name: str) -> SubPolicies:
     """timm's policy of that name, in timm's own op names."""
     policies, posterize = TIMM[name]
-    return tuple(tuple(call._replace(op=posterize) if call.op == "Posterize" else call for call in pair) for pair in policies)
+    return tuple(
+        tuple(call._replace(op=posterize) if call.op == "Posterize" else call for call in pair)
+        for pair in policies
+    )

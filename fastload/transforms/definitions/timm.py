@@ -18,27 +18,35 @@ RANDOM = ("bilinear", "bicubic")  # filters of interpolation "random"
 TRANSLATE = 0.45  # share of the side at level 10
 MEAN = (124, 116, 104)  # round(255 * ImageNet's mean), what timm's transforms fill with
 PLAIN = (
-    "AutoContrast", "Equalize", "Invert", "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color", "Contrast", "Brightness",
+    "AutoContrast", "Equalize", "Invert", "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color",
+    "Contrast", "Brightness",
     "Sharpness", "ShearX", "ShearY", "TranslateXRel", "TranslateYRel",
 )  # fmt: skip
 _RISING = ("Posterize", "Solarize", *ENHANCE)
 INCREASING = tuple(f"{name}Increasing" if name in _RISING else name for name in PLAIN)
 AUGMIX = (
-    "AutoContrast", "ColorIncreasing", "ContrastIncreasing", "BrightnessIncreasing", "SharpnessIncreasing", "Equalize", "Rotate",
-    "PosterizeIncreasing", "SolarizeIncreasing", "ShearX", "ShearY", "TranslateXRel", "TranslateYRel",
+    "AutoContrast", "ColorIncreasing", "ContrastIncreasing", "BrightnessIncreasing",
+    "SharpnessIncreasing", "Equalize", "Rotate",
+    "PosterizeIncreasing", "SolarizeIncreasing", "ShearX", "ShearY", "TranslateXRel",
+    "TranslateYRel",
 )  # fmt: skip
 NAMES = {*PLAIN, *INCREASING, "PosterizeOriginal", "Desaturate", "GaussianBlur", "GaussianBlurRand"}
 THREE = ("SolarizeIncreasing", "Desaturate", "GaussianBlur")  # DeiT III's
 # Weights of ops that are drawn without replacement, by the key "t".
 WEIGHTS: dict[str, dict[str, float]] = {
     "weights": {
-        "Rotate": 3, "ShearX": 2, "ShearY": 2, "TranslateXRel": 1, "TranslateYRel": 1, "ColorIncreasing": 0.25,
-        "SharpnessIncreasing": 0.25, "AutoContrast": 0.25, "SolarizeIncreasing": 0.05, "SolarizeAdd": 0.05,
-        "ContrastIncreasing": 0.05, "BrightnessIncreasing": 0.05, "Equalize": 0.05, "PosterizeIncreasing": 0.05, "Invert": 0.05,
+        "Rotate": 3, "ShearX": 2, "ShearY": 2, "TranslateXRel": 1, "TranslateYRel": 1,
+        "ColorIncreasing": 0.25,
+        "SharpnessIncreasing": 0.25, "AutoContrast": 0.25, "SolarizeIncreasing": 0.05,
+        "SolarizeAdd": 0.05,
+        "ContrastIncreasing": 0.05, "BrightnessIncreasing": 0.05, "Equalize": 0.05,
+        "PosterizeIncreasing": 0.05, "Invert": 0.05,
     },
     "3aw": {
-        "SolarizeIncreasing": 6, "Desaturate": 6, "GaussianBlur": 6, "Rotate": 3, "ShearX": 2, "ShearY": 2,
-        "PosterizeIncreasing": 1, "AutoContrast": 1, "ColorIncreasing": 1, "SharpnessIncreasing": 1, "ContrastIncreasing": 1,
+        "SolarizeIncreasing": 6, "Desaturate": 6, "GaussianBlur": 6, "Rotate": 3, "ShearX": 2,
+        "ShearY": 2,
+        "PosterizeIncreasing": 1, "AutoContrast": 1, "ColorIncreasing": 1, "SharpnessIncreasing": 1,
+        "ContrastIncreasing": 1,
         "BrightnessIncreasing": 1, "Equalize": 1, "Invert": 1,
     },
 }  # fmt: skip
@@ -60,18 +68,28 @@ class Levels:
     def problems(self, magnitude: float, depth: int) -> list[str]:
         found = probability_problems("p", self.p)
         if not (is_number(magnitude) and magnitude >= 0):
-            found.append(f"m is {magnitude}, want 0 or more (timm's definition; {FULL:g} is full strength)")
+            found.append(
+                f"m is {magnitude}, want 0 or more (timm's definition; {FULL:g} is full strength)"
+            )
         if not self.std >= 0:
             found.append(f"mstd is {self.std}, want 0 or more")
         if self.weights is not None and depth > np.count_nonzero(self.weights):
-            found.append(f"n is {depth}, but only {np.count_nonzero(self.weights)} ops have a weight; each is drawn once at most")
+            found.append(
+                f"n is {depth}, but only {np.count_nonzero(self.weights)} ops have a weight; each "
+                "is drawn once at most"
+            )
         return found
 
     def draws(self, depth: int) -> int:
         return depth * DRAWS + (depth if self.weights is None else len(self.names))
 
-    def program(self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str) -> Floats:
-        calls, choice = u[:, : depth * DRAWS].reshape(len(sizes), depth, DRAWS), u[:, depth * DRAWS :]
+    def program(
+        self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str
+    ) -> Floats:
+        calls, choice = (
+            u[:, : depth * DRAWS].reshape(len(sizes), depth, DRAWS),
+            u[:, depth * DRAWS :],
+        )
         if self.weights is None:
             chosen = pick(choice, len(self.names))
         else:
@@ -92,10 +110,23 @@ def noisy(u: Floats, magnitude: Floats, std: float, most: float) -> Floats:
 
 
 def resolve(
-    names: tuple[str, ...], chosen: Longs, level: Floats, calls: Floats, sizes: Ints, translate: float, interpolation: str
+    names: tuple[str, ...],
+    chosen: Longs,
+    level: Floats,
+    calls: Floats,
+    sizes: Ints,
+    translate: float,
+    interpolation: str,
 ) -> Floats:
-    """Programs [N, depth, 3] of the ops at `chosen` (places in names, int64 [N, depth]) with u `calls` [N, depth, DRAWS]."""
-    values = np.stack([argument(name, level, sides(calls[..., 2]), calls[..., 4], sizes, translate) for name in names])
+    """Programs [N, depth, 3] of the ops at `chosen` (places in names, int64 [N, depth]) with u
+    `calls` [N, depth, DRAWS].
+    """
+    values = np.stack(
+        [
+            argument(name, level, sides(calls[..., 2]), calls[..., 4], sizes, translate)
+            for name in names
+        ]
+    )
     codes = np.array([CODE[op_of(name)] for name in names])
     filters = filter_numbers(interpolation, calls[..., 3])
     return rows(codes[chosen], np.take_along_axis(values, chosen[None], axis=0)[0], filters)
@@ -109,14 +140,20 @@ def op_of(name: str) -> str:
     return other.get(name) or name.removesuffix("Increasing").removesuffix("Original")
 
 
-def argument(name: str, level: Floats, sign: Floats, u: Floats, sizes: Ints, translate: float) -> Floats:
+def argument(
+    name: str, level: Floats, sign: Floats, u: Floats, sizes: Ints, translate: float
+) -> Floats:
     """Final arguments float64 [N, depth] of one of timm's ops; u are free uniforms."""
     share = level / FULL
     if name.startswith("Translate"):
         side = sizes[:, 1:] if name == "TranslateXRel" else sizes[:, :1]
         return sign * (share * translate) * side
     if name.startswith(ENHANCE):
-        return np.maximum(0.1, 1.0 + sign * (share * 0.9)) if name.endswith("Increasing") else share * 1.8 + 0.1
+        return (
+            np.maximum(0.1, 1.0 + sign * (share * 0.9))
+            if name.endswith("Increasing")
+            else share * 1.8 + 0.1
+        )
     bits, threshold = np.trunc(share * 4), np.minimum(256.0, np.trunc(share * 256))
     unsigned = {
         "Posterize": np.minimum(8.0, bits), "PosterizeIncreasing": np.maximum(0.0, 4 - bits),

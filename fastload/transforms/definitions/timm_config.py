@@ -1,6 +1,8 @@
-"""timm's config strings, such as "rand-m9-n3-mstd0.5-inc1". Source: timm 1.0.31, data/auto_augment.py.
+"""timm's config strings, such as "rand-m9-n3-mstd0.5-inc1". Source: timm 1.0.31,
+data/auto_augment.py.
 
-Unlike timm, which passes over what it cannot read, every unknown section is an error. inc0 is off; older timm took it for on.
+Unlike timm, which passes over what it cannot read, every unknown section is an error. inc0 is off;
+older timm took it for on.
 """
 
 import math
@@ -9,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fastload.errors import PipelineError
+from fastload.spec import Json
 from fastload.transforms.definitions import timm
 
 NEARLY_INFINITE = 100  # RandAugment's mstd above this means U(0, m)
@@ -19,14 +22,15 @@ class Config(NamedTuple):
     """The first word of a config, and its numbers by key."""
 
     policy: str
-    values: dict[str, Any]
+    values: Json
 
     def std(self, missing: float = 0.0) -> float:
         return float(self.values.get("mstd", missing))
 
 
 def parse(where: str, config: str, policies: tuple[str, ...], keys: Mapping[str, type]) -> Config:
-    """`keys`: what a section may be called, and whether its number is an int or a float (str: a word).
+    """`keys`: what a section may be called, and whether its number is an int or a float (str: a
+    word).
 
     Raises PipelineError with every problem.
     """
@@ -37,14 +41,19 @@ def parse(where: str, config: str, policies: tuple[str, ...], keys: Mapping[str,
     for section in sections:
         key, value = _split(section, keys)
         if value is None:
-            problems.append(f"section {section!r} is unknown (want one of {', '.join(keys)}, each with its value)")
+            problems.append(
+                f"section {section!r} is unknown (want one of {', '.join(keys)}, each with its "
+                "value)"
+            )
         elif key in values:
             problems.append(f"section {section!r} gives {key} again; give it once")
         else:
             try:
                 values[key] = keys[key](value)
             except ValueError:
-                problems.append(f"section {section!r} has no {'whole number' if keys[key] is int else 'number'}")
+                problems.append(
+                    f"section {section!r} has no {'whole number' if keys[key] is int else 'number'}"
+                )
     if problems:
         raise PipelineError(f"{where}({config!r}): {problem}" for problem in problems)
     return Config(policy, values)
@@ -59,15 +68,26 @@ def _split(section: str, keys: Mapping[str, type]) -> tuple[str, str | None]:
     return (found[1], found[2]) if found and found[1] in keys else (section, None)
 
 
-def rand(config: str) -> tuple[dict[str, Any], timm.Levels]:
+def rand(config: str) -> tuple[Json, timm.Levels]:
     """num_ops and magnitude, and the rest, of a RandAugment string."""
     where = "RandAugment.timm"
-    keys = {"t": str, "m": int, "n": int, "p": float, "mstd": float, "mmax": int, "inc": int, "w": int}
+    keys = {
+        "t": str,
+        "m": int,
+        "n": int,
+        "p": float,
+        "mstd": float,
+        "mmax": int,
+        "inc": int,
+        "w": int,
+    }
     values = parse(where, config, ("rand",), keys).values
     wanted, increasing = values.get("t"), bool(values.get("inc", 0))
     problems = []
     if wanted not in SETS:
-        problems.append(f"{where}({config!r}): set {wanted!r} is unknown (want 3a, {', '.join(timm.WEIGHTS)})")
+        problems.append(
+            f"{where}({config!r}): set {wanted!r} is unknown (want 3a, {', '.join(timm.WEIGHTS)})"
+        )
     if values.get("w", 0) != 0:
         problems.append(f"{where}({config!r}): weights {values['w']} are unknown (want w0)")
     if problems:
@@ -84,12 +104,19 @@ def rand(config: str) -> tuple[dict[str, Any], timm.Levels]:
     return {"num_ops": values.get("n", 2), "magnitude": values.get("m", 10)}, levels
 
 
-def augmix(config: str) -> tuple[dict[str, Any], timm.Levels]:
+def augmix(config: str) -> tuple[Json, timm.Levels]:
     """AugMix's arguments, and the rest, of an AugMix string."""
     keys = {"m": int, "w": int, "d": int, "a": float, "b": int, "mstd": float}
     found = parse("AugMix.timm", config, ("augmix",), keys)
     if found.values.get("b"):
-        raise PipelineError([f"AugMix.timm({config!r}): section 'b{found.values['b']}' (blending chain by chain) is not written; drop it"])
+        raise PipelineError(
+            [
+                (
+                    f"AugMix.timm({config!r}): section 'b{found.values['b']}' (blending chain by "
+                    "chain) is not written; drop it"
+                )
+            ]
+        )
     names = {"m": "severity", "w": "mixture_width", "d": "chain_depth", "a": "alpha"}
     given = {names[key]: value for key, value in found.values.items() if key in names}
     return given, timm.Levels(timm.AUGMIX, p=1.0, std=found.std(math.inf), translate=0.3)

@@ -1,4 +1,7 @@
-"""torchvision's augmentation spaces: ops by name and tables of magnitude bins. Source: torchvision 0.26, transforms/autoaugment.py."""
+"""torchvision's augmentation spaces: ops by name and tables of magnitude bins.
+
+Source: torchvision 0.26, transforms/autoaugment.py.
+"""
 
 import math
 from collections.abc import Callable
@@ -66,28 +69,40 @@ class Bins:
     def problems(self, magnitude: float, depth: int) -> list[str]:
         top = self.count - (not self.drawn)
         fits = is_number(magnitude) and magnitude == int(magnitude) and 0 <= magnitude <= top
-        return [] if fits else [f"magnitude is {magnitude}, want 0 to {top} (torchvision's definition)"]
+        return (
+            []
+            if fits
+            else [f"magnitude is {magnitude}, want 0 to {top} (torchvision's definition)"]
+        )
 
     def draws(self, depth: int) -> int:
         return 4 * depth  # op, bin, sign, unused
 
-    def program(self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str) -> Floats:
+    def program(
+        self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str
+    ) -> Floats:
         u = u.reshape(len(sizes), depth, 4)
         codes = np.array([CODE[name] for name in self.space.names])
-        bins = pick(u[..., 1], int(magnitude)) if self.drawn else np.full(u.shape[:2], int(magnitude))
+        bins = (
+            pick(u[..., 1], int(magnitude)) if self.drawn else np.full(u.shape[:2], int(magnitude))
+        )
         values = arguments(self.space, self.count, bins, sides(u[..., 2]), sizes)
         return pack(codes[pick(u[..., 0], len(codes))], values, filter_number(interpolation))
 
 
 def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) -> Floats:
-    """Final arguments float64 [codes, N, depth] of every op at `bins` (int64 [N, depth]) of `count`."""
+    """Final arguments float64 [codes, N, depth] of every op at `bins` (int64 [N, depth]) of
+    `count`.
+    """
     values = np.zeros((len(CODES), *bins.shape))
     for axis, name in enumerate(("ShearX", "ShearY")):
         values[CODE[name]] = sign * _shears(space.shear, count)[axis][bins]
     for name, side in (("TranslateX", sizes[:, 1]), ("TranslateY", sizes[:, 0])):
         different, place = np.unique(side, return_inverse=True)
         tables = np.stack([_linspace(space.translate(int(px)), count) for px in different])
-        values[CODE[name]] = np.trunc(sign * np.take_along_axis(tables[place.ravel()], bins, axis=1))
+        values[CODE[name]] = np.trunc(
+            sign * np.take_along_axis(tables[place.ravel()], bins, axis=1)
+        )
     values[CODE["Rotate"]] = sign * _linspace(space.rotate, count)[bins]
     for name in ENHANCE:
         values[CODE[name]] = 1.0 + sign * _linspace(space.enhance, count)[bins]
@@ -96,7 +111,8 @@ def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) 
     return values
 
 
-# torch.linspace in float32 is part of the definition: int(translate) is 15, not 16, at bin 15 of 0..30.
+# torch.linspace in float32 is part of the definition: int(translate) is 15, not 16, at bin 15 of
+# 0..30.
 @lru_cache(maxsize=4096)
 def _linspace(top: float, count: int) -> Floats:
     return torch.linspace(0.0, top, count).double().numpy()
@@ -104,9 +120,15 @@ def _linspace(top: float, count: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _shears(top: float, count: int) -> tuple[Floats, Floats]:
-    """torchvision takes factors through an angle in degrees: the last bit of a factor decides pixels whose value is a tie."""
-    angles = [math.radians(math.degrees(math.atan(factor))) for factor in _linspace(top, count).tolist()]
-    return np.array([math.tan(a) for a in angles]), np.array([math.sin(a) / math.cos(a) for a in angles])
+    """torchvision takes factors through an angle in degrees: the last bit of a factor decides
+    pixels whose value is a tie.
+    """
+    angles = [
+        math.radians(math.degrees(math.atan(factor))) for factor in _linspace(top, count).tolist()
+    ]
+    return np.array([math.tan(a) for a in angles]), np.array(
+        [math.sin(a) / math.cos(a) for a in angles]
+    )
 
 
 @lru_cache(maxsize=16)

@@ -1,1 +1,3 @@
-"""What each op does to one image, given its record: the reference, through PIL, NumPy and torch, one file per stage."""
+"""What each op does to one image, given its record: the reference, through PIL, NumPy and torch,
+one file per stage.
+"""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
-from fastload.spec import Floats
+from fastload.spec import Floats, Records, Singles
 from fastload.transforms.augmix import AugMix
 from fastload.transforms.base import Op
 from fastload.transforms.choose import RandomApply, RandomChoice, RandomOrder
@@ -31,14 +31,17 @@ GEOMETRIC = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
 MIXING = CODE["Add"]  # codes from here on
 
 
-def _program(op: Program, image: Image.Image, record: Any) -> Image.Image:
+def _program(op: Program, image: Image.Image, record: Floats) -> Image.Image:
     for part, rows in op.parts(record):
         image = _run(part, image, rows)
     return image
 
 
-def _run(op: Program, start: Image.Image, program: Any) -> Image.Image:
-    image, total = start, np.zeros(np.asarray(start).shape if (program[:, 0] >= MIXING).any() else (), np.float32)
+def _run(op: Program, start: Image.Image, program: Floats) -> Image.Image:
+    image, total = (
+        start,
+        np.zeros(np.asarray(start).shape if (program[:, 0] >= MIXING).any() else (), np.float32),
+    )
     for code, argument, number in program.tolist():
         if code < MIXING:
             image = _one(op, image, CODES[int(code)], argument, Image.Resampling(int(number)))
@@ -54,11 +57,13 @@ def _run(op: Program, start: Image.Image, program: Any) -> Image.Image:
     return image
 
 
-def _cut(values: Any) -> Image.Image:
+def _cut(values: Singles) -> Image.Image:
     return Image.fromarray(np.clip(values, 0, 255).astype(np.uint8))
 
 
-def _one(op: Program, image: Image.Image, name: str, argument: float, resampling: Image.Resampling) -> Image.Image:
+def _one(
+    op: Program, image: Image.Image, name: str, argument: float, resampling: Image.Resampling
+) -> Image.Image:
     """One of CODES; `argument` is in the unit stated there."""
     if name in GEOMETRIC:
         fill = op.colour(len(image.getbands()))
@@ -69,16 +74,26 @@ def _one(op: Program, image: Image.Image, name: str, argument: float, resampling
     if name == "GaussianBlur":
         return gaussian_blur(image, getattr(op, "kernel_size", (1, 1)), argument)
     if isinstance(op, Custom):
-        return _custom(op, image, int(argument)) if name == "Custom" else image  # Identity where it is left out
+        return (
+            _custom(op, image, int(argument)) if name == "Custom" else image
+        )  # Identity where it is left out
     return OTHERS[name](image, argument)
 
 
 def _custom(op: Custom, image: Image.Image, key: int) -> Image.Image:
     pixels = np.asarray(image)
-    return Image.fromarray(op.run(pixels.reshape(image.height, image.width, -1), key).reshape(pixels.shape))
+    return Image.fromarray(
+        op.run(pixels.reshape(image.height, image.width, -1), key).reshape(pixels.shape)
+    )
 
 
-def _geometric(image: Image.Image, name: str, argument: float, resampling: Image.Resampling, fill: Any) -> Image.Image:
+def _geometric(
+    image: Image.Image,
+    name: str,
+    argument: float,
+    resampling: Image.Resampling,
+    fill: int | tuple[int, ...],
+) -> Image.Image:
     if name == "Rotate":
         return image.rotate(argument, resampling, fillcolor=fill)
     matrix = {
@@ -110,7 +125,8 @@ def _hue(image: Image.Image, turns: float) -> Image.Image:
 def gaussian_blur(image: Image.Image, kernel: tuple[int, int], sigma: float) -> Image.Image:
     """Along rows, then along columns, then rounded half to even.
 
-    float32 from taps in order, each product rounded before it is added; edges are mirrored without repeating them.
+    float32 from taps in order, each product rounded before it is added; edges are mirrored without
+    repeating them.
     """
     pixels = np.asarray(image, np.float32)
     width, height = kernel
@@ -119,14 +135,15 @@ def gaussian_blur(image: Image.Image, kernel: tuple[int, int], sigma: float) -> 
     return Image.fromarray(np.rint(pixels).astype(np.uint8))
 
 
-def gaussian_weights(size: int, sigma: float) -> Any:
+def gaussian_weights(size: int, sigma: float) -> Singles:
     """float32 [size], made in float64: exp(-x^2 / (2 sigma^2)) at whole pixels over their sum."""
     x: Floats = np.arange(size, dtype=np.float64) - size // 2
     weights = np.exp(-0.5 * (x / sigma) ** 2)
-    return (weights / weights.sum()).astype(np.float32)
+    out: Singles = (weights / weights.sum()).astype(np.float32)
+    return out
 
 
-def _convolve(pixels: Any, weights: Any, axis: int) -> Any:
+def _convolve(pixels: Singles, weights: Singles, axis: int) -> Singles:
     reach, side = len(weights) // 2, pixels.shape[axis]
     sources = np.pad(np.arange(side), reach, mode="reflect")
     total = np.zeros_like(pixels)
@@ -148,13 +165,18 @@ OTHERS: dict[str, Callable[[Image.Image, float], Image.Image]] = {
 }
 
 
-def _grayscale(op: Grayscale, image: Image.Image, record: Any) -> Image.Image:
+def _grayscale(op: Grayscale, image: Image.Image, record: Records) -> Image.Image:
     grey = image.convert("L")
     return grey if op.num_output_channels == 1 else Image.merge("RGB", (grey, grey, grey))
 
 
 PROGRAMS: tuple[type[Program], ...] = (
-    AugMix, AutoAugment, ColorJitter, Custom, GaussianBlur, RandAugment, RandomAdjustSharpness, RandomApply, RandomAutocontrast,
-    RandomChoice, RandomEqualize, RandomGrayscale, RandomInvert, RandomOrder, RandomPosterize, RandomSolarize, TrivialAugmentWide,
+    AugMix, AutoAugment, ColorJitter, Custom, GaussianBlur, RandAugment, RandomAdjustSharpness,
+    RandomApply, RandomAutocontrast,
+    RandomChoice, RandomEqualize, RandomGrayscale, RandomInvert, RandomOrder, RandomPosterize,
+    RandomSolarize, TrivialAugmentWide,
 )  # fmt: skip
-APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {**dict.fromkeys(PROGRAMS, _program), Grayscale: _grayscale}
+APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
+    **dict.fromkeys(PROGRAMS, _program),
+    Grayscale: _grayscale,
+}

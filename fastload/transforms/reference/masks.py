@@ -1,6 +1,8 @@
-"""Masks: class numbers per pixel, moved as their image is. Both backends use this; PyTorch's rule of nearest pixels, as torchvision v2.
+"""Masks: class numbers per pixel, moved as their image is. Both backends use this; PyTorch's rule
+of nearest pixels, as torchvision v2.
 
-All that moves whole rows and columns is folded into two lists of numbers, so that a mask is gathered once.
+All that moves whole rows and columns is folded into two lists of numbers, so that a mask is
+gathered once.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fastload.spec import Longs
+from fastload.spec import Longs, Records
 from fastload.transforms.base import Op
 from fastload.transforms.batch_resize import BatchCrop, BatchResize
 from fastload.transforms.choose import RandomApply, RandomChoice
@@ -29,15 +31,31 @@ from fastload.transforms.color import (
 )
 from fastload.transforms.colout import ColOut
 from fastload.transforms.erasing import RandomErasing
-from fastload.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
+from fastload.transforms.geometry import (
+    CenterCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+)
+from fastload.transforms.matrices import IDENTITY
 from fastload.transforms.output import Normalize, ToDtype, ToImage
 from fastload.transforms.padding import Pad, RandomCrop
 from fastload.transforms.reference import crop
 from fastload.transforms.reference.decoding import opened
-from fastload.transforms.warp import IDENTITY, RandomAffine, RandomPerspective, RandomRotation
+from fastload.transforms.warp import RandomAffine, RandomPerspective, RandomRotation
 
 MaskPixels = NDArray[Any]  # uint8 or int32 [H, W]
-MODES = ("1", "L", "P", "I", "I;16", "I;16B", "I;16L", "I;16N")  # Pillow's, of one channel of whole numbers
+MODES = (
+    "1",
+    "L",
+    "P",
+    "I",
+    "I;16",
+    "I;16B",
+    "I;16L",
+    "I;16N",
+)  # Pillow's, of one channel of whole numbers
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ class Moved:
     def pixels(self) -> MaskPixels:
         return self.mask[self.rows][:, self.columns]  # five times as fast as np.ix_
 
-    def taken(self, rows: Any, columns: Any) -> "Moved":
+    def taken(self, rows: Longs, columns: Longs) -> "Moved":
         """What is seen of it at these rows and columns."""
         return Moved(self.mask, self.rows[rows], self.columns[columns])
 
@@ -67,25 +85,32 @@ def _begun(mask: MaskPixels) -> Moved:
 def nearest(count: int, side: int) -> Longs:
     """int64 [count]: which of 0..side-1 each place of the resized side shows, in torch's float32."""
     scale = np.float32(side) / np.float32(count)
-    out: Longs = np.minimum(np.floor(np.arange(count, dtype=np.float32) * scale), side - 1).astype(np.int64)
+    out: Longs = np.minimum(np.floor(np.arange(count, dtype=np.float32) * scale), side - 1).astype(
+        np.int64
+    )
     return out
 
 
-def _resized_crop(op: RandomResizedCrop, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _resized_crop(op: RandomResizedCrop, mask: Moved, record: Records, fill: int | None) -> Moved:
     top, left, height, width = (int(v) for v in record)
     return mask.taken(top + nearest(op.size[0], height), left + nearest(op.size[1], width))
 
 
-def _resize(op: Resize, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _resize(op: Resize, mask: Moved, record: Records, fill: int | None) -> Moved:
     height, width = (int(v) for v in record)
     return mask.taken(nearest(height, mask.size[0]), nearest(width, mask.size[1]))
 
 
-def _window(op: CenterCrop | Pad | RandomCrop, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _window(
+    op: CenterCrop | Pad | RandomCrop, mask: Moved, record: Records, fill: int | None
+) -> Moved:
     top, left, height, width = (int(v) for v in record)
     mode = getattr(op, "padding_mode", "constant")
     if mode != "constant":
-        return mask.taken(crop.sources(mask.size[0], top, height, mode), crop.sources(mask.size[1], left, width, mode))
+        return mask.taken(
+            crop.sources(mask.size[0], top, height, mode),
+            crop.sources(mask.size[1], left, width, mode),
+        )
     rows, columns = (
         np.arange(max(start, 0), min(start + length, side))
         for start, length, side in zip((top, left), (height, width), mask.size, strict=True)
@@ -104,27 +129,46 @@ def _fill(op: Op, fill: int | None) -> int:
     return int(given[0] if isinstance(given, (tuple, list)) else given)
 
 
-def _horizontal_flip(op: RandomHorizontalFlip, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _horizontal_flip(
+    op: RandomHorizontalFlip, mask: Moved, record: Records, fill: int | None
+) -> Moved:
     return replace(mask, columns=mask.columns[::-1]) if int(record[0]) else mask
 
 
-def _vertical_flip(op: RandomVerticalFlip, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _vertical_flip(op: RandomVerticalFlip, mask: Moved, record: Records, fill: int | None) -> Moved:
     return replace(mask, rows=mask.rows[::-1]) if int(record[0]) else mask
 
 
-def _warp(op: RandomAffine | RandomPerspective | RandomRotation, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _warp(
+    op: RandomAffine | RandomPerspective | RandomRotation,
+    mask: Moved,
+    record: Records,
+    fill: int | None,
+) -> Moved:
     """By Pillow, which warps its image too: the same matrix, the nearest pixel."""
     height, width = (int(v) for v in record[8:])
     if tuple(record[:8]) == IDENTITY and mask.size == (height, width):
         return mask
-    kind, count = (Image.Transform.PERSPECTIVE, 8) if isinstance(op, RandomPerspective) else (Image.Transform.AFFINE, 6)
+    kind, count = (
+        (Image.Transform.PERSPECTIVE, 8)
+        if isinstance(op, RandomPerspective)
+        else (Image.Transform.AFFINE, 6)
+    )
     matrix, image = [float(v) for v in record[:count]], Image.fromarray(mask.pixels())
-    return _begun(np.asarray(image.transform((width, height), kind, matrix, Image.Resampling.NEAREST, fillcolor=_fill(op, fill))))
+    return _begun(
+        np.asarray(
+            image.transform(
+                (width, height), kind, matrix, Image.Resampling.NEAREST, fillcolor=_fill(op, fill)
+            )
+        )
+    )
 
 
-def _gather(op: ColOut | BatchResize, mask: Moved, record: Any, fill: int | None) -> Moved:
+def _gather(op: ColOut | BatchResize, mask: Moved, record: Records, fill: int | None) -> Moved:
     rows, columns = op.kept(*mask.size)
-    return mask.taken(record[:rows].astype(np.int64), record[rows : rows + columns].astype(np.int64))
+    return mask.taken(
+        record[:rows].astype(np.int64), record[rows : rows + columns].astype(np.int64)
+    )
 
 
 MOVES: dict[type[Op], Callable[[Any, Moved, Any, int | None], Moved]] = {
@@ -143,7 +187,8 @@ MOVES: dict[type[Op], Callable[[Any, Moved, Any, int | None], Moved]] = {
     BatchCrop: _gather,
 }
 STILL = (  # these leave masks as they are
-    ColorJitter, GaussianBlur, Grayscale, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize, RandomErasing, RandomGrayscale,
+    ColorJitter, GaussianBlur, Grayscale, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize,
+    RandomErasing, RandomGrayscale,
     RandomInvert, RandomPosterize, RandomSolarize, Normalize, ToDtype, ToImage,
 )  # fmt: skip
 
@@ -159,8 +204,13 @@ def problems(op: Op, fill: int | None) -> list[str]:
     return []
 
 
-def moved(mask: MaskPixels, ops: Iterable[Op], records: Iterable[Any], fill: int | None) -> MaskPixels:
-    """The mask [H, W] after the ops, by its image's records. fill: what is seen beyond it; None: what each op says."""
+def moved(
+    mask: MaskPixels, ops: Iterable[Op], records: Iterable[Records], fill: int | None
+) -> MaskPixels:
+    """The mask [H, W] after the ops, by its image's records.
+
+    fill: what is seen beyond it; None: what each op says.
+    """
     now = _begun(mask)
     for op, record in zip(ops, records, strict=True):
         if move := MOVES.get(type(op)):
@@ -169,12 +219,15 @@ def moved(mask: MaskPixels, ops: Iterable[Op], records: Iterable[Any], fill: int
 
 
 def decode(data: bytes) -> MaskPixels:
-    """uint8 [H, W], or int32 where the format has more: the numbers as they are, of a palette image its indices.
+    """uint8 [H, W], or int32 where the format has more: the numbers as they are, of a palette image
+    its indices.
 
     Raises what pil.DECODE_ERRORS names; ValueError for images of several channels or of fractions.
     """
     with opened(data, 1, 12) as image:  # of int32, and the copies on the way
         if image.mode not in MODES:
-            raise ValueError(f"mode {image.mode}, want one channel of class numbers: {', '.join(MODES[:4])}")
+            raise ValueError(
+                f"mode {image.mode}, want one channel of class numbers: {', '.join(MODES[:4])}"
+            )
         values = np.array(image)
     return values.astype(np.uint8 if values.dtype.itemsize == 1 else np.int32)

@@ -3,11 +3,14 @@
 import numpy as np
 import torch
 
-from fastload.transforms.mixing import Mixed
+from fastload.transforms.mix_records import MixRecords
 
 
-def mix(images: torch.Tensor, mixed: Mixed) -> torch.Tensor:
-    """Each image with its partner. Weighted sums are in float32, as torchvision's, then rounded once to the batch's type."""
+def mix(images: torch.Tensor, mixed: MixRecords) -> torch.Tensor:
+    """Each image with its partner.
+
+    Weighted sums are in float32, as torchvision's, then rounded once to the batch's type.
+    """
     if not mixed.moves:
         return images
     partner = torch.from_numpy(mixed.partner).to(images.device)
@@ -15,14 +18,18 @@ def mix(images: torch.Tensor, mixed: Mixed) -> torch.Tensor:
     out = torch.where(_each(mixed.weights[:, 1] != 0, images), _sum(images, others, mixed), images)
     for place, (top, left, height, width) in enumerate(mixed.box.tolist()):
         if height and width:
-            out[place, :, top : top + height, left : left + width] = others[place, :, top : top + height, left : left + width]
+            out[place, :, top : top + height, left : left + width] = others[
+                place, :, top : top + height, left : left + width
+            ]
     return out
 
 
-def _sum(images: torch.Tensor, others: torch.Tensor, mixed: Mixed) -> torch.Tensor:
+def _sum(images: torch.Tensor, others: torch.Tensor, mixed: MixRecords) -> torch.Tensor:
     own, other = (_each(mixed.weights[:, side], images) for side in (0, 1))
     out = images.float() * own + others.float() * other
-    return out.to(images.dtype) if images.is_floating_point() else out.round().to(images.dtype)  # ties to even, as timm's
+    return (
+        out.to(images.dtype) if images.is_floating_point() else out.round().to(images.dtype)
+    )  # ties to even, as timm's
 
 
 def _each(values: np.ndarray, images: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,5 @@
-"""Every difference between fastload.DataLoader and PyTorch's that is meant; docs/differences.md shows this list.
+"""Every difference between fastload.DataLoader and PyTorch's that is meant; docs/differences.md
+shows this list.
 
 own: data sets that PyTorch's engine runs; native: those that fastload's engine runs.
 """
@@ -28,17 +29,24 @@ DIFFERENCES = {
         "it can; the copy starts workers of its own",
         "nothing in a copy needs the original's workers",
     ),
-    "auto": Difference(BOTH, '`num_workers="auto"` is a TypeError', "cores that the process may use", "asked for by many users"),
+    "auto": Difference(
+        BOTH,
+        '`num_workers="auto"` is a TypeError',
+        "cores that the process may use",
+        "asked for by many users",
+    ),
     "no processes": Difference(
         NATIVE,
         "`num_workers` processes, listed in the iterator's `_workers`",
-        "that many threads; `_workers` is empty, no tensor lies in shared memory, and no warning says that there are too many",
+        "that many threads; `_workers` is empty, no tensor lies in shared memory, and no warning "
+        "says that there are too many",
         "threads copy neither the data set nor the batches, and need no /dev/shm",
     ),
     "worker_init_fn": Difference(
         NATIVE,
         "is called in each worker",
-        "one that only seeds (timm's, Lightning's, transformers') is not called, with a line in `explain()`; for any other the "
+        "one that only seeds (timm's, Lightning's, transformers') is not called, with a line in "
+        "`explain()`; for any other the "
         "loader runs on PyTorch's engine",
         "there are no workers, and every draw is keyed by its sample",
     ),
@@ -56,8 +64,10 @@ DIFFERENCES = {
     ),
     "change": Difference(
         NATIVE,
-        "with `num_workers=0`, what is changed during an epoch (a data set, its transforms, a setting, library code) is seen at once",
-        "at the next `iter()`, as with worker processes; pixels in memory (CIFAR's `data`) are read when their batch is made",
+        "with `num_workers=0`, what is changed during an epoch (a data set, its transforms, a "
+        "setting, library code) is seen at once",
+        "at the next `iter()`, as with worker processes; pixels in memory (CIFAR's `data`) are "
+        "read when their batch is made",
         "files are read ahead",
     ),
     "persistent": Difference(
@@ -69,11 +79,14 @@ DIFFERENCES = {
     "patches": Difference(
         NATIVE,
         "a patch of any library's code takes effect",
-        "one of torchvision, timm, Pillow, or of how PyTorch fetches and collates is noticed, and PyTorch's engine runs it; "
-        "not noticed are constants and default arguments that were changed before the loader was made, functions of torch and NumPy, "
+        "one of torchvision, timm, Pillow, or of how PyTorch fetches and collates is noticed, and "
+        "PyTorch's engine runs it; "
+        "not noticed are constants and default arguments that were changed before the loader was "
+        "made, functions of torch and NumPy, "
         "and what drives a "
         "loader (`torch.utils.data.dataloader`)",
-        "code is compared with the files of its library, and the files say what code is, not what values were",
+        "code is compared with the files of its library, and the files say what code is, not what "
+        "values were",
     ),
     "warnings": Difference(
         NATIVE,
@@ -96,17 +109,25 @@ DIFFERENCES = {
     "bad image": Difference(
         NATIVE,
         "PIL's exceptions, which do not name the file; from a worker their text holds a traceback",
-        "`fastload.SampleError`, one line with the file, the index and the reason; it is also what PIL or Python raised "
-        "(`FileNotFoundError` with its errno, `PIL.UnidentifiedImageError`, …), so that `except` clauses for those go on to work",
+        "`fastload.SampleError`, one line with the file, the index and the reason; it is also what "
+        "PIL or Python raised "
+        "(`FileNotFoundError` with its errno, `PIL.UnidentifiedImageError`, …), so that `except` "
+        "clauses for those go on to work",
         "somebody has to find the file",
     ),
     "resizing": Difference(
         NATIVE,
-        "the images' storage can be made larger (`resize_`, an `out=` of another size, `untyped_storage().resize_`)",
-        "a RuntimeError, as of a tensor over a NumPy array, also after `share_memory_()`; take `images.clone()`. Labels can be resized",
-        "the memory is lent, and used again when the last tensor over it is gone; all else that tensors do is the same",
+        "the images' storage can be made larger (`resize_`, an `out=` of another size, "
+        "`untyped_storage().resize_`)",
+        "a RuntimeError, as of a tensor over a NumPy array, also after `share_memory_()`; take "
+        "`images.clone()`. Labels can be resized",
+        "the memory is lent, and used again when the last tensor over it is gone; all else that "
+        "tensors do is the same",
     ),
     "bad index": Difference(
-        NATIVE, "an IndexError with the data set's text", "an IndexError with the index, the length and what to do", "as above"
+        NATIVE,
+        "an IndexError with the data set's text",
+        "an IndexError with the index, the length and what to do",
+        "as above",
     ),
 }

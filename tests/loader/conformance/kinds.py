@@ -15,9 +15,13 @@ try:
     from torchvision import transforms
     from torchvision.datasets import ImageFolder
 
-    TRANSFORM = transforms.Compose([transforms.Resize((6, 9)), transforms.ToTensor()])  # nothing random: batches compare
+    TRANSFORM = transforms.Compose(
+        [transforms.Resize((6, 9)), transforms.ToTensor()]
+    )  # nothing random: batches compare
     LOWERED = True
-except pytest.skip.Exception:  # no torchvision that can be imported: two of the three loaders are left
+except (
+    pytest.skip.Exception
+):  # no torchvision that can be imported: two of the three loaders are left
     from .stand_in import TRANSFORM, ImageFolder
 
     LOWERED = False
@@ -59,7 +63,9 @@ class Stream(torch.utils.data.IterableDataset):
 
 @contextmanager
 def opened(loader):
-    """An iterator that is ended at once: one that failed is in a cycle, and takes 5 s where the collector finds its queues first."""
+    """An iterator that is ended at once: one that failed is in a cycle, and takes 5 s where the
+    collector finds its queues first.
+    """
     iterator = iter(loader)
     try:
         yield iterator
@@ -87,7 +93,9 @@ class Kind(NamedTuple):
         """A loader over the images."""
         made = self.loader(self.images(folder), *arguments, **named)
         if self.name != "torch":
-            assert made.explain().startswith("backend native" if self.name == "native" else "PyTorch's own engine"), made.explain()
+            assert made.explain().startswith(
+                "backend native" if self.name == "native" else "PyTorch's own engine"
+            ), made.explain()
         return made
 
     def differs(self, difference: str) -> bool:

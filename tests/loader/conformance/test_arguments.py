@@ -1,4 +1,6 @@
-"""The constructor: names, defaults, errors in torch's words, and what the attributes are afterwards."""
+"""The constructor: names, defaults, errors in torch's words, and what the attributes are
+afterwards.
+"""
 
 import inspect
 import re
@@ -20,12 +22,18 @@ OURS = inspect.signature(fastload.DataLoader.__init__).parameters
 def test_every_argument_of_torchs_stands_where_it_does_in_torch():
     shared = [name for name in OURS if name in TORCHS]
     assert shared == list(TORCHS)
-    assert [(OURS[name].default, OURS[name].kind) for name in shared] == [(one.default, one.kind) for one in TORCHS.values()]
+    assert [(OURS[name].default, OURS[name].kind) for name in shared] == [
+        (one.default, one.kind) for one in TORCHS.values()
+    ]
     assert {OURS[name].kind for name in set(OURS) - set(TORCHS)} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 BAD = [
-    ({"num_workers": -1}, ValueError, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."),
+    (
+        {"num_workers": -1},
+        ValueError,
+        "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+    ),
     ({"timeout": -1}, ValueError, "timeout option should be non-negative"),
     (
         {"prefetch_factor": 2},
@@ -35,18 +43,41 @@ BAD = [
             "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
         ),
     ),
-    ({"num_workers": 1, "prefetch_factor": -2}, ValueError, "prefetch_factor option should be non-negative"),
+    (
+        {"num_workers": 1, "prefetch_factor": -2},
+        ValueError,
+        "prefetch_factor option should be non-negative",
+    ),
     ({"persistent_workers": True}, ValueError, "persistent_workers option needs num_workers > 0"),
-    ({"batch_size": 0}, ValueError, "batch_size should be a positive integer value, but got batch_size=0"),
-    ({"batch_size": 2.5}, ValueError, "batch_size should be a positive integer value, but got batch_size=2.5"),
-    ({"batch_size": True}, ValueError, "batch_size should be a positive integer value, but got batch_size=True"),
+    (
+        {"batch_size": 0},
+        ValueError,
+        "batch_size should be a positive integer value, but got batch_size=0",
+    ),
+    (
+        {"batch_size": 2.5},
+        ValueError,
+        "batch_size should be a positive integer value, but got batch_size=2.5",
+    ),
+    (
+        {"batch_size": True},
+        ValueError,
+        "batch_size should be a positive integer value, but got batch_size=True",
+    ),
     ({"drop_last": 1}, ValueError, "drop_last should be a boolean value, but got drop_last=1"),
-    ({"shuffle": True, "sampler": [1]}, ValueError, "sampler option is mutually exclusive with shuffle"),
+    (
+        {"shuffle": True, "sampler": [1]},
+        ValueError,
+        "sampler option is mutually exclusive with shuffle",
+    ),
     *(
         (
             {"batch_sampler": [[1]], **other},
             ValueError,
-            "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+            (
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                "drop_last"
+            ),
         )
         for other in ({"batch_size": 2}, {"shuffle": True}, {"sampler": [1]}, {"drop_last": True})
     ),
@@ -58,21 +89,26 @@ BAD = [
     (
         {"multiprocessing_context": "fork"},
         ValueError,
-        "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0",
+        (
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+            "but got num_workers=0"
+        ),
     ),
     (
         {"num_workers": 1, "multiprocessing_context": "knife"},
         ValueError,
         (
             "multiprocessing_context option should specify a valid start method in "
-            f"{torch.multiprocessing.get_all_start_methods()!r}, but got multiprocessing_context='knife'"
+            f"{torch.multiprocessing.get_all_start_methods()!r}, but got "
+            "multiprocessing_context='knife'"
         ),
     ),
     (
         {"num_workers": 1, "multiprocessing_context": 5},
         TypeError,
         (
-            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+            "multiprocessing_context option should be a valid context object or a string "
+            "specifying the start method, "
             "but got multiprocessing_context=5"
         ),
     ),
@@ -80,7 +116,10 @@ BAD = [
     (
         {"dataset": Stream(3), "shuffle": True},
         ValueError,
-        "DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle=True",
+        (
+            "DataLoader with IterableDataset: expected unspecified shuffle option, but got "
+            "shuffle=True"
+        ),
     ),
     (
         {"dataset": Stream(3), "sampler": [1]},
@@ -90,9 +129,16 @@ BAD = [
     (
         {"dataset": Stream(3), "batch_sampler": [[1]]},
         ValueError,
-        "DataLoader with IterableDataset: expected unspecified batch_sampler option, but got batch_sampler=[[1]]",
+        (
+            "DataLoader with IterableDataset: expected unspecified batch_sampler option, but got "
+            "batch_sampler=[[1]]"
+        ),
     ),
-    ({"dataset": Numbers(0), "shuffle": True}, ValueError, "num_samples should be a positive integer value, but got num_samples=0"),
+    (
+        {"dataset": Numbers(0), "shuffle": True},
+        ValueError,
+        "num_samples should be a positive integer value, but got num_samples=0",
+    ),
 ]
 
 
@@ -104,7 +150,10 @@ def test_wrong_arguments(cls, arguments, error, text):
 
 
 def test_an_unknown_argument(cls):
-    with pytest.raises(TypeError, match=r"^DataLoader\.__init__\(\) got an unexpected keyword argument 'batchsize'$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^DataLoader\.__init__\(\) got an unexpected keyword argument 'batchsize'$",
+    ):
         cls(NUMBERS, batchsize=3)
 
 
@@ -112,7 +161,11 @@ def test_a_loader_without_workers_has_no_timeout(kind, folder):
     with pytest.raises(AssertionError) as theirs:
         iter(torch.utils.data.DataLoader(NUMBERS, timeout=5))
     with pytest.raises(AssertionError) as caught:
-        iter(kind.make(folder, timeout=5) if kind.name != "native" else kind.loader(kind.images(folder), timeout=5))
+        iter(
+            kind.make(folder, timeout=5)
+            if kind.name != "native"
+            else kind.loader(kind.images(folder), timeout=5)
+        )
     assert str(caught.value) == str(theirs.value)  # none before torch 2.5
 
 
@@ -120,8 +173,14 @@ def test_defaults(kind, folder):
     loader = kind.make(folder)
     assert type(loader.sampler) is SequentialSampler
     assert type(loader.batch_sampler) is BatchSampler
-    found = {name: getattr(loader, name) for name in TORCHS if name in vars(loader) and name not in ("sampler", "batch_sampler", "dataset")}
-    assert found == {name: one.default for name, one in TORCHS.items() if name in found} | {"collate_fn": torch.utils.data.default_collate}
+    found = {
+        name: getattr(loader, name)
+        for name in TORCHS
+        if name in vars(loader) and name not in ("sampler", "batch_sampler", "dataset")
+    }
+    assert found == {name: one.default for name, one in TORCHS.items() if name in found} | {
+        "collate_fn": torch.utils.data.default_collate
+    }
     assert loader.multiprocessing_context is None
     assert loader._iterator is None
 
@@ -129,11 +188,34 @@ def test_defaults(kind, folder):
 def test_attributes_are_what_was_given(kind, folder):
     generator, init = torch.Generator(), print
     loader = kind.loader(
-        kind.images(folder), 4, True, None, None, 1, len, False, True, 3.5, init, "fork", generator, persistent_workers=True
+        kind.images(folder),
+        4,
+        True,
+        None,
+        None,
+        1,
+        len,
+        False,
+        True,
+        3.5,
+        init,
+        "fork",
+        generator,
+        persistent_workers=True,
     )
-    assert (loader.batch_size, loader.num_workers, loader.drop_last, loader.timeout) == (4, 1, True, 3.5)
+    assert (loader.batch_size, loader.num_workers, loader.drop_last, loader.timeout) == (
+        4,
+        1,
+        True,
+        3.5,
+    )
     assert (loader.collate_fn, loader.worker_init_fn, loader.generator) == (len, init, generator)
-    assert (loader.prefetch_factor, loader.persistent_workers, loader.pin_memory, loader.pin_memory_device) == (2, True, False, "")
+    assert (
+        loader.prefetch_factor,
+        loader.persistent_workers,
+        loader.pin_memory,
+        loader.pin_memory_device,
+    ) == (2, True, False, "")
     assert loader.multiprocessing_context.get_start_method() == "fork"
     assert type(loader.sampler) is RandomSampler
     assert loader.sampler.generator is generator
@@ -145,13 +227,21 @@ def test_batch_samplers_and_no_batches(kind, folder):
     loader = kind.make(folder, batch_sampler=batches)
     assert (loader.batch_size, loader.drop_last, loader.batch_sampler) == (None, False, batches)
     single = kind.loader(kind.images(folder), None)
-    assert (single.batch_size, single.batch_sampler, single.collate_fn) == (None, None, torch.utils.data.default_convert)
+    assert (single.batch_size, single.batch_sampler, single.collate_fn) == (
+        None,
+        None,
+        torch.utils.data.default_convert,
+    )
 
 
-@pytest.mark.parametrize("name", ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"])
+@pytest.mark.parametrize(
+    "name", ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"]
+)
 def test_attributes_that_stay(kind, folder, name):
     loader = kind.make(folder)
-    with pytest.raises(ValueError, match=rf"^{name} attribute should not be set after DataLoader is initialized$"):
+    with pytest.raises(
+        ValueError, match=rf"^{name} attribute should not be set after DataLoader is initialized$"
+    ):
         setattr(loader, name, 3)
 
 
@@ -202,5 +292,9 @@ def test_the_number_of_workers_may_be_too_large(kind, folder, monkeypatch):
         assert kind.differs("no processes")
         assert len(list(kind.make(folder, num_workers=3))) == 40
         return
-    with pytest.warns(UserWarning, match=r"^This DataLoader will create 3 worker processes in total\. Our suggested max number of worker"):
+    with pytest.warns(
+        UserWarning,
+        match=r"^This DataLoader will create 3 worker processes in total\. Our suggested max "
+        r"number of worker",
+    ):
         kind.loader(kind.images(folder), num_workers=3)

@@ -1,4 +1,6 @@
-"""What comes out: batches equal to torch's in type, shape, dtype, device and order, and generators that stand where torch's do."""
+"""What comes out: batches equal to torch's in type, shape, dtype, device and order, and generators
+that stand where torch's do.
+"""
 
 import itertools
 
@@ -37,7 +39,12 @@ def made(kind, folder, arguments):
 def equal(got, want):
     assert type(got) is type(want)
     if isinstance(want, torch.Tensor):
-        assert (got.shape, got.dtype, got.device, got.stride()) == (want.shape, want.dtype, want.device, want.stride())
+        assert (got.shape, got.dtype, got.device, got.stride()) == (
+            want.shape,
+            want.dtype,
+            want.device,
+            want.stride(),
+        )
         assert torch.equal(got, want)
     elif isinstance(want, (list, tuple)):
         for one, other in zip(got, want, strict=True):

@@ -15,9 +15,13 @@ import pytest
 import torch
 import torch.utils.data
 from torch.utils.data import get_worker_info
-from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
+from torch.utils.data.dataloader import (
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
 
-from fastload.backends.native import Runner
+from fastload.backends.native.runner import Runner
 
 from .kinds import KINDS, Numbers, Stream, first
 
@@ -49,7 +53,17 @@ class Who(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         info = get_worker_info()
-        return None if info is None else (info.id, info.num_workers, info.seed - info.id, type(info.dataset).__name__, os.getpid())
+        return (
+            None
+            if info is None
+            else (
+                info.id,
+                info.num_workers,
+                info.seed - info.id,
+                type(info.dataset).__name__,
+                os.getpid(),
+            )
+        )
 
 
 def listed(samples):
@@ -60,8 +74,16 @@ def test_get_worker_info(cls):
     assert get_worker_info() is None
     assert list(cls(Who(), 2, collate_fn=listed)) == [[None, None]] * 2
     generator = torch.Generator().manual_seed(1)
-    want = torch.empty((), dtype=torch.int64).random_(generator=torch.Generator().manual_seed(1)).item()
-    found = [item for batch in cls(Who(), 2, collate_fn=listed, num_workers=1, generator=generator) for item in batch]
+    want = (
+        torch.empty((), dtype=torch.int64)
+        .random_(generator=torch.Generator().manual_seed(1))
+        .item()
+    )
+    found = [
+        item
+        for batch in cls(Who(), 2, collate_fn=listed, num_workers=1, generator=generator)
+        for item in batch
+    ]
     assert {item[:4] for item in found} == {(0, 1, want, "Who")}
     assert os.getpid() not in {item[4] for item in found}
 
@@ -86,7 +108,9 @@ def failing(worker):
 
 
 def test_an_init_that_fails(cls, folder):
-    with pytest.raises(RuntimeError, match=r"(?s)^Caught RuntimeError in DataLoader worker process 0\..*no start"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)^Caught RuntimeError in DataLoader worker process 0\..*no start"
+    ):
         first(cls(KINDS[2].images(folder), num_workers=1, worker_init_fn=failing))
 
 
@@ -111,15 +135,25 @@ def test_a_timeout_that_is_not_reached(kind, folder):
     assert len(list(kind.make(folder, 4, num_workers=1, timeout=60))) == 10
 
 
-@pytest.mark.parametrize("context", ["fork", torch.multiprocessing.get_context("fork")], ids=["name", "object"])
+@pytest.mark.parametrize(
+    "context", ["fork", torch.multiprocessing.get_context("fork")], ids=["name", "object"]
+)
 def test_multiprocessing_context(kind, folder, context):
     loader = kind.make(folder, 4, num_workers=1, multiprocessing_context=context)
     assert len(list(loader)) == 10
     if kind.name == "native":
-        assert "  multiprocessing_context: there are no processes to start" in loader.explain().splitlines()
+        assert (
+            "  multiprocessing_context: there are no processes to start"
+            in loader.explain().splitlines()
+        )
 
 
-@pytest.mark.skipif(torch.accelerator.is_available() if hasattr(torch, "accelerator") else torch.cuda.is_available(), reason="pins here")
+@pytest.mark.skipif(
+    torch.accelerator.is_available()
+    if hasattr(torch, "accelerator")
+    else torch.cuda.is_available(),
+    reason="pins here",
+)
 def test_pin_memory_without_an_accelerator(kind, folder):
     def warned(one):
         with warnings.catch_warnings(record=True) as found:
@@ -129,16 +163,27 @@ def test_pin_memory_without_an_accelerator(kind, folder):
         return [str(each.message) for each in found]
 
     assert warned(kind) == warned(KINDS[0])
-    assert all(text.startswith("'pin_memory' argument is set as true but no accelerator is found") for text in warned(kind))
+    assert all(
+        text.startswith("'pin_memory' argument is set as true but no accelerator is found")
+        for text in warned(kind)
+    )
 
 
-@pytest.mark.skipif("in_order" not in torch.utils.data.DataLoader.__init__.__annotations__, reason="torch has it from 2.6 on")
+@pytest.mark.skipif(
+    "in_order" not in torch.utils.data.DataLoader.__init__.__annotations__,
+    reason="torch has it from 2.6 on",
+)
 def test_in_order(kind, folder):
     loader = kind.make(folder, 4, num_workers=1, in_order=False)
-    assert sorted(torch.cat([labels for _, labels in loader]).tolist()) == sorted(kind.images(folder).targets)
+    assert sorted(torch.cat([labels for _, labels in loader]).tolist()) == sorted(
+        kind.images(folder).targets
+    )
     if kind.name == "native":
         assert kind.differs("in_order")
-        assert "  in_order=False: batches come in order all the same, which costs threads nothing" in loader.explain().splitlines()
+        assert (
+            "  in_order=False: batches come in order all the same, which costs threads nothing"
+            in loader.explain().splitlines()
+        )
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -152,10 +197,21 @@ def test_the_iterator_is_one_that_programs_know(kind, folder, workers):
         assert kind.differs("iterator class")
         assert iterator._workers == []
     else:
-        assert isinstance(iterator, _MultiProcessingDataLoaderIter if workers else _SingleProcessDataLoaderIter)
+        assert isinstance(
+            iterator, _MultiProcessingDataLoaderIter if workers else _SingleProcessDataLoaderIter
+        )
         assert len(getattr(iterator, "_workers", [])) == workers
-    assert (iterator._num_workers, iterator._pin_memory, iterator._timeout, iterator._num_yielded) == (workers, False, 0, 0)
-    assert (iterator._dataset, iterator._index_sampler, iterator._collate_fn) == (loader.dataset, loader.batch_sampler, loader.collate_fn)
+    assert (
+        iterator._num_workers,
+        iterator._pin_memory,
+        iterator._timeout,
+        iterator._num_yielded,
+    ) == (workers, False, 0, 0)
+    assert (iterator._dataset, iterator._index_sampler, iterator._collate_fn) == (
+        loader.dataset,
+        loader.batch_sampler,
+        loader.collate_fn,
+    )
     assert iterator._persistent_workers is False
     assert iterator._drop_last is False
     next(iterator)
@@ -172,7 +228,11 @@ def test_the_iterator_is_one_that_programs_know(kind, folder, workers):
 def test_profilers_see_the_loader(kind, folder, workers):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         list(kind.make(folder, 20, num_workers=workers))
-    names = {event.key for event in profile.key_averages() if event.key.startswith("enumerate(DataLoader)")}
+    names = {
+        event.key
+        for event in profile.key_averages()
+        if event.key.startswith("enumerate(DataLoader)")
+    }
     own = "_MultiProcessingDataLoaderIter" if workers else "_SingleProcessDataLoaderIter"
     assert names == {f"enumerate(DataLoader)#{'Native' if kind.name == 'native' else own}.__next__"}
 
@@ -192,7 +252,9 @@ def test_frameworks_may_end_the_workers(kind, folder):
 
 
 @pytest.mark.parametrize(
-    "copying", [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))], ids=["copy", "deep", "pickle"]
+    "copying",
+    [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))],
+    ids=["copy", "deep", "pickle"],
 )
 def test_a_loader_can_be_copied(kind, folder, copying):
     loader = kind.make(folder, 4, shuffle=True, num_workers=1)
@@ -225,7 +287,10 @@ def test_iterable_data_sets(cls, workers):
     assert batches(batch_size=3) == [[0, 1, 2], [3, 4, 5], [6]]
     assert batches(batch_size=3, drop_last=True) == [[0, 1, 2], [3, 4, 5]]
     assert list(cls(Stream(3), batch_size=None, num_workers=workers)) == [0, 1, 2]
-    lengths = [len(cls(Stream(7, 7), size, drop_last=drop)) for size, drop in ((3, False), (3, True), (None, False))]
+    lengths = [
+        len(cls(Stream(7, 7), size, drop_last=drop))
+        for size, drop in ((3, False), (3, True), (None, False))
+    ]
     assert lengths == [3, 2, 7]
     with pytest.raises(TypeError, match=r"^object of type 'Stream' has no len\(\)$"):
         len(cls(Stream(3)))
@@ -234,7 +299,9 @@ def test_iterable_data_sets(cls, workers):
 def test_an_iterable_data_set_that_lies_about_its_length(cls):
     loader = cls(Stream(3, 2), batch_size=None)
     assert len(loader) == 2
-    text = r"was reported to be 2\(when accessing len\(dataloader\)\), but 3 samples have been fetched"
+    text = (
+        r"was reported to be 2\(when accessing len\(dataloader\)\), but 3 samples have been fetched"
+    )
     with pytest.warns(UserWarning, match=text):
         assert list(loader) == [0, 1, 2]
 
@@ -277,7 +344,7 @@ def test_random_transforms_move_the_programs_generators_or_not(kind, folder):
 
 @pytest.mark.parametrize("workers", [0, 1, "auto"])
 def test_num_workers(kind, folder, workers, monkeypatch):
-    monkeypatch.setattr("fastload.machine.usable_cores", lambda: 1)
+    monkeypatch.setattr("fastload.system.machine.usable_cores", lambda: 1)
     if kind.name == "torch" and workers == "auto":
         with pytest.raises(TypeError):
             kind.make(folder, num_workers=workers)
@@ -303,10 +370,14 @@ class Watched:
         return 40
 
 
-@pytest.mark.parametrize(("workers", "factor", "ahead"), [(0, None, 0), (1, None, 2), (1, 5, 5), (1, 12, 12)])
+@pytest.mark.parametrize(
+    ("workers", "factor", "ahead"), [(0, None, 0), (1, None, 2), (1, 5, 5), (1, 12, 12)]
+)
 def test_how_far_the_sampler_is_read_ahead(kind, folder, workers, factor, ahead):
     sampler = Watched()
-    iterator = iter(kind.make(folder, 1, sampler=sampler, num_workers=workers, prefetch_factor=factor))
+    iterator = iter(
+        kind.make(folder, 1, sampler=sampler, num_workers=workers, prefetch_factor=factor)
+    )
     most = 8 if kind.name == "native" and kind.differs("look-ahead") else 99
     assert sampler.asked == min(ahead, most)
     next(iterator)
@@ -318,13 +389,16 @@ def seed_nothing(worker):
 
 
 def test_an_init_that_only_seeds_is_not_called(kind, folder, monkeypatch):
-    monkeypatch.setattr("fastload.arguments.SEEDING", ((__name__, "seed_nothing"),))
+    monkeypatch.setattr("fastload.loader.arguments.SEEDING", ((__name__, "seed_nothing"),))
     monkeypatch.setitem(sys.modules, __name__, types.SimpleNamespace(seed_nothing=seed_nothing))
     loader = kind.make(folder, 8, num_workers=1, worker_init_fn=functools.partial(seed_nothing))
     if kind.name == "native":
         assert kind.differs("worker_init_fn")
         assert len(list(loader)) == 5
-        line = f"  worker_init_fn {__name__}.seed_nothing only seeds worker processes, and there are none"
+        line = (
+            f"  worker_init_fn {__name__}.seed_nothing only seeds worker processes, and there "
+            "are none"
+        )
         assert line in loader.explain().splitlines()
         return
     with pytest.raises(AssertionError, match="called"):

@@ -53,14 +53,24 @@ def test_a_mask_of_another_size(kind, folder, tmp_path):
     data = torchvision.datasets.VOCSegmentation.__new__(torchvision.datasets.VOCSegmentation)
     Image.new("L", (11, 12)).save(tmp_path / "mask.png")
     paths = [path for path, _ in kind.images(folder).samples][:2]
-    v2 = torchvision.transforms.v2
+    from torchvision.transforms import v2  # which torchvision itself does not import
+
     transforms = v2.Compose([v2.Resize((6, 9)), v2.ToImage(), v2.ToPureTensor()])
-    held = {"images": paths, "targets": [tmp_path / "mask.png"] * 2, "transforms": transforms, "root": folder}
+    held = {
+        "images": paths,
+        "targets": [tmp_path / "mask.png"] * 2,
+        "transforms": transforms,
+        "root": folder,
+    }
     data.__dict__.update({"transform": None, "target_transform": None, **held})
     both = torchvision.datasets.wrap_dataset_for_transforms_v2(data)
     if kind.name == "native" and kind.differs("masks"):
-        with pytest.raises(fastload.SampleError, match=r"mask is 12x11 px, its image 37x53 px; make them equal$"):
+        with pytest.raises(
+            fastload.SampleError, match=r"mask is 12x11 px, its image 37x53 px; make them equal$"
+        ):
             first(kind.loader(both, 2))
     else:
-        images, masks = first(kind.loader(both, 2, collate_fn=lambda pairs: zip(*pairs, strict=True)))
+        images, masks = first(
+            kind.loader(both, 2, collate_fn=lambda pairs: zip(*pairs, strict=True))
+        )
         assert [tuple(one.shape[-2:]) for one in (*images, *masks)] == [(6, 9)] * 4

@@ -11,8 +11,17 @@ WHERE = {("own", "native"): "everywhere", ("native",): "natively"}
 
 
 def rows() -> str:
-    lines = [f"| {WHERE[one.kinds]} | {one.torch} | {one.fastload} | {one.reason} |" for one in DIFFERENCES.values()]
-    return "\n".join(["| where | torch.utils.data.DataLoader | fastload.DataLoader | why |", "|---|---|---|---|", *lines])
+    lines = [
+        f"| {WHERE[one.kinds]} | {one.torch} | {one.fastload} | {one.reason} |"
+        for one in DIFFERENCES.values()
+    ]
+    return "\n".join(
+        [
+            "| where | torch.utils.data.DataLoader | fastload.DataLoader | why |",
+            "|---|---|---|---|",
+            *lines,
+        ]
+    )
 
 
 def test_the_page_is_the_list():

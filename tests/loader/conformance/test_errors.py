@@ -1,4 +1,6 @@
-"""Programs that go wrong: the same exception types as in torch, when the batch is due, and the epoch goes on."""
+"""Programs that go wrong: the same exception types as in torch, when the batch is due, and the
+epoch goes on.
+"""
 
 import re
 
@@ -14,7 +16,10 @@ WORKERS = (0, 1)
 
 
 def outcomes(loader, most: int = 20) -> list[object]:
-    """Per batch: how many samples it has, or the type of the exception. An epoch goes on behind an exception."""
+    """Per batch: how many samples it has, or the type of the exception.
+
+    An epoch goes on behind an exception.
+    """
     found: list[object] = []
     with opened(loader) as iterator:
         while len(found) < most:
@@ -50,7 +55,9 @@ def test_the_text_of_a_bad_index(kind, folder):
         first(kind.make(folder, 1, sampler=[40]))
     if kind.name == "native":
         assert kind.differs("bad index")
-        assert str(caught.value) == "data set: index 40 is outside (want -40 to 39); check the sampler"
+        assert (
+            str(caught.value) == "data set: index 40 is outside (want -40 to 39); check the sampler"
+        )
     else:
         assert str(caught.value) == "list index out of range"
 
@@ -63,7 +70,11 @@ def test_batches_that_are_none(kind, folder, workers):
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_an_empty_batch(kind, folder, workers):
-    assert outcomes(kind.make(folder, batch_sampler=[[0], [], [1, 2]], num_workers=workers)) == [1, IndexError, 2]
+    assert outcomes(kind.make(folder, batch_sampler=[[0], [], [1, 2]], num_workers=workers)) == [
+        1,
+        IndexError,
+        2,
+    ]
 
 
 class Failing:
@@ -123,7 +134,9 @@ class Refusing:
         return 3
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # torch's own, where iter() fails in its constructor
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # torch's own, where iter() fails in its constructor
 @pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize(
     "given",
@@ -131,7 +144,9 @@ class Refusing:
     ids=["number", "failing", "batches failing", "batches number"],
 )
 def test_samplers_that_give_nothing(kind, folder, workers, given):
-    assert told(kind.make(folder, num_workers=workers, **given)) == told(KINDS[0].make(folder, num_workers=workers, **given))
+    assert told(kind.make(folder, num_workers=workers, **given)) == told(
+        KINDS[0].make(folder, num_workers=workers, **given)
+    )
 
 
 @pytest.mark.parametrize("workers", WORKERS)
@@ -175,7 +190,9 @@ def test_a_length_that_is_none(cls, length):
     assert "TypeError" in run(cls)[0] or "ValueError" in run(cls)[0]
 
 
-@pytest.mark.parametrize("data", [object(), None, 5, [1.5, 2.5]], ids=lambda data: type(data).__name__)
+@pytest.mark.parametrize(
+    "data", [object(), None, 5, [1.5, 2.5]], ids=lambda data: type(data).__name__
+)
 def test_a_data_set_that_is_none(cls, data):
     def run(one):
         try:
@@ -202,7 +219,11 @@ def refuse(samples):
 def test_a_collate_that_raises(kind, folder, workers):
     loader = kind.loader(kind.images(folder), 16, collate_fn=refuse, num_workers=workers)
     assert outcomes(loader) == [ValueError] * 3
-    where = r"(?s)^Caught ValueError in DataLoader worker process 0\..*cannot collate" if workers else r"^cannot collate$"
+    where = (
+        r"(?s)^Caught ValueError in DataLoader worker process 0\..*cannot collate"
+        if workers
+        else r"^cannot collate$"
+    )
     with pytest.raises(ValueError, match=where):
         first(loader)
 
@@ -210,7 +231,9 @@ def test_a_collate_that_raises(kind, folder, workers):
 @pytest.mark.parametrize("workers", WORKERS)
 def test_a_transform_that_returns_none(kind, folder, workers):
     loader = kind.loader(kind.images(folder, lambda _: None), 16, num_workers=workers)
-    with pytest.raises(TypeError, match=re.escape("default_collate: batch must contain tensors, numpy arrays")):
+    with pytest.raises(
+        TypeError, match=re.escape("default_collate: batch must contain tensors, numpy arrays")
+    ):
         first(loader)
 
 
@@ -235,7 +258,9 @@ def test_a_worker_that_dies(cls):
 
             os._exit(3)
 
-    with pytest.raises(RuntimeError, match=r"^DataLoader worker \(pid\(?s?\)? \d+\) exited unexpectedly"):
+    with pytest.raises(
+        RuntimeError, match=r"^DataLoader worker \(pid\(?s?\)? \d+\) exited unexpectedly"
+    ):
         first(cls(Deadly(), num_workers=1))
 
 

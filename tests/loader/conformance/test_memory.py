@@ -1,4 +1,6 @@
-"""What programs do with a batch's memory: the same on a native batch as on PyTorch's, but for what is listed."""
+"""What programs do with a batch's memory: the same on a native batch as on PyTorch's, but for what
+is listed.
+"""
 
 import copy
 import io
@@ -63,16 +65,35 @@ def added(tensor: torch.Tensor, size: int) -> Any:
 
 
 USES: dict[str, Use] = {
-    "facts": lambda t: (t.stride(), t.storage_offset(), t.is_contiguous(), t.is_pinned(), t.is_leaf, t.layout, t.device, t.is_inference()),
+    "facts": lambda t: (
+        t.stride(),
+        t.storage_offset(),
+        t.is_contiguous(),
+        t.is_pinned(),
+        t.is_leaf,
+        t.layout,
+        t.device,
+        t.is_inference(),
+    ),
     "version": lambda t: (t._version, t.add_(1)._version),
     "view or not": lambda t: (t._is_view(), t._base is None, type(t.untyped_storage()).__name__),
-    "bytes": lambda t: (t.untyped_storage().nbytes(), t.untyped_storage().data_ptr() == t.data_ptr(), len(t.storage())),
-    "share_memory_": lambda t: (t.share_memory_() is t, t.is_shared(), t.untyped_storage().is_shared()),
+    "bytes": lambda t: (
+        t.untyped_storage().nbytes(),
+        t.untyped_storage().data_ptr() == t.data_ptr(),
+        len(t.storage()),
+    ),
+    "share_memory_": lambda t: (
+        t.share_memory_() is t,
+        t.is_shared(),
+        t.untyped_storage().is_shared(),
+    ),
     "share_memory_ twice": lambda t: t.share_memory_().share_memory_(),
     "share_memory_ of a part": lambda t: (t[1:].share_memory_(), t.is_shared()),
     "share_memory_, then less": lambda t: t.share_memory_().resize_(2, 1),
     "share_memory_, then written": lambda t: t.share_memory_().add_(1),
-    "share_memory_, then another's": lambda t: t.share_memory_().set_(torch.zeros(3, dtype=t.dtype)),
+    "share_memory_, then another's": lambda t: t.share_memory_().set_(
+        torch.zeros(3, dtype=t.dtype)
+    ),
     "a queue": through_a_queue,
     "pin_memory": lambda t: t.pin_memory().is_pinned(),
     "less": lambda t: t.resize_(2, 1),
@@ -80,7 +101,12 @@ USES: dict[str, Use] = {
     "pickle": lambda t: (len(pickle.dumps(t)), pickle.loads(pickle.dumps(t))),
     "deepcopy": lambda t: (copy.deepcopy(t), copy.deepcopy(t).untyped_storage().resizable()),
     "clone": lambda t: (t.clone().resize_(0), t.clone().untyped_storage().resizable()),
-    "numpy": lambda t: (t.numpy(), t.numpy().flags.writeable, t.numpy().flags.owndata, t.numpy().strides),
+    "numpy": lambda t: (
+        t.numpy(),
+        t.numpy().flags.writeable,
+        t.numpy().flags.owndata,
+        t.numpy().strides,
+    ),
     "numpy, written": written,
     "in place": lambda t: t.mul_(2).neg_(),
     "in place, storage": lambda t: (t.untyped_storage().fill_(0).nbytes(), t),
@@ -132,14 +158,18 @@ def outcome(use: Use, tensor: torch.Tensor) -> Any:
 @pytest.mark.parametrize("part", [0, 1], ids=["images", "labels"])
 @pytest.mark.parametrize("name", USES)
 def test_a_batch_is_used_as_pytorchs(kind, name, part, folder):
-    ours, theirs = (outcome(USES[name], first(one.make(folder, 4))[part]) for one in (kind, KINDS[0]))
+    ours, theirs = (
+        outcome(USES[name], first(one.make(folder, 4))[part]) for one in (kind, KINDS[0])
+    )
     assert ours == theirs
 
 
 @pytest.mark.parametrize("part", [0, 1], ids=["images", "labels"])
 @pytest.mark.parametrize("name", LARGER)
 def test_a_batch_that_is_to_be_larger(kind, name, part, folder):
-    ours, theirs = (outcome(LARGER[name], first(one.make(folder, 4))[part]) for one in (kind, KINDS[0]))
+    ours, theirs = (
+        outcome(LARGER[name], first(one.make(folder, 4))[part]) for one in (kind, KINDS[0])
+    )
     if kind.name == "native" and part == 0:
         assert kind.differs("resizing")
         assert ours == (False if theirs is True else NOT_RESIZABLE)

@@ -1,1 +1,3 @@
-"""What programs change under a loader, and when: data sets, transforms, modules, settings, library code."""
+"""What programs change under a loader, and when: data sets, transforms, modules, settings, library
+code.
+"""

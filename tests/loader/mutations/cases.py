@@ -1,4 +1,7 @@
-"""The table of changes: what is done to a data set, and to what the process sets. `n` counts how often it is done."""
+"""The table of changes: what is done to a data set, and to what the process sets.
+
+`n` counts how often it is done.
+"""
 
 import os
 import random
@@ -71,7 +74,10 @@ def of_pairs(name: str) -> Iterator[tuple[str, Change]]:
     yield "a label is True", lambda it, _: [label(it, place, True) for place in range(4)]
     yield "a label is a float", lambda it, n: label(it, 0, 1.0 + n)
     yield "a label of NumPy", lambda it, n: label(it, 1, np.int64(4 + n))
-    yield "labels of few bits", lambda it, n: [label(it, place, np.uint8(3 + n)) for place in range(9)]
+    yield (
+        "labels of few bits",
+        lambda it, n: [label(it, place, np.uint8(3 + n)) for place in range(9)],
+    )
     yield "a label is a tensor", lambda it, n: [label(it, k, torch.tensor(2 + n)) for k in range(9)]
     yield "a label is None", lambda it, _: label(it, 0, None)
     yield "a path is missing", lambda it, _: pairs(it).__setitem__(0, ("/nothing/here.jpg", 0))
@@ -91,7 +97,10 @@ def of_paths() -> Iterator[tuple[str, Change]]:
     yield "labels added to", lambda it, n: setattr(it, "_labels", [x + n for x in it._labels])
     yield "labels in an array", lambda it, n: setattr(it, "_labels", np.array(it._labels) + n)
     yield "labels in few bits", lambda it, _: setattr(it, "_labels", np.array(it._labels, np.uint8))
-    yield "labels in a tensor", lambda it, n: setattr(it, "_labels", torch.tensor(list(it._labels)) + n)
+    yield (
+        "labels in a tensor",
+        lambda it, n: setattr(it, "_labels", torch.tensor(list(it._labels)) + n),
+    )
     yield "paths reversed", lambda it, _: it._image_files.reverse()
     yield "a path", lambda it, n: it._image_files.__setitem__(0, it._image_files[3 + n])
 
@@ -101,11 +110,26 @@ def of_images_in_memory(labels: str) -> Iterator[tuple[str, Change]]:
     yield "all pixels", lambda it, _: setattr(it, "data", 255 - it.data)
     yield "order", lambda it, _: setattr(it, "data", it.data[list(range(8, -1, -1))])
     yield "a label", lambda it, n: getattr(it, labels).__setitem__(4, 2 + n)
-    yield "labels of few bits", lambda it, _: setattr(it, labels, np.asarray(getattr(it, labels)).astype(np.uint8))
-    yield "labels as a tensor", lambda it, _: setattr(it, labels, torch.as_tensor(getattr(it, labels)) + 1)
-    yield "labels as floats", lambda it, _: setattr(it, labels, np.asarray(getattr(it, labels)) + 0.0)
+    yield (
+        "labels of few bits",
+        lambda it, _: setattr(it, labels, np.asarray(getattr(it, labels)).astype(np.uint8)),
+    )
+    yield (
+        "labels as a tensor",
+        lambda it, _: setattr(it, labels, torch.as_tensor(getattr(it, labels)) + 1),
+    )
+    yield (
+        "labels as floats",
+        lambda it, _: setattr(it, labels, np.asarray(getattr(it, labels)) + 0.0),
+    )
     yield "as a list", lambda it, _: setattr(it, "data", list(it.data))
-    yield "fewer", lambda it, _: (setattr(it, "data", it.data[1:]), setattr(it, labels, getattr(it, labels)[1:]))
+    yield (
+        "fewer",
+        lambda it, _: (
+            setattr(it, "data", it.data[1:]),
+            setattr(it, labels, getattr(it, labels)[1:]),
+        ),
+    )
 
 
 def of_a_subset() -> Iterator[tuple[str, Change]]:
@@ -116,7 +140,10 @@ def of_a_subset() -> Iterator[tuple[str, Change]]:
     yield "tensors in a list", lambda it, n: setattr(it, "indices", list(torch.tensor([3, 1, n])))
     yield "outside", lambda it, _: it.indices.__setitem__(0, 500)
     yield "a mask", lambda it, _: setattr(it, "indices", [True, False, True])
-    yield "another data set", lambda it, _: setattr(it, "dataset", type(it)(it.dataset, [6, 5, 4, 3, 2, 1, 0, 1, 2]))
+    yield (
+        "another data set",
+        lambda it, _: setattr(it, "dataset", type(it)(it.dataset, [6, 5, 4, 3, 2, 1, 0, 1, 2])),
+    )
     yield "its data set's labels", lambda it, n: of_pairs_label(it.dataset, n)
     yield "its data set's transform", lambda it, n: setattr(it.dataset, "transform", chain(n))
 
@@ -133,7 +160,10 @@ def of_parts() -> Iterator[tuple[str, Change]]:
     yield "one more", lambda it, _: it.datasets.append(it.datasets[0])
     yield (
         "one more, and its size",
-        lambda it, _: (it.datasets.append(it.datasets[0]), it.cumulative_sizes.append(it.cumulative_sizes[-1] + 9)),
+        lambda it, _: (
+            it.datasets.append(it.datasets[0]),
+            it.cumulative_sizes.append(it.cumulative_sizes[-1] + 9),
+        ),
     )
     yield "sizes", lambda it, n: it.cumulative_sizes.__setitem__(0, 7 + n)
     yield "the other first", lambda it, _: it.datasets.reverse()
@@ -151,7 +181,10 @@ def of_a_data_set() -> Iterator[tuple[str, Change]]:
     yield "transform", lambda it, n: setattr(it, "transform", chain(n))
     yield "transforms, which are not read", lambda it, _: setattr(it, "transforms", None)
     yield "targets, which are not read", lambda it, _: it.targets.reverse()
-    yield "a method on the object", lambda it, _: setattr(it, "__getitem__", lambda _: (torch.zeros(3), 0))
+    yield (
+        "a method on the object",
+        lambda it, _: setattr(it, "__getitem__", lambda _: (torch.zeros(3), 0)),
+    )
     yield "rows, then in place", of_a_row
     yield "all labels", of_pairs_label
 
@@ -164,7 +197,10 @@ def parts(it: Any) -> list[Any]:
 def of_transforms() -> Iterator[tuple[str, Change]]:
     """Of Compose([Resize, ToTensor, Normalize])."""
     yield "size", lambda it, n: setattr(parts(it)[0], "size", (10 + n, 9))
-    yield "interpolation", lambda it, _: setattr(parts(it)[0], "interpolation", v1.InterpolationMode.NEAREST)
+    yield (
+        "interpolation",
+        lambda it, _: setattr(parts(it)[0], "interpolation", v1.InterpolationMode.NEAREST),
+    )
     yield "mean in place", lambda it, n: parts(it)[2].mean.__setitem__(0, 0.1 * n)
     yield "std", lambda it, n: setattr(parts(it)[2], "std", (0.1 * n, 1.0, 2.0))
     yield "one less", lambda it, _: parts(it).pop()
@@ -173,11 +209,27 @@ def of_transforms() -> Iterator[tuple[str, Change]]:
     yield "another list", lambda it, _: setattr(it.transform, "transforms", parts(it)[:2])
     yield "class of a part", lambda it, _: setattr(parts(it)[0], "__class__", OwnResize)
     yield "own part", lambda it, n: parts(it).__setitem__(0, OwnResize((12, 15 + n)))
-    yield "forward on a part", lambda it, _: setattr(parts(it)[0], "forward", lambda image: image.resize((7, 8)))
+    yield (
+        "forward on a part",
+        lambda it, _: setattr(parts(it)[0], "forward", lambda image: image.resize((7, 8))),
+    )
     yield "a lambda", lambda it, _: parts(it).append(v1.Lambda(lambda image: -image))
-    yield "a hook", lambda it, n: parts(it)[0].register_forward_hook(lambda *_: PIL.Image.new("RGB", (15, 12), (9, 8, n)))
-    yield "a hook before", lambda it, _: parts(it)[2].register_forward_pre_hook(lambda _, given: (given[0] * 2,))
-    yield "a module", lambda it, _: setattr(it, "transform", torch.nn.Sequential(v1.Resize((8, 9)), v2.ToImage()))
+    yield (
+        "a hook",
+        lambda it, n: parts(it)[0].register_forward_hook(
+            lambda *_: PIL.Image.new("RGB", (15, 12), (9, 8, n))
+        ),
+    )
+    yield (
+        "a hook before",
+        lambda it, _: parts(it)[2].register_forward_pre_hook(lambda _, given: (given[0] * 2,)),
+    )
+    yield (
+        "a module",
+        lambda it, _: setattr(
+            it, "transform", torch.nn.Sequential(v1.Resize((8, 9)), v2.ToImage())
+        ),
+    )
     yield "wrapped once more", lambda it, _: setattr(it, "transform", v1.Compose([it.transform]))
 
 
@@ -199,10 +251,19 @@ def of_v2() -> Iterator[tuple[str, Change]]:
 
 def of_masks() -> Iterator[tuple[str, Change]]:
     yield "pairs", lambda it, _: (it._dataset.images.reverse(), it._dataset.targets.reverse())
-    yield "a mask", lambda it, _: it._dataset.targets.__setitem__(0, f"{it._dataset.images[0]}.other")
-    yield "transforms", lambda it, n: setattr(it, "transforms", v2.Compose([v2.CenterCrop(9 + n), v2.ToImage()]))
+    yield (
+        "a mask",
+        lambda it, _: it._dataset.targets.__setitem__(0, f"{it._dataset.images[0]}.other"),
+    )
+    yield (
+        "transforms",
+        lambda it, n: setattr(it, "transforms", v2.Compose([v2.CenterCrop(9 + n), v2.ToImage()])),
+    )
     yield "a part", lambda it, n: setattr(it.transforms.transforms[0], "size", [8 + n, 9])
-    yield "the inner transforms", lambda it, _: setattr(it._dataset, "transforms", lambda a, b: (a.rotate(180), b))
+    yield (
+        "the inner transforms",
+        lambda it, _: setattr(it._dataset, "transforms", lambda a, b: (a.rotate(180), b)),
+    )
     yield "its wrapper", lambda it, _: setattr(it, "_wrapper", lambda _, sample: (sample[0], 3))
     yield "its data set", lambda it, _: setattr(it, "_dataset", Reversed(it._dataset))
 
@@ -237,7 +298,10 @@ def of_joint() -> Iterator[tuple[str, Change]]:
     yield "transforms", lambda it, n: setattr(it, "transforms", type(it.transforms)(chain(n), None))
     yield "inside", lambda it, n: setattr(it.transforms, "transform", chain(n))
     yield "target inside", lambda it, _: setattr(it.transforms, "target_transform", seven)
-    yield "a function", lambda it, _: setattr(it, "transforms", lambda _, label: (torch.zeros(2), label))
+    yield (
+        "a function",
+        lambda it, _: setattr(it, "transforms", lambda _, label: (torch.zeros(2), label)),
+    )
 
 
 def of_pets() -> Iterator[tuple[str, Change]]:
@@ -267,11 +331,16 @@ TABLE: dict[str, list[tuple[str, Change]]] = {
     "concatenation": [*of_parts()],
     "nested": [("inner index", lambda it, n: it.dataset.datasets[0].indices.__setitem__(0, 6 + n))],
 }
-DATA = [Mutation(world, name, change) for world, changes in TABLE.items() for name, change in changes]
+DATA = [
+    Mutation(world, name, change) for world, changes in TABLE.items() for name, change in changes
+]
 
 
 def _dtype(dtype: torch.dtype) -> Change:
-    return lambda patch, _: (patch.callback(torch.set_default_dtype, torch.get_default_dtype()), torch.set_default_dtype(dtype))
+    return lambda patch, _: (
+        patch.callback(torch.set_default_dtype, torch.get_default_dtype()),
+        torch.set_default_dtype(dtype),
+    )
 
 
 def _item(mapping: Any, key: Any, value: Any) -> Change:
@@ -307,19 +376,26 @@ def numbers(batch: Any, *, collate_fn_map: Any = None) -> Any:
     return torch.tensor(batch) + 1
 
 
-# What the process sets, for a world; `change` gets a monkeypatch that also has `callback(function, *arguments)`.
+# What the process sets, for a world; `change` gets a monkeypatch that also has `callback(function,
+# *arguments)`.
 SETTINGS = [
     *(Mutation(world, f"default dtype {dtype}", _dtype(dtype))
-      for dtype in (torch.float64, torch.float16, torch.bfloat16) for world in ("folder", "folder v2", "timm", "CIFAR")),
+      for dtype in (torch.float64, torch.float16, torch.bfloat16) for world in ("folder",
+      "folder v2", "timm", "CIFAR")),
     Mutation("folder", "image backend", lambda patch, _: (
-        patch.setattr(folders, "accimage_loader", _accimage), patch.setattr(torchvision, "_image_backend", "accimage"))),
-    Mutation("folder", "collate tensors", _item(collating.default_collate_fn_map, torch.Tensor, stacked)),
+        patch.setattr(folders, "accimage_loader", _accimage), patch.setattr(torchvision,
+        "_image_backend", "accimage"))),
+    Mutation("folder", "collate tensors", _item(collating.default_collate_fn_map, torch.Tensor,
+    stacked)),
     Mutation("folder", "collate pairs", _item(collating.default_collate_fn_map, tuple, grouped)),
     Mutation("folder", "collate numbers", _item(collating.default_collate_fn_map, int, numbers)),
     Mutation("folder", "hooks of all modules", _hook),
-    Mutation("folder", "truncated images", _attribute(PIL.ImageFile, "LOAD_TRUNCATED_IMAGES", True)),
+    Mutation("folder", "truncated images", _attribute(PIL.ImageFile, "LOAD_TRUNCATED_IMAGES",
+    True)),
     Mutation("folder", "working directory", lambda patch, _: patch.chdir(os.sep)),
-    Mutation("folder", "the name of default_loader", _attribute(folders, "default_loader", inverted)),
-    Mutation("folder", "a decoder of its own", _item(PIL.Image.OPEN, "JPEG", (lambda *_: PIL.Image.new("RGB", (30, 20)), None))),
+    Mutation("folder", "the name of default_loader", _attribute(folders, "default_loader",
+    inverted)),
+    Mutation("folder", "a decoder of its own", _item(PIL.Image.OPEN, "JPEG",
+    (lambda *_: PIL.Image.new("RGB", (30, 20)), None))),
 ]  # fmt: skip
 assert default_loader is folders.default_loader

@@ -15,7 +15,11 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> str:
         path = root / f"class {number // 3}" / f"{number}.jpg"
         path.parent.mkdir(exist_ok=True)
         small = draw.integers(0, 256, (6, 5, 3), np.uint8)
-        Image.fromarray(small).resize((width, height), Image.Resampling.BILINEAR).save(path, quality=92)
+        Image.fromarray(small).resize((width, height), Image.Resampling.BILINEAR).save(
+            path, quality=92
+        )
         for kind in ("mask", "other"):
-            Image.fromarray(draw.integers(0, 9, (height, width), np.uint8)).save(f"{path}.{kind}", "PNG")
+            Image.fromarray(draw.integers(0, 9, (height, width), np.uint8)).save(
+                f"{path}.{kind}", "PNG"
+            )
     return str(root)

@@ -1,4 +1,6 @@
-"""Every function of the libraries that PyTorch's own run of a data set calls: where it is held, and a patch of it."""
+"""Every function of the libraries that PyTorch's own run of a data set calls: where it is held, and
+a patch of it.
+"""
 
 import functools
 import sys
@@ -11,7 +13,8 @@ from torch.utils.data._utils.fetch import _BaseDatasetFetcher
 from fastload.lowering.codes import library
 from fastload.lowering.lookup import inner_function
 
-# What drives a loader, which fastload's class inherits and runs itself: not followed; docs/differences.md.
+# What drives a loader, which fastload's class inherits and runs itself: not followed;
+# docs/differences.md.
 DRIVES = ("torch.utils.data.dataloader", "torch.utils.data.sampler", "torch.utils.data._utils")
 FOLLOWED = ("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch")
 
@@ -24,7 +27,11 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         holder = self.holder
-        where = f"{holder.__module__}.{holder.__qualname__}" if isinstance(holder, type) else holder.__name__
+        where = (
+            f"{holder.__module__}.{holder.__qualname__}"
+            if isinstance(holder, type)
+            else holder.__name__
+        )
         return f"{where}.{self.name}"
 
 
@@ -42,7 +49,9 @@ def called(run: Callable[[], object]) -> list[Place]:
         run()
     finally:
         sys.setprofile(before)
-    found = {str(place): place for place in _places() if _code(place) in codes and _is_followed(place)}
+    found = {
+        str(place): place for place in _places() if _code(place) in codes and _is_followed(place)
+    }
     return [found[name] for name in sorted(found)]
 
 
@@ -70,7 +79,9 @@ def _is_followed(place: Place) -> bool:
 
 
 def patched(place: Place, calls: list[str]) -> Any:
-    """The same function behind another that notes its calls, as a decorator with functools.wraps makes it."""
+    """The same function behind another that notes its calls, as a decorator with functools.wraps
+    makes it.
+    """
     value = vars(place.holder)[place.name]
     function = inner_function(value)
 

@@ -1,4 +1,6 @@
-"""After any change batches are PyTorch's: equal natively, or made by PyTorch's engine, which explain() says."""
+"""After any change batches are PyTorch's: equal natively, or made by PyTorch's engine, which
+explain() says.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +14,8 @@ from tests.loader.mutations.cases import DATA, SETTINGS, Mutation
 from tests.loader.mutations.worlds import WORLDS
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning",  # timm leaves files to the collector
+    # Timm leaves files to the collector
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
     "ignore:Anti-alias option",  # given once per image by PyTorch's engine
 )  # fmt: skip
 BATCH = 4
@@ -20,7 +23,9 @@ WHEN = ("before the first epoch", "between")
 
 
 class Both:
-    """A loader of fastload's and one of PyTorch's, over data sets of their own that are changed alike."""
+    """A loader of fastload's and one of PyTorch's, over data sets of their own that are changed
+    alike.
+    """
 
     def __init__(self, mutation: Mutation, images: str, **options: Any) -> None:
         self.sets = [WORLDS[mutation.world](images) for _ in range(2)]
@@ -70,7 +75,9 @@ def assert_same(got: Any, want: Any) -> None:
 
 
 def lives(both: Both, when: str) -> None:
-    """Build, run and change in the order that `when` says; in the end a loader that is made after the change."""
+    """Build, run and change in the order that `when` says; in the end a loader that is made after
+    the change.
+    """
     both.build()
     both.native()
     if when == "between":
@@ -88,8 +95,14 @@ def lives(both: Both, when: str) -> None:
 CASES = [(WHEN[1], it) for it in DATA] + [(WHEN[0], it) for it in DATA[::3]]
 
 
-@pytest.mark.parametrize(("when", "mutation"), CASES, ids=lambda it: it if isinstance(it, str) else f"{it.world}, {it.name}")
-def test_a_changed_data_set_gives_torchs_batches(when: str, mutation: Mutation, images: str) -> None:
+@pytest.mark.parametrize(
+    ("when", "mutation"),
+    CASES,
+    ids=lambda it: it if isinstance(it, str) else f"{it.world}, {it.name}",
+)
+def test_a_changed_data_set_gives_torchs_batches(
+    when: str, mutation: Mutation, images: str
+) -> None:
     lives(Both(mutation, images), when)
 
 
@@ -113,7 +126,10 @@ def test_persistent_workers_of_torchs_engine_stay(images: str) -> None:
     ours, theirs = (WORLDS["folder"](images) for _ in range(2))
     for data in (ours, theirs):
         data.target_transform = int
-    loaders = fastload.DataLoader(ours, BATCH, **PERSISTENT), torch.utils.data.DataLoader(theirs, BATCH, **PERSISTENT)
+    loaders = (
+        fastload.DataLoader(ours, BATCH, **PERSISTENT),
+        torch.utils.data.DataLoader(theirs, BATCH, **PERSISTENT),
+    )
     for change in range(2):
         assert_same(list(loaders[0]), list(loaders[1]))
         workers = [worker.pid for worker in loaders[0]._iterator._workers]
@@ -125,7 +141,9 @@ def test_persistent_workers_of_torchs_engine_stay(images: str) -> None:
 
 
 class Patch:
-    """A monkeypatch, with functions to be called at its end; changes what the process has, once for both."""
+    """A monkeypatch, with functions to be called at its end; changes what the process has, once for
+    both.
+    """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.patch, self.ends = patch, list[tuple[Callable[..., object], tuple[Any, ...]]]()
@@ -153,7 +171,9 @@ class OfTheProcess(Both):
 
 @pytest.mark.parametrize("mutation", SETTINGS, ids=lambda it: f"{it.world}, {it.name}")
 @pytest.mark.parametrize("when", WHEN)
-def test_what_the_process_sets_is_followed(mutation: Mutation, when: str, images: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_process_sets_is_followed(
+    mutation: Mutation, when: str, images: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     patch = Patch(monkeypatch)
     try:
         both = OfTheProcess(mutation, images, patch)

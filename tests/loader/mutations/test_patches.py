@@ -15,7 +15,9 @@ import fastload
 from tests.loader.mutations.patches import Place, called, patched
 from tests.loader.mutations.worlds import SIZE, WORLDS
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 
 def random_parts(api: Any) -> list[Any]:
@@ -27,15 +29,39 @@ def random_parts(api: Any) -> list[Any]:
         api.RandomAffine(20, shear=9),
         api.RandomPerspective(0.3, 1.0),
     ]
-    colour = [api.ColorJitter(0.4, 0.4, 0.4, 0.1), api.RandomGrayscale(1.0), api.GaussianBlur(3), api.RandAugment(), api.AugMix()]
-    flags = [api.RandomEqualize(1.0), api.RandomInvert(1.0), api.RandomSolarize(9, 1.0), api.RandomPosterize(3, 1.0)]
-    more = [api.RandomAdjustSharpness(2, 1.0), api.RandomAutocontrast(1.0), api.RandomApply([api.RandomInvert()], 1.0)]
-    late = [api.PILToTensor(), api.ConvertImageDtype(torch.float32), api.Normalize((0.5,) * 3, (0.2,) * 3), api.RandomErasing(1.0)]
+    colour = [
+        api.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        api.RandomGrayscale(1.0),
+        api.GaussianBlur(3),
+        api.RandAugment(),
+        api.AugMix(),
+    ]
+    flags = [
+        api.RandomEqualize(1.0),
+        api.RandomInvert(1.0),
+        api.RandomSolarize(9, 1.0),
+        api.RandomPosterize(3, 1.0),
+    ]
+    more = [
+        api.RandomAdjustSharpness(2, 1.0),
+        api.RandomAutocontrast(1.0),
+        api.RandomApply([api.RandomInvert()], 1.0),
+    ]
+    late = [
+        api.PILToTensor(),
+        api.ConvertImageDtype(torch.float32),
+        api.Normalize((0.5,) * 3, (0.2,) * 3),
+        api.RandomErasing(1.0),
+    ]
     return [*early, *colour, *flags, *more, *late]
 
 
 def timms(folder: str) -> Any:
-    parts = [v1.Resize(SIZE), timm.data.auto_augment.rand_augment_transform("rand-m7-n3", {}), v1.ToTensor()]
+    parts = [
+        v1.Resize(SIZE),
+        timm.data.auto_augment.rand_augment_transform("rand-m7-n3", {}),
+        v1.ToTensor(),
+    ]
     return ImageFolder(folder, v1.Compose(parts))
 
 
@@ -44,7 +70,10 @@ DRAWN = {
     "v2, drawn": lambda folder: ImageFolder(folder, v2.Compose(random_parts(v2))),
     "timm's augmentation": timms,
 }
-MADE = {**{name: WORLDS[name] for name in ("folder", "folder v2", "masks", "timm", "MNIST", "nested")}, **DRAWN}
+MADE = {
+    **{name: WORLDS[name] for name in ("folder", "folder v2", "masks", "timm", "MNIST", "nested")},
+    **DRAWN,
+}
 MOST = 12  # patches of each in the suite; all of them with FASTLOAD_ALL_PATCHES=1
 LEAST = {"folder": 30, "folder v2": 60, "masks": 40, "timm": 40, "MNIST": 30, "nested": 30}
 
@@ -71,7 +100,9 @@ def missed(data: Any, place: Place, patch: pytest.MonkeyPatch) -> bool:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_patch_that_torchs_engine_would_run_is_run(name: str, images: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_patch_that_torchs_engine_would_run_is_run(
+    name: str, images: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(3)
     random.seed(3)
     data = MADE[name](images)
@@ -79,7 +110,11 @@ def test_a_patch_that_torchs_engine_would_run_is_run(name: str, images: str, mon
     assert first.explain().startswith("backend native"), first.explain()
     places = called(lambda: run(torch.utils.data.DataLoader, data))
     assert len(places) >= LEAST.get(name, 60)
-    some = places[:: 1 + len(places) // MOST] if os.environ.get("FASTLOAD_ALL_PATCHES") is None else places
+    some = (
+        places[:: 1 + len(places) // MOST]
+        if os.environ.get("FASTLOAD_ALL_PATCHES") is None
+        else places
+    )
     wrong = [str(place) for place in some if missed(data, place, monkeypatch)]
     assert wrong == []
     assert fastload.DataLoader(data, 4).explain().startswith("backend native")  # all is as it was

@@ -21,11 +21,18 @@ PIXELS = NUMBERS.integers(0, 256, (9, 32, 32, 3), np.uint8)
 
 def plain() -> Any:
     """Nothing random, so that batches can be compared."""
-    return v1.Compose([v1.Resize(SIZE), v1.ToTensor(), v1.Normalize([0.5, 0.4, 0.3], [0.2, 0.3, 0.4])])
+    return v1.Compose(
+        [v1.Resize(SIZE), v1.ToTensor(), v1.Normalize([0.5, 0.4, 0.3], [0.2, 0.3, 0.4])]
+    )
 
 
 def plain_v2() -> Any:
-    parts = [v2.Resize([20, 22]), v2.CenterCrop(list(SIZE)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    parts = [
+        v2.Resize([20, 22]),
+        v2.CenterCrop(list(SIZE)),
+        v2.ToImage(),
+        v2.ToDtype(torch.float32, scale=True),
+    ]
     return v2.Compose([*parts, v2.Normalize([0.5, 0.4, 0.3], [0.2, 0.3, 0.4])])
 
 

@@ -1,0 +1,297 @@
+"""The arguments of every verb of `python -m benchmarks`."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks import runs
+from benchmarks.conversion import convert
+from benchmarks.dali import backends as dali_backends
+from benchmarks.decoding import decode
+from benchmarks.ffcv import compare as ffcv
+from benchmarks.loaders import limits, loader
+from benchmarks.peers import cli as peers
+from benchmarks.verdict import cli as verdict
+
+if TYPE_CHECKING:  # what add_subparsers() returns has no public name
+    Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
+Parser = argparse.ArgumentParser
+
+
+def add_on_cpu(verbs: "Verbs", measuring: Parser) -> None:
+    """Whole loaders, and single images."""
+    add_loader(
+        verbs.add_parser(
+            "loader",
+            parents=[measuring],
+            help="fastload against PyTorch's DataLoader, on the same cores",
+        )
+    )
+    add_dali(
+        verbs.add_parser(
+            "dali", parents=[measuring], help="the DALI backends against a pipeline written by hand"
+        )
+    )
+    add_decode(
+        verbs.add_parser(
+            "decode",
+            parents=[measuring],
+            help="one JPEG to a cropped, resized image on one core, by decoder",
+        )
+    )
+
+
+def add_on_stored_files(verbs: "Verbs", measuring: Parser) -> None:
+    """What depends on where and how images are stored."""
+    add_ffcv(verbs, measuring)
+    add_storage(verbs, measuring)
+    add_convert(verbs, measuring)
+
+
+def add_ffcv(verbs: "Verbs", measuring: Parser) -> None:
+    beside = verbs.add_parser(
+        "ffcv",
+        parents=[measuring],
+        help="fastload against FFCV's loader on the same .beton files and cores",
+    )
+    add_data(beside)
+    beside.add_argument(
+        "--workers", type=int, nargs="+", default=[1], help="workers, and cores for all of a loader"
+    )
+    beside.add_argument(
+        "--files",
+        nargs="+",
+        default=list(ffcv.FILES),
+        choices=ffcv.FILES,
+        help="JPEGs as they are, pixels",
+    )
+    beside.set_defaults(run=runs.run_ffcv)
+
+
+def add_storage(verbs: "Verbs", measuring: Parser) -> None:
+    stored = verbs.add_parser(
+        "storage",
+        parents=[measuring],
+        help="fastload against PyTorch's DataLoader on cold and on slow storage",
+    )
+    add_data(stored)
+    stored.add_argument(
+        "--workers",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="workers, and cores for all of a loader",
+    )
+    stored.set_defaults(run=runs.run_storage)
+
+
+def add_convert(verbs: "Verbs", measuring: Parser) -> None:
+    converting = verbs.add_parser(
+        "convert",
+        parents=[measuring],
+        help="fastload convert against FFCV's writer and cp; memory of an index",
+    )
+    add_data(converting)
+    converting.add_argument("--workers", type=int, default=1, help="threads; FFCV: processes")
+    converting.add_argument(
+        "--files",
+        type=int,
+        default=convert.Settings.files,
+        help="names, at least; hard links where there are fewer",
+    )
+    converting.set_defaults(run=runs.run_convert)
+
+
+def add_augmentation(verbs: "Verbs", measuring: Parser) -> None:
+    """What transforms cost, natively and where the loader falls back."""
+    augmenting = verbs.add_parser(
+        "augment",
+        parents=[measuring],
+        help="policies and their ops against torchvision, on one core",
+    )
+    add_data(augmenting)
+    augmenting.set_defaults(run=runs.run_augment)
+    dropin = verbs.add_parser(
+        "dropin",
+        parents=[measuring],
+        help="the cost of the drop-in where it speeds nothing up, and of an epoch's start",
+    )
+    add_data(dropin)
+    dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
+    dropin.set_defaults(run=runs.run_dropin)
+
+
+def add_training(verbs: "Verbs", showing: Parser, measuring: Parser) -> None:
+    """A network's training, and a GPU."""
+    add_on_gpu(
+        verbs.add_parser(
+            "on_gpu",
+            parents=[showing],
+            help="whole loaders, peers and training on a GPU, a process each",
+        )
+    )
+    add_train(
+        verbs.add_parser(
+            "train",
+            parents=[showing],
+            help="a network's accuracy by fastload, by PyTorch and by broken pipelines",
+        )
+    )
+    gpu = verbs.add_parser(
+        "gpu", parents=[measuring], help="STORE, AUGMENT, JPEG decoding and copies on the GPU"
+    )
+    gpu.set_defaults(run=runs.run_gpu)
+
+
+def add_judged(verbs: "Verbs", measuring: Parser) -> None:
+    """Every other loader, the recipes' claims, and the profiler's verdicts."""
+    peers.add(
+        verbs.add_parser(
+            "peers",
+            help="fastload against every other loader, which --setup installs, on the same images "
+            "and cores",
+        )
+    )
+    add_limits(
+        verbs.add_parser(
+            "limits",
+            parents=[measuring],
+            help="what hot and mild ask of a loader, and what each op of RandAugment costs",
+        )
+    )
+    verdict.add(
+        verbs.add_parser(
+            "verdict",
+            help="the profiler's verdict on trainings whose limit is known; goes on where it was "
+            "broken off",
+        )
+    )
+
+
+def add_pages(verbs: "Verbs") -> None:
+    """What is made of the results, and pages that are generated."""
+    drawn = verbs.add_parser(
+        "plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl"
+    )
+    drawn.add_argument("names", nargs="*", help="benchmarks; default: all")
+    drawn.set_defaults(run=runs.run_plot)
+    listed = verbs.add_parser("table", help="put the tables of the results into Markdown files")
+    listed.add_argument(
+        "files", nargs="+", type=Path, help="with <!-- benchmarks: NAME --> markers"
+    )
+    listed.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 if a file is out of date"
+    )
+    listed.set_defaults(run=runs.run_table)
+    page = verbs.add_parser(
+        "ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's"
+    )
+    page.set_defaults(run=runs.run_ops)
+    listed = verbs.add_parser(
+        "pipelines",
+        help="print docs/pipelines.md: which public pipelines run natively, and why the others do "
+        "not",
+    )
+    listed.set_defaults(run=runs.run_pipelines)
+    asked = verbs.add_parser(
+        "backends", help="print docs/backends.md: what each backend that is installed can run"
+    )
+    asked.set_defaults(run=runs.run_backends)
+    compared = verbs.add_parser(
+        "parity",
+        help="print docs/parity.md: how far each backend's pixels are from the reference's",
+    )
+    compared.set_defaults(run=runs.run_parity)
+
+
+def add_data(verb: Parser) -> None:
+    verb.add_argument("--data", help="folder of classes; without it, generated images")
+    verb.add_argument(
+        "--name", help="what to call the data in the results; default: the folder's name"
+    )
+
+
+def add_loader(verb: Parser) -> None:
+    add_data(verb)
+    verb.add_argument(
+        "--workers",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="workers, and cores for all of a loader",
+    )
+    verb.add_argument(
+        "--outputs",
+        nargs="+",
+        default=list(loader.OUTPUTS),
+        help="uint8, float32 (normalised), hot (that recipe's)",
+    )
+    verb.add_argument("--batch-size", type=int, default=64)
+    verb.set_defaults(run=runs.run_loader)
+
+
+def add_dali(verb: Parser) -> None:
+    add_data(verb)
+    verb.add_argument(
+        "--workers",
+        type=int,
+        nargs="+",
+        default=[1, 2],
+        help="threads, and cores for all of a loader",
+    )
+    verb.add_argument(
+        "--outputs",
+        nargs="+",
+        default=list(dali_backends.OUTPUTS),
+        choices=dali_backends.OUTPUTS,
+        help="policy: RandAugment, float32",
+    )
+    verb.set_defaults(run=runs.run_dali)
+
+
+def add_decode(verb: Parser) -> None:
+    add_data(verb)
+    verb.add_argument(
+        "--size", type=int, default=decode.Settings.size, help="side of the output, px"
+    )
+    verb.add_argument(
+        "--step",
+        type=int,
+        default=decode.Settings.step,
+        help="MCUs per entry of the seek index, 0: rows only",
+    )
+    verb.set_defaults(run=runs.run_decode)
+
+
+def add_limits(verb: Parser) -> None:
+    add_data(verb)
+    verb.add_argument("--workers", type=int, default=limits.Settings.workers)
+    verb.add_argument("--batch-size", type=int, default=limits.Settings.batch_size)
+    verb.add_argument(
+        "--seconds",
+        type=float,
+        default=limits.Settings.seconds,
+        help="of one run; a profile has 5 times that",
+    )
+    verb.set_defaults(run=runs.run_limits)
+
+
+def add_on_gpu(verb: Parser) -> None:
+    add_data(verb)
+    verb.add_argument(
+        "--table",
+        required=True,
+        help="scaling, rates, peers, step, train_resnet50_mild, train_resnet18_hot, …",
+    )
+    verb.add_argument(
+        "--limit", type=float, default=420, help="s after which no further variant is begun"
+    )
+    verb.set_defaults(run=runs.run_on_gpu)
+
+
+def add_train(verb: Parser) -> None:
+    verb.add_argument("--seeds", type=int, default=5, help="trainings of each pipeline")
+    verb.add_argument("--epochs", type=int, default=24)
+    verb.add_argument("--train-images", type=int, default=1000)
+    verb.add_argument("--test-images", type=int, default=5000)
+    verb.set_defaults(run=runs.run_train)

@@ -1,0 +1,1 @@
+"""Policies and their ops against torchvision, on one core."""

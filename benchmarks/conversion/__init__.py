@@ -1,0 +1,1 @@
+"""fastload convert against FFCV's writer and a copy of the files."""

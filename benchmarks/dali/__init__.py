@@ -1,0 +1,1 @@
+"""The DALI backends against a pipeline written by hand."""

@@ -1,0 +1,1 @@
+"""One JPEG to a cropped, resized image on one core, by decoder."""

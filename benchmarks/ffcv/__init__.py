@@ -1,0 +1,1 @@
+"""fastload against FFCV's own loader, on the same .beton files."""

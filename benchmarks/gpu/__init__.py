@@ -1,0 +1,1 @@
+"""What a GPU does: single steps, whole loaders and training."""

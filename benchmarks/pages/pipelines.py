@@ -1,0 +1,131 @@
+"""`python -m benchmarks pipelines`: the page docs/pipelines.md, which public pipelines run
+natively, and why the others do not.
+"""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.utils.data
+from PIL import Image
+from timm.data.dataset import ImageDataset
+from torchvision import datasets
+
+import fastload
+from benchmarks.pages import pipelines_user as user
+from benchmarks.pages.pipelines_table import PIPELINES, Pipeline
+from fastload.lowering.arrays import ARRAYS
+from fastload.lowering.folders import FILES
+
+HEAD = """# Pipelines
+
+Public training and evaluation pipelines, as `fastload.DataLoader` takes them with one import changed. *native*: threads of the native
+engine, with the pixels that torchvision and timm give on PIL images for the same draws (tests/lowering/test_pipelines.py). All others
+run on PyTorch's own engine, unchanged, and `loader.explain()` says what stands in the last column.
+Generated: `python -m benchmarks pipelines`.
+
+| pipeline | source | px | natively, or why not |
+|---|---|---|---|
+"""
+NOTES = """
+## Data sets that are read natively
+
+{datasets}; besides `torch.utils.data.Subset` (also from `random_split`) and `ConcatDataset` of them with one transform,
+`fastload.open`, and `fastload.from_huggingface`. Only these very classes, with the library's own methods, loader and no `target_transform`:
+a subclass, or an instance with a method of its own, runs as in PyTorch. MNIST and its like need `Grayscale(3)` or `RGB` first.
+
+timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays around the loader, and normalises and
+erases on the device as before. timm passes over files that cannot be decoded; fastload ends the epoch with the file's name.
+
+Transforms of torchvision (both APIs) and timm that have an op: see [ops.md](ops.md); also `Compose`, `Sequential`, lists, `Identity`,
+`RGB`, `ToPureTensor`, `RandomApply`, `RandomChoice` and `RandomOrder`. Functions, `Lambda` and classes of one's own are not looked into.
+"""
+MADE = 4  # images
+
+
+def page() -> str:
+    with tempfile.TemporaryDirectory(prefix="fastload-pipelines-") as scratch:
+        make_folder(Path(scratch))
+        rows = "".join(row(pipeline, explain(pipeline, scratch)) for pipeline in PIPELINES)
+    named = sorted({*ARRAYS, *(name for finders in FILES.values() for name in finders)})
+    listed = ", ".join(f"`{name}`" for name in named if name != "ImageDataset")
+    return (
+        HEAD
+        + rows
+        + NOTES.format(datasets=f"torchvision's {listed}, timm's `ImageDataset` of a folder")
+    )
+
+
+def row(pipeline: Pipeline, reasons: list[str]) -> str:
+    why = "; ".join(reason.replace("|", "\\|") for reason in reasons) or "**native**"
+    return f"| {pipeline.name} | {pipeline.source} | {pipeline.size} | {why} |\n"
+
+
+def explain(pipeline: Pipeline, folder: str) -> list[str]:
+    """Why the pipeline is not run natively; nothing if it is.
+
+    Raises AssertionError if neither PyTorch nor the native engine runs it.
+    """
+    first, *lines = (
+        fastload.DataLoader(dataset(pipeline, folder, pipeline.size), MADE).explain().splitlines()
+    )
+    if first.startswith("backend native"):
+        return []
+    if first != "PyTorch's own engine, unchanged:":
+        raise AssertionError(first)
+    return [line.strip() for line in lines]
+
+
+def make_folder(root: Path) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(MADE):
+        path = root / f"class{number % 2}" / f"{number}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (40 + number, 60 - number, 3), np.uint8)).save(path)
+
+
+def dataset(pipeline: Pipeline, folder: str, size: int) -> Any:
+    """The data set that the pipeline's script uses, over the images in `folder`."""
+    return DATA[pipeline.data](folder, pipeline.make(size))
+
+
+def in_memory(kind: str, *shape: int) -> Callable[[str, Any], Any]:
+    """A data set of torchvision that holds arrays, without its files."""
+
+    def make(_: str, transform: Any) -> Any:
+        images = np.random.default_rng(0).integers(0, 256, (MADE, *shape), np.uint8)
+        out = getattr(datasets, kind).__new__(getattr(datasets, kind))
+        labels: Any = list(range(MADE))
+        out.data, out.targets = (
+            (images, labels)
+            if len(shape) == 3
+            else (torch.from_numpy(images), torch.tensor(labels))
+        )
+        out.root, out.transform, out.target_transform, out.transforms = "", transform, None, None
+        return out
+
+    return make
+
+
+def segmentation(_: str, transform: Any) -> Any:
+    out = datasets.VOCSegmentation.__new__(datasets.VOCSegmentation)
+    out.transforms, out.images = transform, []
+    return out
+
+
+def subset(folder: str, transform: Any) -> Any:
+    return torch.utils.data.Subset(datasets.ImageFolder(folder, transform), range(MADE - 1))
+
+
+DATA: dict[str, Callable[[str, Any], Any]] = {
+    "CIFAR10": in_memory("CIFAR10", 32, 32, 3),
+    "ImageDataset": lambda folder, transform: ImageDataset(folder, transform=transform),
+    "ImageFolder": datasets.ImageFolder,
+    "MNIST": in_memory("MNIST", 28, 28),
+    "MultiCropFolder": user.MultiCropFolder,
+    "Subset": subset,
+    "VOCSegmentation": segmentation,
+}

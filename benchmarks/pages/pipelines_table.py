@@ -1,0 +1,284 @@
+"""Training and evaluation pipelines of public recipes: which operations with which numbers, of
+torchvision's and timm's classes.
+
+Each is made for a size, px, so that tests can run it on small images; what a script resizes to
+before it crops grows with it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from timm.data import create_transform
+from torchvision import transforms as T
+from torchvision.transforms import v2
+
+from benchmarks.pages import pipelines_user as user
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CIFAR_MEAN, CIFAR_STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+BICUBIC, BILINEAR = T.InterpolationMode.BICUBIC, T.InterpolationMode.BILINEAR
+TIMM = "huggingface/pytorch-image-models"
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    name: str
+    source: str
+    size: int  # px of the recipe
+    make: Callable[[int], Any]  # the transform for a size
+    data: str = "ImageFolder"  # of `benchmarks.pages.pipelines.DATA`
+    reason: str = ""  # why it is not run natively
+
+
+def floats(*before: Any, mean: Any = MEAN, std: Any = STD) -> T.Compose:
+    return T.Compose([*before, T.ToTensor(), T.Normalize(mean, std)])
+
+
+def reference(size: int, *policy: Any, erase: float = 0.0) -> T.Compose:
+    """torchvision's references/classification: presets.py."""
+    last = [T.PILToTensor(), T.ConvertImageDtype(torch.float), T.Normalize(mean=MEAN, std=STD)]
+    erasing = [T.RandomErasing(p=erase)] if erase else []
+    return T.Compose(
+        [
+            T.RandomResizedCrop(size, interpolation=BILINEAR),
+            T.RandomHorizontalFlip(0.5),
+            *policy,
+            *last,
+            *erasing,
+        ]
+    )
+
+
+def second_api(size: int) -> v2.Compose:
+    crop = [
+        v2.RandomResizedCrop(size, interpolation=BILINEAR, antialias=True),
+        v2.RandomHorizontalFlip(0.5),
+    ]
+    policy = v2.TrivialAugmentWide(interpolation=BILINEAR)
+    last = [v2.PILToTensor(), v2.ToDtype(torch.float, scale=True), v2.Normalize(mean=MEAN, std=STD)]
+    return v2.Compose([*crop, policy, *last, v2.RandomErasing(p=0.1), v2.ToPureTensor()])
+
+
+def evaluation(size: int, resized: int, of: int = 224, **options: Any) -> T.Compose:
+    return floats(T.Resize(round(size * resized / of), **options), T.CenterCrop(size))
+
+
+def timm(size: int, **options: Any) -> Any:
+    return create_transform(size, **{"is_training": True, "mean": MEAN, "std": STD} | options)
+
+
+def jitter(*strength: float) -> T.RandomApply:
+    return T.RandomApply([T.ColorJitter(*strength)], p=0.8)
+
+
+def blur(size: int, p: float) -> T.RandomApply:
+    """A kernel of a tenth of the image."""
+    return T.RandomApply([T.GaussianBlur(size // 20 * 2 + 1, sigma=(0.1, 2.0))], p=p)
+
+
+def simclr(size: int) -> T.Compose:
+    crop = [T.RandomResizedCrop(size), T.RandomHorizontalFlip()]
+    return T.Compose(
+        [*crop, jitter(0.8, 0.8, 0.8, 0.2), T.RandomGrayscale(p=0.2), blur(size, 0.5), T.ToTensor()]
+    )
+
+
+def byol(size: int, blurred: float, solarized: float) -> T.Compose:
+    crop = [T.RandomResizedCrop(size, interpolation=BICUBIC), T.RandomHorizontalFlip()]
+    colour = [
+        jitter(0.4, 0.4, 0.2, 0.1),
+        T.RandomGrayscale(p=0.2),
+        blur(size, blurred),
+        T.RandomSolarize(128, p=solarized),
+    ]
+    return floats(*crop, *colour)
+
+
+def moco(size: int) -> Any:
+    colour = [
+        jitter(0.4, 0.4, 0.4, 0.1),
+        T.RandomGrayscale(p=0.2),
+        T.RandomApply([user.PILBlur(0.1, 2.0)], p=0.5),
+    ]
+    return user.TwoViews(
+        floats(T.RandomResizedCrop(size, scale=(0.2, 1.0)), *colour, T.RandomHorizontalFlip())
+    )
+
+
+def dino(size: int) -> Any:
+    colour = [
+        T.RandomHorizontalFlip(p=0.5),
+        jitter(0.4, 0.4, 0.2, 0.1),
+        T.RandomGrayscale(p=0.2),
+        user.PILBlur(0.1, 2.0),
+    ]
+    large = floats(T.RandomResizedCrop(size, scale=(0.4, 1.0), interpolation=BICUBIC), *colour)
+    small = floats(
+        T.RandomResizedCrop(size * 96 // 224, scale=(0.05, 0.4), interpolation=BICUBIC), *colour
+    )
+    return user.MultiCrop([large, large, *[small] * 8])
+
+
+def cifar(size: int, *policy: Any, last: tuple[Any, ...] = (), **crop: Any) -> T.Compose:
+    normalised = [T.ToTensor(), T.Normalize(CIFAR_MEAN, CIFAR_STD)]
+    return T.Compose(
+        [
+            T.RandomCrop(size, padding=size // 8, **crop),
+            T.RandomHorizontalFlip(),
+            *policy,
+            *normalised,
+            *last,
+        ]
+    )
+
+
+def fixmatch(size: int) -> Any:
+    weak = [T.RandomHorizontalFlip(), T.RandomCrop(size, padding=size // 8, padding_mode="reflect")]
+    return user.WeakAndStrong(
+        T.Compose(weak),
+        T.Compose([*weak, T.RandAugment(2, 10)]),
+        floats(mean=CIFAR_MEAN, std=CIFAR_STD),
+    )
+
+
+def deit3(size: int) -> T.Compose:
+    one_of = T.RandomChoice([T.Grayscale(3), user.Solarization(), user.PILBlur(0.1, 2.0)])
+    return floats(
+        T.RandomResizedCrop(size, interpolation=BICUBIC),
+        T.RandomHorizontalFlip(),
+        one_of,
+        T.ColorJitter(0.3, 0.3, 0.3),
+    )
+
+
+USER = "benchmarks.pages.pipelines_user"
+VIEWS = (
+    "is not one that fastload knows; if it makes several views of an image, "
+    "fastload.transforms.Views does so natively"
+)
+NATIVE = "backend native cannot run this plan:"
+PRESETS = "pytorch/vision references/classification/presets.py"
+PIPELINES = (
+    Pipeline("torchvision reference, train", PRESETS, 224, reference),
+    Pipeline("torchvision reference, RandAugment", PRESETS, 224,
+             lambda s: reference(s, T.RandAugment(interpolation=BILINEAR, magnitude=9))),
+    Pipeline("torchvision reference, TrivialAugment and erasing (ResNet-50 V2)", PRESETS, 176,
+             lambda s: reference(s, T.TrivialAugmentWide(interpolation=BILINEAR), erase=0.1)),
+    Pipeline("torchvision reference, AugMix", PRESETS, 224, lambda s: reference(s,
+    T.AugMix(interpolation=BILINEAR, severity=3))),
+    Pipeline("torchvision reference, AutoAugment", PRESETS, 224,
+             lambda s: reference(s, T.AutoAugment(T.AutoAugmentPolicy.IMAGENET,
+             interpolation=BILINEAR))),
+    Pipeline("torchvision reference, second API", PRESETS, 176, second_api),
+    Pipeline("torchvision reference, evaluation", PRESETS, 224, lambda s: evaluation(s, 232)),
+    Pipeline("torchvision segmentation, train", "pytorch/vision references/segmentation/presets.py",
+    480, user.OfPairs, "VOCSegmentation",
+             "data set torchvision.datasets.voc.VOCSegmentation is not one that fastload reads "
+             "(want torchvision's ImageFolder or another "
+             "of docs/pipelines.md, or fastload.open)"),
+    Pipeline("PyTorch ImageNet example, train", "pytorch/examples imagenet/main.py", 224,
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip())),
+    Pipeline("PyTorch ImageNet example, evaluation", "pytorch/examples imagenet/main.py", 224,
+    lambda s: evaluation(s, 256)),
+    Pipeline("PyTorch transfer learning tutorial, train",
+    "pytorch/tutorials beginner_source/transfer_learning_tutorial.py", 224,
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "Subset"),
+    Pipeline("ten crops, evaluation", "torchvision's documentation of TenCrop", 224,
+             lambda s: T.Compose([T.Resize(s * 8 // 7), T.TenCrop(s), T.Lambda(user.stacked)]),
+             reason="transform torchvision.transforms.transforms.TenCrop is not one that fastload "
+                    "knows\n"
+             f"transform torchvision.transforms.transforms.Lambda calls {USER}.stacked, which "
+             "fastload cannot see into"),
+    Pipeline("timm, defaults (prefetcher)", f"{TIMM} train.py", 224,
+             lambda s: timm(s, interpolation="random", use_prefetcher=True), "ImageDataset"),
+    Pipeline("timm, RandAugment rand-m9-mstd0.5-inc1 (prefetcher)",
+    f"{TIMM} train.py; Swin, ConvNeXt", 224,
+             lambda s: timm(s, auto_augment="rand-m9-mstd0.5-inc1", interpolation="bicubic",
+             use_prefetcher=True), "ImageDataset"),
+    Pipeline("timm, RSB A2 (rand-m7-mstd0.5-inc1)", "arXiv:2110.00476", 224,
+             lambda s: timm(s, auto_augment="rand-m7-mstd0.5-inc1", interpolation="bicubic"),
+             "ImageDataset"),
+    Pipeline("timm, AugMix augmix-m5-w4-d2", f"{TIMM} train.py", 224, lambda s: timm(s,
+    auto_augment="augmix-m5-w4-d2"), "ImageDataset"),
+    Pipeline("timm, AutoAugment original-mstd0.5 and erasing", f"{TIMM} train.py; EfficientNet",
+    224,
+             lambda s: timm(s, auto_augment="original-mstd0.5", re_prob=0.2,
+             interpolation="bicubic"), "ImageDataset"),
+    Pipeline("timm, 3-Augment (DeiT III)", f"{TIMM} auto_augment.py", 224,
+             lambda s: timm(s, auto_augment="3a", color_jitter=0.3, interpolation="bicubic"),
+             "ImageDataset"),
+    Pipeline("timm, SimCLR-like", f"{TIMM} train.py", 224,
+             lambda s: timm(s, color_jitter_prob=0.8, grayscale_prob=0.2, interpolation="random"),
+             "ImageDataset"),
+    Pipeline("timm, noise erasing without prefetcher (DeiT, MAE fine-tuning)",
+    "facebookresearch/deit datasets.py", 224,
+             lambda s: timm(s, auto_augment="rand-m9-mstd0.5-inc1", interpolation="bicubic",
+             re_prob=0.25, re_mode="pixel"), "ImageFolder"),
+    Pipeline("timm, evaluation, crop_pct 0.95", f"{TIMM} validate.py", 224,
+             lambda s: timm(s, is_training=False, crop_pct=0.95, interpolation="bicubic"),
+             "ImageDataset"),
+    Pipeline("timm, evaluation, squash", f"{TIMM} validate.py", 224,
+             lambda s: timm(s, is_training=False, crop_pct=1.0, crop_mode="squash",
+             interpolation="bicubic"), "ImageDataset"),
+    Pipeline("timm, evaluation, border", f"{TIMM} validate.py", 224,
+             lambda s: timm(s, is_training=False, crop_mode="border"), "ImageDataset",
+             "transform timm.data.transforms.ResizeKeepRatio is not one that fastload knows\n"
+             "transform timm.data.transforms.CenterCropOrPad has an argument that fastload does "
+             "not take (padding_mode 'constant', "
+             "fill [124, 116, 104])"),
+    Pipeline("DeiT III's own 3-Augment", "facebookresearch/deit augment.py", 224, deit3,
+             reason="transform torchvision.transforms.transforms.RandomChoice: "
+                    f"{USER}.Solarization is not one that fastload knows\n"
+             f"transform torchvision.transforms.transforms.RandomChoice: {USER}.PILBlur is not one "
+             "that fastload knows"),
+    Pipeline("MAE, pre-training", "facebookresearch/mae main_pretrain.py", 224,
+             lambda s: floats(T.RandomResizedCrop(s, scale=(0.2, 1.0), interpolation=3),
+             T.RandomHorizontalFlip())),
+    Pipeline("SimCLR, one view", "arXiv:2002.05709, appendix A", 224, simclr),
+    Pipeline("SimCLR, two views", "arXiv:2002.05709, appendix A", 224,
+    lambda s: user.TwoViews(simclr(s)),
+             reason=f"transform {USER}.TwoViews {VIEWS}"),
+    Pipeline("MoCo v2", "facebookresearch/moco main_moco.py", 224, moco,
+    reason=f"transform {USER}.TwoViews {VIEWS}"),
+    Pipeline("BYOL, first view", "arXiv:2006.07733, appendix B", 224, lambda s: byol(s, 1.0, 0.0)),
+    Pipeline("BYOL, second view", "arXiv:2006.07733, appendix B", 224, lambda s: byol(s, 0.1, 0.2)),
+    Pipeline("DINO, 2 large and 8 small crops", "facebookresearch/dino main_dino.py", 224, dino,
+             reason=f"transform {USER}.MultiCrop {VIEWS}"),
+    Pipeline("SwAV", "facebookresearch/swav src/multicropdataset.py", 224, dino, "MultiCropFolder",
+             f"data set {USER}.MultiCropFolder is not one that fastload reads (want torchvision's "
+             "ImageFolder or another "
+             "of docs/pipelines.md, or fastload.open)"),
+    Pipeline("CIFAR, crop and flip", "kuangliu/pytorch-cifar main.py", 32, cifar, "CIFAR10"),
+    Pipeline("CIFAR, AutoAugment", "arXiv:1805.09501", 32, lambda s: cifar(s,
+    T.AutoAugment(T.AutoAugmentPolicy.CIFAR10)), "CIFAR10"),
+    Pipeline("CIFAR, cutout", "arXiv:1708.04552", 32, lambda s: cifar(s, last=(user.Cutout(s // 2),
+    )), "CIFAR10",
+             f"transform {USER}.Cutout is not one that fastload knows"),
+    Pipeline("CIFAR, mirrored padding (WideResNet)", "arXiv:1605.07146", 32, lambda s: cifar(s,
+    padding_mode="reflect"), "CIFAR10",
+             f"{NATIVE} op 1 (RandomCrop) has padding_mode 'reflect'; the native engine pads with "
+             "black"),
+    Pipeline("FixMatch, weak and strong", "arXiv:2001.07685", 32, fixmatch, "CIFAR10",
+    f"transform {USER}.WeakAndStrong {VIEWS}"),
+    Pipeline("MNIST example", "pytorch/examples mnist/main.py", 28, lambda _: floats(mean=(0.1307,),
+    std=(0.3081,)), "MNIST",
+             "MNIST has images of one channel, and the native engine stores three (add "
+             "Grayscale(3) before other colour ops)"),
+    Pipeline("Hugging Face image-classification example (data by from_huggingface)",
+             "huggingface/transformers run_image_classification.py", 224,
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip())),
+    Pipeline("ffcv-imagenet, train (its equivalent)", "libffcv/ffcv-imagenet train_imagenet.py",
+    192,
+             lambda s: T.Compose([T.RandomResizedCrop(s), T.RandomHorizontalFlip(),
+             T.PILToTensor()])),
+    Pipeline("Composer ResNet-50, train", "mosaicml/composer composer/datasets/imagenet.py", 176,
+             lambda s: T.Compose([T.RandomResizedCrop(s, scale=(0.08, 1.0), ratio=(0.75, 4 / 3)),
+             T.RandomHorizontalFlip()]),
+             reason="its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"),
+    Pipeline("CLIP, preprocessing", "openai/CLIP clip/clip.py", 224,
+             lambda s: T.Compose([T.Resize(s, interpolation=BICUBIC), T.CenterCrop(s), user.to_rgb,
+             T.ToTensor()]),
+             reason=f"transform {USER}.to_rgb is not one that fastload knows"),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What every benchmark reports: facts of the machine, rows, tables and plots."""

@@ -1,0 +1,1 @@
+"""A network's accuracy by loader."""

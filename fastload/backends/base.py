@@ -1,0 +1,70 @@
+"""What a loader needs of an engine, whichever backend it is of."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+from fastload.plan.bad_samples import Report
+from fastload.plan.placement import Chooser
+from fastload.sources.collect import Indexes
+from fastload.spec import Work
+
+Batch: TypeAlias = list[
+    Any
+    # [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work
+    # has it; of several views, images is a list
+]
+Order: TypeAlias = (
+    Work | Exception
+)  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
+
+
+class Batches(Protocol):
+    """One epoch under way: an iterator.
+
+    A batch's own error is raised in its place, and the epoch goes on.
+    """
+
+    @property
+    def ready(self) -> int:
+        """Batches that are done before they are asked for; 0 where that is not known."""
+
+    def __iter__(self) -> "Batches": ...
+    def __next__(self) -> Batch: ...
+    def close(self) -> None:
+        """Drop what is under way."""
+
+
+class Engine(Protocol):
+    """Makes the batches of one loader, over all its epochs.
+
+    What it keeps (threads, slots, pipelines) ends with it.
+    """
+
+    on_bad: Callable[[Report], object]  # told of each batch's bad samples that did not raise
+
+    def epoch(self, works: Iterator[Order], timeout: float = 0) -> Batches:
+        """Batches of `works`, in order.
+
+        timeout: s that a batch may take, where the engine can tell; 0: any time.
+        """
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a child of the one that has the engine's threads."""
+        return False
+
+    def indexes(self) -> Indexes | None:
+        """The seek indexes that it decodes by; None: by none."""
+        return None
+
+    def placements(self) -> Chooser | None:
+        """What chooses among its placements; None: there is one."""
+        return None
+
+    def stats(self) -> dict[str, tuple[int, int, int]]:
+        """`_native.Pool.stats` of threads of ours; nothing where others work."""
+        return {}
+
+    def ways(self) -> dict[str, int]:
+        """`_native.Pool.ways` of threads of ours; nothing where others work."""
+        return {}

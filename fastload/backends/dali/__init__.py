@@ -1,0 +1,1 @@
+"""NVIDIA DALI as a backend: fastload's draws on DALI's operators, or DALI's own draws."""

@@ -1,0 +1,240 @@
+"""A work's samples as what DALI's graph takes: encoded bytes and, per picture, the records as
+arrays.
+"""
+
+import operator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from fastload import _native
+from fastload.backends import foreign, masks, mending
+from fastload.backends.dali import rows as dali_rows
+from fastload.backends.dali.tail import Tail
+from fastload.backends.native import crop, store
+from fastload.errors import SampleError
+from fastload.plan.bad_samples import Trouble
+from fastload.plan.plan import Plan
+from fastload.sources import raw_pixels, read
+from fastload.spec import Array, Ints, Pixels, Stage, Work
+from fastload.transforms import (
+    CenterCrop,
+    Pad,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+    pil,
+)
+from fastload.transforms.base import Op
+
+TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32",
+    1), "filter": ("int32", 0),
+         "start": ("int32", 1), "window": ("int32", 1), "flip": ("int32", 0)}  # fmt: skip
+
+
+class Input(NamedTuple):
+    """One thing that the graph is given for each sample."""
+
+    name: str
+    dtype: str
+    ndim: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Which parts the graph of one of a sample's pictures has; the same for all sizes of it."""
+
+    plan: Plan
+    rows: tuple[dali_rows.Row, ...]
+    own: bool
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names in TYPES: what of CROP runs, told by records."""
+        if self.own:
+            return ("size",)
+        ops = tuple(step.op for step in self.plan.stage(Stage.CROP))
+        names = ["anchor", "shape"] if self._has(ops, RandomResizedCrop) else []
+        if self._has(ops, RandomResizedCrop, Resize):
+            names += ["size"] + ["filter"] * (self.filter == "random")
+        names += ["start", "window"] if self._has(ops, CenterCrop, Pad, RandomCrop) else []
+        return (*names, "flip") if self._has(ops, RandomHorizontalFlip) else tuple(names)
+
+    @property
+    def filter(self) -> str:
+        """Of the one resize; "random" where each sample has its own."""
+        return crop.interpolation(self.plan.stage(Stage.CROP))
+
+    @staticmethod
+    def _has(ops: tuple[Op, ...], *kinds: type) -> bool:
+        return any(isinstance(op, kinds) for op in ops)
+
+    def inputs(self) -> list[Input]:
+        found = [Input(name, *TYPES[name]) for name in self.parts]
+        for number, row in enumerate(self.rows):
+            found += [
+                Input(f"{number}.{name}", dali_rows.TYPES[name][0], len(dali_rows.TYPES[name][1]))
+                for name in row.arguments
+            ]
+        return found
+
+
+@dataclass
+class Samples:
+    """A batch's encoded samples, which DALI decodes to the pixels that Pillow has; a
+    `mending.Batch`.
+    """
+
+    encoded: list[Pixels]  # uint8 [bytes] each
+    sizes: Ints  # int32 [N, 2], px
+    decoded: set[int] = field(default_factory=set)  # places that have pixels
+
+    def set_pixels(self, place: int, pixels: Pixels, /) -> None:
+        """uint8 [H, W, 3] in place of a sample's bytes: as a PPM file, which is how DALI is handed
+        what another decoder made.
+        """
+        self.decoded.add(place)
+        self.sizes[place] = pixels.shape[:2]
+        self.encoded[place] = np.frombuffer(
+            b"P6 %d %d 255\n%b" % (pixels.shape[1], pixels.shape[0], pixels.tobytes()), np.uint8
+        )
+
+
+class Made(NamedTuple):
+    """A batch on its way: what the graph is given, and what it is not."""
+
+    work: Work  # with what stands in for bad samples
+    samples: Samples
+    arrays: tuple[
+        list[Pixels] | Array, ...
+    ]  # by `inputs`; the first is the list of encoded samples
+    tails: list[Tail]
+    target: torch.Tensor
+    trouble: Trouble
+    decoded: bool = False  # all samples, by Pillow
+
+
+def pictures(plan: Plan, *, own: bool) -> tuple[Picture, ...]:
+    return tuple(Picture(one, () if own else dali_rows.rows(one), own) for one in plan.pictures)
+
+
+def inputs(found: tuple[Picture, ...]) -> list[Input]:
+    """Of the whole graph, in the order of `Made.arrays`."""
+    return [Input("encoded", *TYPES["encoded"])] + [
+        Input(f"{number}.{one.name}", one.dtype, one.ndim)
+        for number, picture in enumerate(found)
+        for one in picture.inputs()
+    ]
+
+
+def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -> Made:
+    """plan: of the work's size; job: of its files.
+
+    Raises SampleError for a sample that nobody can read or decode, where bad ones raise.
+    """
+    job.wait_fetched()
+    status, is_raw, bad = job.status, plan.source.locate(work.samples).is_raw, []
+    unread = np.empty(0, np.uint8)  # until it is read, or other pixels stand in for it
+    samples = Samples([unread] * len(work), job.sizes.copy())
+    for place in range(len(work)):
+        if status[place] == _native.FAILED:
+            bad.append((place, mending.failed(job, plan, work, place)))
+            continue
+        data = (
+            b""
+            if is_raw[place]
+            else job.payload(place) or read(plan.source, int(work.samples[place]))
+        )
+        samples.encoded[place] = np.frombuffer(data, np.uint8)
+        if is_raw[place] or not certain(int(status[place]), data):
+            bad += _through_pillow(samples, plan, work, place)
+    asked = np.array([place not in samples.decoded for place in range(len(work))]) & (
+        status == _native.OK
+    )
+    bad += foreign.too_large(plan.source, work, job.sizes, asked)
+    bad.sort(key=operator.itemgetter(0))
+    return _mended(samples, plan, found, work, bad, Trouble(plan.on_error, work))
+
+
+def certain(status: int, data: bytes) -> bool:
+    """Whether Pillow takes a sample for certain.
+
+    DALI cannot say: it reads no further than it needs.
+    """
+    return status == _native.OK and _native.jpeg_coding(data) != "other"
+
+
+def through_pillow(plan: Plan, found: tuple[Picture, ...], made: Made) -> Made:
+    """The same batch without an encoded sample. Raises SampleError as `make`."""
+    bad = [
+        problem
+        for place in range(len(made.work))
+        for problem in _through_pillow(made.samples, plan, made.work, place)
+    ]
+    return _mended(made.samples, plan, found, made.work, bad, made.trouble)._replace(decoded=True)
+
+
+def _through_pillow(
+    samples: Samples, plan: Plan, work: Work, place: int
+) -> list[tuple[int, SampleError]]:
+    """Pixels in place of a sample's bytes; the place and an error if Pillow cannot decode it."""
+    if place in samples.decoded:
+        return []
+    try:
+        pixels = raw_pixels(plan.source, int(work.samples[place]))
+        samples.set_pixels(
+            place, pil.decode_pixels(samples.encoded[place].tobytes()) if pixels is None else pixels
+        )
+    except pil.DECODE_ERRORS as error:
+        sample = int(work.samples[place])
+        return [(place, pil.undecodable(plan.source.name(sample), sample, error))]
+    return []
+
+
+def _mended(
+    samples: Samples,
+    plan: Plan,
+    found: tuple[Picture, ...],
+    work: Work,
+    bad: list[tuple[int, SampleError]],
+    trouble: Trouble,
+) -> Made:
+    """The batch with its records, and with others in place of what is bad; samples that are not bad
+    keep theirs.
+    """
+    work, _ = mending.mended(samples, plan, work, bad, trouble)
+    arrays, tails = [], []
+    for one, picture in zip(plan.pictures, found, strict=True):
+        given, tail = _records(one, picture, work, samples.sizes)
+        arrays += given
+        tails.append(tail)
+    target = (
+        torch.from_numpy(plan.source.labels[work.samples])
+        if plan.masks is None
+        else masks.batch(plan, work, samples.sizes)
+    )
+    return Made(work, samples, (samples.encoded, *arrays), tails, target, trouble)
+
+
+def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[list[Array], Tail]:
+    of: dict[Stage, list[Array]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
+    for step, record in zip(plan.steps, plan.records(work, sizes), strict=True):
+        of[step.stage].append(record)
+    last = plan.stage(Stage.STORE)
+    tail = Tail(plan, *store.kept(last, of[Stage.STORE]), store.boxes(last, of[Stage.STORE])[0])
+    height_width = np.tile(np.array(crop.final_size(plan.cropped), np.int32), (len(work), 1))
+    if picture.own:
+        return [height_width.astype(np.float32)], tail
+    crops, after = crop.fold(plan.stage(Stage.CROP), of[Stage.CROP], sizes)
+    given = {"anchor": crops[:, :2], "shape": crops[:, 2:4], "size": crops[:,
+        crop.RESIZED].astype(np.float32),
+             "start": crops[:, crop.WINDOW], "window": height_width, "flip": crops[:, crop.FLIP],
+             "filter": crop.filters(plan.stage(Stage.CROP), of[Stage.CROP])}  # fmt: skip
+    arrays = [np.ascontiguousarray(given[name]) for name in picture.parts]
+    if picture.rows:
+        programs = dali_rows.programs(plan, picture.rows, after, of[Stage.AUGMENT], height_width)
+        arrays += dali_rows.arguments(picture.rows, programs)
+    return arrays, tail

@@ -1,0 +1,152 @@
+"""NVIDIA DALI runs the plan with fastload's own records: same order, crops, flips, ops and
+magnitudes, by DALI's arithmetic.
+
+Nothing here imports DALI; `dali_graph` does, once a loader runs. See `dali_own` for DALI's own
+random numbers.
+"""
+
+from dataclasses import dataclass
+
+from fastload.backends.base import Engine
+from fastload.backends.dali import rows as dali_rows
+from fastload.backends.dali.installed import missing
+from fastload.backends.native import augment, crop, store
+from fastload.plan.plan import Plan, Step
+from fastload.spec import Stage
+from fastload.transforms import (
+    CenterCrop,
+    Pad,
+    RandomAffine,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomVerticalFlip,
+    Resize,
+)
+from fastload.transforms.base import fill_colour
+from fastload.transforms.erasing import KINDS
+
+CROPS = (
+    CenterCrop,
+    Pad,
+    RandomAffine,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomVerticalFlip,
+    Resize,
+)
+RESIZES = ("nearest", "bilinear", "bicubic", "lanczos", "random")
+WARPS = ("nearest", "bilinear")
+
+
+def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
+    """Every reason why DALI cannot run `plan`, what is not installed among them."""
+    found = missing() + plan.every(_unsupported)
+    if plan.decode_scale != "exact":
+        found.append("decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'")
+    return found
+
+
+def compile(plan: Plan, device: str) -> "Runner":
+    return Runner(plan, device)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Picklable; the engine that it makes has the pipelines and their threads."""
+
+    plan: Plan
+    device: str
+    own: bool = False  # DALI draws its own numbers
+
+    def engine(self, threads: int, depth: int, *, pinned: bool) -> Engine:
+        """threads: DALI's; it has one at least. depth: batches under way."""
+        from fastload.backends.dali.engine import DaliEngine
+
+        return DaliEngine(
+            self.plan,
+            self.device,
+            max(1, threads),
+            depth if threads else 1,
+            own=self.own,
+            pinned=pinned,
+        )
+
+
+def _unsupported(plan: Plan) -> list[str]:
+    crops = plan.stage(Stage.CROP)
+    reasons = [
+        f"{step.label} is not written for DALI; use backend='native'"
+        for step in crops
+        if not isinstance(step.op, CROPS)
+    ]
+    reasons += crop.unsupported(crops) + [
+        reason for step in crops for reason in crop_problems(step)
+    ]
+    reasons += augment.unsupported(plan.stage(Stage.AUGMENT))
+    reasons += [reason for step in plan.stage(Stage.AUGMENT) for reason in _augment_problems(step)]
+    return reasons + store_problems(plan)
+
+
+def crop_problems(step: Step) -> list[str]:
+    op = step.op
+    if isinstance(op, (RandomResizedCrop, Resize)) and op.interpolation not in RESIZES:
+        return [
+            (
+                f"{step.label} has interpolation {op.interpolation!r}; DALI has "
+                f"{', '.join(RESIZES[:-1])}"
+            )
+        ]
+    if isinstance(op, (RandomAffine, RandomRotation)):
+        return warp_problems(step.label, op.interpolation, fill_colour(op.fill, 3))
+    return []
+
+
+def warp_problems(label: str, interpolation: str, fill: tuple[int, ...]) -> list[str]:
+    reasons = []
+    if interpolation not in WARPS:
+        reasons.append(
+            f"{label} has interpolation {interpolation!r}; DALI warps by {' or '.join(WARPS)}"
+        )
+    if len(set(fill)) > 1:
+        reasons.append(f"{label} has fill {fill}; DALI fills with one number")
+    return reasons
+
+
+def _augment_problems(step: Step) -> list[str]:
+    if type(step.op) in augment.FLIPS or augment.unsupported((step,)):
+        return []  # fine, or reported already
+    others = sorted(dali_rows.names(step.op, step.spec) - set(dali_rows.KINDS))
+    if others:
+        return [
+            (
+                f"{step.label} draws {', '.join(others)}, which is not written for DALI; use "
+                "backend='native'"
+            )
+        ]
+    reasons = []
+    for op, _ in augment.parts(step.op):
+        label = step.label if op is step.op else f"{step.label}: {op.name}"
+        reasons += (
+            warp_problems(label, op.interpolation, op.colour())
+            if hasattr(op, "interpolation")
+            else []
+        )
+    return reasons
+
+
+def store_problems(plan: Plan) -> list[str]:
+    """Why STORE is not DALI's normalisation and what `dali_store` does behind it."""
+    steps = plan.stage(Stage.STORE)
+    reasons = store.unsupported(steps)
+    if plan.size_mode != "decode":
+        reasons += store.erased_first(steps, plan.size_mode)
+    return reasons + [
+        f"{step.label} fills with noise ({step.op.value!r}), which DALI has not; give a number, or "
+        "use backend='native'"
+        for step in steps if isinstance(step.op, RandomErasing) and step.op.value in KINDS
+    ]  # fmt: skip

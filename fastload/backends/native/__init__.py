@@ -1,0 +1,1 @@
+"""fastload's own backend: draws records in NumPy, hands them to the C++ and CUDA kernels."""

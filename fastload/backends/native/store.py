@@ -1,0 +1,210 @@
+"""The STORE stage: a table of what each uint8 value of each channel becomes (exact, since the
+reference itself fills it), the rows and columns that are kept, and the boxes that are erased.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.plan.plan import Step
+from fastload.spec import Array, Ints
+from fastload.transforms import ColOut, Normalize, RandomErasing, ToDtype, ToImage, pil
+from fastload.transforms.batch_resize import BatchResize
+from fastload.transforms.erasing import KINDS
+from fastload.transforms.mix_records import MixRecords
+from fastload.transforms.sampling import LEVELS, noise_values
+
+GATHERS = (ColOut, BatchResize)  # ops that only choose rows and columns
+ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
+
+
+class Tables(NamedTuple):
+    """What STORE writes, the same for all batches; of the output's type, bfloat16 as its bits in
+    uint16.
+    """
+
+    values: NDArray[np.generic] | None  # [3, 256], of each uint8 value; None: the value itself
+    fills: NDArray[np.generic] | None  # [K, 3], of each box that is erased; None: there is none
+    fillings: (
+        Ints | None
+    )  # int32 [K, 2]: 0 for its fill, 1 for noise, 2 for one colour of it; the number of the noise
+    levels: (
+        NDArray[np.generic] | None
+    )  # [T, 3, NOISE_LEVELS], of each level of a noise; None, with fillings: no noise
+
+
+NO_TABLES = Tables(None, None, None, None)  # uint8 as they are
+
+
+class Lists(NamedTuple):
+    """What STORE does to the samples of one batch. Places are of the image as it is stored, px."""
+
+    rows: Ints | None  # int32 [1 or N, kept], that are kept; None: all
+    columns: Ints | None
+    boxes: Ints | None  # int32 [N, K, 4]: top, left, height, width of what is erased; None: nothing
+    keys: NDArray[np.uint32] | None  # uint32 [N, K], of the noise in them
+    partners: Ints | None  # int32 [N, 7], `MixRecords.rows`; None: nothing is mixed
+
+
+def tables(steps: tuple[Step, ...], dtype: str) -> Tables:
+    return Tables(table(steps, dtype), fills(steps, dtype), *noise(steps, dtype))
+
+
+def lists(steps: tuple[Step, ...], records: list[Array], how: MixRecords | None) -> Lists:
+    """how: the batch is mixed."""
+    partners = how.rows() if how and how.moves else None
+    rows, columns = kept(steps, records)
+    erased, keys = boxes(steps, records)
+    return Lists(rows, columns, erased, keys, partners)
+
+
+def records(channels_last: bool, batch: Lists, constant: Tables) -> _native.StoreRecords:
+    """Of one batch, as the job and the GPU take them."""
+    noise = None
+    if batch.keys is not None and constant.fillings is not None and constant.levels is not None:
+        noise = _native.Noise(batch.keys, constant.fillings, constant.levels)
+    return _native.StoreRecords(
+        channels_last=channels_last, table=constant.values, rows=batch.rows, columns=batch.columns,
+        boxes=batch.boxes, fills=constant.fills, noise=noise, partners=batch.partners,
+    )  # fmt: skip
+
+
+def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
+    """[3, 256] of `dtype` (bfloat16 as its bits in uint16); None where the uint8 value itself is
+    stored.
+    """
+    if dtype == "uint8":
+        return None
+    ramp = torch.arange(256, dtype=torch.uint8).expand(3, 1, 256)
+    for step in steps:
+        if isinstance(step.op, (*GATHERS, RandomErasing)):
+            continue
+        ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
+    return _bits(ramp.reshape(3, 256), dtype)
+
+
+def kept(steps: tuple[Step, ...], records: list[Array]) -> tuple[Ints | None, Ints | None]:
+    """Numbers of the rows and of the columns that the gathers keep: int32 [1 or N, kept] each, or
+    None, None for all.
+    """
+    rows: Ints | None = None
+    columns: Ints | None = None
+    for step, record in zip(steps, records, strict=True):
+        if not isinstance(step.op, GATHERS):
+            continue
+        count, _ = step.op.kept(step.spec.height or 0, step.spec.width or 0)
+        record = record[:1] if step.op.per_batch else record
+        rows, columns = _of(rows, record[:, :count]), _of(columns, record[:, count:])
+    return rows, columns
+
+
+def unsupported(steps: tuple[Step, ...]) -> list[str]:
+    """Why these STORE steps are no table, lists and boxes."""
+    reasons: list[str] = []
+    erasing: Step | None = None
+    for step in steps:
+        if not isinstance(step.op, (*GATHERS, Normalize, RandomErasing, ToDtype, ToImage)):
+            reasons.append(f"{step.label} is not written natively")
+        elif isinstance(step.op, GATHERS) and erasing:
+            reasons.append(
+                f"{step.label} drops rows and columns after {erasing.label}; natively it comes "
+                "before"
+            )
+        elif isinstance(step.op, RandomErasing):
+            erasing = step
+    return reasons
+
+
+def erased_first(steps: tuple[Step, ...], mode: str) -> list[str]:
+    """Why a size schedule that shrinks finished batches is not for these STORE steps: kernels erase
+    last.
+    """
+    return [
+        f"{step.label} comes before size_schedule's mode {mode!r} shrinks the batch; natively only "
+        "mode 'decode' goes with it"
+        for step in steps if isinstance(step.op, RandomErasing)
+    ]  # fmt: skip
+
+
+def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
+    """[K, 3] of `dtype`, what each box of RandomErasing becomes by the steps after it; None where
+    nothing is erased.
+    """
+    found = []
+    for place, step in enumerate(steps):
+        if not isinstance(step.op, RandomErasing):
+            continue
+        one = pil.apply(
+            step.op,
+            torch.zeros((3, 1, 1), dtype=getattr(torch, step.spec.dtype)),
+            np.array([[0, 0, 1, 1, 0]]),
+        )
+        found += [_after(steps[place + 1 :], one).reshape(3)] * step.op.max_count
+    return _bits(torch.stack(found), dtype) if found else None
+
+
+def noise(
+    steps: tuple[Step, ...], dtype: str
+) -> tuple[Ints, NDArray[np.generic]] | tuple[None, None]:
+    """`Tables.fillings` and `levels`: what each level of noise becomes by the steps after the op."""
+    fillings: list[tuple[int, int]] = []
+    tables: list[torch.Tensor] = []
+    for place, step in enumerate(steps):
+        if not isinstance(step.op, RandomErasing):
+            continue
+        kind = 1 + KINDS.index(step.op.value) if step.op.value in KINDS else 0
+        fillings += [(kind, len(tables) if kind else 0)] * step.op.max_count
+        if kind:
+            levels = (
+                torch.from_numpy(noise_values())
+                .to(getattr(torch, step.spec.dtype))
+                .expand(3, 1, LEVELS)
+            )
+            tables.append(_after(steps[place + 1 :], levels).reshape(3, LEVELS))
+    return (
+        (np.array(fillings, np.int32), _bits(torch.stack(tables), dtype))
+        if tables
+        else (None, None)
+    )
+
+
+def _after(steps: tuple[Step, ...], image: torch.Tensor) -> torch.Tensor:
+    """What the values of an image become by these steps, whatever they erase."""
+    for step in steps:
+        image = (
+            image if isinstance(step.op, RandomErasing) else pil.apply(step.op, image, ONE_BY_ONE)
+        )
+    return image
+
+
+def _bits(values: torch.Tensor, dtype: str) -> NDArray[np.generic]:
+    """As NumPy has them: bfloat16 as its bits in uint16."""
+    values = values.contiguous()
+    return values.view(torch.uint16).numpy() if dtype == "bfloat16" else values.numpy()
+
+
+def boxes(
+    steps: tuple[Step, ...], records: list[Array]
+) -> tuple[Ints, NDArray[np.uint32]] | tuple[None, None]:
+    """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `Tables.fills`; and
+    their noise's keys uint32 [N, K].
+    """
+    found = [
+        record
+        for step, record in zip(steps, records, strict=True)
+        if isinstance(step.op, RandomErasing)
+    ]
+    if not found:
+        return None, None
+    every = np.concatenate(found, axis=1)
+    return np.ascontiguousarray(every[..., :4]), np.ascontiguousarray(every[..., 4]).view(np.uint32)
+
+
+def _of(before: Ints | None, chosen: Ints) -> Ints:
+    """What `chosen` are of what was kept before."""
+    return np.ascontiguousarray(
+        chosen if before is None else np.take_along_axis(before, chosen, axis=1)
+    )

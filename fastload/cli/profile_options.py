@@ -1,0 +1,185 @@
+"""The options of fastload profile, and which of them go together."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from fastload.cli import output
+from fastload.errors import UsageError
+
+BACKENDS = (*output.BACKENDS, "all")
+DEVICES = ("cpu", "cuda")
+FAILS = ("cpu-bound", "data-bound")
+Recipe = Annotated[
+    str, typer.Option(metavar="NAME|FILE", help="Recipe to profile; see fastload recipes list.")
+]
+Data = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file."),
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(BACKENDS), help="all: each is measured, and backend='auto' knows it."
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Threads or worker processes; default one per core."),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Default 256 on a GPU, small with an emulated step."),
+]
+StepRate = Annotated[
+    float | None, typer.Option(metavar="R", help="Emulate a training step of R images/s.")
+]
+Assume = Annotated[
+    str | None,
+    typer.Option(metavar="GPU", help="Emulate the step of an a100, h100 or h200 (ESTIMATE)."),
+]
+Device = Annotated[str, typer.Option(metavar="|".join(DEVICES), help="Where batches are filled.")]
+Seconds = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="Budget of the measuring; default 40, with --quick 8."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A rough answer within 15 s.")]
+FailIf = Annotated[
+    str | None, typer.Option(metavar="|".join(FAILS), help="Exit 1 if that is the verdict.")
+]
+Steps = Annotated[
+    int | None, typer.Option(metavar="N", help="Of a command: stop it after N training steps.")
+]
+Whole = Annotated[bool, typer.Option("--whole", help="Of a command: let it run to its end.")]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page."),
+]
+Trace = Annotated[
+    str | None,
+    typer.Option("--trace", metavar="FILE", help="Of a command: write a Chrome trace (Perfetto)."),
+]
+Sweep = Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")]
+Cold = Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Also training with what would help: predicted against measured."
+    ),
+]
+Cuts = Annotated[
+    bool,
+    typer.Option("--cuts", help="Also the loader cut off after each stage; with --cold cold too."),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME", help="Of a real step: resnet101, ... for the recipe's."
+    ),
+]
+Ladder = Annotated[
+    bool,
+    typer.Option(
+        "--ladder", help="Of a command: measure step and loader alone; changes the training."
+    ),
+]
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PATH | -- COMMAND ...]", help="Data, or a training to profile."),
+]
+Compare = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--compare", metavar="BEFORE.json AFTER.json", help="Compare two reports; exit 1 if slower."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a recipe is profiled with; None: the default."""
+
+    backend: str
+    workers: int | None
+    batch_size: int | None
+    step_rate: float | None  # images/s of an emulated step
+    assume: str | None  # the GPU whose step is emulated
+    device: str
+    seconds: float | None
+    model: str | None
+
+    def check(self, fail_if: str | None) -> None:
+        """Raises UsageError for the first option that makes no sense."""
+        for name, value, known in (
+            ("backend", self.backend, BACKENDS),
+            ("device", self.device, DEVICES),
+            ("fail-if", fail_if, FAILS),
+        ):
+            if value is not None and value not in known:
+                raise UsageError(f"profile: --{name} is {value!r}, want {' or '.join(known)}")
+        if self.workers is not None and self.workers < 0:
+            raise UsageError(
+                f"profile: --workers is {self.workers}, want 0 or more (0: everything in one "
+                "thread)"
+            )
+        if self.batch_size is not None and self.batch_size < 1:
+            raise UsageError(f"profile: --batch-size is {self.batch_size}, want 1 or more")
+        self._check_step()
+        if self.seconds is not None and not 1 <= self.seconds <= 3600:
+            raise UsageError(f"profile: --seconds is {self.seconds:g}, want 1 to 3600")
+
+    def _check_step(self) -> None:
+        if self.step_rate is None:
+            return
+        if not 0 < self.step_rate < 1e9:
+            raise UsageError(
+                f"profile: --step-rate is {self.step_rate:g}, want more than 0 images/s"
+            )
+        if self.assume is not None:
+            raise UsageError(
+                f"profile: --step-rate {self.step_rate:g} and --assume {self.assume} both set the "
+                "step's rate; give one"
+            )
+
+
+@dataclass(frozen=True)
+class More:
+    """What is measured beyond the budget."""
+
+    sweep: bool
+    cold: bool
+    verify: bool
+    cuts: bool
+
+    def __bool__(self) -> bool:
+        return self.sweep or self.cold or self.verify or self.cuts
+
+
+def check_together(setup: Setup, data: str | None, more: More, *, command: bool) -> None:
+    """Raises UsageError for what does not go with a command, or with an emulated step."""
+    if setup.model is not None and (setup.step_rate or setup.assume or command):
+        what = (
+            "a command trains its own network"
+            if command
+            else "--step-rate and --assume play a step without one"
+        )
+        raise UsageError(
+            f"profile: --model {setup.model} is for a recipe's real step, and {what}; leave one out"
+        )
+    if command and data is not None:
+        raise UsageError("profile: --data and a command exclude each other; give one")
+    if command and more:
+        raise UsageError(
+            "profile: --sweep, --cold, --verify and --cuts need a recipe and --data, not a command"
+        )
+
+
+def refuse_command_options(
+    steps: int | None, trace: str | None, *, whole: bool, ladder: bool
+) -> None:
+    """Raises UsageError for what needs a command, where there is none."""
+    if steps is not None or whole or ladder or trace:
+        raise UsageError(
+            "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"
+        )

@@ -1,0 +1,100 @@
+"""Writing the parts of a conversion, several at once, each noted when it is whole."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PIL import Image
+
+from fastload.conversion import (
+    parts,
+    plan,
+    workers,
+)
+from fastload.conversion.journal import Journal
+from fastload.conversion.making import How, Maker
+from fastload.conversion.options import Options
+from fastload.conversion.parts import Bad, Written
+from fastload.conversion.readers import Reader
+from fastload.conversion.target import Hold
+from fastload.conversion.workers import Advance, Stop
+from fastload.conversion.writers import Made, Writer
+from fastload.system.machine import usable_cores
+
+TABLE_COPIES = 3  # of a part that is a table in memory: the images, the rows, the file
+
+
+@dataclass(frozen=True)
+class Job:
+    """A conversion that can begin: what is read, and what goes where."""
+
+    where: str
+    reader: Reader
+    plan: plan.Plan
+    options: Options
+    writer: Writer
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Where finished parts are noted."""
+
+    journal: Journal
+    hold: Hold
+
+    def __call__(self, number: int, part: Written) -> None:
+        self.journal.append({"part": number, **parts.pack(part)})
+        self.hold.keep = True
+
+
+def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advance) -> list[Written]:
+    """All planned parts under temporary names.
+
+    Once a sample is bad and that is an error, the rest is only checked.
+    """
+    Image.init()  # Pillow loads its plugins at first use, which is not safe in several threads
+    options, failing = job.options, threading.Event()
+    how = how_of(options)
+    if fails(job, [bad for part in done.values() for bad in part.bad]):
+        failing.set()
+
+    def work(number: int, stop: Stop) -> Written:
+        if number in done:
+            advance(len(done[number].samples), int(done[number].size.sum()))
+            return done[number]
+        maker = Maker(
+            job.reader, how, job.plan.samples(number).tolist(), lambda size: advance(1, size), stop
+        )
+        part = job.writer.write(number, maker, wanted)
+        if wanted(maker):
+            note(number, part)
+        return part
+
+    def wanted(made: Made) -> bool:
+        if fails(job, made.bad):
+            failing.set()
+        return not failing.is_set()
+
+    return workers.run(range(job.plan.shards), work, threads(job))
+
+
+def threads(job: Job) -> int:
+    """How many parts are made at once."""
+    table = TABLE_COPIES * int(job.plan.capacity.max()) if job.options.to == "parquet" else 0
+    return workers.fitting(
+        job.options.workers or usable_cores(), max(table, int(job.reader.sizes.max()))
+    )
+
+
+def how_of(options: Options) -> How:
+    """What is done to each sample."""
+    step = options.seek_step if options.to == "shards" else None
+    substitute = options.on_error == "substitute"
+    return How(
+        options.check, options.transcode, options.edits, options.extras == "keep", step, substitute
+    )
+
+
+def fails(job: Job, bad: Sequence[Bad]) -> bool:
+    """Whether these make the conversion fail."""
+    return job.options.on_error != "skip" and not all(row.mended for row in bad)

@@ -1,0 +1,104 @@
+"""The engine of a loader's route: which one, with how many threads, where its batches go."""
+
+from multiprocessing.context import BaseContext
+from typing import Protocol
+
+import torch
+
+from fastload import backends
+from fastload.backends.base import Engine
+from fastload.backends.native import cuda
+from fastload.backends.table import facts
+from fastload.engine.ffcv import FfcvEngine
+from fastload.engine.native import NativeEngine
+from fastload.engine.torch import TorchEngine
+from fastload.engine.uploading import Gpu
+from fastload.plan import placement, preflight
+from fastload.plan.placement import Placement
+from fastload.plan.plan import Plan
+from fastload.sources import collect
+from fastload.system import devices
+
+
+class PlacementOptions(Protocol):
+    """Options of a loader: where it may do the work on a batch."""
+
+    @property
+    def device(self) -> str | None: ...
+    @property
+    def decode(self) -> str: ...
+    @property
+    def augment(self) -> str: ...
+
+
+class EngineOptions(PlacementOptions, Protocol):
+    """Arguments of a loader: all that its engine depends on."""
+
+    @property
+    def batch_size(self) -> int | None: ...
+    @property
+    def num_workers(self) -> int: ...
+    @property
+    def prefetch_factor(self) -> int | None: ...
+    @property
+    def pin_memory(self) -> bool: ...
+    @property
+    def multiprocessing_context(self) -> str | BaseContext | None: ...
+    @property
+    def seek_index(self) -> str: ...
+
+
+def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
+    """Of a loader whose route is this backend. Raises BackendError and DeviceError."""
+    kind = devices.kind(loader.device)
+    runner = backends.module(backend).compile(plan, kind)
+    depth = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
+    pinned = (loader.pin_memory or kind == "cuda") and torch.cuda.is_available()
+    kind_of = facts(backend).engine
+    if kind_of == "own":  # a library with threads and queues of its own
+        own: Engine = runner.engine(loader.num_workers, depth, pinned=pinned)
+        return own
+    if kind_of == "workers":
+        return TorchEngine(
+            runner, loader.num_workers, depth, pinned=pinned, context=loader.multiprocessing_context
+        )
+    # Threads share every batch, so a few batches under way keep all of them busy.
+    depth, seek = min(depth, 8), collect.make(loader.seek_index, plan.source)
+    preflight.check(runner.plan, loader.num_workers, depth, loader.batch_size)
+    gpu = None
+    if loader.device is not None and kind == "cuda":
+        choices = places(loader, backend, plan)[0]
+        gpu = Gpu(devices.opened(loader.device), loader.device, choices)
+    engine = FfcvEngine if kind_of == "ffcv" else NativeEngine
+    return engine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
+
+
+def places(
+    loader: PlacementOptions, backend: str, plan: Plan
+) -> tuple[tuple[Placement, ...], list[str]]:
+    """The placements that a loader with device="cuda" chooses among, and why others are none of
+    them.
+    """
+    reasons = {
+        place: cuda.unsupported(plan, place)
+        for place in placement.asked_for(loader.decode, loader.augment)
+    }
+    if facts(backend).engine == "ffcv":
+        for place, why in reasons.items():
+            why += ["FFCV's loop decodes; use backend='native'"] * (place.decode == "gpu")
+    found = tuple(place for place, why in reasons.items() if not why)
+    return found, [f"{place} is out: {reason}" for place, why in reasons.items() for reason in why]
+
+
+def explain(
+    loader: PlacementOptions, engine: Engine | None, backend: str | None, plan: Plan
+) -> list[str]:
+    """Where the work on a batch runs, as DataLoader.explain says it; nothing without a GPU."""
+    if backend is None or not facts(backend).places or devices.kind(loader.device) == "cpu":
+        return []
+    choices, reasons = places(loader, backend, plan)
+    chooser = (engine and engine.placements()) or placement.Chooser(choices)
+    return [
+        f"  {'gpu' if not number else '':7} {line}"
+        for number, line in enumerate([*chooser.explain(), *reasons])
+    ]

@@ -1,0 +1,98 @@
+"""A thread that finishes batches ahead of the caller, so that what their copies and kernels take is
+hidden behind training.
+"""
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from fastload.engine.flight import Begun, Launched, Settled
+from fastload.engine.pace import Pace
+from fastload.system import room
+
+AHEAD = 2  # batches that lie finished on the GPU
+JOIN = 5.0  # s that the end of an epoch waits for it
+
+
+class Sender:
+    """Takes what is put into `started`, in order, until None; `made` has what `launch` and then
+    `settle` make of it, which raise nothing.
+
+    `settle` waits for the GPU: a batch that stands ready is launched first, so that the GPU has
+    work meanwhile.
+    """
+
+    def __init__(
+        self,
+        started: "queue.SimpleQueue[Begun | None]",
+        launch: Callable[[Begun], Launched],
+        settle: Callable[[Launched], Settled],
+        enter: Callable[[], object],
+        pace: Pace,
+    ) -> None:
+        self.started, self.made = started, queue.SimpleQueue[Settled]()
+        self.ahead = threading.Semaphore(AHEAD)
+        self.stopped = threading.Event()
+        # Python waits for ever for a thread that ends before it has begun.
+        room.check("a thread", room.THREAD)
+        self.thread = threading.Thread(
+            target=_run,
+            args=(started, launch, settle, enter, pace, self.made, self.ahead, self.stopped),
+            name="fastload-sender",
+            daemon=True,
+        )
+        self.thread.start()
+
+    def took(self) -> None:
+        """The caller has one batch more."""
+        self.ahead.release()
+
+    def stop(self) -> None:
+        """The thread is to end; what it has not begun is dropped. Waits for nothing."""
+        self.stopped.set()
+        self.ahead.release()
+        self.started.put(None)
+
+    def join(self) -> None:
+        if self.thread is not threading.current_thread():  # the collector may run in it
+            self.thread.join(JOIN)
+
+
+def _run(
+    started: "queue.SimpleQueue[Begun | None]",
+    launch: Callable[[Begun], Launched],
+    settle: Callable[[Launched], Settled],
+    enter: Callable[[], object],
+    pace: Pace,
+    made: "queue.SimpleQueue[Settled]",
+    ahead: threading.Semaphore,
+    stopped: threading.Event,
+) -> None:
+    """The thread. It knows no iterator, so that dropping the iterator ends it."""
+    failed: Exception | None = None
+    try:
+        enter()
+    # Handed to the caller, in every batch's place: it would wait for ever
+    except Exception as error:  # noqa: BLE001
+        failed = error
+    under_way: deque[Launched] = deque()  # launched
+
+    def settle_all() -> None:
+        while under_way:
+            made.put(settle(under_way.popleft()))
+
+    while (item := started.get()) is not None:
+        if not ahead.acquire(blocking=False):
+            settle_all()
+            ahead.acquire()
+        pace.wait(stopped)
+        if stopped.is_set():
+            return
+        under_way.append(failed or launch(item))
+        del item  # its slots go back
+        if len(under_way) > 1:
+            made.put(settle(under_way.popleft()))
+        if started.empty():
+            settle_all()
+    settle_all()  # None came right after the last

@@ -1,0 +1,62 @@
+"""Batch memory: a ring of slots.
+
+A slot returns when the last tensor over it is freed, so kept batches are never overwritten.
+"""
+
+import math
+from collections import deque
+
+import numpy as np
+import torch
+
+from fastload.spec import Array
+from fastload.system import room
+
+
+class Ring:
+    """`take` gives a free slot or a new one; at most `keep` free ones are held."""
+
+    def __init__(self, keep: int, *, pinned: bool) -> None:
+        self.pinned = pinned
+        self.nbytes = 0  # of a slot; grows to the largest batch seen
+        # Its append and pop are atomic: leases end on any thread.
+        self._free: deque[torch.Tensor] = deque(maxlen=keep)
+
+    def take(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        """An array in a slot; every view of it, NumPy's or torch's, keeps the slot away from the
+        ring.
+        """
+        nbytes = math.prod(shape) * dtype.itemsize
+        self.nbytes = max(self.nbytes, nbytes)
+        memory = self._pop()
+        if memory is None or memory.numel() < nbytes:
+            memory = allocated(self.nbytes, pinned=self.pinned)
+        return np.asarray(_Lease(memory, self._free))[:nbytes].view(dtype).reshape(shape)
+
+    def _pop(self) -> torch.Tensor | None:
+        try:
+            return self._free.pop()
+        except IndexError:
+            return None
+
+
+def allocated(nbytes: int, *, pinned: bool) -> torch.Tensor:
+    """Raises HostMemoryError."""
+    room.check("a batch", nbytes)
+    return torch.empty(nbytes, dtype=torch.uint8, pin_memory=pinned)
+
+
+class _Lease:
+    """NumPy keeps the object that described the memory alive until the last view has gone."""
+
+    def __init__(self, memory: torch.Tensor, free: deque[torch.Tensor]) -> None:
+        self.memory, self.free = memory, free
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (memory.numel(),),
+            "data": (memory.data_ptr(), False),
+        }
+
+    def __del__(self) -> None:
+        self.free.append(self.memory)

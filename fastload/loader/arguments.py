@@ -1,0 +1,189 @@
+"""PyTorch's arguments of a loader: those of the installed version, those of a loader that exists,
+and those that mean nothing to threads.
+"""
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Callable
+
+import torch
+import torch.utils.data
+from torch.utils.data import BatchSampler
+from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
+
+from fastload.attach.looking import shown
+from fastload.errors import UsageError
+from fastload.loader.base import BaseLoader
+from fastload.loader.options import OWN
+from fastload.lowering import loaders, reach
+from fastload.plan.pipeline import Pipeline
+from fastload.spec import Json
+from fastload.system import machine
+
+# Those of the installed version.
+TORCHS = frozenset(inspect.signature(Torchs.__init__).parameters) - {"self"}
+# (module, function): they seed the generators of a worker process and do nothing else.
+SEEDING = (
+    ("timm.data.loader", "_worker_init"),
+    ("lightning.fabric.utilities.seed", "pl_worker_init_function"),
+    ("lightning_fabric.utilities.seed", "pl_worker_init_function"),
+    ("transformers.trainer_utils", "seed_worker"),
+)
+
+
+def worker_count(num_workers: int | str) -> int:
+    """Of num_workers, which may be "auto"; other texts are left to PyTorch, which refuses them."""
+    if type(num_workers) is str and num_workers == "auto":
+        return auto_workers()
+    return num_workers  # type: ignore[return-value]  # as the docstring says
+
+
+def of_version(*, in_order: bool, pin_memory_device: str) -> Json:
+    """Of these those that the installed version of PyTorch's class takes.
+
+    Raises UsageError for in_order=False where it has none (before 2.6).
+    """
+    if "in_order" not in TORCHS and not in_order:
+        raise UsageError(
+            f"DataLoader: in_order is False, but torch {torch.__version__} has no such argument "
+            "(want 2.6 or newer); leave it out"
+        )
+    values = {"in_order": in_order, "pin_memory_device": pin_memory_device}
+    return {name: value for name, value in values.items() if name in TORCHS}
+
+
+def auto_workers() -> int:
+    """Workers for num_workers="auto": the cores that this process may use (affinity, container
+    quotas), shared with the other ranks of a node that torchrun starts."""
+    ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, machine.usable_cores() // max(1, int(ranks) if ranks.isdigit() else 1))
+
+
+def strict() -> bool:
+    return os.environ.get("FASTLOAD_STRICT", "") not in ("", "0")
+
+
+def only_seeds(worker_init_fn: object) -> bool:
+    """Whether this is a function known to do nothing but seed a worker process, so that it is void
+    without processes.
+    """
+    keywords: dict[str, object] = {}
+    while type(worker_init_fn) is functools.partial:
+        keywords = {**worker_init_fn.keywords, **keywords}
+        worker_init_fn = worker_init_fn.func
+    if callable(keywords.get("worker_seeding")):  # timm's: a user's function, that may do anything
+        return False
+    # Never imported: a program that has not imported a library has none of its functions.
+    known = ((module, name) for module, name in SEEDING if hasattr(sys.modules.get(module), name))
+    return any(reach.is_function(worker_init_fn, module, name) for module, name in known)
+
+
+def unlike(loader: BaseLoader[object], pipeline: Pipeline | None, *, ours: bool) -> list[str]:
+    """Arguments that only PyTorch's own engine honours, and what of it was patched.
+
+    ours: the data set is fastload's.
+    """
+    reasons: list[str] = []
+    if not loader._auto_collation:
+        reasons.append("batch_size=None: there are no batches to make")
+    elif not loaders.stacks(loader.collate_fn, pipeline):
+        reasons.append(f"collate_fn is {shown(loader.collate_fn)}")
+    if not ours:  # which are made into batches by nobody else
+        reasons += loaders.patched(loader.collate_fn)
+    if loader.worker_init_fn is not None and not only_seeds(loader.worker_init_fn):
+        reasons.append(
+            f"worker_init_fn is {shown(loader.worker_init_fn)}, and there are no worker processes"
+        )
+    if loader.timeout and not loader.num_workers:
+        reasons.append(f"timeout is {loader.timeout} s, and there are no workers")
+    return reasons
+
+
+def void(loader: BaseLoader[object]) -> list[str]:
+    """Arguments that are set and mean nothing where there are no worker processes."""
+    notes = []
+    if loader.worker_init_fn is not None:
+        notes.append(
+            f"worker_init_fn {_name(loader.worker_init_fn)} only seeds worker processes, and there "
+            "are none"
+        )
+    if loader.multiprocessing_context is not None:
+        notes.append("multiprocessing_context: there are no processes to start")
+    if not getattr(loader, "in_order", True):
+        notes.append(
+            "in_order=False: batches come in order all the same, which costs threads nothing"
+        )
+    if loader.seed_samples:
+        notes.append("seed_samples: every draw is already keyed by its sample")
+    return notes
+
+
+# Arguments that a loader keeps in attributes of the same names, whatever it loads.
+KEPT = (
+    "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers",
+    "pin_memory_device", "in_order",
+)  # fmt: skip
+
+
+def of(loader: Torchs[object]) -> Json:
+    """The arguments that make another loader like `loader`.
+
+    Raises UsageError for a subclass that loads in its own way.
+    """
+    _check_class(loader)
+    values = {name: getattr(loader, name) for name in KEPT if name in TORCHS}
+    values |= {name: getattr(loader, name) for name in OWN if name in vars(loader)}
+    values |= {"dataset": loader.dataset, "num_workers": loader.num_workers}
+    if loader.num_workers:
+        values |= {
+            "prefetch_factor": loader.prefetch_factor,
+            "multiprocessing_context": loader.multiprocessing_context,
+        }
+    return values | _order_of(loader)
+
+
+def _check_class(loader: object) -> None:
+    kind = type(loader)
+    if not issubclass(kind, Torchs):  # a mock may say that it is one
+        raise UsageError(f"accelerate: got {kind.__name__}, want a torch.utils.data.DataLoader")
+    own = [name for name in ("__iter__", "_get_iterator", "__len__") if _overridden(kind, name)]
+    if own:
+        raise UsageError(
+            f"accelerate: {_name(kind)} has its own {' and '.join(own)}, which would be "
+            "lost; use it as it is"
+        )
+
+
+def _order_of(loader: Torchs[object]) -> dict[str, object]:
+    """The arguments that say which samples are in which batch."""
+    if isinstance(loader.dataset, torch.utils.data.IterableDataset):
+        return {"batch_size": loader.batch_size, "drop_last": loader.drop_last}
+    if type(loader.batch_sampler) is BatchSampler and loader.batch_size is not None:
+        return {
+            "batch_size": loader.batch_size,
+            "sampler": loader.sampler,
+            "drop_last": loader.drop_last,
+        }
+    if loader.batch_sampler is not None:
+        return {"batch_sampler": loader.batch_sampler}
+    return {"batch_size": None, "sampler": loader.sampler}
+
+
+def _overridden(kind: type, name: str) -> bool:
+    """Whether a class between `kind` and PyTorch's loader has this method; fastload's own do not
+    count.
+    """
+    for parent in kind.__mro__:
+        if parent is Torchs:
+            return False
+        if name in parent.__dict__ and not parent.__module__.startswith("fastload.loader."):
+            return True
+    return False
+
+
+def _name(thing: Callable[..., object]) -> str:
+    while type(thing) is functools.partial:
+        thing = thing.func
+    return f"{thing.__module__}.{thing.__qualname__}"

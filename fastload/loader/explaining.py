@@ -1,0 +1,59 @@
+"""What `DataLoader.explain()` says."""
+
+from fastload import backends
+from fastload.backends.table import facts
+from fastload.engine import make as engines
+from fastload.loader import arguments, orders
+from fastload.loader.base import BaseLoader
+from fastload.lowering import reach
+from fastload.plan.plan import Plan
+from fastload.sources import collect
+
+
+def lines(loader: BaseLoader[object]) -> list[str]:
+    """Who runs the loader, and why what is not native is not: one line each."""
+    return [*_now(loader), *_later(loader)]
+
+
+def _later(loader: BaseLoader[object]) -> list[str]:
+    """What is not known of the next epoch."""
+    marks = loader._route.marks
+    changed = marks.checks and not marks.fit(loader._watched())  # a copy has none
+    lines = ["  changed since: looked at again at the next iter()"] * bool(changed)
+    unread = reach.unread() if loader._route.backend == "native" else []
+    if unread:
+        files = ", ".join(unread)
+        lines.append(f"  taken as it is: the code of {files}, whose files cannot be read")
+    return lines
+
+
+def _now(loader: BaseLoader[object]) -> list[str]:
+    route = loader._route
+    if route.backend is None:
+        out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
+        out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
+        if loader.seed_samples:
+            out.append(
+                "  seed_samples: every sample is fetched after seeding Python, NumPy and torch"
+            )
+        return out
+    known = facts(route.backend)
+    workers = (
+        f"{loader.num_workers} {known.workers}" if loader.num_workers else "the caller's thread"
+    )
+    out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
+    if route.plan:
+        out += _plan(loader, route.plan)
+    out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
+    if route.plan and known.seeks:
+        indexes = loader._engine.indexes() if loader._engine else None
+        out.append(f"  {collect.describe(loader.seek_index, route.plan.source, indexes)}")
+    return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]
+
+
+def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:
+    out = backends.explain_steps(plan) + backends.explain_scale(plan)
+    out += orders.explain_sizes(loader, plan)
+    if loader.mix is not None:
+        out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
+    return out + engines.explain(loader, loader._engine, loader._route.backend, plan)

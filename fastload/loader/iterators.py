@@ -1,0 +1,278 @@
+"""What `iter(loader)` gives: PyTorch's iterator classes, so that programs find the attributes they
+know, with a meter inside.
+
+`Native` hands out fastload's batches. `Single` and `Multi` are PyTorch's own iterators: they only
+count, and with seed_samples=True give the workers orders in place of indices.
+"""
+
+import copy
+import functools
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
+
+from fastload.attach.looking import samples_in
+from fastload.backends.base import Batch
+from fastload.dataset import place_all
+from fastload.errors import BadSamplesError, FastloadError
+from fastload.loader import orders
+from fastload.loader.base import BaseLoader
+from fastload.order import distributed, loaders, samplers
+from fastload.order.seeding import Seeded, SeededIndices
+from fastload.state.following import Followed, Inline
+from fastload.state.keeping import Alone, Keeper, follows
+from fastload.state.progress import Progress
+from fastload.state.reading import Reading
+from fastload.system import room
+from fastload.system.processes import Workers
+
+
+class Reseeded(_BaseDataLoaderIter):
+    """Stands before PyTorch's base class, which draws a seed, in the order of classes: a resumed
+    epoch's may be known.
+    """
+
+    def __init__(self, loader: BaseLoader[object]) -> None:
+        known = loader._progress.base_seed
+        source = torch.default_generator if loader.generator is None else loader.generator
+        before = None if known is None else source.get_state()
+        super().__init__(loader)
+        if before is not None:  # workers had it from an earlier epoch: this one draws after it
+            source.set_state(before)
+        if known is None:
+            known = getattr(loader._progress.keeper, "base_seed", None)
+        if known is not None:
+            self._base_seed = known
+
+
+class Native(Reseeded):
+    """One epoch (with persistent_workers one after the other) that fastload's engines run.
+
+    Opened with the sampler's iterator and the seed that PyTorch's class has drawn, in its order.
+    """
+
+    def __init__(self, loader: BaseLoader[object]) -> None:
+        super().__init__(loader)
+        self._in_order, self._prefetch_factor = True, loader.prefetch_factor
+        self._workers: list[object] = []  # processes; there are none
+        self._shutdown = False
+        self._open(loader)
+
+    def _reset(self, loader: BaseLoader[object], first_iter: bool = False) -> None:
+        self._batches.close()
+        super()._reset(loader, first_iter)
+        self._open(loader)
+
+    def _open(self, loader: BaseLoader[object]) -> None:
+        self._meter, self._progress = loader._meter, loader._progress
+        self._last = time.perf_counter()
+        self._split = distributed.split(loader)[0] > 1
+        room.check("an epoch")
+        with room.Told():
+            self._batches = loader._batches(self._sampler_iter, int(self._base_seed))
+        self._bad = loader._bad
+
+    def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
+        asked, ready = time.perf_counter(), self._batches.ready
+        while not len((batch := self._batch())[1]):  # nothing is left of it
+            if self._split:
+                raise BadSamplesError(
+                    "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
+                    "'substitute'"
+                )
+        now = time.perf_counter()
+        self._meter.count(len(batch[1]), ready, asked, self._last, now)
+        self._last = now
+        return batch
+
+    def _batch(self) -> Batch:
+        try:
+            with room.Told():
+                batch = next(self._batches)
+        except StopIteration:
+            self._progress.done = True
+            raise
+        except (FastloadError, IndexError, TypeError) as error:  # the last two: not an index
+            self._progress.step += 1
+            failure = self._bad.failed(self._meter, self._progress, error)
+            if failure is error:
+                raise
+            raise failure from error.__cause__
+        self._progress.step += 1
+        return batch
+
+    def _shutdown_workers(self) -> None:
+        """Ends what is under way, as frameworks ask PyTorch's iterators to."""
+        self._shutdown = True
+        self._batches.close()
+
+
+class _Watched(_BaseDataLoaderIter):
+    """What `Single` and `Multi` add to PyTorch's iterators."""
+
+    def __init__(self, loader: BaseLoader[object]) -> None:
+        self._follow(loader)
+        if self._keys:
+            loader = _seeded(loader)
+        self._meter = loader._meter
+        super().__init__(loader)
+        torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))
+        self._profile_name = f"enumerate(DataLoader)#{torchs.__name__}.__next__"
+
+    def _follow(self, loader: BaseLoader[object]) -> None:
+        """The epoch that the loader has opened."""
+        self._last = time.perf_counter()
+        self._progress: Progress = loader._progress
+        self._keys = _Keys(loader) if loader.seed_samples else None
+        self._reading: Reading | None = None
+        self._every = 0 if self._keys else loader.snapshot_every_n_steps or 0
+
+    def _reset(self, loader: BaseLoader[object], first_iter: bool = False) -> None:
+        if not first_iter:
+            self._follow(loader)
+        super()._reset(loader, first_iter)
+
+    def _next_index(self) -> object:
+        if self._reading is not None:
+            return self._keyed(next(self._reading))
+        self._reading = Reading(
+            self._index_sampler, self._sampler_iter, self._progress, self._every
+        )
+        with self._progress.replaying():
+            for number, index in self._reading.passing(self._first()):
+                self._pass_over(number, self._keyed(index))
+            return self._keyed(next(self._reading))  # samplers draw when they are first asked
+
+    def _first(self) -> int:
+        """How many batches of indices are passed over."""
+        return self._progress.first
+
+    def _pass_over(self, number: int, index: object) -> None:
+        """A batch that was handed out, whose indices are drawn again."""
+
+    def _keyed(self, index: object) -> object:
+        return (
+            self._keys.order(index, int(self._base_seed), batch=self._auto_collation)
+            if self._keys
+            else index
+        )
+
+    def _next_data(self) -> Any:
+        asked, ready = time.perf_counter(), self._ready()
+        fetch: Any = super()._next_data  # the base class's never returns, those between do
+        try:
+            data = fetch()
+        except StopIteration:
+            self._progress.done = True
+            raise
+        except Exception:
+            self._progress.step += 1  # torch's iterators go on behind it
+            raise
+        self._progress.step += 1
+        now = time.perf_counter()
+        self._meter.count(
+            samples_in(data) if self._auto_collation else 1, ready, asked, self._last, now
+        )
+        self._last = now
+        return data
+
+    def _ready(self) -> int:
+        return 0
+
+
+class Single(_Watched, _SingleProcessDataLoaderIter):
+    """num_workers=0."""
+
+
+class _Counting(_Watched, Workers):
+    """What waits in the workers' queue."""
+
+    def _ready(self) -> int:
+        try:
+            return self._data_queue.qsize() + sum(
+                len(info) == 2 for info in self._task_info.values()
+            )
+        # macOS counts no queue, and a context of the program's may have any other
+        except Exception:  # noqa: BLE001
+            return 0
+
+
+class Multi(_Counting, Reseeded):
+    """Worker processes."""
+
+
+class FollowedSingle(_Watched, Inline):
+    """num_workers=0, and a data set with a state of its own."""
+
+    def _follow(self, loader: BaseLoader[object]) -> None:
+        super()._follow(loader)
+        if self._progress.keeper is None:  # `loader` may be a copy that reads orders
+            self._progress.keeper = Alone(loader, self._progress.told)
+
+    def _first(self) -> int:
+        return 0 if self._dataset_kind else self._progress.first
+
+
+class FollowedMulti(_Counting, Followed, Reseeded):
+    """Worker processes, and a data set with a state of its own."""
+
+    def _follow(self, loader: BaseLoader[object]) -> None:
+        super()._follow(loader)
+        self._keeper = Keeper(loader, self._progress.first, self._progress.told)
+        self._progress.keeper = self._keeper
+
+    def _first(self) -> int:
+        keeper = self._keeper
+        return 0 if keeper.stream else keeper.first
+
+    def _pass_over(self, number: int, index: object) -> None:
+        self._keeper.pass_over(number, index)
+
+    def _next_index(self) -> object:
+        return self.ask(super()._next_index)
+
+
+def opened(loader: BaseLoader[object]) -> _BaseDataLoaderIter:
+    """PyTorch's own engine on the epoch that the loader has opened."""
+    if follows(loader):
+        return FollowedMulti(loader) if loader.num_workers else FollowedSingle(loader)
+    return Multi(loader) if loader.num_workers else Single(loader)
+
+
+class _Keys:
+    """The seeds' keys in one epoch: which samples came how often."""
+
+    def __init__(self, loader: BaseLoader[object]) -> None:
+        self.seed = functools.partial(orders.seed, loader)
+        self.epoch, self.length = loader._progress.epoch, loaders.length(loader.dataset)
+        plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
+        once = plain and samplers.unique(loader.sampler, self.length)
+        self.seen = None if once else np.zeros(self.length, np.int64)
+
+    def order(self, index: Any, base_seed: int, *, batch: bool) -> object:
+        """The indices with their keys; what is no index of the data set is left to it, which raises
+        what it always does.
+        """
+        try:
+            indices = list(index) if batch else [index]
+            numbers = place_all(indices, self.length)
+        except (IndexError, TypeError):
+            return index
+        occurrences = samplers.occurrences(numbers, self.seen)
+        return SeededIndices(
+            indices if batch else index, numbers, occurrences, self.seed(base_seed), self.epoch
+        )
+
+
+def _seeded(loader: BaseLoader[object]) -> BaseLoader[object]:
+    """A copy of the loader for PyTorch's iterator to read: the same but for a data set that takes
+    orders.
+    """
+    twin = copy.copy(loader)
+    # Past the class's __setattr__, which forbids it in a loader of the user's.
+    vars(twin).update({"dataset": Seeded(loader.dataset), "_meter": loader._meter})
+    return twin

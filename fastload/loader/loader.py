@@ -1,0 +1,238 @@
+"""`DataLoader`, the drop-in:
+
+PyTorch's class, with the native engine inside for what fastload recognises.
+"""
+
+import functools
+import os
+from collections.abc import Iterator
+from inspect import cleandoc
+from typing import Any
+
+import torch
+import torch.utils.data
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from fastload import progressive, rng
+from fastload.backends.base import Batches, Engine, Order
+from fastload.engine import make as engines
+from fastload.errors import FastloadError
+from fastload.loader import arguments, explaining, iterators, orders, routing
+from fastload.loader.base import BaseLoader, Route, T_co
+from fastload.loader.options import LoaderOptions
+from fastload.lowering import loaders
+from fastload.order import epochs
+from fastload.order.samplers import ShuffleSampler
+from fastload.plan.bad_samples import BadSamples
+from fastload.plan.plan import Plan
+from fastload.spec import Json
+from fastload.state import resume as state
+from fastload.state.keeping import follows
+from fastload.state.progress import Progress
+from fastload.state.stateful import State, has_state
+from fastload.system import devices, room
+from fastload.system.meter import Meter
+from fastload.system.opening import Opening
+from fastload.transforms.mix import as_mix
+
+DOC = """
+torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
+
+{options}
+
+num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0
+runs in the caller's thread. Several threads may iterate one loader, each its own iterator.
+FASTLOAD_STRICT=1 makes an error of what could not run natively.
+Raises what torch raises, and PipelineError, BackendError, DeviceError and UsageError.
+docs/differences.md: what differs from torch.
+"""
+
+
+class DataLoader(BaseLoader[T_co]):
+    __doc__ = DOC.strip().format(options=cleandoc(LoaderOptions.__doc__ or ""))
+
+    def __init__(
+        self,
+        dataset: torch.utils.data.Dataset[T_co],
+        batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+        batch_sampler: Any = None, num_workers: int | str = 0, collate_fn: Any = None,
+        pin_memory: bool = False, drop_last: bool = False, timeout: float = 0,
+        worker_init_fn: Any = None, multiprocessing_context: Any = None, generator: Any = None,
+        *,
+        prefetch_factor: int | None = None, persistent_workers: bool = False,
+        pin_memory_device: str = "", in_order: bool = True,
+        backend: str = "auto", device: str | None = None, seed: int | None = None,
+        seek_index: str = "auto", decode_scale: str = "exact", size_schedule: Any = None,
+        mix: Any = None, decode: str = "auto", augment: str = "auto", seed_samples: bool = False,
+        on_error: str = "raise", max_bad: float = 0.01, bad_samples: Any = None,
+        snapshot_every_n_steps: int | None = 1,
+    ) -> None:  # fmt: skip
+        room.check("a loader")
+        options = LoaderOptions(
+            backend=backend, device=devices.parsed(device), seed=seed, seek_index=seek_index,
+            decode_scale=decode_scale, size_schedule=progressive.schedule(size_schedule),
+            mix=as_mix(mix), decode=decode, augment=augment, seed_samples=seed_samples,
+            on_error=on_error, max_bad=max_bad, snapshot_every_n_steps=snapshot_every_n_steps,
+            bad_samples=None if bad_samples is None else os.fspath(bad_samples),
+        )  # fmt: skip
+        options.check(dataset)
+        streams = isinstance(dataset, torch.utils.data.IterableDataset)
+        if seed is not None and shuffle and sampler is None and not streams:
+            sampler, shuffle = ShuffleSampler(dataset, seed), None  # type: ignore[arg-type]  # it has a length
+        super().__init__(
+            dataset, batch_size, shuffle, sampler, batch_sampler,
+            arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,
+            worker_init_fn, multiprocessing_context, generator,
+            prefetch_factor=prefetch_factor, persistent_workers=persistent_workers,
+            **arguments.of_version(in_order=in_order, pin_memory_device=pin_memory_device),
+        )  # fmt: skip
+        self._set_up(options)
+
+    def _set_up(self, options: LoaderOptions) -> None:
+        vars(self).update(vars(options))
+        self._epoch, self._progress = 0, Progress(0, done=True)
+        self._pending = self._early = self._engine = None
+        self._meter, self._opening = Meter(), Opening()
+        self._sizes, self._steps = set(), orders.count_steps(self)
+        self._route = routing.find(self)
+        self.check_worker_number_rationality()
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        with self._opening.alone():
+            self._look_again()
+            early, self._early = self._early, None
+            if early is not None and self._progress.epoch == self._epoch - 1:
+                return early
+            self._progress, self._pending = state.opened(self, self._pending), None
+            self._epoch = self._progress.epoch + 1
+            with self._progress.replaying():
+                return super().__iter__()
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self._route.backend is not None:
+            return iterators.Native(self)
+        self.check_worker_number_rationality()
+        return iterators.opened(self)
+
+    def _batches(self, sampler: Iterator[object], base_seed: int) -> Batches:
+        """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class
+        drew from `generator`.
+        """
+        devices.check_process(self.device)
+        plan = self._route.plan
+        assert plan is not None  # else PyTorch's own engine runs the data set
+        if self._engine is None or self._engine.forked:
+            self._engine = self._make_engine(self._route)
+            self._bad = BadSamples(plan.source, self.bad_samples, self.max_bad)
+        self._engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
+        key = orders.seed(self, base_seed)
+        works = self._works(plan, key, self._progress.epoch, sampler, self._progress)
+        return self._engine.epoch(works, self.timeout)
+
+    def _make_engine(self, route: Route) -> Engine:
+        assert route.backend is not None
+        assert route.plan is not None
+        return engines.make(self, route.backend, route.plan)
+
+    def _works(
+        self,
+        plan: Plan,
+        seed: int,
+        epoch: int,
+        sampler: Iterator[object] | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[Order]:
+        """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
+        return orders.works(self, plan, progress or Progress(epoch), seed, sampler)
+
+    def check_worker_number_rationality(self) -> None:
+        """torch's warning about too many worker processes, where there are any: native workers are
+        threads.
+        """
+        route = self.__dict__.get("_route")
+        if route is not None and route.backend in (None, "torch"):
+            super().check_worker_number_rationality()
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is epoch `epoch`, from 0: reaches the random keys, the samplers and
+        the data set. Raises UsageError.
+        """
+        self._epoch = rng.checked_epoch("DataLoader.set_epoch", epoch)
+        epochs.set_epoch(self, self._epoch)
+
+    def state_dict(self) -> State:
+        """Where the consumer is, in numbers and texts: up to 1 KiB, 8 KiB with a generator.
+
+        See docs/resume.md.
+        """
+        begun = (
+            self._pending is not None
+            or self._engine is not None
+            or self._progress.keeper is not None
+        )
+        if self.num_workers and not begun and follows(self) and has_state(self.dataset):
+            self._early = iter(self)  # the first state is the workers'
+        return state.state_dict(self, self._progress, self._pending)
+
+    def load_state_dict(self, state_dict: State) -> None:
+        """The next iter() goes on after the last batch that the state knows.
+
+        Raises UsageError for a state that is not this loader's.
+        """
+        self._look_again()
+        self._pending, self._early = state.load(self, state_dict), None
+        self._iterator = None  # its workers know another state
+
+    def explain(self) -> str:
+        """Who runs this loader, and why what is not native is not: one line each."""
+        return "\n".join(explaining.lines(self))
+
+    def stats(self) -> Json:
+        """Counted since the loader was made, over all epochs: images and batches handed out,
+        images_per_s (the consumer's own time included), elapsed_s, wait_s (inside next()),
+        queue_depth (batches that were done when one was asked for, mean), bad_samples (errors
+        raised), fallbacks (why not natively) and stages,
+        of native threads: samples, wall_s and cpu_s of each.
+        """
+        pool = self._engine.stats() if self._engine else {}
+        stages = {
+            stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
+            for stage, (samples, wall, cpu) in pool.items()
+        }
+        return {**self._meter.as_dict(), "fallbacks": self._route.reasons, "stages": stages}
+
+    def decodes(self) -> dict[str, int]:
+        """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the
+        crop), "whole" (from the first tile on), "library" (libjpeg-turbo). Besides: "refused"
+        counts seek indexes that did not fit their file, "scaled" images that decode_scale="fast"
+        decoded at less than their size.
+        """
+        return self._engine.ways() if self._engine else {}
+
+    def __getstate__(self) -> dict[str, object]:
+        # Threads stay here; a copy starts its own.
+        gone = dict.fromkeys(("_engine", "_iterator", "_early"))
+        return {**self.__dict__, **gone, "_meter": Meter(), "_opening": Opening()}
+
+    def _look_again(self) -> None:
+        """Find the route anew if what it was found for has changed."""
+        if self._route.marks.fit(self._watched()):
+            return
+        before, self._route = self._route, routing.find(self)
+        self._engine, self._sizes, self._steps = None, set(), orders.count_steps(self)
+        if before.backend is not None or self._route.backend is not None:
+            self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
+
+
+def accelerate(loader: Any, **options: Any) -> Any:
+    """A DataLoader with the same data set, samplers and arguments as `loader`, none copied;
+    `options` are DataLoader's own keywords, and win. Of timm's PrefetchLoader: the same with such a
+    DataLoader inside; what Accelerator.prepare made gets one inside and is returned itself. Raises
+    UsageError for a class that loads in its own way.
+    """
+    if (inner := loaders.inside(loader)) is not None:
+        return loaders.around(loader, accelerate(inner, **options))
+    return DataLoader(**{**arguments.of(loader), **options})
+
+
+__all__ = ["DataLoader", "FastloadError", "accelerate"]

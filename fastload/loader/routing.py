@@ -1,0 +1,87 @@
+"""Who runs a loader's data set, and why: the route."""
+
+from fastload import backends, lowering
+from fastload.dataset import Dataset
+from fastload.errors import BackendError, PipelineError
+from fastload.loader import arguments
+from fastload.loader.base import BaseLoader, Route
+from fastload.loader.options import LoaderOptions
+from fastload.order import epochs
+from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import Plan, plan
+from fastload.system import devices
+
+
+def find(loader: BaseLoader[object]) -> Route:
+    """Raises PipelineError and BackendError where nobody can run the data set as wanted."""
+    marks = lowering.Marks(loader._watched())
+    pipeline, reasons = lowering.lower(loader.dataset)
+    ours = type(loader.dataset) is Dataset
+    reasons = [*reasons, *arguments.unlike(loader, pipeline, ours=ours)]
+    if pipeline is None or reasons:
+        return _torchs_engine(loader, reasons, marks)
+    options = loader.options
+    # A foreign data set that is not native is best left to the engine that its author knows, which
+    # mixes nothing.
+    among = backends.AUTO if ours or options.mix else ("native",)
+    try:
+        planned = _planned(pipeline, options)
+        kind = devices.kind(options.device)
+        backend, why_not, why = backends.choose(options.backend, planned, kind, among)
+    except (PipelineError, BackendError) as error:
+        if ours or _insists(loader):
+            raise
+        return _torchs_engine(loader, str(error).splitlines(), marks)
+    if why_not and arguments.strict():
+        raise BackendError(_forbidden(f"the {backend} backend", why_not))
+    return Route(backend, planned, tuple(why_not), marks, why)
+
+
+def _planned(pipeline: Pipeline, options: LoaderOptions) -> Plan:
+    return plan(
+        pipeline,
+        options.decode_scale,
+        options.size_schedule,
+        mix=options.mix,
+        decode=options.decode,
+        augment=options.augment,
+        device=options.device,
+        on_error=options.on_error,
+    )
+
+
+def _torchs_engine(loader: BaseLoader[object], reasons: list[str], marks: lowering.Marks) -> Route:
+    """PyTorch's own engine, unless it is no way out. Raises BackendError."""
+    if option := _insists(loader):
+        lines = [f"loader: {option} cannot run this data set: {reason}" for reason in reasons]
+        if option == "mix":
+            lines.append(
+                "loader: leave mix out, and call it on the batches: images, labels = mix(images, "
+                "labels)"
+            )
+        raise BackendError("\n".join(lines))
+    if arguments.strict():
+        raise BackendError(_forbidden("PyTorch's own engine", reasons))
+    return Route(None, None, tuple(reasons), marks)
+
+
+def _forbidden(what: str, reasons: list[str]) -> str:
+    return "\n".join(f"loader: FASTLOAD_STRICT forbids {what}: {reason}" for reason in reasons)
+
+
+def _insists(loader: BaseLoader[object]) -> str:
+    """The option that PyTorch's own engine cannot honour, so that it is no way out; "" if there is
+    none.
+    """
+    options = loader.options
+    cases = (
+        (options.backend != "auto", f"backend={options.backend!r}"),
+        (options.decode == "gpu", "decode='gpu'"),
+        (options.augment == "gpu", "augment='gpu'"),
+        (devices.kind(options.device) == "cuda", f"device={options.device!r}"),
+        (options.on_error != "raise", f"on_error={options.on_error!r}"),
+        (epochs.is_exact(loader), "eval_exact"),
+        (bool(options.size_schedule), "size_schedule"),
+        (bool(options.mix), "mix"),
+    )
+    return next((text for insists, text in cases if insists), "")

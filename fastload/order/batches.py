@@ -1,0 +1,100 @@
+"""Batches whose length follows the images' size."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import torch.utils.data
+
+from fastload import progressive
+from fastload.errors import PipelineError, UsageError
+from fastload.order.samplers import next_epoch
+
+
+class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
+    """Batches of about equal numbers of pixels: the smaller a size schedule makes the images, the
+    more of them.
+
+    For `DataLoader(batch_sampler=PixelBatchSampler(...), size_schedule=schedule)`, with the same
+    schedule in both.
+
+    sampler:    the order of the samples; its set_epoch, if it has one, is called by this one's
+    schedule:   what size_schedule takes; it must not count steps, whose number would depend on this
+    full:       side in px that the pipeline gives, before the schedule
+    batch_size: images of that size in a batch. At `size` px there are batch_size * (full / size)**2
+        of them, rounded down
+                to a multiple of `multiple` (but not below batch_size where the images are smaller),
+                up to `largest`
+    The last batch may be shorter, unless drop_last. Without `set_epoch` each iteration is one epoch
+    further.
+    """
+
+    def __init__(
+        self,
+        sampler: Iterable[int],
+        schedule: Any,
+        full: int,
+        batch_size: int,
+        *,
+        drop_last: bool = False,
+        multiple: int = 8,
+        largest: int | None = None,
+    ) -> None:
+        limits = (
+            ("full", full, 1),
+            ("batch_size", batch_size, 1),
+            ("multiple", multiple, 1),
+            ("largest", largest, batch_size),
+        )
+        for name, value, least in limits:
+            if value is not None and (
+                not isinstance(value, int) or isinstance(value, bool) or value < least
+            ):
+                raise UsageError(
+                    f"PixelBatchSampler: {name} is {value!r}, want a whole number from {least}"
+                )
+        self.sampler, self.full, self.batch_size, self.drop_last = (
+            sampler,
+            full,
+            batch_size,
+            drop_last,
+        )
+        self.multiple, self.largest = multiple, largest
+        found = progressive.schedule(schedule)
+        if found is None or found.counts_steps:
+            raise UsageError(
+                "PixelBatchSampler: schedule gives no size per epoch (want one that counts "
+                "epochs); use total_epochs"
+            )
+        if problems := progressive.schedule_problems(found, full):
+            raise PipelineError(problems)
+        self.schedule, self.epoch = found, -1
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch."""
+        self.epoch = epoch - 1
+        if callable(tell := getattr(self.sampler, "set_epoch", None)):
+            tell(epoch)
+
+    def at(self, epoch: int) -> int:
+        """Images in a batch of `epoch`."""
+        size = progressive.checked_size(self.schedule, self.full, epoch, 0, 0)
+        if size is None:
+            return self.batch_size
+        wanted: int = max(1, self.batch_size * self.full**2 // size**2)
+        even = wanted // self.multiple * self.multiple or wanted
+        return min(max(even, self.batch_size) if size < self.full else even, self.largest or even)
+
+    def __len__(self) -> int:
+        """Batches in the next epoch."""
+        samples, batch = len(self.sampler), self.at(self.epoch + 1)  # type: ignore[arg-type]
+        return samples // batch if self.drop_last else -(-samples // batch)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return self._batches(self.at(next_epoch(self)))
+
+    def _batches(self, batch: int) -> Iterator[list[int]]:
+        samples = iter(self.sampler)
+        while found := list(islice(samples, batch)):
+            if len(found) == batch or not self.drop_last:
+                yield found

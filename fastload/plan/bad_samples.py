@@ -1,0 +1,299 @@
+"""One bad image costs one image: what stands in for it, how many may be bad, and the list of them
+for the user.
+
+What stands in is a pure function of (seed, epoch, sample, occurrence): the same on every rank,
+backend and machine, and after resume.
+"""
+
+import errno
+import fcntl
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from fastload import _native, rng
+from fastload.errors import BadSamplesError, SampleError, readable, sample_error
+from fastload.files import cache
+from fastload.sources import Source
+from fastload.spec import Json, Longs, Work
+from fastload.system import limits
+from fastload.system.meter import Meter
+
+# Samples that are tried in place of one that is bad: where 80 % are, all of these are bad once in
+# 1.6 million times
+TRIES = 64
+LONGEST = 1 << 16  # bytes of a line in the list
+OCCURRENCES = 1 << 16  # the random keys hold so many; those that stand in count down from the last
+
+
+class Report(NamedTuple):
+    """A batch's bad samples."""
+
+    errors: tuple[SampleError, ...]
+    own: tuple[
+        int, ...
+    ]  # samples that the batch was to have; the others were only tried in their places
+
+
+class Tried(NamedTuple):
+    """Of a bad sample for which no other could stand in."""
+
+    others: int  # that were tried
+    report: Report  # of its batch, which has failed
+
+
+@dataclass
+class Trouble:
+    """What went wrong in one batch, and what was done about it."""
+
+    policy: str  # "raise", "substitute" or "skip"
+    first: Work  # as it was ordered
+    errors: list[SampleError] = field(default_factory=list)
+    own: list[int] = field(default_factory=list)  # as in Report
+    lost: set[int] = field(default_factory=set)  # places in the batch that are left out
+    given: dict[int, Iterator[int]] = field(
+        default_factory=dict
+    )  # of each bad place: what is still to be tried
+
+    def note(self, place: int, error: SampleError) -> None:
+        """A sample in this place is bad."""
+        self.errors.append(error)
+        if place not in self.given and place not in self.lost:
+            self.own.append(error.index)
+
+    def report(self) -> Report:
+        return Report(tuple(self.errors), tuple(self.own))
+
+    def next_for(self, place: int, samples: int) -> int | None:
+        """The next sample to try in this place; `samples`: in the data set.
+
+        None if all were tried.
+        """
+        if place not in self.given:
+            self.given[place] = iter(candidates(self.first, place, samples).tolist())
+        return next(self.given[place], None)
+
+    def alone(self, place: int, error: SampleError, samples: int) -> SampleError:
+        """The error of the sample in this place, once all that may stand in were tried."""
+        error.tried = Tried(len(candidates(self.first, place, samples)), self.report())
+        return error
+
+    def kept(self, count: int) -> Longs | None:
+        """Places of the batch that are handed out; None for all."""
+        return np.setdiff1d(np.arange(count), sorted(self.lost)) if self.lost else None
+
+
+def candidates(work: Work, place: int, samples: int) -> Longs:
+    """int64 [up to TRIES]: which samples may stand in for the one in this place, in order."""
+    one = slice(place, place + 1)
+    alone = replace(work, samples=work.samples[one], occurrences=work.occurrences[one])
+    u = rng.sample_uniforms(alone, rng.SUBSTITUTE_OP, TRIES)[0]
+    found = (u * (samples if work.choices is None else len(work.choices))).astype(np.int64)
+    if work.choices is not None:
+        found = work.choices[found]
+    others: Longs = found[found != work.samples[place]]
+    return others
+
+
+def standing_in(work: Work, place: int, sample: int, first: Work, views: int) -> Work:
+    """The work with `sample` in this place, under an occurrence that no sampler gives; where
+    validity counts, it is not valid.
+
+    first: the work as it was ordered.
+    """
+    samples, occurrences = work.samples.copy(), work.occurrences.copy()
+    samples[place], occurrences[place] = (
+        sample,
+        OCCURRENCES // max(1, views) - 1 - first.occurrences[place],
+    )
+    valid = (
+        None if work.valid is None else np.where(np.arange(len(work)) == place, False, work.valid)
+    )
+    return replace(work, samples=samples, occurrences=occurrences, valid=valid)
+
+
+def without(work: Work, places: Longs) -> Work:
+    """The work with only these places."""
+    valid = None if work.valid is None else work.valid[places]
+    return replace(
+        work, samples=work.samples[places], occurrences=work.occurrences[places], valid=valid
+    )
+
+
+def made(
+    run: Callable[[Work], Any], trouble: Trouble, samples: int, views: int
+) -> tuple[Any, Work]:
+    """What `run` makes of the batch without its bad samples, and the work that it has made; None
+    where nothing is left.
+
+    A batch that fails is made sample by sample, which finds all that is bad, and then once more.
+    """
+    now = trouble.first
+    try:
+        return run(now), now
+    except SampleError:
+        if trouble.policy == "raise":
+            raise
+    for place in range(len(now)):
+        now = _without_bad(run, now, place, trouble, samples, views)
+    left = np.setdiff1d(np.arange(len(now)), sorted(trouble.lost))
+    now = without(now, left)
+    return (run(now) if len(left) else None), now
+
+
+def _without_bad(
+    run: Callable[[Work], Any], now: Work, place: int, trouble: Trouble, samples: int, views: int
+) -> Work:
+    """The work with a sample in this place that `run` can make, or with the place lost."""
+    first: SampleError | None = None
+    while True:
+        try:
+            run(without(now, np.array([place])))
+        except SampleError as error:
+            first = first or error
+            trouble.note(place, error)
+            if trouble.policy == "skip":
+                trouble.lost.add(place)
+                return now
+            if (other := trouble.next_for(place, samples)) is None:
+                raise trouble.alone(place, first, samples) from None
+            now = standing_in(now, place, other, trouble.first, views)
+        else:
+            return now
+
+
+def limit(most: float, samples: int) -> int:
+    """How many samples of an epoch may be bad: a whole number is a count, else a share, rounded up."""
+    return most if isinstance(most, int) else math.ceil(most * samples)
+
+
+class BadSamples:
+    """A loader's list: every bad sample once, as a line of JSON with path, index, offset (bytes)
+    and reason.
+    """
+
+    def __init__(self, source: Source, path: str | None, most: float) -> None:
+        self.source, self.path, self.most = source, path or default_path(source), most
+        self.limit = limit(most, len(source))
+        self.listed, self.read = (
+            set[int](),
+            0,
+        )  # keys of lines; bytes of the list that were looked at
+
+    def take(self, meter: Meter, progress: Any, found: Report) -> None:
+        """List and count a batch's bad samples; progress: of the epoch.
+
+        Raises BadSamplesError if these are too many.
+        """
+        if not found.errors:
+            return
+        met: set[int] = vars(progress).setdefault(
+            "met", set()
+        )  # other epochs may be under way in other threads
+        meter.mine().bad_samples += len(found.errors)
+        self._list(found.errors)
+        progress.bad += len(set(found.own) - met)
+        met.update(found.own)
+        if progress.bad > self.limit:
+            last = next(error for error in found.errors if error.index == found.own[-1])
+            raise BadSamplesError(
+                f"{last}\n{self.source.where}: {progress.bad} bad samples in epoch "
+                f"{progress.epoch}, max_bad={self.most} allows "
+                f"{self.limit} of {len(self.source)}; see {self.path}, mend or remove the files, "
+                "or allow more"
+            )
+
+    def failed(self, meter: Meter, progress: Any, error: Exception) -> Exception:
+        """What is raised of a batch that failed: where no sample could stand in for a bad one, with
+        the counts.
+
+        Raises BadSamplesError where there are too many bad samples anyhow.
+        """
+        if not isinstance(error, SampleError):
+            return error
+        if error.tried is None:
+            meter.mine().bad_samples += 1
+            return error
+        others, report = error.tried
+        self.take(meter, progress, report)
+        counts = (
+            f"{progress.bad} bad samples so far in epoch {progress.epoch}, of "
+            f"{len(self.source)} in all"
+        )
+        why = (
+            f"and so are all {others} that were tried in its place ({counts}); use "
+            "on_error='skip', which needs none"
+        )
+        return sample_error(error.where, error.index, f"{error.reason}; {why}", error)
+
+    def _list(self, errors: tuple[SampleError, ...]) -> None:
+        rows = {row["index"]: row for row in map(self._row, errors)}
+        try:
+            with cache.appending(self.path) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # other ranks write there too
+                self._read_on(file)
+                new = [
+                    row
+                    for row in rows.values()
+                    if _key(row["path"], row["index"]) not in self.listed
+                ]
+                file.write(b"".join(json.dumps(row).encode() + b"\n" for row in new))
+                self.read = file.seek(0, os.SEEK_END)
+        except OSError as error:
+            if not self.listed:
+                text = (
+                    f"{self.path}: bad samples cannot be listed ({error.strerror}); give "
+                    "bad_samples=PATH that can be written"
+                )
+                warnings.warn(text, stacklevel=2)
+        self.listed |= {_key(row["path"], row["index"]) for row in rows.values()}
+
+    def _read_on(self, file: IO[bytes]) -> None:
+        """What others have listed since; a last line that a crash has cut short is ended."""
+        end = file.seek(0, os.SEEK_END)
+        if problem := limits.too_many(end, limits.BAD_LIST):
+            raise OSError(errno.EFBIG, f"the list is too large: {problem}", self.path)
+        at = file.seek(self.read if self.read <= end else 0)  # somebody may have made it empty
+        last = b"\n"
+        while at < end and (line := file.readline(LONGEST)):
+            self.listed |= set(_known(line))
+            at, last = at + len(line), line
+        if not last.endswith(b"\n"):
+            file.write(b"\n")
+
+    def _row(self, error: SampleError) -> Json:
+        place = self.source.locate(np.array([error.index], np.int64))
+        path = self.source.files.path(int(place.file[0]))
+        return {
+            "path": readable(path),
+            "index": error.index,
+            "offset": int(place.offset[0]),
+            "reason": readable(error.reason),
+        }
+
+
+def _key(path: str, index: int) -> int:
+    """What stands for a line: the list may be long."""
+    return _native.xxh3(f"{index} {path}".encode("utf-8", "surrogatepass"))
+
+
+def _known(line: bytes) -> Iterator[int]:
+    """A line's key; none of what a crash has cut short."""
+    try:
+        row = json.loads(line)
+        yield _key(str(row["path"]), int(row["index"]))
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return
+
+
+def default_path(source: Source) -> str:
+    """Where a data set's bad samples are listed, in the user's cache."""
+    return cache.path(
+        "bad_samples", f"{_native.xxh3(os.fsencode(os.path.realpath(source.where))):016x}.jsonl"
+    )

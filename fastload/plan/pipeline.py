@@ -1,0 +1,22 @@
+"""What to do, frozen and unchecked: a source and ops. `plan()` checks it and says how."""
+
+from dataclasses import dataclass
+
+from fastload.sources import Source
+from fastload.sources.masks import Masks
+from fastload.transforms import Op
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    source: Source
+    ops: tuple[Op, ...] = ()
+    views: tuple[
+        tuple[Op, ...], ...
+    ] = ()  # in place of ops: those of each of a sample's several pictures
+    masks: Masks | None = None  # in place of labels
+
+    @property
+    def pictures(self) -> tuple[tuple[Op, ...], ...]:
+        """The ops of each picture that a sample becomes."""
+        return self.views or (self.ops,)

@@ -1,0 +1,215 @@
+"""Where the work on a batch runs, with device="cuda": the places, and which of them leaves training
+fastest.
+
+The pixels are the same wherever they are made, so real batches are the trial: each place makes some
+in turn, and what is measured is how fast the caller's own stream gets on with them, its training
+step included.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, NamedTuple
+
+PLACES = ("auto", "cpu", "gpu")
+ROUNDS = 3  # turns of each place; their median counts
+COUNTED = 8  # batches of a turn
+# Share by which a place must be faster than one before it in the list, which takes less of the GPU
+MARGIN = 0.02
+
+
+class Placement(NamedTuple):
+    """ "cpu" or "gpu" each.
+
+    DECODE has CROP with it. What was decoded on the GPU is augmented there.
+    """
+
+    decode: str = "cpu"
+    augment: str = "cpu"
+
+    def __str__(self) -> str:
+        return f"decode={self.decode!r}, augment={self.augment!r}"
+
+
+HOST = Placement()
+ALL = (
+    HOST,
+    Placement("cpu", "gpu"),
+    Placement("gpu", "gpu"),
+)  # the one that takes least of the GPU first
+
+
+def problems(decode: str, augment: str, device: str | None) -> list[str]:
+    """What does not go together."""
+    asked = {"decode": decode, "augment": augment}
+    found = [
+        f"{name}: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave {name} "
+        "out"
+        for name, place in asked.items() if place == "gpu" and not (device or "").startswith("cuda")
+    ]  # fmt: skip
+    if (decode, augment) == ("gpu", "cpu"):
+        found.append(
+            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave "
+            "augment out, or use 'gpu'"
+        )
+    return found
+
+
+def asked_for(decode: str, augment: str) -> tuple[Placement, ...]:
+    """The placements that these arguments allow."""
+    return tuple(
+        place
+        for place in ALL
+        if decode in ("auto", place.decode) and augment in ("auto", place.augment)
+    )
+
+
+@dataclass
+class _Turn:
+    """Batches of one place in a row."""
+
+    place: Placement
+    first: Any  # marks on the caller's stream
+    last: Any
+    images: int
+
+
+@dataclass
+class _Trial:
+    """Of one size."""
+
+    turns: list[_Turn] = field(default_factory=list)
+    first: Any = None  # of the turn under way
+    images: int = 0
+    batches: int = 0
+    chosen: Placement | None = None
+
+
+class Chooser:
+    """Which placement the next batch gets. `place` is called where batches are begun, `handed`
+    where they are handed out, in order.
+
+    seconds: between two marks, on the caller's stream; None: not known yet. depth: batches under
+        way, which a turn leaves out at its
+    beginning: they were made while the pool still worked for the place before.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Placement],
+        depth: int = 0,
+        seconds: Callable[[Any, Any], float | None] = lambda first, last: last - first,
+    ) -> None:
+        self.places, self.depth, self.seconds = list(places), depth, seconds
+        self.dropped: dict[Placement, str] = {}  # and why
+        self._lock = threading.Lock()  # batches are begun in one thread and handed out in another
+        self._trials: dict[int | None, _Trial] = {}
+        self._row: tuple[int | None, Placement] | None = (
+            None  # what was handed out last, and how often in a row
+        )
+        self._fresh = 0
+
+    def begin(self) -> None:
+        """A new epoch: what was handed out before says nothing about what comes."""
+        self._row, self._fresh = None, 0
+
+    def place(self, size: int | None) -> Placement:
+        """Of a batch of this size, px."""
+        with self._lock:
+            if len(self.places) == 1:
+                return self.places[0]
+            trial, order = self._trials.setdefault(size, _Trial()), self._order()
+            if trial.chosen is None and len(trial.turns) < len(order):
+                return order[len(trial.turns)]
+            trial.chosen = trial.chosen or self._best(size, trial)
+            return trial.chosen or self.places[0]
+
+    def handed(self, size: int | None, place: Placement, images: int, mark: Any) -> None:
+        """A batch went to the caller, whose stream passes `mark` then."""
+        with self._lock:
+            self._fresh = self._fresh + 1 if self._row == (size, place) else 1
+            self._row = size, place
+            trial, order = self._trials.get(size), self._order()
+            if trial is None or len(trial.turns) >= len(order):
+                return
+            if order[len(trial.turns)] == place and self._fresh > self.depth:
+                self._count(trial, place, images, mark)
+            else:
+                trial.first = None
+
+    def _count(self, trial: _Trial, place: Placement, images: int, mark: Any) -> None:
+        """One batch of a turn: between two marks the caller worked on all batches but the one that
+        came with the last mark.
+        """
+        if trial.first is None:
+            trial.first, trial.images, trial.batches = mark, images, 0
+            return
+        trial.batches += 1
+        if trial.batches == COUNTED:
+            trial.turns.append(_Turn(place, trial.first, mark, trial.images))
+            trial.first, self._fresh = None, 0
+        trial.images += images
+
+    def drop(self, place: Placement, reason: str) -> bool:
+        """This placement is not to be used any more; False if it is the only one."""
+        with self._lock:
+            if place in self.places:
+                if len(self.places) == 1:
+                    return False
+                self.dropped[place] = reason
+                self.places.remove(place)
+                self._trials.clear()
+            return True
+
+    def rates(self, size: int | None) -> dict[Placement, float]:
+        """Images per second of the caller with each placement, as far as measured: medians of its
+        turns.
+        """
+        found: dict[Placement, list[float]] = {}
+        for turn in self._trials.get(size, _Trial()).turns:
+            took = self.seconds(turn.first, turn.last)
+            if took:
+                found.setdefault(turn.place, []).append(turn.images / took)
+        return {place: median(values) for place, values in found.items()}
+
+    def explain(self) -> list[str]:
+        """What was measured and chosen, a line for each size; why places are out."""
+        out = [f"{place} is out: {reason}" for place, reason in self.dropped.items()]
+        if len(self.places) == 1:
+            return [f"{self.places[0]}", *out]
+        if not self._trials:
+            out.append(f"measured in the first batches: {'; '.join(map(str, self.places))}")
+        for size in self._trials:
+            where = "" if size is None else f"at {size} px: "
+            shown = (
+                "; ".join(
+                    f"{place} {rate:,.0f} images/s" for place, rate in self.rates(size).items()
+                )
+                or "nothing yet"
+            )
+            chosen = self._trials[size].chosen
+            out.append(
+                f"{where}{f'chosen {chosen}' if chosen else 'still measuring'} (training got "
+                f"{shown})"
+            )
+        return out
+
+    def _order(self) -> list[Placement]:
+        """Of the turns: there and back, so that a drift of the machine is not any place's."""
+        return [
+            place
+            for number in range(ROUNDS)
+            for place in (self.places if number % 2 == 0 else self.places[::-1])
+        ]
+
+    def _best(self, size: int | None, trial: _Trial) -> Placement | None:
+        """None: some marks are not passed yet."""
+        if any(self.seconds(turn.first, turn.last) is None for turn in trial.turns):
+            return None
+        rates = self.rates(size)
+        best = max(rates.values(), default=0.0)
+        return next(
+            (place for place in self.places if rates.get(place, 0.0) * (1 + MARGIN) >= best),
+            self.places[0],
+        )

@@ -1,0 +1,57 @@
+"""The seek indexes that lie in one folder, as they are now.
+
+Another process may replace them at any time.
+"""
+
+import contextlib
+import os
+
+from fastload.errors import SourceError
+from fastload.files.opening import no_wait
+from fastload.sources import seek, sums
+from fastload.sources.base import FileSource
+from fastload.sources.seek import FolderSeek, Stored
+
+
+class Layer:
+    """The indexes that lie in one folder, read again when they are others."""
+
+    def __init__(self, folder: str, source: FileSource, found: FolderSeek | None) -> None:
+        self.folder, self.source = folder, source
+        self.seek = found if found and os.path.dirname(found.path) == folder else None
+        self.stored: Stored | None = None  # all of INDEX, once it was read here
+        self.sum = sums.line(self.seek.sum) if self.seek else b""  # SUM then
+
+    def changed(self) -> bool:
+        return self._now() != self.sum
+
+    def read(self, names: int, *, whole: bool = False) -> None:
+        """names: XXH3 of the source's paths; whole: `stored` is needed too."""
+        now = self._now()
+        if now == self.sum and (self.stored or not now or not whole):
+            return
+        self.sum, self.stored, self.seek = b"", None, None
+        with contextlib.suppress(
+            SourceError
+        ):  # there is none, or it is damaged or just being replaced
+            self.stored = seek.read(self.folder)
+            same = self.stored.knows(len(self.source), f"{names:016x}")
+            root = os.path.expanduser(self.source.where)
+            self.seek = (
+                self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, root))
+            )
+            self.sum = now
+
+    def _now(self) -> bytes:
+        try:
+            with open(os.path.join(self.folder, seek.SUM), "rb", opener=no_wait) as file:
+                return file.read(64)
+        except OSError:
+            return b""
+
+    def age(self) -> float:
+        """When INDEX was written, s; 0: there is none."""
+        try:
+            return os.stat(os.path.join(self.folder, seek.INDEX)).st_mtime
+        except OSError:
+            return 0

@@ -1,0 +1,23 @@
+#include "engine/calls.h"
+
+#include "engine/job.h"
+
+namespace {
+
+// Null where there is no such sample.
+fl::Job* job_of(int64_t address, int64_t n) {
+  auto* job = reinterpret_cast<fl::Job*>(static_cast<intptr_t>(address));
+  return job != nullptr && n >= 0 && n < job->size() ? job : nullptr;
+}
+
+}  // namespace
+
+int32_t fastload_make_sample(const int64_t* job, int64_t n) {
+  fl::Job* found = job_of(*job, n);
+  return found == nullptr ? fl::kFailed : found->give(n);
+}
+
+int32_t fastload_give_pixels(int64_t job, int64_t n, const uint8_t* pixels) {
+  fl::Job* found = job_of(job, n);
+  return found == nullptr ? fl::kFailed : found->give(n, pixels);
+}

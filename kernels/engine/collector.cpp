@@ -1,0 +1,219 @@
+// A log that cannot be written any more keeps what it has; the next records go to memory.
+#include "engine/collector.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "engine/seek_log.h"
+#include "jpeg/seek.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace fl {
+namespace {
+
+bool write_all(int fd, std::span<const uint8_t> bytes, int64_t at) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t got = ::pwrite(fd, bytes.data() + done, bytes.size() - done, at + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = ENOSPC;
+    if (got <= 0) return false;
+    done += got;
+  }
+  return true;
+}
+
+// The folder and those above it that are missing, for this user alone; false with errno.
+bool make_private(const std::filesystem::path& folder) {
+  std::filesystem::path above;
+  int refused = 0;  // that one may not be made where it is there already is no reason
+  for (const auto& part : folder) {
+    above /= part;
+    if (::mkdir(above.c_str(), 0700) == 0 || errno == EEXIST || errno == EISDIR) continue;
+    if (errno != EROFS && errno != EACCES && refused == 0) return false;
+    if (refused == 0) refused = errno;
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return true;
+  errno = refused != 0 ? refused : error ? error.value() : ENOTDIR;
+  return false;
+}
+
+}  // namespace
+
+Collector::Collector(std::shared_ptr<const Files> files, std::string root, std::string folder, int64_t most_memory)
+    : process_(getpid()),
+      files_(std::move(files)),
+      root_(std::move(root)),
+      folder_(std::move(folder)),
+      most_memory_(most_memory),
+      on_disk_(!folder_.empty()) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (int64_t row = 0; row < files_->count(); ++row) {  // as seek.names_hash in Python
+    const std::string path = name(row);
+    if (row > 0) XXH3_64bits_update(&state, "", 1);
+    XXH3_64bits_update(&state, path.data(), path.size());
+  }
+  names_ = XXH3_64bits_digest(&state);
+}
+
+Collector::~Collector() {
+  for (const Log& log : logs_)
+    if (log.fd >= 0) ::close(log.fd);
+}
+
+std::string Collector::name(int64_t row) const {
+  const std::string& path = files_->path(row);
+  return path.starts_with(root_) ? path.substr(root_.size()) : path;
+}
+
+bool Collector::wants(int64_t row, size_t file_size, bool refused) const {
+  const std::lock_guard lock(mutex_);
+  if (full_ || getpid() != process_) return false;  // a fork's child would write into its parent's log
+  return refused || slots_.empty() || slots_[row].file_size != file_size;
+}
+
+void Collector::add(int64_t row, size_t file_size, std::span<const uint8_t> index) noexcept {
+  const std::lock_guard lock(mutex_);
+  constexpr size_t kMost = std::numeric_limits<uint32_t>::max();
+  if (full_ || getpid() != process_ || file_size == 0 || file_size > kMost || index.size() > kMost) return;
+  // A flat image has more tiles than bytes: an index that is large beside its file is not worth its room.
+  if (index.size() > file_size / 4 + 4096) index = {};
+  try {
+    if (slots_.empty()) slots_.resize(files_->count());
+    record_.clear();
+    const int64_t inside = write_log_record(record_, row, static_cast<int64_t>(file_size), name(row), index);
+    if (!append(record_) && !append(record_)) {  // again: in memory
+      full_ = true;
+      return;
+    }
+    const int64_t start = logs_.back().end - static_cast<int64_t>(record_.size());
+    slots_[row] = {start + inside, static_cast<uint32_t>(index.size()), static_cast<uint32_t>(file_size),
+                   static_cast<uint32_t>(logs_.size() - 1)};
+    ++count_;
+  } catch (const std::exception&) {  // no memory
+    full_ = true;
+  }
+}
+
+bool Collector::append(std::span<const uint8_t> record) {
+  if (!open_ && !open_log()) return false;
+  Log& log = logs_.back();
+  const auto size = static_cast<int64_t>(record.size());
+  if (log.path.empty() && log.end + size > most_memory_) return false;
+  if (write_all(log.fd, record, log.end)) {
+    log.end += size;
+    return true;
+  }
+  const int code = errno;
+  if (::ftruncate(log.fd, log.end) != 0) errno = 0;  // a reader finds the half record out by its hash
+  if (!log.path.empty()) leave_disk(code);
+  return false;
+}
+
+void Collector::leave_disk(int code) {
+  problem_ = folder_ + ": cannot be written (" + std::strerror(code) + ")";
+  on_disk_ = open_ = false;
+}
+
+bool Collector::open_log() {
+  Log log;
+  log.fd = on_disk_ ? create(log.path) : ::memfd_create("fastload-seek", MFD_CLOEXEC);
+  std::vector<uint8_t> header;
+  write_log_header(header, jpeg::kDefaultStep, names_);
+  if (log.fd < 0 || !write_all(log.fd, header, 0)) {
+    const int code = errno;
+    if (log.fd >= 0) ::close(log.fd);
+    if (on_disk_) {
+      if (log.fd >= 0) ::unlink(log.path.c_str());
+      leave_disk(code);
+    }
+    return false;
+  }
+  log.end = static_cast<int64_t>(header.size());
+  logs_.push_back(std::move(log));
+  return open_ = true;
+}
+
+// A file of a new name, locked before it has it: as long as it is locked, its writer lives. -1 with errno.
+int Collector::create(std::string& path) {
+  if (!make_private(folder_)) return -1;
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  path = folder_ + "/fastload.seek." + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) + "-" +
+         std::to_string(now.tv_nsec) + ".log";
+  const std::string before = path + ".new";
+  const int fd = ::open(before.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return -1;
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::rename(before.c_str(), path.c_str()) == 0) return fd;
+  const int code = errno;
+  ::close(fd);
+  ::unlink(before.c_str());
+  errno = code;
+  return -1;
+}
+
+std::vector<Collector::Entry> Collector::entries() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Entry> out;
+  for (size_t row = 0; row < slots_.size(); ++row) {
+    const Slot& it = slots_[row];
+    if (it.file_size > 0) out.push_back({static_cast<int64_t>(row), it.log, it.offset, it.size, it.file_size});
+  }
+  return out;
+}
+
+int64_t Collector::count() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+std::string Collector::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+void Collector::seal() {
+  const std::lock_guard lock(mutex_);
+  if (open_ && !logs_.back().path.empty()) open_ = false;
+}
+
+std::vector<std::string> Collector::logs() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> out;
+  for (const Log& log : logs_) out.push_back(log.fd >= 0 ? log.path : "");
+  return out;
+}
+
+void Collector::forget(int64_t log) {
+  const std::lock_guard lock(mutex_);
+  if (log < 0 || log >= static_cast<int64_t>(logs_.size()) || logs_[log].fd < 0) return;
+  if (open_ && log == static_cast<int64_t>(logs_.size()) - 1) open_ = false;
+  ::close(logs_[log].fd);
+  logs_[log].fd = -1;
+  for (Slot& slot : slots_)
+    if (slot.file_size > 0 && slot.log == log) slot = {};
+}
+
+std::shared_ptr<const Files> Collector::open_logs(std::vector<std::string> paths) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<int> opened(paths.size(), -1);
+  for (const Log& log : logs_) {
+    paths.push_back(log.path.empty() ? "seek indexes in memory" : log.path);
+    opened.push_back(log.fd < 0 ? -1 : ::fcntl(log.fd, F_DUPFD_CLOEXEC, 0));
+  }
+  return std::make_shared<const Files>(std::move(paths), opened);
+}
+
+}  // namespace fl

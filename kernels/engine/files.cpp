@@ -1,0 +1,134 @@
+// System calls of Files: retried when a signal interrupts them, short reads continued, errors with path and reason.
+#include "engine/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace fl {
+namespace {
+
+constexpr int64_t kHashed = 1 << 20;  // bytes at a time
+
+int open_file(const std::string& path) {
+  int fd, wait = O_NONBLOCK;  // a named pipe would be waited for until somebody writes
+  do {
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | wait);
+    if (fd < 0 && errno == EAGAIN) wait = 0;  // a file that another machine holds a lease on
+  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+  return fd;
+}
+
+// Whether the byte can be read without waiting. A quarter of what advice costs that has nothing to do.
+bool in_memory(int fd, int64_t at) {
+#ifdef RWF_NOWAIT
+  char byte;
+  const iovec to{&byte, 1};
+  return ::preadv2(fd, &to, 1, at, RWF_NOWAIT) == 1;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+Files::Files(std::vector<std::string> paths, bool keep_open) : paths_(std::move(paths)) {
+  if (!keep_open) return;
+  descriptors_ = std::make_unique<std::atomic<int>[]>(paths_.size());
+  for (size_t i = 0; i < paths_.size(); ++i) descriptors_[i] = -1;
+}
+
+Files::Files(std::vector<std::string> paths, const std::vector<int>& opened) : Files(std::move(paths), true) {
+  for (size_t i = 0; i < opened.size(); ++i) descriptors_[i] = opened[i];
+}
+
+Files::~Files() {
+  if (descriptors_ == nullptr) return;
+  for (size_t i = 0; i < paths_.size(); ++i)
+    if (descriptors_[i] >= 0) ::close(descriptors_[i]);
+}
+
+void Files::fail(int64_t file, int code) const { throw FileError(code, path(file), std::strerror(code)); }
+
+int Files::kept(int64_t file) const {
+  std::atomic<int>& slot = descriptors_[file];
+  int fd = slot.load(std::memory_order_acquire);
+  if (fd >= 0) return fd;
+  const int opened = open_file(path(file));
+  if (opened < 0) fail(file, errno);
+  if (slot.compare_exchange_strong(fd, opened)) return opened;
+  ::close(opened);  // another thread was first
+  return fd;
+}
+
+Files::Opened::Opened(const Files& files, int64_t file) : kept(files.descriptors_ != nullptr) {
+  fd = kept ? files.kept(file) : open_file(files.path(file));
+  if (fd < 0) files.fail(file, errno);
+}
+
+Files::Opened::~Opened() {
+  if (!kept) ::close(fd);
+}
+
+int64_t Files::length(int fd, const Place& place) const {
+  int64_t size = place.size;
+  if (size == kToEnd) {
+    struct stat facts;
+    if (::fstat(fd, &facts) != 0) fail(place.file, errno);
+    if (S_ISDIR(facts.st_mode)) fail(place.file, EISDIR);
+    if (S_ISFIFO(facts.st_mode)) throw FileError(0, path(place.file), "is a named pipe (want a file)");
+    size = facts.st_size > place.offset ? facts.st_size - place.offset : 0;
+  }
+  if (size > kMaxSample)
+    throw FileError(0, path(place.file), "a sample of " + std::to_string(size) + " bytes (want at most 2 GiB)");
+  return size;
+}
+
+void Files::fill(int fd, const Place& place, int64_t size, uint8_t* out) const {
+  for (int64_t done = 0; done < size;) {
+    const ssize_t got = ::pread(fd, out + done, size - done, place.offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(place.file, errno);
+    if (got == 0) {
+      throw FileError(0, path(place.file),
+                      "ends at byte " + std::to_string(place.offset + done) + " (want bytes " +
+                          std::to_string(place.offset) + ".." + std::to_string(place.offset + size) + ")");
+    }
+    done += got;
+  }
+}
+
+uint64_t Files::xxh3(int64_t file, int64_t size) const {
+  const Opened opened(*this, file);
+  std::vector<uint8_t> bytes(std::min<int64_t>(size, kHashed));
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (int64_t at = 0; at < size; at += kHashed) {
+    const int64_t count = std::min(size - at, kHashed);
+    fill(opened.fd, {file, at, count}, count, bytes.data());
+    XXH3_64bits_update(&state, bytes.data(), count);
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+void Files::advise(const Place& place) const noexcept {
+  try {
+    const Opened opened(*this, place.file);
+    // What was read in order is there up to its last byte; where some of it has been dropped since, reading it waits.
+    if (place.size > 0 && in_memory(opened.fd, place.offset + place.size - 1)) return;
+    ::posix_fadvise(opened.fd, place.offset, place.size == kToEnd ? 0 : place.size, POSIX_FADV_WILLNEED);
+  } catch (const std::exception&) {  // advice only
+  }
+}
+
+}  // namespace fl

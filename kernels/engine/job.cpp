@@ -1,0 +1,253 @@
+// The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain pointer to it.
+#include "engine/job.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace fl {
+
+using Clock = std::chrono::steady_clock;
+
+Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
+    : pool_(std::move(pool)), origin_(std::move(origin)), samples_(std::move(samples)) {
+  for (Sample& sample : samples_)
+    if (sample.row >= 0) sample.collector = origin_.collector.get();
+}
+
+std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
+  const std::shared_ptr<Job> job = lend(std::move(pool), std::move(origin), std::move(samples));
+  job->lent_ = false;
+  job->begin(job->size());
+  return job;
+}
+
+std::shared_ptr<Job> Job::lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
+  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)), [](Job* it) {
+    if (!it->pool_->forked()) delete it;  // in a child of fork its tasks never end and its mutex may be locked
+  });
+  job->lent_ = true;
+  return job;
+}
+
+Job::~Job() {
+  abandon();
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return left_ == 0; });
+}
+
+bool Job::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;  // MIX does not begin any more
+  }
+  pool_->cancel(*this);
+  constexpr std::chrono::milliseconds kLook{20};
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (done_.wait_for(lock, kLook, [&] { return left_ == 0; })) return true;
+    }
+    if (pool_->stuck(*this)) return false;
+  }
+}
+
+std::string Job::describe(int64_t task) const {
+  constexpr const char* kDoing[] = {"reads", "makes", "mixes"};
+  const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;
+  return std::string(kDoing[static_cast<int>(phase_)]) + " " + origin_.files->path(samples_[n].place.file);
+}
+
+void Job::begin(int64_t tasks) {
+  if (tasks == 0) return pool_->check_process();
+  {
+    const std::lock_guard lock(mutex_);
+    left_ = tasks;
+  }
+  try {
+    pool_->submit(*this, tasks, phase_ == Phase::kFetch);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    left_ = 0;
+    throw;
+  }
+}
+
+void Job::run(std::vector<Planned> pictures) {
+  pictures_ = std::move(pictures);
+  for (auto& [plans, output] : pictures_) output.format.table = plans.table.empty() ? nullptr : plans.table.data();
+  phase_ = Phase::kMake;
+  if (mixes()) hold_back();
+  to_store_.clear();
+  for (int64_t n = 0; n < size(); ++n)
+    if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late) to_store_.push_back(n);
+  given_ = std::exchange(lent_, false);
+  if (given_) return;
+  begin(static_cast<int64_t>(to_store_.size()));
+}
+
+// Partners are mixed from bytes: a quarter of the memory that float32 would take.
+void Job::hold_back() {
+  Output& output = pictures_.front().output;
+  mixed_ = output;
+  output.format = {nullptr, 1, true};
+  const auto bytes = static_cast<size_t>(size() * output.pixels()) * kChannels;
+  if (unmixed_.bytes().size() != bytes) unmixed_ = pool_->buffers()->lend(bytes);
+  output.out = unmixed_.data();
+}
+
+void Job::run(int64_t task, Worker& worker) noexcept {
+  switch (phase_) {
+    case Phase::kFetch:
+      return fetch(samples_[task], origin_, *pool_->buffers(), worker);
+    case Phase::kMake:
+      return make(to_store_[task], worker);
+    case Phase::kMix:
+      return mix(task, worker);
+  }
+}
+
+void Job::make(int64_t n, Worker& worker) noexcept {
+  try {
+    std::vector<Picture> pictures;
+    pictures.reserve(pictures_.size());
+    for (const Planned& picture : pictures_) pictures.push_back(picture.of(n));
+    fl::run(samples_[n], pictures, worker);
+  } catch (const std::bad_alloc&) {
+    out_of_memory(samples_[n]);
+  }
+}
+
+void Job::mix(int64_t n, Worker& worker) noexcept {
+  try {
+    Stopwatch watch(worker.stats);
+    const Plans& plans = pictures_.front().plans;
+    const cpu::Mixture batch{unmixed_.data(),    mixed_.kept_height, mixed_.kept_width, plans.partners.data(),
+                             plans.boxes.data(), plans.fills.data(), plans.erased,      plans.number};
+    cpu::mix(batch, n, mixed_.format, mixed_.slot(n), worker.pixels, cpu::Target::kBest);
+    watch.lap(Stage::kStore, 0);  // MAKE has counted the sample
+  } catch (const std::bad_alloc&) {
+    out_of_memory(samples_[n]);
+  }
+}
+
+template <class Step>
+Status Job::lent_to(int64_t n, Step step) noexcept {
+  Worker* worker = nullptr;
+  try {
+    worker = &pool_->borrow();
+  } catch (const std::bad_alloc&) {
+    out_of_memory(samples_[n]);
+    return kFailed;
+  }
+  {
+    const room::Task task(room::limited());
+    step(n, *worker);
+    worker->trim();
+  }
+  pool_->give_back(*worker);
+  return samples_[n].status;
+}
+
+Status Job::give(int64_t n) noexcept {
+  if (origin_.files->count() == 0) return kFailed;  // lent without places
+  return lent_to(n, [this](int64_t it, Worker& worker) {
+    fetch_as_said(samples_[it], origin_, *pool_->buffers(), worker);
+    if (samples_[it].status == kOk) make(it, worker);
+  });
+}
+
+Status Job::give(int64_t n, const uint8_t* pixels) noexcept {
+  Sample& sample = samples_[n];
+  sample.pixels = {pixels, sample.height, sample.width, static_cast<ptrdiff_t>(sample.width) * kChannels, false};
+  return lent_to(n, [this](int64_t it, Worker& worker) { make(it, worker); });
+}
+
+Picture Planned::of(int64_t n) const {
+  const auto list = [n](const std::vector<int32_t>& from, int64_t length) {
+    return from.data() + (from.size() > static_cast<size_t>(length) ? n * length : 0);
+  };
+  Kept kept{};
+  if (!plans.rows.empty())
+    kept = {list(plans.rows, output.kept_height), list(plans.columns, output.kept_width), output.kept_width,
+            output.width};
+  const bool noise = !plans.fillings.empty();
+  cpu::Boxes erased{plans.boxes.data() + n * plans.erased * 4,
+                    plans.fills.data(),
+                    plans.erased,
+                    noise ? plans.fillings.data() : nullptr,
+                    noise ? plans.keys.data() + n * plans.erased : nullptr,
+                    plans.noise.data()};
+  if (!plans.partners.empty()) erased = {};  // MIX erases
+  const augment::Program* program = plans.programs.empty() ? nullptr : &plans.programs[n];
+  const cpu::Resampling by{plans.filters.size() > 1 ? plans.filters[n] : plans.filters.front(), plans.order};
+  return {{plans.crops[n], by, program, kept, erased, output.slot(n)}, output};
+}
+
+// Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.
+void Job::finished(int64_t tasks, bool cancelled) noexcept {
+  const std::lock_guard lock(mutex_);
+  left_ -= tasks;
+  cancelled_ |= cancelled;
+  if (left_ == 0) go_on();
+  if (left_ == 0) done_.notify_all();
+}
+
+bool Job::all_made() const {
+  return std::all_of(samples_.begin(), samples_.end(), [](const Sample& it) { return it.stored; });
+}
+
+// With the lock held, after the last task of a phase: the next one, if there is one.
+void Job::go_on() noexcept {
+  if (phase_ == Phase::kMix) unmixed_ = {};
+  if (phase_ != Phase::kMake || !mixes() || cancelled_ || !all_made()) return;
+  phase_ = Phase::kMix;
+  left_ = size();
+  try {
+    pool_->go_on(*this, left_);
+  } catch (const std::bad_alloc&) {
+    left_ = 0;
+    for (Sample& sample : samples_) out_of_memory(sample);
+  } catch (const std::exception&) {  // the pool is closed
+    left_ = 0;
+    cancelled_ = true;
+  }
+}
+
+bool Job::wait(std::chrono::milliseconds slice) {
+  pool_->check_process();
+  const auto until = Clock::now() + slice;
+  const auto over = [&] { return left_ == 0; };
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(given_, false)) go_on();  // others' run ends without a word
+  }
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (over()) return true;
+    }
+    if (Clock::now() >= until) return false;
+    if (pool_->threads() > 0 || !pool_->help()) break;
+  }
+  std::unique_lock lock(mutex_);
+  return done_.wait_until(lock, until, over);
+}
+
+bool Job::done() const {
+  pool_->check_process();
+  const std::lock_guard lock(mutex_);
+  return left_ == 0;
+}
+
+void Job::check_idle(const char* where) const {
+  pool_->check_process();
+  const std::lock_guard lock(mutex_);
+  if (left_ > 0) throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
+  if (cancelled_) throw std::runtime_error(std::string(where) + ": the pool was closed before the job was done");
+}
+
+}  // namespace fl

@@ -1,0 +1,279 @@
+// One mutex and one queue: a task takes about a millisecond, so fairness is worth more than a lock-free queue.
+#include "engine/pool.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/threads.h"
+
+namespace fl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A task takes milliseconds, the largest image that is allowed a second or two: more means that a read hangs.
+constexpr std::chrono::milliseconds kStuck{1000};
+constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for that
+
+}  // namespace
+
+Pool::Pool(int threads, int readers)
+    : process_(getpid()), threads_(threads), readers_(threads > 0 ? readers : 0), running_(threads_ + readers_) {
+  const SignalsBlocked blocked;
+  room::most();  // made now: tasks must not fail at it
+  const int all = threads_ + readers_;
+  for (int i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>());
+  try {
+    for (int i = 0; i < all; ++i) {
+      crew_.emplace_back(&Pool::loop, this, i);
+      count_thread();
+      pthread_setname_np(crew_.back().native_handle(), name(i).c_str());
+    }
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+std::string Pool::name(int thread) const {
+  return thread < threads_ ? "fastload-" + std::to_string(thread) : "fastload-r" + std::to_string(thread - threads_);
+}
+
+std::shared_ptr<Pool> Pool::make(int threads, int readers) {
+  // In a child of fork the threads do not exist and the mutex may be locked for ever: the child forgets the pool.
+  return {new Pool(threads, readers), [](Pool* pool) {
+            if (!pool->forked()) delete pool;
+          }};
+}
+
+Pool::~Pool() { close(); }
+
+bool Pool::forked() const { return getpid() != process_; }
+
+void Pool::check_process() const {
+  if (!forked()) return;
+  throw std::runtime_error("Pool: made in process " + std::to_string(process_) + ", used in its child " +
+                           std::to_string(getpid()) + "; make a new Pool after fork");
+}
+
+void Pool::submit(Work& work, int64_t tasks, bool reads) { put({&work, 0, tasks, reads}, false); }
+
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, true); }
+
+void Pool::put(const Ticket& ticket, bool first) {
+  check_process();
+  limited_ = room::limited();
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) throw std::runtime_error("Pool: closed");
+    queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
+  }
+  more_.notify_all();
+  if (ticket.reads) more_reads_.notify_all();
+}
+
+void Pool::cancel(Work& work) {
+  int64_t dropped = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Ticket& ticket : queue_)
+      if (ticket.work == &work) dropped += ticket.end - ticket.next;
+    std::erase_if(queue_, [&](const Ticket& ticket) { return ticket.work == &work; });
+  }
+  if (dropped > 0) work.finished(dropped, true);
+}
+
+bool Pool::is_for(const Ticket& ticket, bool reader) const { return readers_ == 0 || ticket.reads == reader; }
+
+bool Pool::claim(Claim& claim, bool reader) {
+  auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Ticket& it) { return is_for(it, reader); });
+  if (oldest == queue_.end() && !reader) oldest = queue_.begin();
+  if (oldest == queue_.end()) return false;
+  claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
+  if (oldest->next == oldest->end) queue_.erase(oldest);
+  return true;
+}
+
+void Pool::loop(int thread) {
+  if (thread < threads_) give_way();
+  Worker& worker = *workers_[thread];
+  Claim& now = running_[thread];
+  const bool reader = thread >= threads_;
+  std::condition_variable& more = reader ? more_reads_ : more_;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    bool claimed = false;
+    more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
+    if (!claimed) return end_of_thread();
+    lock.unlock();
+    run(now, worker);
+    lock.lock();
+    Work& work = *std::exchange(now.work, nullptr);
+    lock.unlock();
+    work.finished(1, false);
+    lock.lock();
+  }
+}
+
+void Pool::count_thread() {
+  const std::lock_guard lock(mutex_);
+  ++alive_;
+}
+
+bool Pool::claim_here(Claim& now) {
+  const std::lock_guard lock(mutex_);
+  return claim(now, false);
+}
+
+void Pool::end_of_thread() {
+  --alive_;
+  ended_.notify_all();
+}
+
+// What reads waits for nobody: it needs little memory, and may take long.
+void Pool::run(const Claim& now, Worker& worker) {
+  const room::Task task(limited_ && !now.reads);
+  now.work->run(now.task, worker);
+  worker.trim();
+}
+
+bool Pool::help() {
+  if (threads_ > 0) return false;
+  Worker& worker = borrow();  // first: it may find no memory
+  Claim now;
+  const bool claimed = claim_here(now);
+  if (claimed) run(now, worker);
+  give_back(worker);
+  if (!claimed) return false;
+  now.work->finished(1, false);
+  return true;
+}
+
+Worker& Pool::borrow() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    idle_.reserve(workers_.size() + 1);  // so that giving back needs no memory
+    workers_.push_back(std::make_unique<Worker>());
+    return *workers_.back();
+  }
+  Worker& worker = *idle_.back();
+  idle_.pop_back();
+  return worker;
+}
+
+void Pool::give_back(Worker& worker) noexcept {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(&worker);
+}
+
+void Pool::background(std::function<void()> call) {
+  check_process();
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  calls_.push_back(std::move(call));
+  if (!background_.joinable()) {
+    const SignalsBlocked blocked;
+    background_ = std::thread(&Pool::loop_background, this);
+    ++alive_;
+  }
+  more_background_.notify_one();
+}
+
+void Pool::loop_background() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    more_background_.wait(lock, [&] { return closed_ || !calls_.empty(); });
+    if (closed_) return end_of_thread();
+    const std::function<void()> call = std::move(calls_.front());
+    calls_.pop_front();
+    calling_since_ = Clock::now();
+    lock.unlock();
+    call();
+    lock.lock();
+    calling_since_ = {};
+  }
+}
+
+bool Pool::all_stuck() const {
+  const auto limit = Clock::now() - kStuck;
+  const auto is = [&](Clock::time_point since) { return since < limit; };
+  int count = calling_since_ != Clock::time_point{} && is(calling_since_);
+  for (const Claim& it : running_) count += it.work != nullptr && is(it.since);
+  return count == alive_;
+}
+
+bool Pool::close() {
+  if (forked()) return true;
+  std::vector<Ticket> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    dropped.swap(queue_);
+  }
+  for (const Ticket& ticket : dropped) ticket.work->finished(ticket.end - ticket.next, true);
+  more_.notify_all();
+  more_reads_.notify_all();
+  more_background_.notify_all();
+  {
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, kLook, [&] { return alive_ == 0; }))
+      if (all_stuck()) return false;
+  }
+  for (std::thread& thread : crew_) thread.join();
+  crew_.clear();
+  if (background_.joinable()) background_.join();
+  return true;
+}
+
+bool Pool::stuck(const Work& work) const {
+  const std::lock_guard lock(mutex_);
+  const auto limit = Clock::now() - kStuck;
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const Claim& it) { return it.work == &work && it.since < limit; });
+}
+
+std::vector<Pool::Running> Pool::running() const {
+  check_process();
+  std::vector<Running> out;
+  const std::lock_guard lock(mutex_);
+  const auto seconds = [](Clock::time_point since) {
+    return std::chrono::duration<double>(Clock::now() - since).count();
+  };
+  for (size_t i = 0; i < running_.size(); ++i) {
+    const Claim& it = running_[i];
+    if (it.work != nullptr) out.push_back({name(static_cast<int>(i)), it.work->describe(it.task), seconds(it.since)});
+  }
+  if (calling_since_ != Clock::time_point{})
+    out.push_back({"fastload-ahead", "asks for read-ahead", seconds(calling_since_)});
+  return out;
+}
+
+std::array<Pool::Total, kStages> Pool::stats() const {
+  check_process();
+  std::array<Total, kStages> totals{};
+  const std::lock_guard lock(mutex_);
+  for (const auto& worker : workers_) {
+    for (int i = 0; i < kStages; ++i) {
+      const StageStats::Row& row = worker->stats.rows[i];
+      totals[i].samples += row.samples.load(std::memory_order_relaxed);
+      totals[i].wall_ns += row.wall_ns.load(std::memory_order_relaxed);
+      totals[i].cpu_ns += row.cpu_ns.load(std::memory_order_relaxed);
+    }
+  }
+  return totals;
+}
+
+std::array<int64_t, kWays> Pool::ways() const {
+  check_process();
+  std::array<int64_t, kWays> totals{};
+  const std::lock_guard lock(mutex_);
+  for (const auto& worker : workers_)
+    for (int i = 0; i < kWays; ++i) totals[i] += worker->stats.ways[i].load(std::memory_order_relaxed);
+  return totals;
+}
+
+}  // namespace fl

@@ -1,0 +1,118 @@
+// Threads that run per-sample tasks, first in first out. It knows nothing of images: a Work has numbered tasks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/buffers.h"
+#include "engine/worker.h"
+
+namespace fl {
+
+class Work {
+ public:
+  virtual ~Work() = default;
+  virtual void run(int64_t task, Worker& worker) noexcept = 0;
+  virtual void finished(int64_t tasks, bool cancelled) noexcept = 0;  // after this many were run, or never will be
+  virtual std::string describe(int64_t task) const = 0;  // of one that runs: what it does, and to which file
+};
+
+class Pool {
+ public:
+  // threads=0: tasks run in help(). readers: threads that only take tasks that read, so that none of the others waits
+  // for a disk while it could decode; they read too once nothing else is to be done.
+  static std::shared_ptr<Pool> make(int threads, int readers);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  int threads() const { return threads_; }
+  const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
+
+  void submit(Work& work, int64_t tasks, bool reads);  // throws std::runtime_error once the pool is closed
+  void go_on(Work& work, int64_t tasks);        // the same, before all others: the work has waited its turn already
+  void cancel(Work& work);                      // what has not begun is never run
+  bool help();                                  // threads=0: run the oldest task; false: there is none
+  void background(std::function<void()> call);  // in order, in one thread of its own
+  Worker& borrow();                             // for a thread that is none of the pool's
+  void give_back(Worker& worker) noexcept;
+  // Cancels all, waits for what runs and ends the threads. Leaves them, and is false, where a task does not end:
+  // whoever asked must keep the pool for ever.
+  bool close();
+  bool stuck(const Work& work) const;  // a task of it, in a thread of the pool, has run for longer than any decode
+
+  struct Running {
+    std::string thread, what;
+    double seconds;
+  };
+  std::vector<Running> running() const;  // what each thread does now; idle ones are left out
+
+  struct Total {
+    int64_t samples, wall_ns, cpu_ns;
+  };
+  std::array<Total, kStages> stats() const;
+  std::array<int64_t, kWays> ways() const;
+
+  bool forked() const;         // this process is a child of the pool's: no thread came along
+  void check_process() const;  // throws std::runtime_error if forked
+
+ private:
+  struct Ticket {
+    Work* work;
+    int64_t next, end;
+    bool reads;
+  };
+  struct Claim {
+    Work* work = nullptr;  // null: none
+    int64_t task = 0;
+    std::chrono::steady_clock::time_point since{};
+    bool reads = false;
+  };
+
+  Pool(int threads, int readers);
+  void put(const Ticket& ticket, bool first);
+  bool claim(Claim& claim, bool reader);  // with mutex_ held
+  bool is_for(const Ticket& ticket, bool reader) const;
+  void run(const Claim& now, Worker& worker);
+  void loop(int thread);
+  void loop_background();
+  bool claim_here(Claim& claim);
+  void count_thread();
+  void end_of_thread();
+  std::string name(int thread) const;
+  bool all_stuck() const;  // with mutex_ held: every thread that is left
+
+  const pid_t process_;
+  const int threads_, readers_;
+  std::atomic<bool> limited_{false};  // whether limits of the process may refuse memory, when work came last
+  std::shared_ptr<BufferList> buffers_ = std::make_shared<BufferList>();
+
+  mutable std::mutex mutex_;
+  std::condition_variable more_, more_reads_, more_background_;
+  std::vector<Ticket> queue_;  // a few; closing a pool must need no memory
+  std::deque<std::function<void()>> calls_;
+  bool closed_ = false;
+  std::vector<Claim> running_;                             // by thread of the crew
+  std::chrono::steady_clock::time_point calling_since_{};  // of the background thread; 0: it waits
+  int alive_ = 0;                                          // threads that have not ended
+  std::condition_variable ended_;
+
+  std::vector<std::unique_ptr<Worker>> workers_;  // the threads', and as many as others ever had at once
+  std::vector<Worker*> idle_;                     // that others may have
+  std::vector<std::thread> crew_;
+  std::thread background_;
+};
+
+}  // namespace fl

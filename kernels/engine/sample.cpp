@@ -1,0 +1,274 @@
+// Nothing leaves this file as an exception: what goes wrong becomes the sample's status and message.
+#include "engine/sample.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "engine/decode.h"
+
+
+namespace fl {
+namespace {
+
+void end(Sample& sample, Status status, std::string why, int code = 0) {
+  sample.status = status;
+  sample.code = code;
+  sample.message = std::move(why);
+}
+
+// What is being handled becomes the sample's status; its text may find no memory either.
+void fail(Sample& sample) noexcept {
+  try {
+    throw;
+  } catch (const FileError& error) {
+    try {
+      // Whoever asks knows the path.
+      end(sample, kFailed, "cannot be read (" + error.why + ")", error.code == 0 ? EIO : error.code);
+    } catch (const std::bad_alloc&) {
+      out_of_memory(sample);
+    }
+  } catch (const std::bad_alloc&) {
+    out_of_memory(sample);
+  } catch (const std::exception& error) {
+    try {
+      end(sample, kFailed, error.what());
+    } catch (const std::bad_alloc&) {
+      out_of_memory(sample);
+    }
+  }
+}
+
+std::string hex(uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+// The file is large: it is read when its turn comes, and no two of a batch at once.
+struct Later {};
+
+Buffer read(const Files& files, const Place& place, BufferList& buffers) {
+  Buffer out;
+  files.read(place, [&](int64_t size) {
+    if (size > kMostAhead) throw Later();
+    out = buffers.lend(size);
+    return out.data();
+  });
+  return out;
+}
+
+// An index only saves time: what cannot be read is as good as none.
+void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
+  if (origin.seek == nullptr || sample.seek_place.size <= 0) return;
+  try {
+    sample.seek = read(*origin.seek, sample.seek_place, buffers);
+  } catch (const FileError&) {
+    sample.seek = {};
+  } catch (const Later&) {
+    sample.seek = {};
+  }
+}
+
+void look(Sample& sample, bool check) {
+  const auto bytes = sample.encoded.bytes();
+  if (check) sample.hash = xxh3(bytes);
+  if (check && *sample.hash != sample.checksum)
+    return end(sample, kFailed, "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")",
+               EIO);
+  Header header = probe(bytes);
+  sample.height = header.height;
+  sample.width = header.width;
+  end(sample, header.status, std::move(header.why));
+}
+
+std::string by(int height, int width) { return std::to_string(height) + "x" + std::to_string(width); }
+
+// Nothing is read yet: only the rows under the crop will be.
+void look_raw(Sample& sample, const Origin& origin) {
+  sample.rows = origin.files.get();
+  sample.height = sample.raw_height;
+  sample.width = sample.raw_width;
+  end(sample, kOk, {});
+}
+
+// The region of an image of raw rows: whole rows are read, since they lie together.
+Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
+  const int64_t line = int64_t{sample.width} * kChannels;
+  const Place rows{sample.place.file, sample.place.offset + region.top * line, region.height * line};
+  uint8_t* data = nullptr;
+  sample.rows->read(rows, [&](int64_t size) { return data = scratch.reserve(size + kPadding); });
+  const Image all{data, region.height, sample.width, line, true};
+  return all.part({0, region.left, region.height, region.width});
+}
+
+// Where nothing of an image is seen, one px is decoded all the same: whether it is bad must not depend on the crop. Not
+// where the own decoder covers it: of such a file its markers have decided (jpeg/certain.h).
+Region seen(const Sample& sample, const Region& region, Worker& worker) {
+  const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
+  if (!region.empty() || !encoded || jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
+  return {0, 0, 1, 1};
+}
+
+int64_t area(const Region& region) { return region.empty() ? 0 : int64_t{region.height} * region.width; }
+
+// Bytes between the passes of the largest picture's resize, at most.
+size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan> plans) {
+  int64_t most = 0;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    const Region& source = plans[i].source;
+    const Output& out = pictures[i].output;
+    most = std::max({most, int64_t{source.height} * std::min(out.width, source.width),
+                     int64_t{source.width} * std::min(out.height, source.height)});
+  }
+  return static_cast<size_t>(most) * kChannels;
+}
+
+// Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any more.
+bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Image& image) {
+  const Region region = seen(sample, wanted, worker);
+  if (region.empty()) return true;
+  if (sample.pixels.data != nullptr) {
+    image = sample.pixels.part(region);
+    return true;
+  }
+  if (sample.rows != nullptr) {
+    worker.ask(static_cast<size_t>(region.height) * sample.width * kChannels);
+    image = raw_rows(sample, region, worker.decoded);
+    return true;
+  }
+  worker.ask(static_cast<size_t>(area(region)) * kChannels);
+  jpeg::Decoded decoded = decode_jpeg(sample, region, scale, worker);
+  image = decoded.image;
+  if (!decoded.ok()) end(sample, kForeign, "jpeg: " + decoded.error);
+  return decoded.ok();
+}
+
+// The smallest region that holds what every plan needs.
+Region hull(std::span<const cpu::CropPlan> plans) {
+  Region out;
+  for (const cpu::CropPlan& plan : plans) {
+    const Region& it = plan.source;
+    if (it.empty()) continue;
+    if (out.empty()) out = it;
+    const int bottom = std::max(out.top + out.height, it.top + it.height);
+    const int right = std::max(out.left + out.width, it.left + it.width);
+    out.top = std::min(out.top, it.top);
+    out.left = std::min(out.left, it.left);
+    out.height = bottom - out.top;
+    out.width = right - out.left;
+  }
+  return out;
+}
+
+// Whether all pictures' pixels are decoded at once: always where decoding begins at the image's first tile, and with a
+// seek index where that is not more than each for itself.
+bool at_once(const Sample& sample, std::span<const cpu::CropPlan> plans, const Region& whole) {
+  if (sample.pixels.data != nullptr || sample.seek.bytes().empty()) return true;
+  int64_t each = 0;
+  for (const cpu::CropPlan& plan : plans) each += area(plan.source);
+  return area(whole) <= each;
+}
+
+// AUGMENT and STORE of a crop that is still in cache.
+void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker& worker, Stopwatch& watch) {
+  cpu::Pixel8 from{crop.data, output.pixels(), steps.kept, nullptr};
+  if (steps.program != nullptr) {
+    const augment::Result done = augment::run(*steps.program, crop, worker.augment, cpu::Target::kBest);
+    from.image = done.image.data;
+    from.first = done.pending != nullptr ? &done.pending->of : nullptr;  // costs nothing there
+    watch.lap(Stage::kAugment);
+  }
+  cpu::store(from, output.format, steps.slot, cpu::Target::kBest);
+}
+
+// CROP and what follows; `image` holds exactly plan.source.
+void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture, Worker& worker, Stopwatch& watch) {
+  const auto& [steps, output] = picture;
+  const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
+  // Whether the crop is the result.
+  const bool plain = output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
+  uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot) : worker.pixels.reserve(line * output.height + kPadding);
+  const Pixels crop{pixels, output.height, output.width, line};
+  cpu::crop_resize(image, plan, crop, worker.passes, cpu::Target::kBest);
+  watch.lap(Stage::kResize);
+  if (!plain) finish(crop, steps, output, worker, watch);
+  cpu::erase(steps.erased, output.format, output.kept_height, output.kept_width, steps.slot);
+  watch.lap(Stage::kStore);
+}
+
+void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
+  Stopwatch watch(worker.stats);
+  if (worker.plans.size() < pictures.size()) worker.plans.resize(pictures.size());
+  const std::span<cpu::CropPlan> plans(worker.plans.data(), pictures.size());
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    const Output& output = pictures[i].output;
+    cpu::plan_crop(pictures[i].steps.crop, pictures[i].steps.resampling, output.height, output.width, plans[i]);
+  }
+  const int scale = pictures.front().steps.crop.scale;
+  const Region whole = hull(plans);
+  worker.beside = between(pictures, plans);
+  const bool once = at_once(sample, plans, whole);
+  Image image;
+  if (once && !source(sample, whole, scale, worker, image)) return;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    const Region& need = plans[i].source;
+    if (!once && !source(sample, need, scale, worker, image)) return;
+    if (i == 0 || !once) watch.lap(Stage::kDecode);
+    const bool part = once && !need.empty();
+    store(part ? image.part({need.top - whole.top, need.left - whole.left, need.height, need.width}) : image, plans[i],
+          pictures[i], worker, watch);
+  }
+  sample.stored = true;
+}
+
+}  // namespace
+
+void out_of_memory(Sample& sample) noexcept {
+  sample.status = kFailed;
+  sample.message = "out of memory";  // short: every string has room for that
+  sample.code = ENOMEM;
+}
+
+void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
+  try {
+    if (sample.raw_height > 0) return look_raw(sample, origin);
+    Stopwatch watch(worker.stats);
+    sample.encoded = read(*origin.files, sample.place, buffers);
+    look(sample, origin.check);
+    if (sample.status == kOk) read_seek(sample, origin, buffers);
+    watch.lap(Stage::kRead);
+  } catch (const Later&) {
+    sample.status = kForeign;
+    sample.message = "large file";  // short, as above
+  } catch (...) {
+    fail(sample);
+  }
+}
+
+void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
+  const int height = sample.height, width = sample.width;
+  fetch(sample, origin, buffers, worker);
+  const int got_height = std::exchange(sample.height, height), got_width = std::exchange(sample.width, width);
+  if (sample.status != kOk || (got_height == height && got_width == width)) return;
+  try {
+    end(sample, kFailed, "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
+  } catch (const std::bad_alloc&) {
+    out_of_memory(sample);
+  }
+}
+
+void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept {
+  try {
+    make(sample, pictures, worker);
+  } catch (...) {
+    fail(sample);
+  }
+}
+
+}  // namespace fl

@@ -1,0 +1,40 @@
+// A batch's programs as a device reads them: one buffer, made by the host from checked ones. The host does what needs
+// exp (a blur's weights) or goes step by step (running sums of a scaling); all else is in the instruction.
+#pragma once
+
+#include <cstdint>
+
+#include "augment/program.h"
+#include "base/host_device.h"
+
+namespace fl::block {
+
+enum class Walk : uint8_t {
+  kSampled,  // by the map, with the instruction's filter
+  kTables,   // nearest; int16 tables say which column and row, -1: the fill
+  kFixed,    // nearest, 16.16
+  kSummed,   // nearest, running sums in double: maps from too far away for 16.16
+};
+
+struct Op {
+  double a[augment::kArguments];
+  int32_t extra;  // GaussianBlur: weights float [across], [down]; kTables: int16 [width], [height]; bytes from `extras`
+  augment::Code code;
+  augment::Sampling sampling;
+  Walk walk;
+  uint8_t fill[3];
+};
+
+// What programs need beside the image and a second copy of it.
+struct Needs {
+  bool mixture = false;  // the image that sums start from, and their float32 values
+  bool rows = false;     // float32 values of a GaussianBlur between its two passes
+};
+
+struct Programs {
+  const int32_t* first;  // [count + 1]: where each image's ops begin
+  const Op* ops;
+  const uint8_t* extras;
+};
+
+}  // namespace fl::block

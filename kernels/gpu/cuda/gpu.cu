@@ -1,0 +1,19 @@
+#include "gpu/cuda/gpu.h"
+
+#include "gpu/cuda/error.h"
+
+namespace fl::cuda {
+
+std::vector<int> architectures() {
+  std::vector<int> out{__CUDA_ARCH_LIST__};
+  for (int& architecture : out) architecture /= 10;  // nvcc says 900
+  return out;
+}
+
+int exchange_capture_mode(int mode) {
+  auto exchanged = static_cast<cudaStreamCaptureMode>(mode);
+  FL_CUDA(cudaThreadExchangeStreamCaptureMode(&exchanged));
+  return exchanged;
+}
+
+}  // namespace fl::cuda

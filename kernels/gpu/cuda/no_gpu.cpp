@@ -1,0 +1,10 @@
+// Stands in for gpu.cu in a build without CUDA.
+#include "gpu/cuda/gpu.h"
+
+namespace fl::cuda {
+
+std::vector<int> architectures() { return {}; }
+
+int exchange_capture_mode(int mode) { return mode; }
+
+}  // namespace fl::cuda

@@ -1,0 +1,133 @@
+// The horizontal pass where bytes can be moved anywhere in 64 and four of them multiplied and added up at once (AVX-512
+// with VBMI and VNNI): 16 output bytes of one row at a time. Where each of them looks, and its weights, are worked out
+// once and used for all rows. Built once per instruction set, as Highway asks.
+#if defined(FL_CPU_HORIZONTAL_BYTES_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef FL_CPU_HORIZONTAL_BYTES_H
+#undef FL_CPU_HORIZONTAL_BYTES_H
+#else
+#define FL_CPU_HORIZONTAL_BYTES_H
+#endif
+
+#include "simd/vector_ops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fl::cpu::HWY_NAMESPACE::bytes {
+#if FL_BYTE_VECTORS
+using namespace fl::HWY_NAMESPACE;
+
+constexpr int kOutputs = 16;      // bytes
+constexpr int kWindow = 64;       // source bytes that one step can see
+constexpr int kTaps = 4;          // of one step
+constexpr int kMost = 4 * kTaps;  // taps, so that all weights stay in registers
+constexpr int kDigits = 3;        // of a weight to the base 256, each -128..127
+constexpr int kMaxWidth = 32768;  // px
+
+// Pixels that output bytes 16 * group .. + 15 belong to.
+HWY_INLINE int first_pixel(int group) { return group * kOutputs / kChannels; }
+HWY_INLINE int last_pixel(int group, const Axis& axis) {
+  return std::min((group * kOutputs + kOutputs - 1) / kChannels, axis.count - 1);
+}
+
+HWY_INLINE int groups(const Axis& axis) { return (axis.count * kChannels + kOutputs - 1) / kOutputs; }
+
+// Do all bytes that each group's step looks at stand in one window? Positions rise, or fall where mirrored.
+HWY_INLINE bool fits(const Axis& axis) {
+  if (axis.taps > kMost || axis.count > kMaxWidth) return false;
+  for (int group = 0; group < groups(axis); ++group) {
+    const int apart = std::abs(axis.first[last_pixel(group, axis)] - axis.first[first_pixel(group)]);
+    if ((apart + kTaps) * kChannels > kWindow) return false;
+  }
+  return true;
+}
+
+template <int kSteps>
+struct Group {
+  ptrdiff_t base;  // byte of the row where the first step's window begins
+  V8 places;       // in the window: four taps of each output
+  V32 weights[kSteps][kDigits];
+
+  HWY_INLINE Group(const Axis& axis, int group) {
+    const V32 byte = hn::Add(hn::Iota(kD32, 0), hn::Set(kD32, group * kOutputs));
+    const V32 whole = hn::ShiftRight<17>(hn::Mul(byte, hn::Set(kD32, 43691)));  // by 3, exact below kMaxWidth * 3
+    const V32 channel = hn::Sub(byte, hn::Mul(whole, hn::Set(kD32, kChannels)));
+    const V32 pixel = hn::Min(whole, hn::Set(kD32, axis.count - 1));
+    const int lowest = std::min(axis.first[first_pixel(group)], axis.first[last_pixel(group, axis)]);
+    base = lowest * ptrdiff_t{kChannels};
+    const V32 first = hn::Sub(hn::GatherIndex(kD32, axis.first.data(), pixel), hn::Set(kD32, lowest));
+    const V32 start = hn::Add(hn::Mul(first, hn::Set(kD32, kChannels)), channel);
+    const V32 four = hn::Add(hn::Mul(start, hn::Set(kD32, 0x01010101)), hn::Set(kD32, 0x09060300));
+    places = hn::BitCast(kD8, four);
+    const V32 of_pixel = hn::Mul(pixel, hn::Set(kD32, axis.taps));
+    for (int step = 0; step < kSteps; ++step) take_weights(axis, of_pixel, step);
+  }
+
+  HWY_INLINE void take_weights(const Axis& axis, V32 of_pixel, int step) {
+    for (V32& packed : weights[step]) packed = hn::Zero(kD32);
+    for (int tap = kTaps - 1; tap >= 0; --tap) {
+      V32 rest = hn::Zero(kD32);
+      if (step * kTaps + tap < axis.taps)
+        rest = hn::GatherIndex(kD32, axis.weights.data() + step * kTaps + tap, of_pixel);
+      for (V32& packed : weights[step]) {
+        const V32 digit = hn::ShiftRight<24>(hn::ShiftLeft<24>(rest));
+        rest = hn::ShiftRight<8>(hn::Sub(rest, digit));
+        packed = hn::Or(hn::ShiftLeft<8>(packed), hn::And(digit, hn::Set(kD32, 0xFF)));
+      }
+    }
+  }
+};
+
+template <int kSteps>
+HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8_t* out) {
+  V32 sums[kDigits] = {hn::Set(kD32, 1 << (kWeightBits - 1)), hn::Zero(kD32), hn::Zero(kD32)};
+  in += group.base;
+  for (int step = 0; step < kSteps; ++step, in += kTaps * kChannels) {
+    const __m512i values = _mm512_permutexvar_epi8(group.places.raw, hn::LoadU(kD8, in).raw);
+    for (int i = 0; i < kDigits; ++i)
+      sums[i] = V32{_mm512_dpbusd_epi32(sums[i].raw, values, group.weights[step][i].raw)};
+  }
+  const V32 upper = hn::Add(hn::ShiftLeft<8>(sums[2]), sums[1]);
+  const V32 sum = hn::ShiftRight<kWeightBits>(hn::Add(hn::ShiftLeft<8>(upper), sums[0]));
+  const hn::FixedTag<uint8_t, kOutputs> d;
+  hn::StoreU(hn::DemoteTo(d, sum), d, out);
+}
+
+// What stays in the first-level cache until all groups are done with it: rows, in and out, and the groups.
+constexpr int kRowsTogether = 16;
+constexpr size_t kGroupBytes = 16 << 10;
+
+template <int kSteps>
+HWY_NOINLINE void all_groups(const Image& in, const Axis& axis, const Pixels& out) {
+  constexpr int kMost = kGroupBytes / sizeof(Group<kSteps>);
+  alignas(64) uint8_t memory[kGroupBytes];
+  auto* const made = reinterpret_cast<Group<kSteps>*>(memory);
+  for (int begin = 0; begin < groups(axis); begin += kMost) {
+    const int count = std::min(groups(axis) - begin, kMost);
+    for (int g = 0; g < count; ++g) new (made + g) Group<kSteps>(axis, begin + g);
+    for (int top = 0; top < in.height; top += kRowsTogether) {
+      const int bottom = std::min(top + kRowsTogether, in.height);
+      for (int g = 0; g < count; ++g) {
+        const Group<kSteps> group = made[g];
+        for (int y = top; y < bottom; ++y) weigh_group(group, in.row(y), out.row(y) + (begin + g) * kOutputs);
+      }
+    }
+  }
+}
+
+HWY_INLINE void horizontal(const Image& in, const Axis& axis, const Pixels& out) {
+  switch ((axis.taps + kTaps - 1) / kTaps) {
+    case 1:
+      return all_groups<1>(in, axis, out);
+    case 2:
+      return all_groups<2>(in, axis, out);
+    case 3:
+      return all_groups<3>(in, axis, out);
+    default:
+      return all_groups<4>(in, axis, out);
+  }
+}
+
+#endif
+}  // namespace fl::cpu::HWY_NAMESPACE::bytes
+HWY_AFTER_NAMESPACE();
+
+#endif  // toggle

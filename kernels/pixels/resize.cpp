@@ -1,0 +1,181 @@
+// CROP from its passes: plan both directions, run what is not a plain copy, fill what the window shows beyond the
+// image.
+#include "pixels/resize.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "pixels/passes.h"
+
+namespace fl::cpu {
+namespace {
+
+constexpr int kMaxResized =
+    1 << 26;  // px: 65,500 (a JPEG's longest side) times 1,024; only what the window shows is made
+
+std::string by(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
+
+void pick_columns(const Image& in, const Axis& axis, const Pixels& out) {
+  for (int y = 0; y < in.height; ++y) {
+    uint8_t* to = out.row(y);
+    for (int x = 0; x < axis.count; ++x, to += kChannels) {
+      if (axis.first[x] == Axis::kOutside)
+        std::memset(to, 0, kChannels);
+      else
+        std::memcpy(to, in.row(y) + axis.first[x] * kChannels, kChannels);
+    }
+  }
+}
+
+// Vector loads may run past the last row, which the caller's memory does not allow: lend it a padded copy.
+void last_row_apart(const Image& in, const Axis& axis, const Pixels& out, uint8_t* padded_row) {
+  const size_t bytes = static_cast<size_t>(in.width) * kChannels;
+  Image most = in, last = {padded_row, 1, in.width, static_cast<ptrdiff_t>(bytes), true};
+  most.height -= 1;
+  most.padded = true;  // by the last row, if it is long enough
+  std::memcpy(padded_row, in.row(in.height - 1), bytes);
+  if (most.height > 0) tuned::horizontal(most, axis, out);
+  tuned::horizontal(last, axis, {out.row(in.height - 1), 1, out.width, out.stride});
+}
+
+// Columns of every needed row; returns the rows that the vertical pass reads.
+Image across(const Image& source, const Axis& axis, Scratch& scratch, Target target) {
+  if (axis.kind == Axis::Kind::kCopy) return source;
+  const size_t stride = row_bytes(axis.count), source_row = row_bytes(source.width);
+  const bool narrow = static_cast<size_t>(source.width) * kChannels < kPadding;
+  const size_t copied = source.padded ? 0 : narrow ? source_row * source.height : source_row;
+  uint8_t* memory = scratch.reserve(stride * source.height + copied + kPadding);
+  const Pixels out{memory, source.height, axis.count, static_cast<ptrdiff_t>(stride)};
+  uint8_t* extra = memory + stride * source.height;
+  if (axis.kind == Axis::Kind::kPick) {
+    pick_columns(source, axis, out);
+  } else if (target == Target::kScalar) {
+    scalar::horizontal(source, axis, out);
+  } else if (source.padded) {
+    tuned::horizontal(source, axis, out);
+  } else if (narrow) {
+    Image whole{extra, source.height, source.width, static_cast<ptrdiff_t>(source_row), true};
+    for (int y = 0; y < source.height; ++y)
+      std::memcpy(extra + y * source_row, source.row(y), source.width * kChannels);
+    tuned::horizontal(whole, axis, out);
+  } else {
+    last_row_apart(source, axis, out, extra);
+  }
+  return {memory, source.height, axis.count, static_cast<ptrdiff_t>(stride), true};
+}
+
+void make_row(const Image& in, const Axis& axis, int row, uint8_t* out, Target target) {
+  const int bytes = in.width * kChannels;
+  if (axis.kind == Axis::Kind::kWeigh) {
+    const auto pass = target == Target::kScalar ? scalar::vertical_row : tuned::vertical_row;
+    pass(in.data, in.stride, axis, row, out, bytes);
+  } else if (axis.kind == Axis::Kind::kPick && axis.first[row] == Axis::kOutside) {
+    std::memset(out, 0, bytes);
+  } else {
+    std::memcpy(out, in.row(axis.kind == Axis::Kind::kCopy ? row : axis.first[row]), bytes);
+  }
+}
+
+// Rows of every needed column.
+Image down(const Image& source, const Axis& axis, Scratch& scratch, Target target) {
+  const size_t stride = row_bytes(source.width);
+  uint8_t* memory = scratch.reserve(stride * axis.count + kPadding);
+  for (int y = 0; y < axis.count; ++y) make_row(source, axis, y, memory + y * stride, target);
+  return {memory, axis.count, source.width, static_cast<ptrdiff_t>(stride), true};
+}
+
+// One direction of a box in an image at 1/scale: the px that it touches, and where among them it lies. Exact in double.
+struct Touched {
+  int first, size;       // px
+  double begin, length;  // of the box, from `first` on
+
+  Touched(int at, int pixels, int scale)
+      : first(at / scale),
+        size(shrunk(at + pixels, scale) - first),
+        begin(static_cast<double>(at % scale) / scale),
+        length(static_cast<double>(pixels) / scale) {}
+};
+
+// Pillow 13 (pull request 9549) makes the rows first where that saves work; the roundings then differ.
+bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& crop) {
+  const int64_t shorter = int64_t{rows.size} - crop.resized_height,
+                narrower = int64_t{columns.size} - crop.resized_width;
+  return shorter > 0 && shorter > 2 * narrower;
+}
+
+}  // namespace
+
+void check_crop(const Crop& crop, int height, int width, int out_height, int out_width, const std::string& where) {
+  const int64_t bottom = static_cast<int64_t>(crop.top) + crop.height,
+                right = static_cast<int64_t>(crop.left) + crop.width;
+  if (crop.top < 0 || crop.left < 0 || crop.height < 1 || crop.width < 1 || bottom > height || right > width) {
+    refuse(where, "the box leaves the image",
+           "top " + std::to_string(crop.top) + ", left " + std::to_string(crop.left) + ", size " +
+               by(crop.height, crop.width),
+           "a box inside " + by(height, width));
+  }
+  const auto bad = [](int64_t size) { return size < 1 || size > kMaxResized; };
+  if (bad(crop.resized_height) || bad(crop.resized_width))
+    refuse(where, "resized size", by(crop.resized_height, crop.resized_width),
+           "1.." + std::to_string(kMaxResized) + " px");
+  const int64_t shown = std::min(crop.resized_width, out_width);
+  if (crop.height * shown > kMaxPixels || static_cast<int64_t>(out_height) * out_width > kMaxPixels)
+    refuse(where, "too many pixels between the passes", by(crop.height, shown),
+           "at most " + std::to_string(kMaxPixels));
+  if (crop.flip != 0 && crop.flip != 1) refuse(where, "flip", std::to_string(crop.flip), "0 or 1");
+  check_scale(crop.scale, where);
+}
+
+void check_scale(int scale, const std::string& where) {
+  if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
+    refuse(where, "scale", std::to_string(scale), "1, 2, 4 or 8");
+}
+
+void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width, CropPlan& plan) {
+  const Touched rows(crop.top, crop.height, crop.scale), columns(crop.left, crop.width, crop.scale);
+  plan_axis(how.filter, {rows.size, crop.resized_height, crop.window_top, out_height, false, rows.begin, rows.length},
+            plan.rows);
+  plan_axis(
+      how.filter,
+      {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1, columns.begin, columns.length},
+      plan.columns);
+  plan.rows_first = how.order == Order::kPillow13 && is_mostly_shorter(rows, columns, crop);
+  plan.source = {};
+  if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
+  plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin, plan.rows.end - plan.rows.begin,
+                 plan.columns.end - plan.columns.begin};
+}
+
+Order parse_order(const std::string& name) {
+  if (name == "pillow12") return Order::kPillow12;
+  if (name == "pillow13") return Order::kPillow13;
+  refuse("order", "unknown", '"' + name + '"', "pillow12 or pillow13");
+}
+
+void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch, Target target) {
+  const size_t line = static_cast<size_t>(out.width) * kChannels;
+  if (plan.source.empty()) {
+    for (int y = 0; y < out.height; ++y) std::memset(out.row(y), 0, line);
+    return;
+  }
+  static const Axis kDone;  // a copy
+  const Image in = plan.rows_first ? down(source, plan.rows, scratch.down, target) : source;
+  const Image rows = across(in, plan.columns, scratch.across, target);
+  const Axis& left = plan.rows_first ? kDone : plan.rows;
+  const size_t before = static_cast<size_t>(plan.columns.offset) * kChannels;
+  const size_t after = before + static_cast<size_t>(plan.columns.count) * kChannels;
+  for (int y = 0; y < out.height; ++y) {
+    uint8_t* to = out.row(y);
+    const int row = y - plan.rows.offset;
+    if (row < 0 || row >= plan.rows.count) {
+      std::memset(to, 0, line);
+      continue;
+    }
+    std::memset(to, 0, before);
+    make_row(rows, left, row, to + before, target);
+    std::memset(to + after, 0, line - after);
+  }
+}
+
+}  // namespace fl::cpu

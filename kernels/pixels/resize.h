@@ -1,0 +1,49 @@
+// CROP: box, resize, window, flip of one image. Two versions with the same bits: scalar (plain loops over
+// body/resize.h) and tuned (vector code for this machine).
+#pragma once
+
+#include "base/image.h"
+#include "base/scratch.h"
+#include "pixels/weights.h"
+
+namespace fl::cpu {
+
+enum class Target { kScalar, kBest };
+
+// Each pass rounds to uint8, so their order shows in the pixels.
+enum class Order { kPillow12, kPillow13 };  // columns first, as Pillow up to 12 · rows first where Pillow 13 does so
+
+struct Resampling {
+  Filter filter = Filter::kBilinear;
+  Order order = Order::kPillow13;
+};
+
+struct CropScratch {
+  Scratch across, down;  // what the horizontal and the vertical pass made
+
+  void trim(size_t keep) {
+    across.trim(keep);
+    down.trim(keep);
+  }
+  size_t held() const { return across.capacity() + down.capacity(); }
+};
+
+struct CropPlan {
+  bool rows_first = false;
+  Region source;  // px of the image (at 1/scale) that are needed; empty where the window shows nothing
+  Axis rows, columns;
+};
+
+// Throws ValueError if the box leaves the image or a size is absurd. `where` names the crop in the text.
+void check_crop(const Crop& crop, int height, int width, int out_height, int out_width, const std::string& where);
+void check_scale(int scale, const std::string& where);
+
+// Needs a checked crop. Reuses the memory of `plan`.
+void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width, CropPlan& plan);
+
+// `source` holds exactly plan.source. Every pixel of `out` is written.
+void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch, Target target);
+
+Order parse_order(const std::string& name);
+
+}  // namespace fl::cpu

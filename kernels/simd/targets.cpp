@@ -1,0 +1,37 @@
+// Names of the instruction sets that the tuned code can use on this machine.
+#include "simd/targets.h"
+
+#include "base/error.h"
+#include "simd/vectors.h"
+#include "hwy/highway.h"
+
+namespace fl::cpu {
+
+std::vector<std::string> targets() {
+  std::vector<std::string> names;
+  // Highway gives better sets lower bits.
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1)
+    names.emplace_back(hwy::TargetName(left & -left));
+  return names;
+}
+
+// Which of Highway's sets this build's code for them needs more than they say: see vector_ops.h.
+void check_targets() {
+#if HWY_ARCH_X86
+  if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vbmi")) hwy::DisableTargets(HWY_AVX3);
+#endif
+}
+
+void limit_targets(const std::string& name) {
+  hwy::SetSupportedTargetsForTest(0);  // no limit
+  int64_t allowed = 0;
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0 && allowed == 0; left &= left - 1)
+    if (hwy::TargetName(left & -left) == name) allowed = left;
+  if (allowed == 0 && !name.empty()) refuse("limit_targets", "instruction set", '"' + name + '"', "one of targets()");
+  hwy::SetSupportedTargetsForTest(allowed);
+  hwy::GetChosenTarget().DeInit();
+}
+
+std::string highway_version() { return std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR); }
+
+}  // namespace fl::cpu
