@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 OK: Final = 0
 """The sample is ready."""
 FOREIGN: Final = 1
-"""Readable, but not for the native decoder (PNG, CMYK, a damaged JPEG, …): give its pixels with `Job.set_pixels`."""
+"""Readable, but not for the native decoder (PNG, CMYK, a damaged JPEG, …).
+
+Give its pixels with `Job.set_pixels`.
+"""
 FAILED: Final = 2
 """The bytes could not be read or fail their checksum; `Job.message` says why."""
 
@@ -20,7 +23,10 @@ cuda_built: Final[bool]
 """Whether the CUDA kernels are compiled in. A GPU need not be present."""
 
 cuda_architectures: Final[tuple[int, ...]]
-"""Compute capabilities that the kernels are compiled for, 90 is 9.0; the last one as PTX too. Empty without kernels."""
+"""Compute capabilities that the kernels are compiled for: 90 is 9.0.
+
+The last one is there as PTX too. Empty without kernels.
+"""
 
 def exchange_capture_mode(mode: int) -> int:
     """This thread's cudaStreamCaptureMode (0 global, 1 thread-local, 2 relaxed) and the one before;
@@ -289,7 +295,7 @@ class DevicePrograms:
         """A new array of what must lie on the device."""
 
     def workspace(self) -> int:
-        """Bytes of scratch memory that `launch` needs on the current device; 0 for most programs."""
+        """Bytes of scratch memory that `launch` needs on the current device; often 0."""
 
     def launch(self, images: int, data: int, out: int, workspace: int, stream: int) -> None:
         """AUGMENT on the device: uint8 [N, height, width, 3] at `images` to `out`, which is memory
@@ -546,10 +552,14 @@ class Pool:
         """
 
 CALLS: Final[dict[str, int]]
-"""Addresses of C functions for compiled loops; they take no GIL, raise nothing and return the sample's status. A sample is given once.
+"""Addresses of C functions for compiled loops.
 
-make_sample: int32 (const int64 *job, int64 sample); *job: the `Job.address` of a lent job with places, 0: do nothing.
-give_pixels: int32 (int64 job, int64 sample, const uint8 *pixels); pixels: [height, width, 3].
+They take no GIL, raise nothing and return the sample's status. A sample is given once.
+
+make_sample: int32 (const int64 *job, int64 sample)
+    *job: the `Job.address` of a lent job with places; 0: do nothing
+give_pixels: int32 (int64 job, int64 sample, const uint8 *pixels)
+    pixels: [height, width, 3]
 """
 
 MAX_UNIFORMS: Final[int]
@@ -586,8 +596,10 @@ class CropRecords:
             0..3  the box: top, left, height, width; px of the image
             4, 5  height and width that the box is resized to, px
             6, 7  top and left of the window that is cut from that, px; may be negative or reach
-            past it: filled with 0 8     1: the window is mirrored left to right, 0: it is not
-            9     scale: 1, 2, 4 or 8 (1 where it is left out): the image is decoded at 1/scale, and resized from the box's place in that
+                  past it: filled with 0
+            8     1: the window is mirrored left to right, 0: it is not
+            9     scale: 1, 2, 4 or 8 (1 where it is left out): the image is decoded at 1/scale,
+                  and resized from where the box is in that
 
         filter: of the resizes, as in `crop_resize`; or int32 [N], one for each sample, by Pillow's
             numbers (Image.Resampling).

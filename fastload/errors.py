@@ -7,9 +7,9 @@ import pkgutil
 from collections.abc import Iterable
 from typing import Any
 
-# What else a SampleError is, by what was raised: that class → the name of ours. They are made when
-# they are first asked for, by name too, so that they can be pickled. IndexError is left out: out of
-# a data set's __getitem__ it would end a `for` loop in silence.
+# What else a SampleError is, by what was raised: that class → the name of ours. They are made
+# when they are first asked for, by name too, so that they can be pickled. IndexError is left out:
+# out of a data set's __getitem__ it would end a `for` loop in silence.
 ALSO = {
     f"builtins.{name}": f"{name.removesuffix('Error')}SampleError"
     for name in (
@@ -153,4 +153,5 @@ def __getattr__(name: str) -> type[SampleError]:
     also: type[BaseException] = pkgutil.resolve_name(known)
     text = f"A sample that cannot be read or decoded, where {also.__qualname__} was raised."
     kind = type(name, (SampleError, also), {"__module__": __name__, "__doc__": text})
-    return globals().setdefault(name, kind)  # type: ignore[no-any-return]  # threads may come here at once
+    # Threads may come here at once: the first one's class stays.
+    return globals().setdefault(name, kind)  # type: ignore[no-any-return]

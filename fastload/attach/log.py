@@ -41,8 +41,8 @@ class Log:
         HEADER.pack_into(self._map, 0, MAGIC, 0, self._parent)
 
     def write(
-        self, kind: int, loader: int, t: float, wall: float, cpu: float, *,
-        starved: float = 0.0, idle: float = UNKNOWN, images: int = 0, steps: int = 0, name: str = "",
+        self, kind: int, loader: int, t: float, wall: float, cpu: float, *, starved: float = 0.0,
+        idle: float = UNKNOWN, images: int = 0, steps: int = 0, name: str = "",
     ) -> None:  # fmt: skip
         number = next(self._number)  # threads may write at the same time
         place = START + number % self.capacity * RECORD.size

@@ -3,6 +3,7 @@
 Costs some microseconds a batch.
 """
 
+import math
 import os
 import sys
 import time
@@ -174,8 +175,9 @@ class Recorder:
         while self._events and (len(self._events) > most or self._events[0][1].query()):
             before, after, record = self._events.popleft()
             idle = before.elapsed_time(after) / 1e3 if after.query() else log.UNKNOWN
-            # NaN
-            self.log.write(**record, idle=min(idle, record["wall"]) if idle == idle else idle)  # noqa: PLR0124
+            if not math.isnan(idle):
+                idle = min(idle, record["wall"])
+            self.log.write(**record, idle=idle)
 
     def made(self, fetcher: _Fetcher, fetch: Callable[[], object]) -> object:
         """A batch made by a worker, or by num_workers=0: timed, and now and then split."""

@@ -62,12 +62,8 @@ def explain_scale(plan: Plan) -> list[str]:
     why_not = crop.no_scaling(plan)
     if why_not:
         return [f"  decode_scale 'fast' changes nothing: {'; '.join(why_not)}"]
-    return [
-        (
-            "  decode_scale 'fast': JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than "
-            "its target"
-        )
-    ]
+    scales = "JPEGs at 1/2, 1/4 or 1/8 where the crop is that much larger than its target"
+    return [f"  decode_scale 'fast': {scales}"]
 
 
 class Choice(NamedTuple):

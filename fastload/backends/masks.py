@@ -82,7 +82,7 @@ class Begun(NamedTuple):
 
 
 def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun:
-    """`batch` in these threads, from now on. threads=None: nothing is done before it is asked for."""
+    """`batch` in these threads, from now on. threads=None: each is made when it is asked for."""
     assert plan.masks is not None
     masks, drawn = plan.masks, plan.records(work, sizes)
 
@@ -113,9 +113,5 @@ def explain(plan: Plan) -> list[str]:
     """How masks are made, as DataLoader.explain says it; nothing without them."""
     if plan.masks is None:
         return []
-    return [
-        (
-            f"  masks   {plan.masks.where}: {plan.masks.dtype}, decoded by Pillow, moved like their "
-            "images by nearest pixels"
-        )
-    ]
+    how = "decoded by Pillow, moved like their images by nearest pixels"
+    return [f"  masks   {plan.masks.where}: {plan.masks.dtype}, {how}"]

@@ -34,7 +34,7 @@ LIBRARIES = ("fastload-torch", "torch", "pillow", "numpy", *USED)
 
 @dataclass(frozen=True)
 class Rate:
-    """Images/s of one backend, with the interval of its ratio to the one that it took turns with."""
+    """Images/s of one backend; the interval is of its ratio to the one that it took turns with."""
 
     median: float
     low: float

@@ -1,4 +1,4 @@
-"""A batch whose bad samples others stand in for, or are left out: the rest of it is not made again."""
+"""A batch with bad samples, which are replaced or left out: the rest of it is not made again."""
 
 import errno
 import os

@@ -58,7 +58,7 @@ def main() -> None:
         if end.code == INTERRUPTED:
             die_of_interrupt()
         raise
-    except BrokenPipeError:  # the reader of our output has gone, as in `fastload inspect … | head`
+    except BrokenPipeError:  # nobody reads our output any more, as in `fastload inspect | head`
         sys.stderr.close()
         sys.exit(1)
 

@@ -41,14 +41,9 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
 
 
 def expected_rows(expected: "Forecast") -> list[tuple[str, str]]:
+    speed = f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s"
     return [
-        (
-            "time",
-            (
-                f"{duration(expected.seconds)}, {expected.images_per_s:,.0f} images/s, and what the "
-                "disk takes to write"
-            ),
-        ),
+        ("time", f"{speed}, and what the disk takes to write"),
         ("looked at", f"{expected.looked_at:,} samples, {expected.bad:,} of them bad"),
     ]
 

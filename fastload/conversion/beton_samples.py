@@ -1,4 +1,4 @@
-"""Samples as FFCV stores them: the bytes of JPEGs that its decoder takes, raw pixels of all else."""
+"""Samples as FFCV stores them: bytes of JPEGs that its decoder takes, raw pixels of all else."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
-"""How a data set becomes visible: one rename commits it, and what an interrupted commit left is undone
-or removed.
+"""How a data set becomes visible: one rename commits it.
+
+What an interrupted commit left is undone or removed.
 
 While `.fastload-index.arrow` lies in the folder, it is an unfinished conversion and all shards in
 it may be removed.
@@ -122,7 +123,7 @@ def commit(
 
 
 def uncommit(folder: Folder) -> None:
-    """A data set that was just committed is unfinished again, and goes with what holds its folder."""
+    """Make a data set that was just committed unfinished again; it goes with its folder's hold."""
     with contextlib.suppress(OSError):
         if folder.has(FINAL):
             folder.rename(FINAL, UNFINISHED)

@@ -108,7 +108,7 @@ def _index(
 
 
 def _commit(folder: Folder, new: Mapping[str, Inner]) -> None:
-    """The old index goes first, for good, so that it never meets new data; the new one comes last."""
+    """The old index goes first, so that it never stands beside new data. The new one comes last."""
     with contextlib.suppress(FileNotFoundError):
         folder.remove(Inner(seek.INDEX))
         folder.sync()

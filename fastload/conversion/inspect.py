@@ -139,6 +139,7 @@ def _shards(source: ShardSource) -> Facts:
             np.bincount(column.indices.to_numpy(), minlength=len(names)).tolist()
         ):
             counts[names[place]] += count
+    extras = source.index.extras
     return Facts(
         source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()),
         len(source.index.shards), len(source),
@@ -147,7 +148,7 @@ def _shards(source: ShardSource) -> Facts:
         *_classes(source), left_out=_left_out(source.where), transcoded=source.index.transcoded,
         slow=_slow(source),
         histograms=spread(columns["height"], columns["width"], columns["size"], source),
-        with_extras=int(np.count_nonzero(source.index.extras.sizes())) if source.index.extras else 0,
+        with_extras=int(np.count_nonzero(extras.sizes())) if extras else 0,
         **_seek_of_shards(source),
     )  # fmt: skip
 

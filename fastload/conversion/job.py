@@ -174,9 +174,10 @@ def identity(job: Job) -> Json:
     keys = stamp_of(
         list(map(readers.readable, reader.keys)), list(map(readers.readable, reader.classes))
     )
+    source = stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels)
     return {
         "target": options.to,
-        "source": f"{stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels):016x}",
+        "source": f"{source:016x}",
         "shard size": options.shard_bytes, "shuffle": options.shuffle, "check": options.check,
         "seek step": options.seek_step,
         "transcode": options.transcode, "edits": asdict(options.edits), "extras": options.extras,

@@ -1,6 +1,4 @@
-"""What the index of a new data set says, made of other data sets' rows: the names of its shards, its
-columns.
-"""
+"""The index of a new data set made of other data sets' rows: its shards' names and its columns."""
 
 import os
 from collections.abc import Sequence

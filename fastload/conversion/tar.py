@@ -36,7 +36,7 @@ def before(key: str, extension: str, size: int) -> bytes:
 
 
 def after(key: str, label: int, size: int) -> bytes:
-    """Everything between the payload and the next sample: padding, and the member with the label."""
+    """Everything between the payload and the next sample: padding and the member with the label."""
     text = b"%d" % label
     return bytes(-size % BLOCK) + header(f"{key}.cls".encode(), len(text)) + padded(text)
 

@@ -1,5 +1,6 @@
-"""Compare converted shards and files of seek indexes with their checksums, and name what differs: file,
-byte range, sample.
+"""Compare converted shards and files of seek indexes with their checksums.
+
+What differs is named: file, byte range, sample.
 """
 
 import errno

@@ -141,7 +141,7 @@ def _cpus() -> int:
 
 
 def _finished(root: Path, made_from: MadeFrom) -> bool:
-    """Whether the wanted set stands there already; False if there is nothing, or an empty folder."""
+    """Whether the wanted set is there already. False if there is nothing, or an empty folder."""
     try:
         if not os.path.lexists(root) or (root.is_dir() and not os.listdir(root)):
             return False
@@ -152,8 +152,8 @@ def _finished(root: Path, made_from: MadeFrom) -> bool:
         ) from None
     if found != asdict(made_from):
         raise UsageError(
-            f"{root}: is another set (got {found}, want {asdict(made_from)}); remove it or give another "
-            "folder"
+            f"{root}: is another set (got {found}, want {asdict(made_from)}); remove it or give "
+            "another folder"
         )
     return True
 

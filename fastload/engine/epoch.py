@@ -1,8 +1,8 @@
 """An epoch under way: who orders, reads, draws and finishes its batches, and how that ends.
 
-Life of a batch in the native engine: order (consumer) → begin → draw → start (feeder thread) →
-finish (consumer; on a GPU the sender).
-Only the consumer's thread touches the user's sampler, as in PyTorch.
+Life of a batch in the native engine: order (consumer) → begin → draw → start (feeder) →
+finish (consumer; on a GPU the sender). Only the consumer's thread touches the user's sampler, as
+in PyTorch.
 """
 
 import queue

@@ -97,9 +97,10 @@ class Uploader:
 
     def mend(self, outs: Sequence[Array], crops: list[torch.Tensor], positions: Longs) -> None:
         """Copy what the host has made again over the crops."""
+        upload = self.decoder.upload  # type: ignore[union-attr]  # who mends has one
         with self._read([*outs]), self.streams.within():
             for out, crop in zip(outs, crops, strict=True):
-                self.decoder.upload(torch.from_numpy(out), crop, positions)  # type: ignore[union-attr]
+                upload(torch.from_numpy(out), crop, positions)
 
     def send(
         self,
@@ -141,7 +142,10 @@ class Uploader:
             yield
         finally:
             self.copying.append((self.streams.done(), used))
-            while len(self.copying) > 1 and self.copying[0][0].query():  # type: ignore[no-untyped-call]
+            while len(self.copying) > 1:
+                oldest, _ = self.copying[0]
+                if not oldest.query():  # type: ignore[no-untyped-call]
+                    break
                 self.copying.popleft()
 
     def hand(self, sent: Sent) -> torch.cuda.Event:

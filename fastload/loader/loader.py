@@ -78,7 +78,8 @@ class DataLoader(BaseLoader[T_co]):
         options.check(dataset)
         streams = isinstance(dataset, torch.utils.data.IterableDataset)
         if seed is not None and shuffle and sampler is None and not streams:
-            sampler, shuffle = ShuffleSampler(dataset, seed), None  # type: ignore[arg-type]  # it has a length
+            # It has a length: it is no IterableDataset.
+            sampler, shuffle = ShuffleSampler(dataset, seed), None  # type: ignore[arg-type]
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
             arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,

@@ -148,7 +148,8 @@ def _to_rgb(ops: list[Op]) -> Reasons:
 def _unknown(transform: object) -> str:
     name = type_name(transform)
     if type(transform) in classes("Lambda"):
-        return f"{name} calls {type_name(attribute(transform, 'lambd'))}, which fastload cannot see into"
+        function = type_name(attribute(transform, "lambd"))
+        return f"{name} calls {function}, which fastload cannot see into"
     theirs = name.split(".")[0] in LIBRARIES
     return f"{name} is not one that fastload knows" + (
         f"; {VIEWS}" if not theirs and _holds_transforms(transform) else ""

@@ -57,11 +57,9 @@ def _lower(dataset: object) -> Lowered:
     if arrays.knows(dataset):
         return _lowered(dataset, partial(arrays.source, dataset), grey=arrays.is_grey(dataset))
     if is_a(dataset, "datasets.arrow_dataset", "Dataset"):
+        what_to_do = "give its images by fastload.from_huggingface"
         return None, [
-            (
-                "data set datasets.arrow_dataset.Dataset makes rows of any kind; give its images by "
-                "fastload.from_huggingface"
-            )
+            f"data set datasets.arrow_dataset.Dataset makes rows of any kind; {what_to_do}"
         ]
     return None, [f"data set {type_name(dataset)} is not one that fastload reads ({WANTED})"]
 

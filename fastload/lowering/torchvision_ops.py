@@ -13,7 +13,7 @@ from fastload.transforms import Op
 Arguments = Json
 Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]
 
-# torchvision class name → the attributes that become the op's arguments; the same in its two APIs.
+# torchvision class name → the attributes that become the op's arguments; the same in both APIs.
 FIELDS: dict[str, tuple[str, ...]] = {
     "AugMix": (
         "severity",

@@ -68,16 +68,17 @@ class Comparison:
     def _keep_worst(
         self, view: int, found: PerImage, got: torch.Tensor, want: torch.Tensor
     ) -> None:
-        place = int(np.argmax(found.mean))
-        mean = float(found.mean[place])
+        worst = int(np.argmax(found.mean))
+        mean = float(found.mean[worst])
         if mean > (self.worst[1] if self.worst else 0.0):
-            where = f"{self.plan.pictures[view].where}{self.plan.source.name(self.order[self.images + place])}"
+            name = self.plan.source.name(self.order[self.images + worst])
+            where = f"{self.plan.pictures[view].where}{name}"
             self.worst = (
-                float(found.largest[place]),
+                float(found.largest[worst]),
                 mean,
                 view,
-                got[place : place + 1].clone(),
-                want[place : place + 1].clone(),
+                got[worst : worst + 1].clone(),
+                want[worst : worst + 1].clone(),
                 where,
             )
 

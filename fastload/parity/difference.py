@@ -47,7 +47,7 @@ def mismatch(got: torch.Tensor, want: torch.Tensor) -> str:
 
 
 def _layouts(images: torch.Tensor) -> tuple[bool, bool]:
-    """Whether the memory is in order as [N, C, H, W] and as [N, H, W, C]; both, where a side is 1."""
+    """Whether memory is in order as [N, C, H, W] and as [N, H, W, C]; both, where a side is 1."""
     return images.is_contiguous(), images.is_contiguous(memory_format=torch.channels_last)
 
 

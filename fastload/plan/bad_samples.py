@@ -169,7 +169,7 @@ def _without_bad(
 
 
 def limit(most: float, samples: int) -> int:
-    """How many samples of an epoch may be bad: a whole number is a count, else a share, rounded up."""
+    """How many samples of an epoch may be bad. An int is a count, a float a share, rounded up."""
     return most if isinstance(most, int) else math.ceil(most * samples)
 
 

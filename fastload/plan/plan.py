@@ -299,7 +299,7 @@ def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Array]:
 
 
 def mixed(plan: Plan, work: Work) -> MixRecords | None:
-    """What becomes of the batch of `work`, which has the plan's size; None where nothing is mixed."""
+    """The mix of the batch of `work`, which has the plan's size. None where nothing is mixed."""
     if plan.mix is None:
         return None
     count = len(work)

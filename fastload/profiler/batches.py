@@ -52,7 +52,7 @@ class Feed:
         return images
 
     def drain(self) -> None:
-        """Throw away what was made while nobody took it, so that the next batch has its true cost."""
+        """Drop what was made while nobody took it, so that the next batch has its true cost."""
         for _ in range(self.depth + 1):
             self.take()
 

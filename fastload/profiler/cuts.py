@@ -60,7 +60,7 @@ def of_pipeline(
 
 
 def of_torch(loader: Any) -> Makers:
-    """Of PyTorch's loader, by cutting the data set's list of transforms; empty where there is none."""
+    """Of PyTorch's loader: its data set's list of transforms is cut. Empty where there is none."""
     dataset: Any = getattr(loader, "dataset", None)
     chain: Any = getattr(dataset, "transform", None)
     members = getattr(chain, "transforms", None)

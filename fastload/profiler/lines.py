@@ -84,5 +84,5 @@ class Lines:
 
 
 def moved(before: float, now: float) -> bool:
-    """Whether waiting has become, or is no longer, what limits; not by a small step over the edge."""
+    """Whether waiting became, or is no longer, the limit; a small step over the edge is neither."""
     return (before < OK_BELOW) != (now < OK_BELOW) and abs(now - before) >= OK_BELOW

@@ -1,4 +1,4 @@
-"""The loader alone with 1, 2, 4, … workers, up to one per core: what more of them gain, measured."""
+"""The loader alone with 1, 2, 4, … workers, up to one per core: what more workers gain."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

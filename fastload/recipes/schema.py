@@ -219,7 +219,7 @@ class Recipe:
     hash: str = ""  # of what the file says, not of its comments: 16 hexadecimal digits of SHA-256
 
     def ops(self, train: bool = True) -> tuple[Op, ...]:
-        """The data path from a decoded image to the model's input, for training or for evaluation."""
+        """The ops from a decoded image to the model's input, for training or for evaluation."""
         return self.train if train else self.eval
 
     def transform(self) -> Any:

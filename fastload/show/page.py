@@ -12,7 +12,8 @@ STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; margin: 24px; color: #111827; background: #f3f4f6; }
 h1 { font-size: 20px; margin: 0; }
 main { display: flex; flex-wrap: wrap; gap: 12px; align-items: stretch; margin-top: 16px; }
-article { background: #fff; border: 1px solid #d2d6dc; padding: 10px; max-width: 460px; overflow-wrap: anywhere; }
+article { background: #fff; border: 1px solid #d2d6dc; padding: 10px; max-width: 460px;
+  overflow-wrap: anywhere; }
 h2 { font-size: 13px; margin: 0; } p { margin: 0; } .sub { color: #5a626e; font-size: 12px; }
 figure { display: flex; gap: 10px; align-items: flex-start; margin: 8px 0; }
 img { outline: 1px solid #d2d6dc; }
@@ -23,13 +24,14 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 def write(sheet: Sheet) -> str:
     """The document. Every text is escaped: names of files and classes are somebody else's."""
+    title = _text(sheet.title)
     notes = "".join(f"<p>{_text(note)}</p>" for note in sheet.notes)
+    cards = "\n".join(map(_card, sheet.cards))
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta '
-        f'http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f"<title>{_text(sheet.title)}</title><style>{STYLE}</style></head>\n<body><h1>{_text(sheet.title)}</h1>{notes}<main>\n"
-        + "\n".join(map(_card, sheet.cards))
-        + "\n</main></body></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{title}</title><style>{STYLE}</style></head>\n"
+        f"<body><h1>{title}</h1>{notes}<main>\n{cards}\n</main></body></html>\n"
     )
 
 

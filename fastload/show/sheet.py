@@ -29,7 +29,7 @@ class _Text(NamedTuple):
 
 
 def draw(sheet: Sheet) -> Image.Image:
-    """The sheet as an RGB image: cards of one width in rows, each row as high as its highest card."""
+    """The sheet as an RGB image: cards of one width in rows as high as their highest card."""
     inner = max([LEAST, *(_pictures_width(card) for card in sheet.cards)])
     texts = [list(_texts(card, inner)) for card in sheet.cards]
     heights = [

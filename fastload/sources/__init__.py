@@ -41,7 +41,7 @@ def open_source(path: str | os.PathLike[str], fields: tuple[str, str] | None = N
         return shards.load(where)
     if shards.looks_unfinished(where):
         raise SourceError(
-            f"{where}: shards without {shard_index.INDEX}, so a conversion did not finish; run fastload "
-            "convert again"
+            f"{where}: shards without {shard_index.INDEX}, so a conversion did not finish; run "
+            "fastload convert again"
         )
     return folder.scan(where)

@@ -227,7 +227,7 @@ def _check_header(where: str, header: Any, length: int) -> None:
 
 
 def _problems(file: BetonFile, start: int, end: int) -> Iterator[str]:
-    """What is wrong with the table and the rows. start, end: bytes between which payloads may lie."""
+    """What is wrong with table and rows. start, end: bytes between which payloads may lie."""
     inside = (
         (file.ptrs >= start) & (file.ptrs <= end) & (file.sizes <= end - np.minimum(file.ptrs, end))
     )

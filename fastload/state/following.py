@@ -44,7 +44,8 @@ class Inline(_SingleProcessDataLoaderIter):
             twin.__dict__["dataset"] = _Source(keeper.dataset, keeper, progress)
         super().__init__(twin)
         if twin is not loader:
-            self._dataset, record = keeper.dataset, keeper.record()  # type: ignore[assignment]  # PyTorch's name for any data set
+            self._dataset = keeper.dataset  # type: ignore[assignment]  # may be any data set
+            record = keeper.record()
             self._dataset_fetcher.ended = record is not None and record.ended
             if not has_state(keeper.dataset) and not has_state(self._dataset_fetcher.dataset_iter):
                 self._drop = progress.first
@@ -88,9 +89,15 @@ class Followed(Workers):
 
     def _next_data(self) -> Any:
         while True:
-            reply: Reply = self._early.popleft() if self._early else super()._next_data()  # type: ignore[no-untyped-call]
+            reply = self._next_reply()
             if self._keeper.take(reply):
                 return reply.data
+
+    def _next_reply(self) -> Reply:
+        if self._early:
+            return self._early.popleft()
+        reply: Reply = super()._next_data()  # type: ignore[no-untyped-call]
+        return reply
 
     def ask(self, draw: Callable[[], object]) -> object:
         """What the next worker is asked for; draw: gives a batch's indices."""

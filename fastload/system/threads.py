@@ -39,7 +39,7 @@ class Threads:
         _all.add(self)
 
     def begin(self, call: Callable[[In], Out], each: Iterable[tuple[In, str]]) -> list[Future[Out]]:
-        """`call` for each of these, from now on; the text says what that is, as `running` tells it."""
+        """Start `call` for each of these. The text is what `running` calls it."""
         futures = []
         for item, what in each:
             futures.append(Future[Out]())

@@ -138,7 +138,7 @@ def filter_problems(interpolation: str, known: Iterable[str] = WARPING) -> list[
 
 
 def fill_colour(fill: Fill, channels: int) -> tuple[int, ...]:
-    """torchvision's `fill` as PIL takes it: one whole number (0..255) per channel; None is black."""
+    """torchvision's `fill` as PIL takes it: one int (0..255) per channel; None is black."""
     values = (0,) if fill is None else (fill,) if isinstance(fill, (int, float)) else tuple(fill)
     return tuple(int(v) for v in values) * (channels if len(values) == 1 else 1)
 

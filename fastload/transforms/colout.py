@@ -25,7 +25,7 @@ class ColOut(Op):
     stage = Stage.STORE
 
     @property
-    def per_batch(self) -> bool:  # type: ignore[override]  # a constant of the instance, not of the class
+    def per_batch(self) -> bool:  # type: ignore[override]  # in Op it is a constant of the class
         return self.batch
 
     def problems(self, spec: Spec) -> list[str]:
@@ -33,13 +33,11 @@ class ColOut(Op):
             "p_col", self.p_col
         )
         if spec.height is None or spec.width is None:
-            return [
-                *found,
-                (
-                    "image sizes differ from sample to sample; fix them first, with RandomResizedCrop "
-                    "or CenterCrop"
-                ),
-            ]
+            found.append(
+                "image sizes differ from sample to sample; fix them first, with "
+                "RandomResizedCrop or CenterCrop"
+            )
+            return found
         if not found and not all(self.kept(spec.height, spec.width)):
             found.append(
                 f"nothing of {spec.height}x{spec.width} would be left (p_row {self.p_row}, p_col "

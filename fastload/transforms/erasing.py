@@ -50,8 +50,9 @@ class RandomErasing(Op):
 
     @classmethod
     def timm(
-        cls, probability: float = 0.5, min_area: float = 0.02, max_area: float = 1 / 3, min_aspect: float = 0.3,
-        max_aspect: float | None = None, mode: str = "const", min_count: int = 1, max_count: int | None = None,
+        cls, probability: float = 0.5, min_area: float = 0.02, max_area: float = 1 / 3,
+        min_aspect: float = 0.3, max_aspect: float | None = None, mode: str = "const",
+        min_count: int = 1, max_count: int | None = None,
     ) -> "RandomErasing":  # fmt: skip
         """timm 1.0.31's arguments and defaults (data/random_erasing.py); mode: const, rand or
         pixel.

@@ -191,10 +191,6 @@ def _random_problems(function: Callable[..., object]) -> list[str]:
             or around.get(name) is np.random
             or (around.get(name) is np and "random" in names)
         ):
-            return [
-                (
-                    "uses a random generator that the loader's seed does not reach; use draws=N and "
-                    "the uniforms u"
-                )
-            ]
+            unseeded = "uses a random generator that the loader's seed does not reach"
+            return [f"{unseeded}; use draws=N and the uniforms u"]
     return []

@@ -1,4 +1,4 @@
-"""Matrices of the warps: PIL's coefficients a..h, float64 [N, 8], as torchvision and PIL make them."""
+"""Matrices of warps: PIL's coefficients a..h, float64 [N, 8], made as torchvision and PIL do."""
 
 import math
 from typing import Literal

@@ -87,8 +87,9 @@ class MixUp(_Both):
 
     @staticmethod
     def timm(
-        mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Any = None, prob: float = 1.0, switch_prob: float = 0.5,
-        mode: str = "batch", correct_lam: bool = True, label_smoothing: float = 0.1, num_classes: int | None = None,
+        mixup_alpha: float = 1.0, cutmix_alpha: float = 0.0, cutmix_minmax: Any = None,
+        prob: float = 1.0, switch_prob: float = 0.5, mode: str = "batch", correct_lam: bool = True,
+        label_smoothing: float = 0.1, num_classes: int | None = None,
     ) -> TimmMixup:  # fmt: skip
         """timm 1.0.31's Mixup class, with its arguments and defaults, which is MixUp, CutMix or
         both.

@@ -60,14 +60,8 @@ class Mix(ABC):
 
         if images.ndim != 4 or labels.shape != images.shape[:1]:
             got = f"{list(images.shape)} and {list(labels.shape)}"
-            raise PipelineError(
-                [
-                    (
-                        f"{self.name}: images and labels are {got}, want [N, C, H, W] and [N]; give a "
-                        "batch"
-                    )
-                ]
-            )
+            want = "[N, C, H, W] and [N]; give a batch"
+            raise PipelineError([f"{self.name}: images and labels are {got}, want {want}"])
         if found := [*self.problems(), *class_problems(self, 0, labels.numpy(force=True))]:
             raise PipelineError(f"{self.name}: {problem}" for problem in found)
         count, (height, width) = len(images), images.shape[-2:]

@@ -45,7 +45,7 @@ Second = Literal[
 
 @dataclass(frozen=True)
 class Policy(Program):
-    """What the policies share: a fill, and a filter that timm's definition also draws ("random")."""
+    """What policies share: a fill, and a filter that timm's definition also draws ("random")."""
 
     def _common_problems(
         self, spec: Spec, interpolation: str, fill: object, definition: object = None

@@ -129,7 +129,7 @@ class Feed:
         return made.arrays
 
     def next(self) -> Made | None:
-        """None at the end, or for an error, which is kept until what comes before it is delivered."""
+        """None at the end, or for an error. The error is kept until all before it is delivered."""
         try:
             while self.error is None and len(self.reading) <= FETCH_AHEAD:
                 work = next(self.works, None)

@@ -2,7 +2,8 @@
 from FFCV's compiled loop.
 
     from fastload.backends.ffcv import ops
-    "image": [RandomResizedCropRGBImageDecoder((224, 224)), ops.RandAugment(2, 9, seed=7), ops.ColOut(), ToTensor(), …]
+    "image": [RandomResizedCropRGBImageDecoder((224, 224)),
+              ops.RandAugment(2, 9, seed=7), ops.ColOut(), ToTensor(), …]
 
 They take what FFCV's decoders give, uint8 [N, H, W, 3], and leave [N, H, W, 3]. Each draws its own
 numbers, a pure function of (seed, epoch, sample, how often the sample came since `set_epoch`, op):
@@ -102,14 +103,11 @@ class Apply(Operation):  # type: ignore[misc]
         ):
             got = f"{previous_state.dtype} {previous_state.shape}"
             where = f"ops.{type(self).__name__}"
-            raise PipelineError(
-                [
-                    (
-                        f"{where}: images are {got}, want uint8 (H, W, 3) arrays; put it behind the "
-                        "decoder, before ToTensor"
-                    )
-                ]
+            problem = (
+                f"{where}: images are {got}, want uint8 (H, W, 3) arrays; put it behind the "
+                "decoder, before ToTensor"
             )
+            raise PipelineError([problem])
         picture = self.picture = self._made(*map(int, previous_state.shape[:2]))
         dtype = FLOAT16 if picture.host_dtype == np.float16 else picture.host_dtype
         shape = picture.host_shape(1)[1:]
@@ -151,7 +149,7 @@ class Apply(Operation):  # type: ignore[misc]
         return native.compile(plan, "cpu").pictures[0]
 
     def _prepared(self, *batch: int) -> int:
-        """`_prepare`; where that raises, it is printed, and 0 makes every sample of the batch fail."""
+        """`_prepare`. What that raises is printed, and 0 makes every sample of the batch fail."""
         try:
             return self._prepare(*batch)
         except Exception:  # noqa: BLE001  nothing goes through compiled code

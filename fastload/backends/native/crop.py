@@ -105,12 +105,8 @@ def _warp_problems(step: Step) -> list[str]:
     if isinstance(op, RandomRotation) and op.expand:
         return [f"{step.label} has expand=True; the native engine keeps the size"]
     if isinstance(op, RandomAffine) and max(map(abs, op.shear or (0.0,))) > STEEPEST:
-        return [
-            (
-                f"{step.label} has shear {op.shear}; the native engine shears by up to {STEEPEST:g} "
-                "degrees"
-            )
-        ]
+        most = f"the native engine shears by up to {STEEPEST:g} degrees"
+        return [f"{step.label} has shear {op.shear}; {most}"]
     if isinstance(op, RandomAffine) and op.scale and op.scale[0] < SMALLEST:
         return [
             f"{step.label} has scale {op.scale}; the native engine scales by {SMALLEST:g} or more"

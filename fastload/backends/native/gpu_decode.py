@@ -5,10 +5,13 @@ What has no usable index, or is outside the own decoder's scope, the CPU's threa
 host's slot, and it joins its batch on the device. Every segment's end is checked there: an image
 that does not come out right is flagged, and the CPU makes it again.
 
-    prepared = decoder.prepare(job, drawn)                # after Runner.draw, before Runner.start, which then makes only the rest
-    for one, host, images in zip(prepared, outs, crops):  # after Runner.finish
+    # After Runner.draw and before Runner.start, which then makes only the rest:
+    prepared = decoder.prepare(job, drawn)
+    # After Runner.finish:
+    for one, host, images in zip(prepared, outs, crops):
         launched.append(decoder.launch(one, host, images, stream))
-    places = recall(job, launched)                        # waits for the flags; if there are any: Runner.start, finish, `upload`
+    # Waits for the flags. Where any are set: Runner.start, finish, `upload`.
+    places = recall(job, launched)
 """
 
 from dataclasses import dataclass
@@ -120,7 +123,8 @@ class GpuDecode:
             flags, non_blocking=True
         )
         # Blocking: who waits leaves the core to others.
-        return Launched(prepared, found, stream.record_event(torch.cuda.Event(blocking=True)))  # type: ignore[no-untyped-call]
+        event = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
+        return Launched(prepared, found, stream.record_event(event))
 
     def upload(self, host: torch.Tensor, images: torch.Tensor, places: Places) -> None:
         """Copy rows of `host` to `images` on the current stream: those of the CPU, or those that it

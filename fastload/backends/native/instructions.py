@@ -130,9 +130,11 @@ def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
     )
     square = height == width
     for angle, possible, exact in (
-        (0.0, True, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), (180.0, True, (-1.0, 0.0, width, 0.0, -1.0, height)),
-        (90.0, square, (0.0, -1.0, width, 1.0, 0.0, 0.0)), (270.0, square, (0.0, 1.0, 0.0, -1.0, 0.0, height)),
-    ):  # fmt: skip
+        (0.0, True, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
+        (180.0, True, (-1.0, 0.0, width, 0.0, -1.0, height)),
+        (90.0, square, (0.0, -1.0, width, 1.0, 0.0, 0.0)),
+        (270.0, square, (0.0, 1.0, 0.0, -1.0, 0.0, height)),
+    ):
         at = (degrees == angle) & possible
         if at.any():
             turns = np.zeros_like(rows)

@@ -1,8 +1,8 @@
 """The native engine: read, decode, crop, resize, flip, augment and store in C++ threads; Python is
 entered per batch.
 
-Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one by
-one, and join their batch.
+Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one
+by one, and join their batch.
 """
 
 import operator

@@ -149,7 +149,7 @@ def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
 def noise(
     steps: tuple[Step, ...], dtype: str
 ) -> tuple[Ints, NDArray[np.generic]] | tuple[None, None]:
-    """`Tables.fillings` and `levels`: what each level of noise becomes by the steps after the op."""
+    """`Tables.fillings` and `levels`: each level of noise after the steps that follow the op."""
     fillings: list[tuple[int, int]] = []
     tables: list[torch.Tensor] = []
     for place, step in enumerate(steps):

@@ -70,8 +70,10 @@ def from_iterable(
     )
     if len(set(reader.keys)) < len(reader):
         seen: set[str] = set()
-        double = next(key for key in reader.keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise SourceError(f"{where}: key {double!r} is there twice; give each sample its own")
+        for key in reader.keys:
+            if key in seen:
+                raise SourceError(f"{where}: key {key!r} is there twice; give each sample its own")
+            seen.add(key)
     return reader
 
 

@@ -82,8 +82,9 @@ class Spool:
 
     def __init__(self, where: str) -> None:
         self.where, self.end = where, 0
-        self.file: IO[bytes] = tempfile.TemporaryFile(prefix="fastload-", buffering=0)  # noqa: SIM115
-        weakref.finalize(self, self.file.close)
+        file: IO[bytes] = tempfile.TemporaryFile(prefix="fastload-", buffering=0)  # noqa: SIM115
+        self.file = file
+        weakref.finalize(self, file.close)
 
     def add(self, data: bytes) -> int:
         """Append; where it lies. Raises ConversionError when the disk is full."""

@@ -31,7 +31,8 @@ def _members(file: Guarded, number: int, length: int) -> tuple[list[Span], list[
     spans, problems, names = list[Span](), list[str](), set[str]()
     with tarfile.open(fileobj=file, mode="r:", errorlevel=0) as archive:
         while (member := archive.next()) is not None:
-            archive.members.clear()  # type: ignore[attr-defined]  # a million of them would fill the memory
+            # A million of them would fill the memory.
+            archive.members.clear()  # type: ignore[attr-defined]
             file.again()
             _check_globals(archive.pax_headers)
             name = readable(member.name)

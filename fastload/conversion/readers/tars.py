@@ -1,5 +1,6 @@
-"""Tar archives: WebDataset's (KEY.jpg, KEY.cls, …) and those of a folder of classes. Plain ones are
-read where they are.
+"""Tar archives: WebDataset's (KEY.jpg, KEY.cls, …) and those of a folder of classes.
+
+Plain ones are read where they are.
 
 An archive may come from anywhere: what would leave it (absolute paths, "..", links, devices) is
 refused, all of it at once.

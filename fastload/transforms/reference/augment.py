@@ -155,7 +155,8 @@ def _convolve(pixels: Singles, weights: Singles, axis: int) -> Singles:
 OTHERS: dict[str, Callable[[Image.Image, float], Image.Image]] = {
     "Identity": lambda image, _: image,
     "Posterize": _posterize,
-    "Solarize": ImageOps.solarize,  # type: ignore[dict-item]  # its stub wants an int; floats are compared alike
+    # Its stub wants an int; floats are compared alike.
+    "Solarize": ImageOps.solarize,  # type: ignore[dict-item]
     "AutoContrast": lambda image, _: ImageOps.autocontrast(image),
     "Equalize": lambda image, _: ImageOps.equalize(image),
     "Invert": lambda image, _: ImageOps.invert(image),

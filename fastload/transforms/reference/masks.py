@@ -83,7 +83,7 @@ def _begun(mask: MaskPixels) -> Moved:
 
 
 def nearest(count: int, side: int) -> Longs:
-    """int64 [count]: which of 0..side-1 each place of the resized side shows, in torch's float32."""
+    """int64 [count]: which of 0..side-1 each px of the resized side shows, in torch's float32."""
     scale = np.float32(side) / np.float32(count)
     out: Longs = np.minimum(np.floor(np.arange(count, dtype=np.float32) * scale), side - 1).astype(
         np.int64
