@@ -2,12 +2,14 @@
 arrays.
 """
 
+import math
 import operator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from PIL import Image
 
 from fastload import _native
 from fastload.backends import foreign, masks, mending
@@ -33,6 +35,8 @@ from fastload.transforms.base import Op
 TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32",
     1), "filter": ("int32", 0),
          "start": ("int32", 1), "window": ("int32", 1), "flip": ("int32", 0)}  # fmt: skip
+
+INT32_MAX = 2**31 - 1
 
 
 class Input(NamedTuple):
@@ -90,12 +94,14 @@ class Samples:
 
     encoded: list[Pixels]  # uint8 [bytes] each
     sizes: Ints  # int32 [N, 2], px
+    most_height: int  # px; a higher image is handed to DALI reduced by a whole factor
     decoded: set[int] = field(default_factory=set)  # places that have pixels
 
     def set_pixels(self, place: int, pixels: Pixels, /) -> None:
         """uint8 [H, W, 3] in place of a sample's bytes: as a PPM file, which is how DALI is handed
         what another decoder made.
         """
+        pixels = reduced(pixels, self.most_height)
         self.decoded.add(place)
         self.sizes[place] = pixels.shape[:2]
         self.encoded[place] = np.frombuffer(
@@ -115,6 +121,23 @@ class Made(NamedTuple):
     target: torch.Tensor
     trouble: Trouble
     decoded: bool = False  # all samples, by Pillow
+
+
+def most_height(found: tuple[Picture, ...]) -> int:
+    """The height, in px, up to which DALI's own random crop is right.
+
+    DALI 2.4 multiplies height * height * ratio in int32. Beyond that its window lies outside the
+    image, and the program may be ended by a signal. fastload's crops have no such limit.
+    """
+    ops = [step.op for one in found if one.own for step in one.plan.stage(Stage.CROP)]
+    ratios = [op.ratio[1] for op in ops if isinstance(op, RandomResizedCrop)]
+    return math.isqrt(int(INT32_MAX / max(ratios))) if ratios else INT32_MAX
+
+
+def reduced(pixels: Pixels, most: int) -> Pixels:
+    """uint8 [H, W, 3] of at most `most` rows: means of k x k px, or the pixels themselves."""
+    factor = -(-len(pixels) // most)
+    return pixels if factor <= 1 else np.asarray(Image.fromarray(pixels).reduce(factor))
 
 
 def pictures(plan: Plan, *, own: bool) -> tuple[Picture, ...]:
@@ -138,7 +161,7 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
     job.wait_fetched()
     status, is_raw, bad = job.status, plan.source.locate(work.samples).is_raw, []
     unread = np.empty(0, np.uint8)  # until it is read, or other pixels stand in for it
-    samples = Samples([unread] * len(work), job.sizes.copy())
+    samples = Samples([unread] * len(work), job.sizes.copy(), most_height(found))
     for place in range(len(work)):
         if status[place] == _native.FAILED:
             bad.append((place, mending.failed(job, plan, work, place)))
@@ -149,7 +172,8 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
             else job.payload(place) or read(plan.source, int(work.samples[place]))
         )
         samples.encoded[place] = np.frombuffer(data, np.uint8)
-        if is_raw[place] or not certain(int(status[place]), data):
+        too_high = job.sizes[place, 0] > samples.most_height
+        if is_raw[place] or too_high or not certain(int(status[place]), data):
             bad += _through_pillow(samples, plan, work, place)
     asked = np.array([place not in samples.decoded for place in range(len(work))]) & (
         status == _native.OK
