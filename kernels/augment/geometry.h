@@ -6,8 +6,8 @@
 namespace fl::augment {
 
 // a: six coefficients, output px to input px. `columns` is scratch.
-void nearest_affine(const Image& in, const double* a, const Fill& fill, std::vector<int>& columns, const Passes& passes,
-                    const Pixels& out);
+void nearest_affine(const Image& in, const double* a, const Fill& fill, std::vector<int>& columns,
+                    const Passes& passes, const Pixels& out);
 
 // Whole pixels, not turned and not scaled: every filter has all its weight on one pixel.
 bool whole_shift(const Instruction& it);

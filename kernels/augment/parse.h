@@ -17,8 +17,9 @@ struct Range {
 
 std::span<const Range> ranges(Code code);  // of its arguments, those that it has
 
-// Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities are left out.
-// `where` names the program; height and width (px) are of the image it runs on. The program points to `functions`.
+// Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities
+// are left out. `where` names the program; height and width (px) are of the image it runs on. The
+// program points to `functions`.
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
               std::span<const Function> functions = {});
 

@@ -26,8 +26,8 @@ struct Blur {
   std::vector<float> across, down;  // weights; odd counts
 };
 
-// Images have kPadding bytes after the last row, which may be read and overwritten. `in` and `out` never overlap and
-// are of one size.
+// Images have kPadding bytes after the last row, which may be read and overwritten. `in` and `out`
+// never overlap and are of one size.
 struct Passes {
   void (*lookup)(const Pixels& image, const Lut& lut);
   void (*count)(const Image& image, Counts& counts);
@@ -37,20 +37,26 @@ struct Passes {
   void (*hue)(const Pixels& image, int turn);
   void (*flip_x)(const Image& in, const Pixels& out);
   void (*fixed)(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out);
-  void (*affine)(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out);
-  void (*perspective)(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out);
+  void (*affine)(const Image& in, const AffineMap& map, Sampling how, const Fill& fill,
+                 const Pixels& out);
+  void (*perspective)(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill,
+                      const Pixels& out);
   // One of BoxBlur's passes, along rows or down columns; `row` is scratch.
   void (*box)(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out);
   void (*blur)(const Image& in, const Blur& how, Scratch& rows, const Pixels& out);
-  // Sums of whole images: contiguous, and so is `sum`, whose kPadding bytes after the last value may be overwritten.
-  void (*add)(const Image& image, float weight, bool first, float* sum);  // first: what was in `sum` does not count
+  // Sums of whole images: contiguous, and so is `sum`, whose kPadding bytes after the last value
+  // may be overwritten. first: what was in `sum` does not count
+  void (*add)(const Image& image, float weight, bool first, float* sum);
   void (*cut)(const float* sum, const Pixels& out);
   void (*mix)(const Image& start, const float* sum, float weight, const Pixels& out);
-  void (*blend)(const Image& start, float factor, const Pixels& image);  // from `start` (0) to `image` (1)
+  // From `start` (0) to `image` (1)
+  void (*blend)(const Image& start, float factor, const Pixels& image);
 };
 
 extern const Passes scalar_passes, tuned_passes;
 
-inline Texture texture(const Image& image) { return {image.data, image.height, image.width, image.stride}; }
+inline Texture texture(const Image& image) {
+  return {image.data, image.height, image.width, image.stride};
+}
 
 }  // namespace fl::augment

@@ -15,16 +15,18 @@ constexpr Range kFactor[] = {{"factor", -1e6, 1e6}};
 constexpr Range kBits[] = {{"bits", 0, 8, true}};
 constexpr Range kThreshold[] = {{"threshold", -kFar, kFar}};
 constexpr Range kAdd[] = {{"addition", -255, 255, true}, {"threshold", -kFar, kFar}};
-constexpr Range kMap[] = {{"coefficient 0", -kFarMap, kFarMap}, {"coefficient 1", -kFarMap, kFarMap},
-                          {"coefficient 2", -kFarMap, kFarMap}, {"coefficient 3", -kFarMap, kFarMap},
-                          {"coefficient 4", -kFarMap, kFarMap}, {"coefficient 5", -kFarMap, kFarMap},
-                          {"coefficient 6", -kFarMap, kFarMap}, {"coefficient 7", -kFarMap, kFarMap}};
+constexpr Range kMap[] = {
+    {"coefficient 0", -kFarMap, kFarMap}, {"coefficient 1", -kFarMap, kFarMap},
+    {"coefficient 2", -kFarMap, kFarMap}, {"coefficient 3", -kFarMap, kFarMap},
+    {"coefficient 4", -kFarMap, kFarMap}, {"coefficient 5", -kFarMap, kFarMap},
+    {"coefficient 6", -kFarMap, kFarMap}, {"coefficient 7", -kFarMap, kFarMap}};
 constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
                            {"taps down", 1, kMaxBlur, true},
                            {"sigma across", 1e-6, 1e6},
                            {"sigma down", 1e-6, 1e6}};
-constexpr Range kBoxes[] = {
-    {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius}, {"repetitions", 1, 16, true}};
+constexpr Range kBoxes[] = {{"radius across", 0, kMaxBoxRadius},
+                            {"radius down", 0, kMaxBoxRadius},
+                            {"repetitions", 1, 16, true}};
 constexpr Range kTurn[] = {{"turn", 0, 255, true}};
 constexpr Range kCalled[] = {{"function", 0, kFar, true}, {"key", 0, 4294967295.0, true}};
 constexpr Range kWeight[] = {{"weight", -1e6, 1e6}};
@@ -44,7 +46,8 @@ struct Where {
 };
 
 double checked(const Where& where, double value, const Range& range) {
-  const bool good = value >= range.low && value <= range.high && (!range.whole || value == std::floor(value));
+  const bool good =
+      value >= range.low && value <= range.high && (!range.whole || value == std::floor(value));
   if (!good)  // NaN too
     refuse(where.text(), range.name, text(value),
            (range.whole ? "a whole number, " : "") + text(range.low) + ".." + text(range.high));
@@ -57,14 +60,16 @@ void check_blur(const Where& where, const Instruction& it, int height, int width
     const char* name = axis == 0 ? "taps across" : "taps down";
     if (taps % 2 == 0) refuse(where.text(), name, std::to_string(taps), "an odd number");
     if (taps / 2 >= side)
-      refuse(where.text(), name, std::to_string(taps), "at most " + std::to_string(2 * side - 1) + " on this image");
+      refuse(where.text(), name, std::to_string(taps),
+             "at most " + std::to_string(2 * side - 1) + " on this image");
   }
 }
 
 const Function* find(const Where& where, double number, std::span<const Function> functions) {
   if (number >= static_cast<double>(functions.size()))
     refuse(where.text(), "function", text(number),
-           functions.empty() ? "none, since there are no functions" : "0.." + std::to_string(functions.size() - 1));
+           functions.empty() ? "none, since there are no functions"
+                             : "0.." + std::to_string(functions.size() - 1));
   return &functions[static_cast<size_t>(number)];
 }
 
@@ -73,7 +78,8 @@ Instruction instruction(const Where& where, const double* row, int height, int w
   Instruction out;
   out.code = static_cast<Code>(checked(where, row[0], {"code", 0, kCodes - 1, true}));
   out.sampling = static_cast<Sampling>(checked(where, row[1], {"filter", 0, 2, true}));
-  for (int c = 0; c < 3; ++c) out.fill[c] = static_cast<uint8_t>(checked(where, row[2 + c], {"fill", 0, 255, true}));
+  for (int c = 0; c < 3; ++c)
+    out.fill[c] = static_cast<uint8_t>(checked(where, row[2 + c], {"fill", 0, 255, true}));
   const auto named = ranges(out.code);
   for (size_t k = 0; k < named.size(); ++k) out.arguments[k] = checked(where, row[5 + k], named[k]);
   if (out.code == Code::kGaussianBlur) check_blur(where, out, height, width);
@@ -121,7 +127,8 @@ Program parse(const std::string& where, const double* rows, int64_t depth, int h
               std::span<const Function> functions) {
   Program out;
   bool started = false;
-  if (depth > kMaxDepth) refuse(where, "depth", std::to_string(depth), "at most " + std::to_string(kMaxDepth));
+  if (depth > kMaxDepth)
+    refuse(where, "depth", std::to_string(depth), "at most " + std::to_string(kMaxDepth));
   if (height > kMaxSide || width > kMaxSide)
     refuse(where, "image", std::to_string(height) + "x" + std::to_string(width),
            "at most " + std::to_string(kMaxSide) + " px a side");

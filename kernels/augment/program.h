@@ -35,21 +35,21 @@ enum class Code : uint8_t {
   kBlend,         // weight: of the image, against the start
   kCustom,        // number of a function, key of its uniforms
 };
-constexpr const char* kCodeNames[] = {"Identity", "Brightness",   "Posterize",   "Solarize",  "SolarizeAdd",
-                                      "Invert",   "Contrast",     "Color",       "Sharpness", "AutoContrast",
-                                      "Equalize", "Affine",       "Perspective", "Grayscale", "FlipX",
-                                      "FlipY",    "GaussianBlur", "Hue",         "BoxBlur",   "Start",
-                                      "Add",      "Sum",          "Mix",         "Blend",     "Custom"};
+constexpr const char* kCodeNames[] = {
+    "Identity", "Brightness", "Posterize",    "Solarize", "SolarizeAdd", "Invert",      "Contrast",
+    "Color",    "Sharpness",  "AutoContrast", "Equalize", "Affine",      "Perspective", "Grayscale",
+    "FlipX",    "FlipY",      "GaussianBlur", "Hue",      "BoxBlur",     "Start",       "Add",
+    "Sum",      "Mix",        "Blend",        "Custom"};
 constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
 constexpr int kArguments = 8;
 constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments
 constexpr int kMaxDepth = 256;
 constexpr int kMaxSide = 32767;  // px: positions are 16.16
 
-// A user's function, compiled: it changes uint8 [height, width, channels] in place and gets `count` uniforms.
-// Returns 0, or one of the two below. Never called with the GIL.
-using Call = int32_t (*)(uint8_t* image, int64_t height, int64_t width, int64_t channels, const double* uniforms,
-                         int64_t count);
+// A user's function, compiled: it changes uint8 [height, width, channels] in place and gets `count`
+// uniforms. Returns 0, or one of the two below. Never called with the GIL.
+using Call = int32_t (*)(uint8_t* image, int64_t height, int64_t width, int64_t channels,
+                         const double* uniforms, int64_t count);
 constexpr int32_t kRaised = 1, kOtherShape = 2;
 constexpr int64_t kMaxUniforms = int64_t{1} << 18;
 

@@ -90,7 +90,8 @@ void Machine::by_histogram(Code code) {
 
 void Machine::contrast(float factor) {
   flush();
-  const int grey = mean_luma(passes_.luma_sum(view()), static_cast<int64_t>(image_.height) * image_.width);
+  const int grey =
+      mean_luma(passes_.luma_sum(view()), static_cast<int64_t>(image_.height) * image_.width);
   look_up([&](int, int value) { return blend(grey, value, factor); });
 }
 
@@ -123,7 +124,8 @@ void Machine::box_blur(const Arguments& a) {
   for (const bool down : {false, true}) {
     const Box box(static_cast<float>(a[down ? 1 : 0]));
     for (int k = 0; k < static_cast<int>(a[2]) && box.inner != 1 << 24; ++k)
-      replace([&](const Image& in, const Pixels& out) { passes_.box(in, box, down, work_.rows, out); });
+      replace(
+          [&](const Image& in, const Pixels& out) { passes_.box(in, box, down, work_.rows, out); });
   }
 }
 
@@ -134,17 +136,21 @@ void Machine::flip_y() {
 
 void Machine::custom(const Instruction& it) {
   const int64_t count = it.function->uniforms;
-  auto* u = reinterpret_cast<double*>(work_.uniforms.reserve(std::max<int64_t>(1, count) * sizeof(double)));
+  auto* u = reinterpret_cast<double*>(
+      work_.uniforms.reserve(std::max<int64_t>(1, count) * sizeof(double)));
   const Keyed keyed{static_cast<uint32_t>(it.arguments[1])};
   for (int64_t block = 0; block * 4 < count; ++block) {
     const Philox words = keyed.words(block);
-    for (int64_t k = block * 4; k < std::min(count, block * 4 + 4); ++k) u[k] = to_unit(words.word[k % 4]);
+    for (int64_t k = block * 4; k < std::min(count, block * 4 + 4); ++k)
+      u[k] = to_unit(words.word[k % 4]);
   }
   flush();
-  const int32_t failed = it.function->call(image_.data, image_.height, image_.width, kChannels, u, count);
+  const int32_t failed =
+      it.function->call(image_.data, image_.height, image_.width, kChannels, u, count);
   if (failed != 0)
-    throw std::runtime_error("function " + std::to_string(static_cast<int64_t>(it.arguments[0])) +
-                             (failed == kOtherShape ? " returned an image of another shape" : " raised an exception"));
+    throw std::runtime_error(
+        "function " + std::to_string(static_cast<int64_t>(it.arguments[0])) +
+        (failed == kOtherShape ? " returned an image of another shape" : " raised an exception"));
 }
 
 void Machine::start() {
@@ -221,7 +227,9 @@ void Machine::step(const Instruction& it) {
   }
 }
 
-const Passes& passes(cpu::Target target) { return target == cpu::Target::kScalar ? scalar_passes : tuned_passes; }
+const Passes& passes(cpu::Target target) {
+  return target == cpu::Target::kScalar ? scalar_passes : tuned_passes;
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// AUGMENT: a program on one image. Two versions with the same bits: scalar (plain loops over body/augment_*.h) and
-// tuned.
+// AUGMENT: a program on one image. Two versions with the same bits: scalar (plain loops over
+// body/augment_*.h) and tuned.
 #pragma once
 
 #include "augment/passes.h"
@@ -24,17 +24,19 @@ struct Workspace {
     uniforms.trim(keep);
   }
   size_t held() const {
-    return other.capacity() + rows.capacity() + start.capacity() + sum.capacity() + uniforms.capacity();
+    return other.capacity() + rows.capacity() + start.capacity() + sum.capacity() +
+           uniforms.capacity();
   }
 };
 
 struct Result {
-  Pixels image;        // the one given, or the workspace's
-  const Lut* pending;  // the last ops, where they are lookups: not applied yet; null: nothing left to do
+  Pixels image;  // the one given, or the workspace's
+  // The last ops, where they are lookups: not applied yet; null: nothing left to do
+  const Lut* pending;
 };
 
-// Needs a checked program for an image of this size. `image` is contiguous, with kPadding bytes after it that may be
-// overwritten. Throws std::runtime_error where a user's function fails.
+// Needs a checked program for an image of this size. `image` is contiguous, with kPadding bytes
+// after it that may be overwritten. Throws std::runtime_error where a user's function fails.
 Result run(const Program& program, Pixels image, Workspace& workspace, cpu::Target target);
 
 void apply(const Result& result, cpu::Target target);  // the pending lookups

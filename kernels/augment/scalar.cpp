@@ -53,7 +53,8 @@ void sharpen(const Image& in, float factor, const Pixels& out) {
     const uint8_t *up = in.row(y - 1), *mid = in.row(y), *down = in.row(y + 1);
     for (int i = kChannels; i < bytes - kChannels; ++i) {
       int sum = 4 * mid[i];
-      for (int k = -kChannels; k <= kChannels; k += kChannels) sum += up[i + k] + mid[i + k] + down[i + k];
+      for (int k = -kChannels; k <= kChannels; k += kChannels)
+        sum += up[i + k] + mid[i + k] + down[i + k];
       out.row(y)[i] = blend(smooth(sum), mid[i], factor);
     }
   }
@@ -66,7 +67,8 @@ void hue(const Pixels& image, int turn) {
 void flip_x(const Image& in, const Pixels& out) {
   for (int y = 0; y < in.height; ++y)
     for (int x = 0; x < in.width; ++x)
-      std::memcpy(out.row(y) + x * kChannels, in.row(y) + (in.width - 1 - x) * kChannels, kChannels);
+      std::memcpy(out.row(y) + x * kChannels, in.row(y) + (in.width - 1 - x) * kChannels,
+                  kChannels);
 }
 
 void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out) {
@@ -74,14 +76,15 @@ void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels&
     for (int x = 0; x < out.width; ++x) {
       const int64_t column = map.column(x, y), line = map.line(x, y);
       const bool inside = column >= 0 && column < in.width && line >= 0 && line < in.height;
-      std::memcpy(out.row(y) + x * kChannels, inside ? in.row(line) + column * kChannels : fill.data(), kChannels);
+      std::memcpy(out.row(y) + x * kChannels,
+                  inside ? in.row(line) + column * kChannels : fill.data(), kChannels);
     }
   }
 }
 
 template <class Map>
-void warp_with(const Image& in, const Map& map, void (&sample)(const Texture&, Position, uint8_t*), const Fill& fill,
-               const Pixels& out) {
+void warp_with(const Image& in, const Map& map, void (&sample)(const Texture&, Position, uint8_t*),
+               const Fill& fill, const Pixels& out) {
   const Texture from = texture(in);
   for (int y = 0; y < out.height; ++y) {
     for (int x = 0; x < out.width; ++x) {
@@ -141,15 +144,20 @@ void blur(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
     for (int i = 0; i < bytes; ++i) {
       float sum = 0;
       for (int k = 0; k < down; ++k)
-        sum += how.down[k] * blurred[static_cast<size_t>(mirrored(y + k - down / 2, in.height)) * bytes + i];
+        sum += how.down[k] *
+               blurred[static_cast<size_t>(mirrored(y + k - down / 2, in.height)) * bytes + i];
       out.row(y)[i] = round_to_byte(sum);
     }
   }
 }
 
 // The values of an image, in order.
-int64_t values(const Image& image) { return static_cast<int64_t>(image.height) * image.width * kChannels; }
-int64_t values(const Pixels& image) { return static_cast<int64_t>(image.height) * image.width * kChannels; }
+int64_t values(const Image& image) {
+  return static_cast<int64_t>(image.height) * image.width * kChannels;
+}
+int64_t values(const Pixels& image) {
+  return static_cast<int64_t>(image.height) * image.width * kChannels;
+}
 
 void add(const Image& image, float weight, bool first, float* sum) {
   for (int64_t i = 0; i < values(image); ++i) {
@@ -163,17 +171,32 @@ void cut(const float* sum, const Pixels& out) {
 }
 
 void mix(const Image& start, const float* sum, float weight, const Pixels& out) {
-  for (int64_t i = 0; i < values(out); ++i) out.data[i] = cut_to_byte(mixed(start.data[i], sum[i], weight));
+  for (int64_t i = 0; i < values(out); ++i)
+    out.data[i] = cut_to_byte(mixed(start.data[i], sum[i], weight));
 }
 
 void blend_images(const Image& start, float factor, const Pixels& image) {
-  for (int64_t i = 0; i < values(image); ++i) image.data[i] = blend(start.data[i], image.data[i], factor);
+  for (int64_t i = 0; i < values(image); ++i)
+    image.data[i] = blend(start.data[i], image.data[i], factor);
 }
 
 }  // namespace
 
-const Passes scalar_passes = {
-    lookup, count, luma_sum, saturate, sharpen, hue,         flip_x, fixed, warp<AffineMap>, warp<PerspectiveMap>,
-    box,    blur,  add,      cut,      mix,     blend_images};
+const Passes scalar_passes = {lookup,
+                              count,
+                              luma_sum,
+                              saturate,
+                              sharpen,
+                              hue,
+                              flip_x,
+                              fixed,
+                              warp<AffineMap>,
+                              warp<PerspectiveMap>,
+                              box,
+                              blur,
+                              add,
+                              cut,
+                              mix,
+                              blend_images};
 
 }  // namespace fl::augment

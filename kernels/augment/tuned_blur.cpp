@@ -1,4 +1,5 @@
-// The Gaussian blur in vector code (Highway), bit-equal to the scalar passes: the same sums in the same order.
+// The Gaussian blur in vector code (Highway), bit-equal to the scalar passes: the same sums in the
+// same order.
 #include <algorithm>
 
 #include "augment/tuned.h"
@@ -26,7 +27,8 @@ constexpr int kFloats = static_cast<int>(hn::MaxLanes(kFloat));
 
 // values[i] = sum over k of weights[k] * taps[k][i], k rising.
 template <class Taps>
-HWY_INLINE void weigh(const std::vector<float>& weights, int count, float* values, const Taps& taps) {
+HWY_INLINE void weigh(const std::vector<float>& weights, int count, float* values,
+                      const Taps& taps) {
   const int all = static_cast<int>(weights.size());
   for (int i = 0; i < count; i += kFloats) {  // the last vector may reach into the rows' padding
     auto sum = hn::Zero(kFloat);
@@ -40,7 +42,8 @@ void BlurImage(const Image& in, const Blur& how, Scratch& rows, const Pixels& ou
   const int bytes = in.width * kChannels, across = static_cast<int>(how.across.size()) / 2,
             down = static_cast<int>(how.down.size()) / 2;
   const size_t line = bytes + kFloats, wide = bytes + 2 * across * kChannels + kFloats;
-  float* blurred = reinterpret_cast<float*>(rows.reserve(sizeof(float) * (line * (in.height + 1) + wide)));
+  float* blurred =
+      reinterpret_cast<float*>(rows.reserve(sizeof(float) * (line * (in.height + 1) + wide)));
   float *sums = blurred + line * in.height, *padded = sums + line;
   std::fill_n(padded, wide, 0.0f);
   for (int y = 0; y < in.height; ++y) {
@@ -50,7 +53,8 @@ void BlurImage(const Image& in, const Blur& how, Scratch& rows, const Pixels& ou
     weigh(how.across, bytes, blurred + y * line, [&](int k) { return padded + k * kChannels; });
   }
   for (int y = 0; y < in.height; ++y) {
-    weigh(how.down, bytes, sums, [&](int k) { return blurred + mirrored(y + k - down, in.height) * line; });
+    weigh(how.down, bytes, sums,
+          [&](int k) { return blurred + mirrored(y + k - down, in.height) * line; });
     for (int i = 0; i < bytes; ++i) out.row(y)[i] = round_to_byte(sums[i]);
   }
 }

@@ -1,5 +1,5 @@
-// Nearest affine maps in fixed point: which px of a row come from inside is solved, the rest is copying. Vector code
-// (Highway) finds the places.
+// Nearest affine maps in fixed point: which px of a row come from inside is solved, the rest is
+// copying. Vector code (Highway) finds the places.
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +15,10 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::augment::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `count` px from positions x, y on, all inside. Four bytes each: the fourth is the next one's first, or padding.
-void CopyPixels(const Image& in, const FixedMap& map, int64_t x, int64_t y, int64_t count, uint8_t* to) {
+// `count` px from positions x, y on, all inside. Four bytes each: the fourth is the next one's
+// first, or padding.
+void CopyPixels(const Image& in, const FixedMap& map, int64_t x, int64_t y, int64_t count,
+                uint8_t* to) {
   const hn::ScalableTag<int32_t> d;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
   const auto right = static_cast<int32_t>(map.x_right), down = static_cast<int32_t>(map.y_right);
@@ -34,9 +36,11 @@ void CopyPixels(const Image& in, const FixedMap& map, int64_t x, int64_t y, int6
     at_x = hn::Add(at_x, step_x);
     at_y = hn::Add(at_y, step_y);
     if (k + kLanes <= count)
-      for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * kChannels, in.data + places[i], kChannels + 1);
+      for (int i = 0; i < kLanes; ++i)
+        std::memcpy(to + i * kChannels, in.data + places[i], kChannels + 1);
     else
-      for (int i = 0; i < count - k; ++i) std::memcpy(to + i * kChannels, in.data + places[i], kChannels + 1);
+      for (int i = 0; i < count - k; ++i)
+        std::memcpy(to + i * kChannels, in.data + places[i], kChannels + 1);
   }
 }
 
@@ -72,7 +76,8 @@ void fill_pixels(uint8_t* row, int64_t begin, int64_t end, const Fill& fill) {
 void copy(const Image& in, const FixedMap& map, int64_t x, int64_t y, int64_t count, uint8_t* to) {
   if (map.y_right != 0 || map.x_right != 1 << kFixedBits)
     return HWY_DYNAMIC_DISPATCH(CopyPixels)(in, map, x, y, count, to);
-  std::memcpy(to, in.data + (y >> kFixedBits) * in.stride + (x >> kFixedBits) * kChannels, count * kChannels);
+  std::memcpy(to, in.data + (y >> kFixedBits) * in.stride + (x >> kFixedBits) * kChannels,
+              count * kChannels);
 }
 
 }  // namespace
@@ -90,8 +95,8 @@ void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels&
     uint8_t* to = out.row(static_cast<int>(row));
     fill_pixels(to, 0, span.begin, fill);
     if (span.begin < span.end)
-      copy(in, map, x + span.begin * map.x_right, y + span.begin * map.y_right, span.end - span.begin,
-           to + span.begin * kChannels);
+      copy(in, map, x + span.begin * map.x_right, y + span.begin * map.y_right,
+           span.end - span.begin, to + span.begin * kChannels);
     fill_pixels(to, span.end, out.width, fill);
   }
 }

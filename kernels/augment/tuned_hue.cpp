@@ -1,4 +1,5 @@
-// Hue in vector code (Highway), bit-equal to body/augment_hue.h: float32 and double where they stand there.
+// Hue in vector code (Highway), bit-equal to body/augment_hue.h: float32 and double where they
+// stand there.
 #include <cstring>
 
 #include "augment/tuned.h"
@@ -47,11 +48,13 @@ HWY_INLINE Colours to_colours(VI red, VI green, VI blue) {
   const VI one = hn::Set(kI, 1);
   const VF range = to_float(hn::IfThenElse(grey, one, spread)), top = to_float(hn::Max(most, one));
   const VF share = hn::Div(range, top);
-  const VF r = hn::Div(to_float(hn::Sub(most, red)), range), g = hn::Div(to_float(hn::Sub(most, green)), range),
+  const VF r = hn::Div(to_float(hn::Sub(most, red)), range),
+           g = hn::Div(to_float(hn::Sub(most, green)), range),
            b = hn::Div(to_float(hn::Sub(most, blue)), range);
   const VF by_green = to_float(hn::Sub(hn::Add(number(2.0), to_double(r)), to_double(b)));
   const VF by_blue = to_float(hn::Sub(hn::Add(number(4.0), to_double(g)), to_double(r)));
-  const auto is_red = hn::RebindMask(kF, hn::Eq(red, most)), is_green = hn::RebindMask(kF, hn::Eq(green, most));
+  const auto is_red = hn::RebindMask(kF, hn::Eq(red, most)),
+             is_green = hn::RebindMask(kF, hn::Eq(green, most));
   const VF hue = hn::IfThenElse(is_red, hn::Sub(b, g), hn::IfThenElse(is_green, by_green, by_blue));
   const VD turns = hn::Add(hn::Div(to_double(hue), number(6.0)), number(1.0));
   const VF part = to_float(hn::Sub(turns, hn::Trunc(turns)));
@@ -74,12 +77,14 @@ HWY_INLINE void to_pixels(const Colours& in, VI& red, VI& green, VI& blue) {
   const VD value = to_double(in.value), one = number(1.0);
   const VI v = in.value, p = of_value(value, hn::Sub(one, to_double(saturation))),
            q = of_value(value, hn::Sub(one, to_double(hn::Mul(saturation, part)))),
-           t = of_value(value, hn::Sub(one, hn::Mul(to_double(saturation), hn::Sub(one, to_double(part)))));
+           t = of_value(
+               value, hn::Sub(one, hn::Mul(to_double(saturation), hn::Sub(one, to_double(part)))));
   const auto is = [&](int n) HWY_ATTR { return hn::Eq(sextant, hn::Set(kI, n)); };  // 6 is 0 again
   const auto grey = hn::Eq(in.saturation, hn::Zero(kI));
   const auto is1 = is(1), is2 = is(2), is3 = is(3), is4 = is(4), is5 = is(5);
   red = hn::IfThenElse(is1, q, hn::IfThenElse(hn::Or(is2, is3), p, hn::IfThenElse(is4, t, v)));
-  green = hn::IfThenElse(hn::Or(is1, is2), v, hn::IfThenElse(is3, q, hn::IfThenElse(hn::Or(is4, is5), p, t)));
+  green = hn::IfThenElse(hn::Or(is1, is2), v,
+                         hn::IfThenElse(is3, q, hn::IfThenElse(hn::Or(is4, is5), p, t)));
   blue = hn::IfThenElse(is2, t, hn::IfThenElse(hn::Or(is3, is4), v, hn::IfThenElse(is5, q, p)));
   red = hn::IfThenElse(grey, v, red);
   green = hn::IfThenElse(grey, v, green);

@@ -26,7 +26,8 @@ constexpr int kPart = 16;   // entries that one shuffle looks through
 constexpr int kHalf = 128;  // values that signed bytes count from 0 on
 constexpr int kParts = kHalf / kPart;
 
-// One channel's table in parts; each part of a half is stored as what differs from the one before it.
+// One channel's table in parts; each part of a half is stored as what differs from the one before
+// it.
 struct Parts {
   alignas(16) uint8_t of[2][kHalf];
 
@@ -39,8 +40,9 @@ struct Parts {
   // The sign and the low four bits, which is all that x86 looks at.
   static HWY_INLINE V8 index(V8 at) { return HWY_ARCH_X86 ? at : hn::And(at, hn::Set(kD8, 0x8F)); }
 
-  // A shuffle gives 0 where its index is negative, so a value v meets the parts 0 to v / 16 of its half, each at v %
-  // 16; their differences add up to its own entry. Saturation keeps negative indices negative.
+  // A shuffle gives 0 where its index is negative, so a value v meets the parts 0 to v / 16 of its
+  // half, each at v % 16; their differences add up to its own entry. Saturation keeps negative
+  // indices negative.
   HWY_INLINE V8 look_up(V8 values) const {
     V8 out = hn::Zero(kD8);
     const auto step = hn::Set(kSigned, kPart);

@@ -1,4 +1,5 @@
-// Sums of images in vector code (Highway), bit-equal to body/augment_mix.h. Vectors run into the padding.
+// Sums of images in vector code (Highway), bit-equal to body/augment_mix.h. Vectors run into the
+// padding.
 #include "augment/tuned.h"
 #include "simd/vectors.h"
 
@@ -11,12 +12,16 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::augment::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-void Add(const Image& image, float weight, bool first, float* sum) { scalar_passes.add(image, weight, first, sum); }
+void Add(const Image& image, float weight, bool first, float* sum) {
+  scalar_passes.add(image, weight, first, sum);
+}
 void Cut(const float* sum, const Pixels& out) { scalar_passes.cut(sum, out); }
 void Mix(const Image& start, const float* sum, float weight, const Pixels& out) {
   scalar_passes.mix(start, sum, weight, out);
 }
-void Blend(const Image& start, float factor, const Pixels& image) { scalar_passes.blend(start, factor, image); }
+void Blend(const Image& start, float factor, const Pixels& image) {
+  scalar_passes.blend(start, factor, image);
+}
 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
@@ -86,7 +91,9 @@ void cut(const float* sum, const Pixels& out) { HWY_DYNAMIC_DISPATCH(Cut)(sum, o
 void mix(const Image& start, const float* sum, float weight, const Pixels& out) {
   HWY_DYNAMIC_DISPATCH(Mix)(start, sum, weight, out);
 }
-void blend(const Image& start, float factor, const Pixels& image) { HWY_DYNAMIC_DISPATCH(Blend)(start, factor, image); }
+void blend(const Image& start, float factor, const Pixels& image) {
+  HWY_DYNAMIC_DISPATCH(Blend)(start, factor, image);
+}
 
 }  // namespace fl::augment::tuned
 #endif

@@ -36,9 +36,9 @@ void flip_x(const Image& in, const Pixels& out) {
 
 }  // namespace
 
-const Passes tuned_passes = {tuned::lookup, count,       tuned::luma_sum, tuned::saturate, tuned::sharpen,
-                             tuned::hue,    flip_x,      tuned::fixed,    tuned::affine,   tuned::perspective,
-                             tuned::box,    tuned::blur, tuned::add,      tuned::cut,      tuned::mix,
-                             tuned::blend};
+const Passes tuned_passes = {
+    tuned::lookup, count,        tuned::luma_sum, tuned::saturate,    tuned::sharpen, tuned::hue,
+    flip_x,        tuned::fixed, tuned::affine,   tuned::perspective, tuned::box,     tuned::blur,
+    tuned::add,    tuned::cut,   tuned::mix,      tuned::blend};
 
 }  // namespace fl::augment

@@ -1,5 +1,5 @@
-// Bilinear maps and the Gaussian blur in vector code (Highway), bit-equal to body/augment_geometry.h and
-// augment_blur.h.
+// Bilinear maps and the Gaussian blur in vector code (Highway), bit-equal to
+// body/augment_geometry.h and augment_blur.h.
 #include <algorithm>
 #include <cstring>
 
@@ -15,11 +15,13 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::augment::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-void Affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+void Affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill,
+            const Pixels& out) {
   scalar_passes.affine(in, map, how, fill, out);
 }
 
-void Perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+void Perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill,
+                 const Pixels& out) {
   scalar_passes.perspective(in, map, how, fill, out);
 }
 
@@ -33,7 +35,8 @@ using VD = hn::Vec<decltype(kD)>;
 using VI = hn::Vec<decltype(kI)>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(kD));
 
-// Positions of kLanes output px from x on; the parts that only depend on the row are made once per row.
+// Positions of kLanes output px from x on; the parts that only depend on the row are made once per
+// row.
 struct AffineRow {
   VD right, x_down, y_down, x_right, y_right, x_off, y_off;
 
@@ -79,10 +82,13 @@ template <int kChannel>
 HWY_INLINE VD channel_of(VI pixels) {
   // The bits of 2^52 + v; exact, and there is no conversion from 64 bits in AVX2.
   const VI bits = hn::And(hn::ShiftRight<8 * kChannel>(pixels), hn::Set(kI, 255));
-  return hn::Sub(hn::BitCast(kD, hn::Or(bits, hn::Set(kI, 0x4330000000000000))), hn::Set(kD, 4503599627370496.0));
+  return hn::Sub(hn::BitCast(kD, hn::Or(bits, hn::Set(kI, 0x4330000000000000))),
+                 hn::Set(kD, 4503599627370496.0));
 }
 
-HWY_INLINE VD mixed(VD from, VD to, VD share) { return hn::Add(from, hn::Mul(hn::Sub(to, from), share)); }
+HWY_INLINE VD mixed(VD from, VD to, VD share) {
+  return hn::Add(from, hn::Mul(hn::Sub(to, from), share));
+}
 
 HWY_INLINE VI joined(VI red, VI green, VI blue) {
   return hn::Or(red, hn::Or(hn::ShiftLeft<8>(green), hn::ShiftLeft<16>(blue)));
@@ -93,13 +99,17 @@ struct Places {
   const Image& in;
 
   HWY_INLINE VI column(VD x) const { return to_ints(hn::Mul(x, hn::Set(kD, kChannels))); }
-  HWY_INLINE VI row(VD y) const { return to_ints(hn::Mul(y, hn::Set(kD, static_cast<double>(in.stride)))); }
+  HWY_INLINE VI row(VD y) const {
+    return to_ints(hn::Mul(y, hn::Set(kD, static_cast<double>(in.stride))));
+  }
   HWY_INLINE VI load(VI offset) const {  // eight bytes: a px, the next, and two more
     return hn::GatherOffset(kI, reinterpret_cast<const int64_t*>(in.data), offset);
   }
 };
 
-HWY_INLINE VD clamped(VD at, int count) { return hn::Min(hn::Max(at, hn::Zero(kD)), hn::Set(kD, count - 1)); }
+HWY_INLINE VD clamped(VD at, int count) {
+  return hn::Min(hn::Max(at, hn::Zero(kD)), hn::Set(kD, count - 1));
+}
 
 // The samplers give four bytes per lane, in its low half; the positions are in the image.
 
@@ -111,9 +121,10 @@ struct Nearest {
 };
 
 struct Bilinear {
-  VI upper, lower;                                // two px each
-  VD right, down;                                 // shares of the right and of the lower px
-  hn::Mask<hn::ScalableTag<double> > one_column;  // at the left and right border both px are the same
+  VI upper, lower;  // two px each
+  VD right, down;   // shares of the right and of the lower px
+  // At the left and right border both px are the same
+  hn::Mask<hn::ScalableTag<double> > one_column;
 
   template <int kChannel>
   HWY_INLINE VD across(VI pixels) const {
@@ -129,13 +140,16 @@ struct Bilinear {
 
   static HWY_INLINE VI sample(const Image& in, VD from_x, VD from_y) {
     const VD half = hn::Set(kD, 0.5), one = hn::Set(kD, 1.0), zero = hn::Zero(kD);
-    const VD x = hn::Sub(from_x, half), y = hn::Sub(from_y, half), left = hn::Floor(x), top = hn::Floor(y);
+    const VD x = hn::Sub(from_x, half), y = hn::Sub(from_y, half), left = hn::Floor(x),
+             top = hn::Floor(y);
     const VD down = hn::Sub(y, top);
     const bool level = hn::AllTrue(kD, hn::Eq(down, zero));
     const Places places{in};
     const VI column = places.column(clamped(left, in.width));
     const VI upper = places.load(hn::Add(places.row(clamped(top, in.height)), column));
-    const VI lower = level ? upper : places.load(hn::Add(places.row(clamped(hn::Add(top, one), in.height)), column));
+    const VI lower =
+        level ? upper
+              : places.load(hn::Add(places.row(clamped(hn::Add(top, one), in.height)), column));
     const auto borders = hn::Or(hn::Lt(left, zero), hn::Ge(left, hn::Set(kD, in.width - 1)));
     const Bilinear it{upper, lower, hn::Sub(x, left), down, borders};
     return joined(it.channel<0>(level), it.channel<1>(level), it.channel<2>(level));
@@ -159,8 +173,9 @@ struct Bicubic {
   HWY_INLINE VI channel() const {
     VD across[4];
     for (int k = 0; k < 4; ++k)
-      across[k] = cubic(channel_of<kChannel>(first[k]), channel_of<kChannel + 3>(first[k]),
-                        channel_of<kChannel>(second[k]), channel_of<kChannel + 3>(second[k]), right);
+      across[k] =
+          cubic(channel_of<kChannel>(first[k]), channel_of<kChannel + 3>(first[k]),
+                channel_of<kChannel>(second[k]), channel_of<kChannel + 3>(second[k]), right);
     const VD value = cubic(across[0], across[1], across[2], across[3], down);
     return to_ints(hn::Min(hn::Max(value, hn::Zero(kD)), hn::Set(kD, 255.0)));
   }
@@ -212,20 +227,22 @@ void warp_image(const Image& in, const Map& map, const Fill& fill, const Pixels&
                                   hn::And(hn::Ge(from_y, zero), hn::Lt(from_y, height)));
       VI pixels = outside;
       if (!hn::AllFalse(kD, inside)) {
-        const VI found =
-            Sampler::sample(in, hn::IfThenElse(inside, from_x, safe), hn::IfThenElse(inside, from_y, safe));
+        const VI found = Sampler::sample(in, hn::IfThenElse(inside, from_x, safe),
+                                         hn::IfThenElse(inside, from_y, safe));
         pixels = hn::IfThenElse(hn::RebindMask(kI, inside), found, outside);
       }
       alignas(64) int64_t lanes[kLanes];
       hn::Store(pixels, kI, lanes);
-      // Four bytes each: the fourth, and whole px past the row's end, are written again later or are padding.
+      // Four bytes each: the fourth, and whole px past the row's end, are written again later or
+      // are padding.
       for (int i = 0; i < kLanes; ++i) std::memcpy(to + (x + i) * kChannels, &lanes[i], 4);
     }
   }
 }
 
 template <class Row, class Map>
-HWY_INLINE void warp(const Image& in, const Map& map, Sampling how, const Fill& fill, const Pixels& out) {
+HWY_INLINE void warp(const Image& in, const Map& map, Sampling how, const Fill& fill,
+                     const Pixels& out) {
   switch (how) {
     case Sampling::kNearest:
       return warp_image<Nearest, Row>(in, map, fill, out);
@@ -236,11 +253,13 @@ HWY_INLINE void warp(const Image& in, const Map& map, Sampling how, const Fill& 
   }
 }
 
-void Affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+void Affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill,
+            const Pixels& out) {
   warp<AffineRow>(in, map, how, fill, out);
 }
 
-void Perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+void Perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill,
+                 const Pixels& out) {
   warp<PerspectiveRow>(in, map, how, fill, out);
 }
 
@@ -254,11 +273,13 @@ namespace fl::augment::tuned {
 HWY_EXPORT(Affine);
 HWY_EXPORT(Perspective);
 
-void affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+void affine(const Image& in, const AffineMap& map, Sampling how, const Fill& fill,
+            const Pixels& out) {
   HWY_DYNAMIC_DISPATCH(Affine)(in, map, how, fill, out);
 }
 
-void perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill, const Pixels& out) {
+void perspective(const Image& in, const PerspectiveMap& map, Sampling how, const Fill& fill,
+                 const Pixels& out) {
   HWY_DYNAMIC_DISPATCH(Perspective)(in, map, how, fill, out);
 }
 

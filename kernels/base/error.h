@@ -6,18 +6,22 @@
 
 namespace fl {
 
-// A file could not be read. `code` is errno, or 0 where the system gave none (a file that ends too early).
+// A file could not be read. `code` is errno, or 0 where the system gave none (a file that ends too
+// early).
 struct FileError : std::runtime_error {
   FileError(int code, std::string path, std::string why)
-      : std::runtime_error(path + ": " + why), code(code), path(std::move(path)), why(std::move(why)) {}
+      : std::runtime_error(path + ": " + why),
+        code(code),
+        path(std::move(path)),
+        why(std::move(why)) {}
 
   int code;
   std::string path, why;
 };
 
 // The caller gave something that cannot work; becomes ValueError.
-[[noreturn]] inline void refuse(const std::string& where, const std::string& what, const std::string& got,
-                                const std::string& want) {
+[[noreturn]] inline void refuse(const std::string& where, const std::string& what,
+                                const std::string& got, const std::string& want) {
   throw std::invalid_argument(where + ": " + what + " (got " + got + ", want " + want + ")");
 }
 

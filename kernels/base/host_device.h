@@ -1,4 +1,5 @@
-// FL_HD marks a function that the CPU and the GPU both run: such bodies are the specification of each stage.
+// FL_HD marks a function that the CPU and the GPU both run: such bodies are the specification of
+// each stage.
 #pragma once
 
 #ifdef __CUDACC__

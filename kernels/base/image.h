@@ -7,9 +7,12 @@
 namespace fl {
 
 constexpr int kChannels = 3;
-constexpr int64_t kMaxPixels = 178'956'970;  // Pillow's decompression-bomb error line (2 * MAX_IMAGE_PIXELS)
-constexpr int64_t kMostGiven = 715'827'882;  // px of images that others decoded: a row's bytes are an int
-constexpr size_t kPadding = 64;              // bytes that vector loads may touch after the last pixel of a padded image
+// Pillow's decompression-bomb error line (2 * MAX_IMAGE_PIXELS)
+constexpr int64_t kMaxPixels = 178'956'970;
+// px of images that others decoded: a row's bytes are an int
+constexpr int64_t kMostGiven = 715'827'882;
+// Bytes that vector loads may touch after the last pixel of a padded image
+constexpr size_t kPadding = 64;
 
 struct Region {
   int top = 0, left = 0, height = 0, width = 0;  // px
@@ -24,7 +27,9 @@ struct Image {
   bool padded = false;        // kPadding bytes after the last row may be read
 
   const uint8_t* row(int y) const { return data + y * stride; }
-  Image part(const Region& r) const { return {row(r.top) + r.left * kChannels, r.height, r.width, stride, padded}; }
+  Image part(const Region& r) const {
+    return {row(r.top) + r.left * kChannels, r.height, r.width, stride, padded};
+  }
 };
 
 struct Pixels {
@@ -35,18 +40,22 @@ struct Pixels {
   uint8_t* row(int y) const { return data + y * stride; }
 };
 
-// One row of the crops array: the box is cut, resized, and seen through a window that may reach past it.
+// One row of the crops array: the box is cut, resized, and seen through a window that may reach
+// past it.
 struct Crop {
   int32_t top, left, height, width;       // box, px of the image
   int32_t resized_height, resized_width;  // px
   int32_t window_top, window_left;        // px of the resized box; may be negative
   int32_t flip;                           // 0 or 1: mirror the window left-right
-  int32_t scale;                          // 1, 2, 4 or 8: the image is decoded at 1/scale of its size
+  // 1, 2, 4 or 8: the image is decoded at 1/scale of its size
+  int32_t scale;
 };
 static_assert(sizeof(Crop) == 10 * sizeof(int32_t));
 
 // px of an image decoded at 1/scale
-constexpr int shrunk(int size, int scale) { return static_cast<int>((int64_t{size} + scale - 1) / scale); }
+constexpr int shrunk(int size, int scale) {
+  return static_cast<int>((int64_t{size} + scale - 1) / scale);
+}
 
 enum class Filter { kNearest, kBox, kBilinear, kHamming, kBicubic, kLanczos };
 

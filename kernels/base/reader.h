@@ -9,7 +9,8 @@ namespace fl {
 
 class Reader {
  public:
-  Reader(std::span<const uint8_t> bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
+  Reader(std::span<const uint8_t> bytes, bool big_endian)
+      : bytes_(bytes), big_endian_(big_endian) {}
 
   bool good = true;
 
@@ -30,7 +31,8 @@ class Reader {
       return 0;
     }
     uint32_t value = 0;
-    for (size_t i = 0; i < length; ++i) value = value << 8 | bytes_[at + (big_endian_ ? i : length - 1 - i)];
+    for (size_t i = 0; i < length; ++i)
+      value = value << 8 | bytes_[at + (big_endian_ ? i : length - 1 - i)];
     return value;
   }
 

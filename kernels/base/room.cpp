@@ -1,4 +1,5 @@
-// One mutex: it is taken for images of many megapixels and for foreign decoders, never for ordinary ones.
+// One mutex: it is taken for images of many megapixels and for foreign decoders, never for ordinary
+// ones.
 #include "base/room.h"
 
 #include <sys/mman.h>
@@ -18,8 +19,10 @@
 namespace fl::room {
 namespace {
 
-constexpr size_t kLarge = size_t{256} << 20;    // bytes from which on the machine's memory is looked at
-constexpr size_t kPlenty = size_t{1} << 30;    // bytes beyond four times the need: nobody has to stand still
+// Bytes from which on the machine's memory is looked at
+constexpr size_t kLarge = size_t{256} << 20;
+// Bytes beyond four times the need: nobody has to stand still
+constexpr size_t kPlenty = size_t{1} << 30;
 constexpr size_t kLookAfter = size_t{4} << 20;  // bytes of small allocations between two looks
 
 struct State {
@@ -27,12 +30,12 @@ struct State {
   std::mutex mutex;
   std::condition_variable changed;
   size_t most = size_t{2} << 30;
-  size_t used = 0;                         // by claims
+  size_t used = 0;  // by claims
   int claims = 0;
-  uint64_t next = 0, served = 0;           // tickets
-  int tasks = 0;                           // that run
-  bool closed = false;                     // for tasks: foreign code works alone
-  std::atomic<size_t> promised{0};         // to foreign code
+  uint64_t next = 0, served = 0;    // tickets
+  int tasks = 0;                    // that run
+  bool closed = false;              // for tasks: foreign code works alone
+  std::atomic<size_t> promised{0};  // to foreign code
   std::vector<std::string> groups;
 };
 
@@ -78,7 +81,8 @@ size_t promised() noexcept {
   return found == nullptr ? 0 : found->promised.load(std::memory_order_relaxed);
 }
 
-// The number behind `name` at the start of a line; SIZE_MAX if there is none. An empty name: the file's first.
+// The number behind `name` at the start of a line; SIZE_MAX if there is none. An empty name: the
+// file's first.
 size_t number(const std::string& path, const char* name) {
   std::FILE* file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return SIZE_MAX;
@@ -87,18 +91,21 @@ size_t number(const std::string& path, const char* name) {
   const size_t length = std::strlen(name);
   while (found == SIZE_MAX && std::fgets(line, sizeof line, file) != nullptr) {
     unsigned long long value = 0;
-    if (std::strncmp(line, name, length) == 0 && std::sscanf(line + length, " %llu", &value) == 1) found = value;
+    if (std::strncmp(line, name, length) == 0 && std::sscanf(line + length, " %llu", &value) == 1)
+      found = value;
   }
   std::fclose(file);
   return found;
 }
 
-size_t first_of(const std::string& folder, const char* one, const char* other, const char* name = "") {
+size_t first_of(const std::string& folder, const char* one, const char* other,
+                const char* name = "") {
   const size_t found = number(folder + "/" + one, name);
   return found != SIZE_MAX ? found : number(folder + "/" + other, name);
 }
 
-// Of a control group, version 2 or 1. Pages of files do not count: they are given back before the limit is enforced.
+// Of a control group, version 2 or 1. Pages of files do not count: they are given back before the
+// limit is enforced.
 size_t left_in(const std::string& folder) {
   const size_t limit = first_of(folder, "memory.max", "memory.limit_in_bytes");
   const size_t used = first_of(folder, "memory.current", "memory.usage_in_bytes");
@@ -112,11 +119,9 @@ size_t left_in(const std::string& folder) {
   return limit > held ? limit - held : 0;
 }
 
-// Whether claims of so many bytes in all may stand. What some of them have taken already counts twice: then it is
-// waited for, as long as there is another claim.
-bool possible(size_t bytes) {
-  return fits(bytes) && (bytes < kLarge || bytes <= available());
-}
+// Whether claims of so many bytes in all may stand. What some of them have taken already counts
+// twice: then it is waited for, as long as there is another claim.
+bool possible(size_t bytes) { return fits(bytes) && (bytes < kLarge || bytes <= available()); }
 
 }  // namespace
 
@@ -128,7 +133,9 @@ bool limited() noexcept {
   return strict_accounting();
 }
 
-bool fits(size_t bytes, size_t margin) noexcept { return !limited() || mappable(bytes + promised() + margin); }
+bool fits(size_t bytes, size_t margin) noexcept {
+  return !limited() || mappable(bytes + promised() + margin);
+}
 
 void admit(size_t bytes, size_t margin) {
   if (fits(bytes, margin)) return;
@@ -165,7 +172,8 @@ size_t available() {
   return least;
 }
 
-// Foreign code that has to work alone closes the pools before it queues: tasks that run may still need claims.
+// Foreign code that has to work alone closes the pools before it queues: tasks that run may still
+// need claims.
 void Claim::take(size_t bytes, bool foreign) {
   drop();
   State& all = state();

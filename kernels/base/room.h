@@ -1,5 +1,6 @@
-// How much more memory this process may take. What takes a lot asks first, waits where others have it, and leaves room
-// for small allocations: what Python, Pillow and torch do without memory is theirs, and some of it ends the process.
+// How much more memory this process may take. What takes a lot asks first, waits where others have
+// it, and leaves room for small allocations: what Python, Pillow and torch do without memory is
+// theirs, and some of it ends the process.
 //
 // All of it belongs to the process, as the limits do.
 #pragma once
@@ -10,15 +11,17 @@
 
 namespace fl::room {
 
-constexpr size_t kMargin = size_t{64} << 20;    // bytes that large allocations leave …
-constexpr size_t kLeast = size_t{16} << 20;     // … and without which nothing is begun
-constexpr size_t kShare = size_t{64} << 20;   // bytes that a thread may take for an image unasked, and may keep
+constexpr size_t kMargin = size_t{64} << 20;  // bytes that large allocations leave …
+constexpr size_t kLeast = size_t{16} << 20;   // … and without which nothing is begun
+// Bytes that a thread may take for an image unasked, and may keep
+constexpr size_t kShare = size_t{64} << 20;
 
 // Whether limits of the process (RLIMIT_AS, RLIMIT_DATA) or strict accounting may refuse memory.
 bool limited() noexcept;
 // Whether so much more, what foreign code was promised, and the margin can be had.
 bool fits(size_t bytes, size_t margin = kMargin) noexcept;
-// As `fits`; where foreign code has been promised memory, waits until that is over. Throws std::bad_alloc.
+// As `fits`; where foreign code has been promised memory, waits until that is over. Throws
+// std::bad_alloc.
 void admit(size_t bytes, size_t margin = kMargin);
 void admit_small(size_t bytes);  // of many small allocations: looks once in a while
 
@@ -26,7 +29,8 @@ void admit_small(size_t bytes);  // of many small allocations: looks once in a w
 size_t most(size_t bytes = 0);
 // Folders of the control groups that may limit this process's memory.
 void set_groups(std::vector<std::string> folders);
-// Bytes that the machine and these groups have left, caches that can be dropped included; SIZE_MAX where unknown.
+// Bytes that the machine and these groups have left, caches that can be dropped included; SIZE_MAX
+// where unknown.
 size_t available();
 
 // Memory for one image: claims are granted in the order in which they were asked for.
@@ -37,9 +41,9 @@ class Claim {
   Claim& operator=(const Claim&) = delete;
   ~Claim() { drop(); }
 
-  // Waits until all claims are within the limit with this one, or there is no other. Throws std::bad_alloc where the
-  // process or the machine has less than that. foreign: by code that must not be left without memory; where there is
-  // little, no task of a pool runs meanwhile.
+  // Waits until all claims are within the limit with this one, or there is no other. Throws
+  // std::bad_alloc where the process or the machine has less than that. foreign: by code that must
+  // not be left without memory; where there is little, no task of a pool runs meanwhile.
   void take(size_t bytes, bool foreign = false);
   void drop() noexcept;
   size_t bytes() const { return bytes_; }

@@ -9,7 +9,7 @@
 namespace fl {
 namespace {
 
-constexpr size_t kAlign = 64;                 // one cache line
+constexpr size_t kAlign = 64;                // one cache line
 constexpr size_t kMapped = size_t{1} << 20;  // bytes
 
 }  // namespace
@@ -25,7 +25,8 @@ Memory allocate(size_t bytes) {
 #ifndef FL_ADDRESS_SANITIZER  // which sees only the heap's ends
   if (bytes >= kMapped) {
     room::admit(bytes);
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     return Memory(static_cast<uint8_t*>(memory), Free{bytes});
   }

@@ -18,7 +18,8 @@ struct Free {
 
 using Memory = std::unique_ptr<uint8_t[], Free>;
 
-// Large memory is the system's own again once it is freed. Throws std::bad_alloc, and leaves `room::kMargin`.
+// Large memory is the system's own again once it is freed. Throws std::bad_alloc, and leaves
+// `room::kMargin`.
 Memory allocate(size_t bytes);
 
 class Scratch {

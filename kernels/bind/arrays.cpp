@@ -41,7 +41,8 @@ Crop crop_of(const int32_t* row, int64_t columns) {
 }
 
 int64_t columns_of(const Input& rows) {
-  const bool scaled = rows.ndim() > 0 && static_cast<int64_t>(rows.shape(rows.ndim() - 1)) == kCropColumns;
+  const bool scaled =
+      rows.ndim() > 0 && static_cast<int64_t>(rows.shape(rows.ndim() - 1)) == kCropColumns;
   return scaled ? kCropColumns : kCropColumns - 1;
 }
 
@@ -61,11 +62,13 @@ std::string name(nb::dlpack::dtype type) {
 
 void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape) {
   if (!fits(got, shape))
-    refuse(where, "shape", text(got.shape.data(), got.shape.size()), text(shape.begin(), shape.size()));
+    refuse(where, "shape", text(got.shape.data(), got.shape.size()),
+           text(shape.begin(), shape.size()));
   if (!contiguous(got)) refuse(where, "memory layout", "strided", "C-contiguous");
 }
 
-void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape, nb::dlpack::dtype type) {
+void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape,
+           nb::dlpack::dtype type) {
   if (got.type != type) refuse(where, "dtype", name(got.type), name(type));
   check(where, got, shape);
 }

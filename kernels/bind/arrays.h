@@ -1,4 +1,5 @@
-// NumPy arrays at the door: shape, dtype and layout are checked here, with an error text that says what is wrong.
+// NumPy arrays at the door: shape, dtype and layout are checked here, with an error text that says
+// what is wrong.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -40,7 +41,8 @@ struct Facts {
 
 // Throws ValueError unless the array is C-contiguous, of this shape and, if given, of this dtype.
 void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape);
-void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape, nb::dlpack::dtype type);
+void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape,
+           nb::dlpack::dtype type);
 
 template <class T, class Array>
 auto* checked(const std::string& where, const Array& array, std::initializer_list<int64_t> shape) {

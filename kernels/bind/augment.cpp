@@ -17,18 +17,20 @@ using namespace nb::literals;
 nb::object augment_image(const Input& image, const Input& program, const std::string& target,
                          const nb::object& functions) {
   const uint8_t* from = checked<uint8_t>("augment: image", image, {kAny, kAny, kChannels});
-  const auto height = static_cast<int64_t>(image.shape(0)), width = static_cast<int64_t>(image.shape(1));
+  const auto height = static_cast<int64_t>(image.shape(0)),
+             width = static_cast<int64_t>(image.shape(1));
   if (height < 1 || width < 1 || height > kMaxPixels / width)
     refuse("augment: image", "size", std::to_string(height) + "x" + std::to_string(width),
            "1.." + std::to_string(kMaxPixels) + " px");
   const double* rows = checked<double>("augment: program", program, {kAny, augment::kColumns});
   const auto depth = static_cast<int64_t>(program.shape(0));
   const cpu::Target on = parse_target(target);
-  const auto steps = augment::parse("augment: program", rows, depth, static_cast<int>(height), static_cast<int>(width),
-                                    parse_functions(functions));
+  const auto steps = augment::parse("augment: program", rows, depth, static_cast<int>(height),
+                                    static_cast<int>(width), parse_functions(functions));
   const size_t bytes = static_cast<size_t>(height * width) * kChannels;
   auto* result = new uint8_t[bytes + kPadding];
-  const nb::capsule owner(result, [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
+  const nb::capsule owner(result,
+                          [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
   {
     const nb::gil_scoped_release unlocked;
     std::memcpy(result, from, bytes);
@@ -43,13 +45,15 @@ nb::object augment_image(const Input& image, const Input& program, const std::st
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(result, 3, shape, owner));
 }
 
-void make_functions(PyFunctions* self, const std::vector<std::pair<uintptr_t, int64_t>>& made, nb::object owner) {
+void make_functions(PyFunctions* self, const std::vector<std::pair<uintptr_t, int64_t>>& made,
+                    nb::object owner) {
   std::vector<augment::Function> out;
   for (const auto& [address, uniforms] : made) {
     const std::string where = "Functions[" + std::to_string(out.size()) + "]";
     if (address == 0) refuse(where, "address", "0", "that of a function");
     if (uniforms < 0 || uniforms > augment::kMaxUniforms)
-      refuse(where, "uniforms", std::to_string(uniforms), "0.." + std::to_string(augment::kMaxUniforms));
+      refuse(where, "uniforms", std::to_string(uniforms),
+             "0.." + std::to_string(augment::kMaxUniforms));
     out.push_back({reinterpret_cast<augment::Call>(address), uniforms});
   }
   new (self) PyFunctions{std::move(out), std::move(owner)};
@@ -59,19 +63,21 @@ void make_functions(PyFunctions* self, const std::vector<std::pair<uintptr_t, in
 
 std::span<const augment::Function> parse_functions(const nb::object& functions) {
   if (functions.is_none()) return {};
-  if (!nb::isinstance<PyFunctions>(functions)) throw nb::type_error("functions: want _native.Functions or None");
+  if (!nb::isinstance<PyFunctions>(functions))
+    throw nb::type_error("functions: want _native.Functions or None");
   return nb::cast<const PyFunctions&>(functions).functions;
 }
 
-std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs, int64_t count,
-                                             int height, int width) {
+std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs,
+                                             int64_t count, int height, int width) {
   const double* rows = checked<double>(where, programs.rows, {count, kAny, augment::kColumns});
   const auto depth = static_cast<int64_t>(programs.rows.shape(1));
   const std::span<const augment::Function> functions = parse_functions(programs.functions);
   std::vector<augment::Program> out;
   for (int64_t n = 0; n < count; ++n)
-    out.push_back(augment::parse(where + "[" + std::to_string(n) + "]", rows + n * depth * augment::kColumns, depth,
-                                 height, width, functions));
+    out.push_back(augment::parse(where + "[" + std::to_string(n) + "]",
+                                 rows + n * depth * augment::kColumns, depth, height, width,
+                                 functions));
   return out;
 }
 
@@ -84,8 +90,8 @@ void bind_augment(nb::module_& m) {
   nb::class_<PyFunctions>(m, "Functions", nb::is_final())
       .def("__init__", &make_functions, "functions"_a, "owner"_a)
       .def("__len__", [](const PyFunctions& self) { return self.functions.size(); });
-  m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(), "target"_a = "best",
-        "functions"_a = nb::none());
+  m.def("augment", &augment_image, "image"_a.noconvert(), "program"_a.noconvert(),
+        "target"_a = "best", "functions"_a = nb::none());
 }
 
 }  // namespace fl::bind

@@ -55,8 +55,8 @@ cpu::Target parse_target(const std::string& name);
 cpu::Format check_store(const std::string& where, const StoreRecords& store, const Output& out,
                         std::initializer_list<int64_t> shape);
 // The same of an out of `count` images of this size, px.
-cpu::Format check_batch(const std::string& where, const StoreRecords& store, const Output& out, int64_t count,
-                        int height, int width);
+cpu::Format check_batch(const std::string& where, const StoreRecords& store, const Output& out,
+                        int64_t count, int height, int width);
 
 // Functions that programs may call, and whatever Python object keeps their code alive.
 struct PyFunctions {
@@ -68,8 +68,8 @@ struct PyFunctions {
 std::span<const augment::Function> parse_functions(const nb::object& functions);
 
 // The programs of `count` images of this size.
-std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs, int64_t count,
-                                             int height, int width);
+std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs,
+                                             int64_t count, int height, int width);
 
 // The rows and columns to store of each of `count` images; without lists all of them.
 struct KeptLists {
@@ -77,17 +77,19 @@ struct KeptLists {
   int height, width;                   // of what is kept, px
 };
 
-KeptLists parse_kept(const std::string& where, const StoreRecords& store, int64_t count, int height, int width);
+KeptLists parse_kept(const std::string& where, const StoreRecords& store, int64_t count, int height,
+                     int width);
 
-// Boxes that are erased, each inside an image of this size, and what they are filled with, of out's type.
+// Boxes that are erased, each inside an image of this size, and what they are filled with, of out's
+// type.
 struct ErasedLists {
   std::vector<int32_t> boxes;
   std::vector<uint8_t> fills;
   int each = 0;  // K
 };
 
-ErasedLists parse_erased(const std::string& where, const StoreRecords& store, nb::dlpack::dtype type, int64_t count,
-                         int height, int width);
+ErasedLists parse_erased(const std::string& where, const StoreRecords& store,
+                         nb::dlpack::dtype type, int64_t count, int height, int width);
 
 // Noise in such boxes, or none.
 struct NoiseLists {
@@ -96,12 +98,13 @@ struct NoiseLists {
   std::span<const uint8_t> tables;  // the array's own bytes
 };
 
-NoiseLists parse_noise(const std::string& where, const std::optional<Noise>& noise, nb::dlpack::dtype type,
-                       int64_t count, int64_t each);
+NoiseLists parse_noise(const std::string& where, const std::optional<Noise>& noise,
+                       nb::dlpack::dtype type, int64_t count, int64_t each);
 
-// Partners are rows of body/mix.h: places in the batch, and boxes inside an image of this size. Empty without.
-std::vector<Partner> parse_partners(const std::string& where, const StoreRecords& store, int64_t count, int height,
-                                    int width);
+// Partners are rows of body/mix.h: places in the batch, and boxes inside an image of this size.
+// Empty without.
+std::vector<Partner> parse_partners(const std::string& where, const StoreRecords& store,
+                                    int64_t count, int height, int width);
 
 Number number_of(const Output& out);  // uint16 are the bits of bfloat16
 

@@ -44,11 +44,13 @@ nb::tuple read(const FsPath& path, int64_t from) {
   return nb::make_tuple(part.names, part.end, table(part.records));
 }
 
-void make(PyCollector* self, const PyFiles& files, FsPath root, FsPath folder, int64_t most_memory) {
-  if (most_memory < 0) refuse("Collector", "most_memory", std::to_string(most_memory), "0 or more bytes");
+void make(PyCollector* self, const PyFiles& files, FsPath root, FsPath folder,
+          int64_t most_memory) {
+  if (most_memory < 0)
+    refuse("Collector", "most_memory", std::to_string(most_memory), "0 or more bytes");
   const nb::gil_scoped_release unlocked;
-  new (self) PyCollector{
-      std::make_shared<Collector>(files.files, std::move(root.bytes), std::move(folder.bytes), most_memory)};
+  new (self) PyCollector{std::make_shared<Collector>(files.files, std::move(root.bytes),
+                                                     std::move(folder.bytes), most_memory)};
 }
 
 }  // namespace
@@ -59,7 +61,8 @@ void bind_collector(nb::module_& m) {
       .def("__init__", &make, "files"_a, "root"_a, "folder"_a, "most_memory"_a)
       .def_prop_ro("count", [](const PyCollector& self) { return self.collector->count(); })
       .def_prop_ro("names", [](const PyCollector& self) { return self.collector->names(); })
-      .def_prop_ro("problem", [](const PyCollector& self) { return readable(self.collector->problem()); })
+      .def_prop_ro("problem",
+                   [](const PyCollector& self) { return readable(self.collector->problem()); })
       .def("entries", &entries)
       .def("seal", [](const PyCollector& self) { self.collector->seal(); })
       .def("logs",
@@ -69,7 +72,8 @@ void bind_collector(nb::module_& m) {
              return out;
            })
       .def(
-          "forget", [](const PyCollector& self, int64_t log) { self.collector->forget(log); }, "log"_a)
+          "forget", [](const PyCollector& self, int64_t log) { self.collector->forget(log); },
+          "log"_a)
       .def(
           "open_logs",
           [](const PyCollector& self, std::vector<FsPath> paths) {

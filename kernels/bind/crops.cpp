@@ -23,8 +23,8 @@ void check_crops(const std::string& function, const Job& job, const std::vector<
   }
 }
 
-std::vector<Filter> parse_filters(const std::string& function, const std::variant<std::string, Input>& given,
-                                  int64_t count) {
+std::vector<Filter> parse_filters(const std::string& function,
+                                  const std::variant<std::string, Input>& given, int64_t count) {
   if (const auto* name = std::get_if<std::string>(&given)) return {cpu::parse_filter(*name)};
   constexpr Filter kByNumber[] = {Filter::kNearest, Filter::kLanczos, Filter::kBilinear,
                                   Filter::kBicubic, Filter::kBox,     Filter::kHamming};
@@ -33,7 +33,8 @@ std::vector<Filter> parse_filters(const std::string& function, const std::varian
   if (count > 0) out.clear();
   for (int64_t n = 0; n < count; ++n) {
     if (numbers[n] < 0 || numbers[n] > 5)
-      refuse(function + ": filter[" + std::to_string(n) + "]", "number", std::to_string(numbers[n]), "0 to 5");
+      refuse(function + ": filter[" + std::to_string(n) + "]", "number", std::to_string(numbers[n]),
+             "0 to 5");
     out.push_back(kByNumber[numbers[n]]);
   }
   return out;

@@ -1,5 +1,6 @@
-// class DeviceDecode: the host's part of decoding a batch on the GPU, and the launch. Pointers and the stream are the
-// caller's. The GIL is given up in every wait, and taken ten times a second so that Ctrl-C works.
+// class DeviceDecode: the host's part of decoding a batch on the GPU, and the launch. Pointers and
+// the stream are the caller's. The GIL is given up in every wait, and taken ten times a second so
+// that Ctrl-C works.
 #include "engine/device_decode.h"
 
 #include <nanobind/stl/string.h>
@@ -87,13 +88,16 @@ void choose(PyDeviceDecode& self, const Input& places) {
 
 const block::DecodeHeader& header(const PyDeviceDecode& self, const char* where) {
   self.work->check_idle(where);
-  if (!self.chosen) throw std::runtime_error(std::string(where) + ": no samples are chosen; call choose first");
+  if (!self.chosen)
+    throw std::runtime_error(std::string(where) + ": no samples are chosen; call choose first");
   return self.work->batch().header();
 }
 
 void check_address(const std::string& where, const char* what, uintptr_t address) {
   if (address % kAlign != 0)
-    refuse(where, what, "an address at " + std::to_string(address % kAlign) + " beyond a multiple of 16", "a multiple");
+    refuse(where, what,
+           "an address at " + std::to_string(address % kAlign) + " beyond a multiple of 16",
+           "a multiple");
 }
 
 void pack(PyDeviceDecode& self, const Output& out) {
@@ -104,14 +108,14 @@ void pack(PyDeviceDecode& self, const Output& out) {
   self.work->pack(to);
 }
 
-void launch(const PyDeviceDecode& self, uintptr_t data, uintptr_t scratch, uintptr_t out, uintptr_t flags,
-            uintptr_t stream) {
+void launch(const PyDeviceDecode& self, uintptr_t data, uintptr_t scratch, uintptr_t out,
+            uintptr_t flags, uintptr_t stream) {
   const block::DecodeHeader& how = header(self, "DeviceDecode.launch");
   check_address("DeviceDecode.launch", "data", data);
   check_address("DeviceDecode.launch", "scratch", scratch);
   if (flags % sizeof(uint32_t) != 0)
-    refuse("DeviceDecode.launch", "flags", "an address at " + std::to_string(flags % 4) + " beyond a multiple of 4",
-           "a multiple");
+    refuse("DeviceDecode.launch", "flags",
+           "an address at " + std::to_string(flags % 4) + " beyond a multiple of 4", "a multiple");
   const nb::gil_scoped_release unlocked;
   cuda::decode(how, {data, scratch, out, flags}, stream);
 }
@@ -125,8 +129,12 @@ void bind_device_decode(nb::module_& m) {
       .def("wait", &wait)
       .def_prop_ro("reasons", &reasons)
       .def("choose", &choose, "places"_a.noconvert())
-      .def_prop_ro("nbytes", [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.nbytes").bytes; })
-      .def_prop_ro("scratch", [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.scratch").scratch; })
+      .def_prop_ro(
+          "nbytes",
+          [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.nbytes").bytes; })
+      .def_prop_ro(
+          "scratch",
+          [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.scratch").scratch; })
       .def("pack", &pack, "out"_a.noconvert())
       .def("launch", &launch, "data"_a, "scratch"_a, "out"_a, "flags"_a, "stream"_a);
 }

@@ -1,4 +1,5 @@
-// class Files; and what a conversion needs to write large ones: a checksum that grows, and the disk's early start.
+// class Files; and what a conversion needs to write large ones: a checksum that grows, and the
+// disk's early start.
 #include <fcntl.h>
 #include <nanobind/stl/vector.h>
 
@@ -20,8 +21,8 @@ using namespace nb::literals;
 
 void check_file(const PyFiles& self, int64_t file, const char* where) {
   if (file < 0 || file >= self.files->count()) {
-    throw std::out_of_range(std::string(where) + ": no such file (got " + std::to_string(file) + ", want 0.." +
-                            std::to_string(self.files->count() - 1) + ")");
+    throw std::out_of_range(std::string(where) + ": no such file (got " + std::to_string(file) +
+                            ", want 0.." + std::to_string(self.files->count() - 1) + ")");
   }
 }
 
@@ -81,7 +82,8 @@ void bind_files(nb::module_& m) {
       .def(
           "__init__",
           [](PyFiles* self, std::vector<FsPath> paths, bool keep_open) {
-            new (self) PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open)};
+            new (self)
+                PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open)};
           },
           "paths"_a, "keep_open"_a)
       .def("__len__", [](const PyFiles& self) { return self.files->count(); })
@@ -98,7 +100,8 @@ void bind_files(nb::module_& m) {
       .def(nb::init<>())
       .def("update", &Xxh3::update, "data"_a)
       .def("digest", &Xxh3::digest);
-  m.def("start_writing", &start_writing, "file"_a, "offset"_a, "size"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("start_writing", &start_writing, "file"_a, "offset"_a, "size"_a,
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace fl::bind

@@ -14,7 +14,8 @@ namespace {
 using namespace nb::literals;
 
 int exchange_capture_mode(int mode) {
-  if (mode < 0 || mode > 2) refuse("exchange_capture_mode", "mode", std::to_string(mode), "0, 1 or 2");
+  if (mode < 0 || mode > 2)
+    refuse("exchange_capture_mode", "mode", std::to_string(mode), "0, 1 or 2");
   return cuda::exchange_capture_mode(mode);
 }
 

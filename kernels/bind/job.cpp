@@ -30,7 +30,8 @@ void wait(PyJob& self, const char* where) {
 // Whether nothing is left to do, after `seconds` at most.
 bool wait_for(PyJob& self, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::duration<double>(seconds > 0 ? std::min(seconds, 1e9) : 0.0);
+  const auto until =
+      Clock::now() + std::chrono::duration<double>(seconds > 0 ? std::min(seconds, 1e9) : 0.0);
   while (true) {
     bool done = false;
     {
@@ -59,8 +60,8 @@ void wait_done(PyJob& self) {
 Sample& sample(PyJob& self, int64_t n, const char* where) {
   self.job->check_idle(where);
   if (n < 0 || n >= self.job->size()) {
-    throw std::out_of_range(std::string(where) + ": no such sample (got " + std::to_string(n) + ", want 0.." +
-                            std::to_string(self.job->size() - 1) + ")");
+    throw std::out_of_range(std::string(where) + ": no such sample (got " + std::to_string(n) +
+                            ", want 0.." + std::to_string(self.job->size() - 1) + ")");
   }
   return self.job->sample(n);
 }
@@ -103,7 +104,8 @@ void check_pixels(const Sample& it, int64_t height, int64_t width, int scale) {
   cpu::check_scale(scale, "Job.set_pixels");
   if (scale != 1 && (height != shrunk(it.height, scale) || width != shrunk(it.width, scale)))
     refuse(where, "size", by(height, width),
-           by(shrunk(it.height, scale), shrunk(it.width, scale)) + ", 1/" + std::to_string(scale) + " of the image");
+           by(shrunk(it.height, scale), shrunk(it.width, scale)) + ", 1/" + std::to_string(scale) +
+               " of the image");
 }
 
 // uint8 [count]: which samples others make, or are to be made by `run` again (0).
@@ -116,11 +118,12 @@ void put_aside(PyJob& self, const Input& which) {
 void set_pixels(PyJob& self, int64_t n, const Input& pixels, int scale) {
   Sample& it = sample(self, n, "Job.set_pixels");
   const uint8_t* data = checked<uint8_t>("Job.set_pixels: pixels", pixels, {kAny, kAny, kChannels});
-  const auto height = static_cast<int64_t>(pixels.shape(0)), width = static_cast<int64_t>(pixels.shape(1));
+  const auto height = static_cast<int64_t>(pixels.shape(0)),
+             width = static_cast<int64_t>(pixels.shape(1));
   check_pixels(it, height, width, scale);
   self.pixels.emplace_back(n, pixels);
-  it.pixels = {data, static_cast<int>(height), static_cast<int>(width), static_cast<ptrdiff_t>(width) * kChannels,
-               false};
+  it.pixels = {data, static_cast<int>(height), static_cast<int>(width),
+               static_cast<ptrdiff_t>(width) * kChannels, false};
   it.pixels_scale = scale;
   if (scale == 1) {
     it.height = it.pixels.height;
@@ -151,8 +154,8 @@ nb::object late(PyJob& self) {
   return to_numpy<uint8_t, 1>(out, {out.size()});
 }
 
-// One picture's records as the job has them. first: the crops of the sample's first picture, whose scales are all
-// pictures'; null for that one itself.
+// One picture's records as the job has them. first: the crops of the sample's first picture, whose
+// scales are all pictures'; null for that one itself.
 Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>* first) {
   const std::string where = "Job.run";
   const int64_t count = job.size();
@@ -179,7 +182,8 @@ Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>
   plans.filters = parse_filters(where, crops.filter, count);
   plans.order = crops.order;
   check_crops(where, job, plans.crops, first, height, width);
-  if (programs.has_value()) plans.programs = parse_programs(where + ": programs", *programs, count, height, width);
+  if (programs.has_value())
+    plans.programs = parse_programs(where + ": programs", *programs, count, height, width);
   if (format.table != nullptr) {
     const auto* bytes = static_cast<const uint8_t*>(format.table);
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
@@ -193,10 +197,12 @@ void run(PyJob& self, const std::vector<PictureWork>& pictures) {
   if (pictures.empty()) refuse("Job.run", "pictures", "none", "1 or more of each sample");
   if (pictures.size() > 1)
     for (const PictureWork& picture : pictures)
-      if (picture.store.partners.has_value()) refuse("Job.run", "partners", "of several pictures", "those of one");
+      if (picture.store.partners.has_value())
+        refuse("Job.run", "partners", "of several pictures", "those of one");
   std::vector<Planned> plans;
   for (const PictureWork& picture : pictures)
-    plans.push_back(planned(*self.job, picture, plans.empty() ? nullptr : &plans.front().plans.crops));
+    plans.push_back(
+        planned(*self.job, picture, plans.empty() ? nullptr : &plans.front().plans.crops));
   self.out.clear();
   self.functions.clear();
   for (const PictureWork& picture : pictures) {
@@ -206,7 +212,8 @@ void run(PyJob& self, const std::vector<PictureWork>& pictures) {
   self.job->run(std::move(plans));
 }
 
-// Jobs that were dropped while a read of theirs hangs, with the memory that they may write to: until that ends.
+// Jobs that were dropped while a read of theirs hangs, with the memory that they may write to:
+// until that ends.
 void keep(PyJob&& job) {
   static auto* const kept =
       new std::vector<std::unique_ptr<PyJob>>;  // never destroyed: threads outlive the interpreter
@@ -225,7 +232,8 @@ PyJob::~PyJob() {
   if (job == nullptr) return;
   bool ended = true;
   {
-    const nb::gil_scoped_release unlocked;  // running tasks end first; then the arrays are released, with the GIL
+    // Running tasks end first; then the arrays are released, with the GIL
+    const nb::gil_scoped_release unlocked;
     ended = job->pool().forked() || job->abandon();
     if (ended) job.reset();
   }
@@ -245,14 +253,17 @@ void bind_job(nb::module_& m) {
       .def("wait_done", &wait_done)
       .def("wait", &wait_for, "seconds"_a)
       .def_prop_ro("done", &done)
-      .def_prop_ro("address", [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })
+      .def_prop_ro("address",
+                   [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })
       .def_prop_ro("regular", &regular)
       .def_prop_ro("status", &status)
       .def_prop_ro("sizes", &sizes)
       .def(
-          "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; }, "sample"_a)
+          "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; },
+          "sample"_a)
       .def(
-          "code", [](PyJob& self, int64_t n) { return sample(self, n, "Job.code").code; }, "sample"_a)
+          "code", [](PyJob& self, int64_t n) { return sample(self, n, "Job.code").code; },
+          "sample"_a)
       .def("payload", &payload, "sample"_a)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
       .def("set_size", &set_size, "sample"_a, "height"_a, "width"_a)

@@ -1,5 +1,5 @@
-// JPEG for the conversion and for tests: what an image is, how a file is coded, rewrite it, build an index, decode a
-// region.
+// JPEG for the conversion and for tests: what an image is, how a file is coded, rewrite it, build
+// an index, decode a region.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -18,7 +18,9 @@ namespace {
 using namespace nb::literals;
 using Box = std::tuple<int, int, int, int>;
 
-jpeg::Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
+jpeg::Bytes view(const nb::bytes& data) {
+  return {static_cast<const uint8_t*>(data.data()), data.size()};
+}
 
 nb::bytes jpeg_index(const nb::bytes& data, int step, const std::string& target) {
   if (step < 0 || step > 0xFFFF) refuse("jpeg_index", "step", std::to_string(step), "0..65535");
@@ -39,7 +41,8 @@ Check parse_check(const std::string& name) {
   refuse("examine: check", "unknown", '"' + name + '"', "none, markers or decode");
 }
 
-nb::tuple examine_image(const nb::bytes& data, const std::string& check, const std::optional<int>& step) {
+nb::tuple examine_image(const nb::bytes& data, const std::string& check,
+                        const std::optional<int>& step) {
   if (step.has_value() && (*step < 0 || *step > 0xFFFF))
     refuse("examine", "step", std::to_string(*step), "0..65535 or None");
   const Check how = parse_check(check);
@@ -48,8 +51,9 @@ nb::tuple examine_image(const nb::bytes& data, const std::string& check, const s
     const nb::gil_scoped_release unlocked;
     found = examine(view(data), step.value_or(-1), how);
   }
-  return nb::make_tuple(found.header.height, found.header.width, found.header.format, jpeg::name(found.coding),
-                        found.hash, found.sound, nb::bytes(found.index.data(), found.index.size()), found.why);
+  return nb::make_tuple(found.header.height, found.header.width, found.header.format,
+                        jpeg::name(found.coding), found.hash, found.sound,
+                        nb::bytes(found.index.data(), found.index.size()), found.why);
 }
 
 std::string jpeg_coding(const nb::bytes& data) { return jpeg::name(jpeg::coding_of(view(data))); }
@@ -64,20 +68,23 @@ std::tuple<nb::object, std::string> jpeg_transcode(const nb::bytes& data) {
   return {nb::bytes(done.bytes.data(), done.bytes.size()), ""};
 }
 
-jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region, const std::optional<jpeg::Bytes>& packed, int scale,
+jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region,
+                     const std::optional<jpeg::Bytes>& packed, int scale,
                      jpeg::Workspace& workspace, cpu::Target target) {
   jpeg::Frame frame;
   if (std::string why = jpeg::parse_frame(bytes, frame); !why.empty()) return {{}, std::move(why)};
   jpeg::shrink(frame, scale);
   jpeg::SeekIndex index;
-  if (!packed.has_value()) return jpeg::decode_region(bytes, frame, nullptr, region, workspace, target);
-  if (std::string why = index.open(*packed, bytes, frame); !why.empty()) return {{}, "index refused: " + why};
+  if (!packed.has_value())
+    return jpeg::decode_region(bytes, frame, nullptr, region, workspace, target);
+  if (std::string why = index.open(*packed, bytes, frame); !why.empty())
+    return {{}, "index refused: " + why};
   return jpeg::decode_region(bytes, frame, &index, region, workspace, target);
 }
 
 std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box& box,
-                                                const std::optional<nb::bytes>& index, const std::string& target,
-                                                int scale) {
+                                                const std::optional<nb::bytes>& index,
+                                                const std::string& target, int scale) {
   cpu::check_scale(scale, "jpeg_region");
   if (target != "scalar" && target != "best")
     refuse("jpeg_region: target", "unknown", '"' + target + '"', "scalar or best");
@@ -96,7 +103,8 @@ std::tuple<nb::object, std::string> jpeg_region(const nb::bytes& data, const Box
   pixels.reserve(static_cast<size_t>(height) * width * kChannels);
   for (int y = 0; y < height; ++y)
     pixels.insert(pixels.end(), decoded.image.row(y), decoded.image.row(y) + width * kChannels);
-  const std::array<size_t, 3> shape{static_cast<size_t>(height), static_cast<size_t>(width), kChannels};
+  const std::array<size_t, 3> shape{static_cast<size_t>(height), static_cast<size_t>(width),
+                                    kChannels};
   return {to_numpy(pixels, shape), ""};
 }
 
@@ -107,7 +115,8 @@ void bind_jpeg(nb::module_& m) {
   m.def("jpeg_coding", &jpeg_coding, "data"_a);
   m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
   m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a, "target"_a = "best");
-  m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a, "scale"_a = 1);
+  m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a,
+        "scale"_a = 1);
 }
 
 }  // namespace fl::bind

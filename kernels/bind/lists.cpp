@@ -21,7 +21,8 @@ bool same_items(const nb::list& held, const nb::list& now) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject *mine = PyList_GetItem(held.ptr(), i), *theirs = PyList_GetItem(now.ptr(), i);
     if (mine == theirs) continue;
-    if (!PyList_CheckExact(mine) || !PyList_CheckExact(theirs) || !same_objects(mine, theirs)) return false;
+    if (!PyList_CheckExact(mine) || !PyList_CheckExact(theirs) || !same_objects(mine, theirs))
+      return false;
   }
   return true;
 }

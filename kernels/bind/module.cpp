@@ -7,7 +7,8 @@
 namespace fl::bind {
 namespace {
 
-// OSError(errno, text, path) where the system gave an errno, so that Python picks FileNotFoundError and the like.
+// OSError(errno, text, path) where the system gave an errno, so that Python picks FileNotFoundError
+// and the like.
 void translate(const std::exception_ptr& raised, void*) {
   try {
     std::rethrow_exception(raised);

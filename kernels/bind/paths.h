@@ -1,4 +1,5 @@
-// Paths at the door. The system's are bytes, which need not be UTF-8; Python keeps the others as surrogates.
+// Paths at the door. The system's are bytes, which need not be UTF-8; Python keeps the others as
+// surrogates.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -22,9 +23,11 @@ inline std::vector<std::string> to_bytes(std::vector<FsPath> paths) {
   return out;
 }
 
-// A text with paths in it, for people: what is no UTF-8 shows as \xNN. As errors.readable in Python.
+// A text with paths in it, for people: what is no UTF-8 shows as \xNN. As errors.readable in
+// Python.
 inline nb::str readable(const std::string& text) {
-  PyObject* out = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  PyObject* out =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
   if (out == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(out);
 }
@@ -55,7 +58,8 @@ struct type_caster<fl::bind::FsPath> {
   }
 
   static handle from_cpp(const fl::bind::FsPath& path, rv_policy, cleanup_list*) noexcept {
-    return PyUnicode_DecodeFSDefaultAndSize(path.bytes.data(), static_cast<Py_ssize_t>(path.bytes.size()));
+    return PyUnicode_DecodeFSDefaultAndSize(path.bytes.data(),
+                                            static_cast<Py_ssize_t>(path.bytes.size()));
   }
 };
 

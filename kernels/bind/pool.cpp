@@ -22,8 +22,8 @@ std::string item(const char* where, const char* array, int64_t n) {
   return std::string(where) + ": " + array + "[" + std::to_string(n) + "]";
 }
 
-std::vector<Place> places(const char* where, const PyFiles& files, const Input& file, const Input& offset,
-                          const Input& size) {
+std::vector<Place> places(const char* where, const PyFiles& files, const Input& file,
+                          const Input& offset, const Input& size) {
   check(std::string(where) + ": file", Facts(file), {kAny}, nb::dtype<int64_t>());
   const auto count = static_cast<int64_t>(file.shape(0));
   const auto* which = static_cast<const int64_t*>(file.data());
@@ -34,8 +34,10 @@ std::vector<Place> places(const char* where, const PyFiles& files, const Input& 
     if (which[n] < 0 || which[n] >= files.files->count())
       refuse(item(where, "file", n), "no such file", std::to_string(which[n]),
              "0.." + std::to_string(files.files->count() - 1));
-    if (from[n] < 0) refuse(item(where, "offset", n), "negative", std::to_string(from[n]), "0 or more");
-    if (length[n] < kToEnd) refuse(item(where, "size", n), "negative", std::to_string(length[n]), "-1 or more");
+    if (from[n] < 0)
+      refuse(item(where, "offset", n), "negative", std::to_string(from[n]), "0 or more");
+    if (length[n] < kToEnd)
+      refuse(item(where, "size", n), "negative", std::to_string(length[n]), "-1 or more");
     out[n] = {which[n], from[n], length[n]};
   }
   return out;
@@ -56,7 +58,8 @@ std::shared_ptr<const Files> place(const char* where, const nb::tuple& given, Pl
 
 // (collector, row, no_index) of the samples whose indexes are to be collected.
 std::shared_ptr<Collector> place_new(const nb::tuple& collect, std::vector<Sample>& samples) {
-  if (collect.size() != 3) refuse("Pool.fetch: collect", "length", std::to_string(collect.size()), "3");
+  if (collect.size() != 3)
+    refuse("Pool.fetch: collect", "length", std::to_string(collect.size()), "3");
   const auto collector = nb::cast<const PyCollector&>(collect[0]).collector;
   const auto count = static_cast<int64_t>(samples.size());
   const auto array = [&](int i) { return nb::cast<Input>(collect[i], false); };
@@ -80,7 +83,8 @@ void place_raw(const Input& raw, bool checked_bytes, std::vector<Sample>& sample
   for (int64_t n = 0; n < count; ++n) {
     const int64_t height = sizes[2 * n], width = sizes[2 * n + 1];
     if (height == 0 && width == 0) continue;
-    const std::string where = item("Pool.fetch", "raw", n), got = std::to_string(height) + "x" + std::to_string(width);
+    const std::string where = item("Pool.fetch", "raw", n),
+                      got = std::to_string(height) + "x" + std::to_string(width);
     if (checked_bytes) refuse(where, "checksum", "one", "none: raw pixels are read in part");
     if (height < 1 || width < 1 || height > kMaxPixels / width)
       refuse(where, "size", got, "1.." + std::to_string(kMaxPixels) + " px");
@@ -92,12 +96,14 @@ void place_raw(const Input& raw, bool checked_bytes, std::vector<Sample>& sample
   }
 }
 
-PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size,
-            const std::optional<Input>& checksum, const std::optional<nb::tuple>& seek,
-            const std::optional<nb::tuple>& collect, const std::optional<Input>& raw) {
+PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
+            const Input& size, const std::optional<Input>& checksum,
+            const std::optional<nb::tuple>& seek, const std::optional<nb::tuple>& collect,
+            const std::optional<Input>& raw) {
   const std::vector<Place> where = places("Pool.fetch", files, file, offset, size);
   const auto count = static_cast<int64_t>(where.size());
-  const uint64_t* sums = checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
+  const uint64_t* sums =
+      checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
   std::vector<Sample> samples(count);
   for (int64_t n = 0; n < count; ++n) {
     samples[n].place = where[n];
@@ -115,12 +121,14 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
            const std::optional<nb::tuple>& seek, const std::optional<Input>& raw) {
   const int32_t* px = checked<int32_t>("Pool.lend: sizes", sizes, {kAny, 2});
   std::vector<Sample> samples(sizes.shape(0));
-  Origin origin{std::make_shared<const Files>(std::vector<std::string>{}, false), nullptr, false, nullptr};
+  Origin origin{std::make_shared<const Files>(std::vector<std::string>{}, false), nullptr, false,
+                nullptr};
   for (size_t n = 0; n < samples.size(); ++n) {
     const int64_t height = px[2 * n], width = px[2 * n + 1];
     if (height < 1 || width < 1 || height > kMaxPixels / width)
       refuse(item("Pool.lend", "sizes", static_cast<int64_t>(n)), "size",
-             std::to_string(height) + "x" + std::to_string(width), "1.." + std::to_string(kMaxPixels) + " px");
+             std::to_string(height) + "x" + std::to_string(width),
+             "1.." + std::to_string(kMaxPixels) + " px");
     samples[n].height = static_cast<int>(height);
     samples[n].width = static_cast<int>(width);
     samples[n].status = kOk;
@@ -131,7 +139,8 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
   return PyJob(Job::lend(self.pool, std::move(origin), std::move(samples)));
 }
 
-void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset, const Input& size) {
+void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
+            const Input& size) {
   std::vector<Place> list = places("Pool.advise", files, file, offset, size);
   try {
     self.pool->background([list = std::move(list), from = files.files] {
@@ -168,7 +177,7 @@ nb::list running(const PyPool& self) {
 
 PyPool::~PyPool() {
   if (pool == nullptr) return;
-  const nb::gil_scoped_release unlocked;                // running tasks may take a while
+  const nb::gil_scoped_release unlocked;  // running tasks may take a while
   // Never freed where a thread is still in it.
   while (!pool->close() && new (std::nothrow) std::shared_ptr<Pool>(pool) == nullptr) {
   }
@@ -191,12 +200,13 @@ void bind_pool(nb::module_& m) {
           },
           "threads"_a, "readers"_a = 0)
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
-      .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert(),
-           "checksum"_a.noconvert().none(), nb::kw_only(), "seek"_a = nb::none(), "collect"_a = nb::none(),
-           "raw"_a.noconvert() = nb::none())
+      .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(),
+           "size"_a.noconvert(), "checksum"_a.noconvert().none(), nb::kw_only(),
+           "seek"_a = nb::none(), "collect"_a = nb::none(), "raw"_a.noconvert() = nb::none())
       .def("lend", &lend, "sizes"_a.noconvert(), "places"_a = nb::none(), "seek"_a = nb::none(),
            "raw"_a.noconvert() = nb::none())
-      .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(), "size"_a.noconvert())
+      .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(),
+           "size"_a.noconvert())
       .def_prop_ro("forked", [](const PyPool& self) { return self.pool->forked(); })
       .def("running", &running)
       .def("stats", &stats)

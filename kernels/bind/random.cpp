@@ -13,7 +13,8 @@ namespace {
 using namespace nb::literals;
 
 void in_range(const char* what, int64_t got, int64_t below, const char* where = "uniforms") {
-  if (got < 0 || got >= below) refuse(where, what, std::to_string(got), "0.." + std::to_string(below - 1));
+  if (got < 0 || got >= below)
+    refuse(where, what, std::to_string(got), "0.." + std::to_string(below - 1));
 }
 
 uint64_t seed64(const nb::int_& seed) {
@@ -25,9 +26,11 @@ uint64_t seed64(const nb::int_& seed) {
   return value;
 }
 
-std::vector<uint32_t> philox(const std::vector<uint32_t>& counter, const std::vector<uint32_t>& key) {
+std::vector<uint32_t> philox(const std::vector<uint32_t>& counter,
+                             const std::vector<uint32_t>& key) {
   if (counter.size() != 4 || key.size() != 2)
-    refuse("philox", "words", std::to_string(counter.size()) + " and " + std::to_string(key.size()), "4 and 2");
+    refuse("philox", "words", std::to_string(counter.size()) + " and " + std::to_string(key.size()),
+           "4 and 2");
   const Philox out = Philox::words(counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
   return {out.word, out.word + 4};
 }
@@ -35,12 +38,13 @@ std::vector<uint32_t> philox(const std::vector<uint32_t>& counter, const std::ve
 void fill(Draw draw, int64_t draws, double* out) {
   for (int64_t block = 0; block * 4 < draws; ++block) {
     const Philox words = draw.words(static_cast<uint32_t>(block));
-    for (int64_t k = block * 4; k < std::min(draws, block * 4 + 4); ++k) out[k] = to_unit(words.word[k % 4]);
+    for (int64_t k = block * 4; k < std::min(draws, block * 4 + 4); ++k)
+      out[k] = to_unit(words.word[k % 4]);
   }
 }
 
-void uniforms(const nb::int_& seed, int64_t epoch, const Input& samples, const Input& occurrences, int64_t op,
-              const Output& out) {
+void uniforms(const nb::int_& seed, int64_t epoch, const Input& samples, const Input& occurrences,
+              int64_t op, const Output& out) {
   check("uniforms: out", Facts(out), {kAny, kAny}, nb::dtype<double>());
   const auto count = static_cast<int64_t>(out.shape(0)), draws = static_cast<int64_t>(out.shape(1));
   const int64_t* sample = checked<int64_t>("uniforms: samples", samples, {count});
@@ -62,7 +66,8 @@ void uniforms(const nb::int_& seed, int64_t epoch, const Input& samples, const I
   }
 }
 
-void permute(const Input& positions, int64_t n, const nb::int_& seed, int64_t epoch, const Output& out) {
+void permute(const Input& positions, int64_t n, const nb::int_& seed, int64_t epoch,
+             const Output& out) {
   check("permute: out", Facts(out), {kAny}, nb::dtype<int64_t>());
   const auto count = static_cast<int64_t>(out.shape(0));
   const int64_t* position = checked<int64_t>("permute: positions", positions, {count});
@@ -71,7 +76,8 @@ void permute(const Input& positions, int64_t n, const nb::int_& seed, int64_t ep
   for (int64_t i = 0; i < count; ++i) in_range("position", position[i], n, "permute");
   const Permutation of{static_cast<uint64_t>(n), seed64(seed), static_cast<uint32_t>(epoch)};
   auto* element = static_cast<int64_t*>(out.data());
-  for (int64_t i = 0; i < count; ++i) element[i] = static_cast<int64_t>(of(static_cast<uint64_t>(position[i])));
+  for (int64_t i = 0; i < count; ++i)
+    element[i] = static_cast<int64_t>(of(static_cast<uint64_t>(position[i])));
 }
 
 void noise_levels(uint32_t key, const Output& out) {
@@ -87,9 +93,10 @@ void noise_levels(uint32_t key, const Output& out) {
 
 void bind_random(nb::module_& m) {
   m.def("philox", &philox, "counter"_a, "key"_a);
-  m.def("uniforms", &uniforms, "seed"_a, "epoch"_a, "samples"_a.noconvert(), "occurrences"_a.noconvert(), "op"_a,
+  m.def("uniforms", &uniforms, "seed"_a, "epoch"_a, "samples"_a.noconvert(),
+        "occurrences"_a.noconvert(), "op"_a, "out"_a.noconvert());
+  m.def("permute", &permute, "positions"_a.noconvert(), "n"_a, "seed"_a, "epoch"_a,
         "out"_a.noconvert());
-  m.def("permute", &permute, "positions"_a.noconvert(), "n"_a, "seed"_a, "epoch"_a, "out"_a.noconvert());
   m.attr("NOISE_LEVELS") = NoiseLevels::kCount;
   m.def("noise_levels", &noise_levels, "key"_a, "out"_a.noconvert());
 }

@@ -13,8 +13,9 @@ namespace {
 using namespace nb::literals;
 using Given = std::optional<Input>;
 
-void make_crops(CropRecords* self, const Input& rows, const std::variant<std::string, Input>& filter, int height,
-                int width, const std::string& order) {
+void make_crops(CropRecords* self, const Input& rows,
+                const std::variant<std::string, Input>& filter, int height, int width,
+                const std::string& order) {
   new (self) CropRecords{rows, filter, height, width, cpu::parse_order(order)};
 }
 
@@ -27,13 +28,14 @@ void make_noise(Noise* self, const Input& keys, const Input& fillings, const Inp
   new (self) Noise{keys, fillings, tables};
 }
 
-void make_store(StoreRecords* self, bool channels_last, const Given& table, const Given& rows, const Given& columns,
-                const Given& boxes, const Given& fills, const std::optional<Noise>& noise, const Given& partners) {
+void make_store(StoreRecords* self, bool channels_last, const Given& table, const Given& rows,
+                const Given& columns, const Given& boxes, const Given& fills,
+                const std::optional<Noise>& noise, const Given& partners) {
   new (self) StoreRecords{channels_last, table, rows, columns, boxes, fills, noise, partners};
 }
 
-void make_picture(PictureWork* self, const CropRecords& crops, const StoreRecords& store, const Output& out,
-                  const std::optional<Programs>& programs) {
+void make_picture(PictureWork* self, const CropRecords& crops, const StoreRecords& store,
+                  const Output& out, const std::optional<Programs>& programs) {
   new (self) PictureWork{crops, store, out, programs};
 }
 
@@ -41,23 +43,27 @@ void make_picture(PictureWork* self, const CropRecords& crops, const StoreRecord
 
 void bind_records(nb::module_& m) {
   nb::class_<CropRecords>(m, "CropRecords", nb::is_final())
-      .def("__init__", &make_crops, "rows"_a.noconvert(), "filter"_a.noconvert(), "height"_a, "width"_a,
-           "order"_a = "pillow13")
-      .def("__len__", [](const CropRecords& self) { return self.rows.ndim() == 0 ? 0 : self.rows.shape(0); })
+      .def("__init__", &make_crops, "rows"_a.noconvert(), "filter"_a.noconvert(), "height"_a,
+           "width"_a, "order"_a = "pillow13")
+      .def("__len__",
+           [](const CropRecords& self) { return self.rows.ndim() == 0 ? 0 : self.rows.shape(0); })
       .def_prop_ro("rows", [](const CropRecords& self) { return self.rows; })
-      .def_prop_ro("size", [](const CropRecords& self) { return nb::make_tuple(self.height, self.width); });
+      .def_prop_ro("size",
+                   [](const CropRecords& self) { return nb::make_tuple(self.height, self.width); });
   nb::class_<Programs>(m, "Programs", nb::is_final())
       .def("__init__", &make_programs, "rows"_a.noconvert(), "functions"_a = nb::none())
       .def_prop_ro("rows", [](const Programs& self) { return self.rows; });
   nb::class_<Noise>(m, "Noise", nb::is_final())
-      .def("__init__", &make_noise, "keys"_a.noconvert(), "fillings"_a.noconvert(), "tables"_a.noconvert())
+      .def("__init__", &make_noise, "keys"_a.noconvert(), "fillings"_a.noconvert(),
+           "tables"_a.noconvert())
       .def_prop_ro("keys", [](const Noise& self) { return self.keys; })
       .def_prop_ro("fillings", [](const Noise& self) { return self.fillings; })
       .def_prop_ro("tables", [](const Noise& self) { return self.tables; });
   nb::class_<StoreRecords>(m, "StoreRecords", nb::is_final())
-      .def("__init__", &make_store, nb::kw_only(), "channels_last"_a, "table"_a.noconvert() = nb::none(),
-           "rows"_a.noconvert() = nb::none(), "columns"_a.noconvert() = nb::none(),
-           "boxes"_a.noconvert() = nb::none(), "fills"_a.noconvert() = nb::none(), "noise"_a = nb::none(),
+      .def("__init__", &make_store, nb::kw_only(), "channels_last"_a,
+           "table"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
+           "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
+           "fills"_a.noconvert() = nb::none(), "noise"_a = nb::none(),
            "partners"_a.noconvert() = nb::none())
       .def_ro("channels_last", &StoreRecords::channels_last)
       .def_prop_ro("table", [](const StoreRecords& self) { return self.table; })
@@ -68,7 +74,8 @@ void bind_records(nb::module_& m) {
       .def_ro("noise", &StoreRecords::noise)
       .def_prop_ro("partners", [](const StoreRecords& self) { return self.partners; });
   nb::class_<PictureWork>(m, "PictureWork", nb::is_final())
-      .def("__init__", &make_picture, "crops"_a, "store"_a, "out"_a.noconvert(), "programs"_a = nb::none());
+      .def("__init__", &make_picture, "crops"_a, "store"_a, "out"_a.noconvert(),
+           "programs"_a = nb::none());
 }
 
 }  // namespace fl::bind

@@ -1,6 +1,7 @@
-// The records of one picture of a batch, as classes that the job, the GPU's parts and the tests take alike. They hold
-// arrays that Python has drawn and change nothing; values are checked against the batch where they are used, so that a
-// record may be drawn before its images are known. What each column means: fastload/_native.pyi.
+// The records of one picture of a batch, as classes that the job, the GPU's parts and the tests
+// take alike. They hold arrays that Python has drawn and change nothing; values are checked against
+// the batch where they are used, so that a record may be drawn before its images are known. What
+// each column means: fastload/_native.pyi.
 #pragma once
 
 #include <optional>
@@ -14,10 +15,10 @@ namespace fl::bind {
 
 // CROP.
 struct CropRecords {
-  Input rows;                              // int32 [N, 9 or 10]
+  Input rows;                               // int32 [N, 9 or 10]
   std::variant<std::string, Input> filter;  // one for all, or int32 [N]
-  int height, width;                       // of the crop, px
-  cpu::Order order;                        // of a resize's passes
+  int height, width;                        // of the crop, px
+  cpu::Order order;                         // of a resize's passes
 };
 
 // AUGMENT.

@@ -14,7 +14,8 @@ namespace {
 using namespace nb::literals;
 
 size_t bytes_of(const char* where, int64_t bytes, int64_t least) {
-  if (bytes < least) refuse(where, "bytes", std::to_string(bytes), std::to_string(least) + " or more");
+  if (bytes < least)
+    refuse(where, "bytes", std::to_string(bytes), std::to_string(least) + " or more");
   return static_cast<size_t>(bytes);
 }
 
@@ -43,7 +44,9 @@ void bind_room(nb::module_& m) {
       .def_prop_ro("bytes", &room::Claim::bytes)
       .def("drop", &room::Claim::drop);
   m.def("admit", &admit, "bytes"_a);
-  m.def("claims_most", [](int64_t bytes) { return room::most(bytes_of("claims_most", bytes, 0)); }, "bytes"_a = 0);
+  m.def(
+      "claims_most", [](int64_t bytes) { return room::most(bytes_of("claims_most", bytes, 0)); },
+      "bytes"_a = 0);
   m.def("memory_groups", &room::set_groups, "folders"_a);
   m.def("memory_available", &room::available);
 }

@@ -1,4 +1,5 @@
-// For the decode benchmark: one JPEG's way through DECODE and CROP, timed step by step in one thread.
+// For the decode benchmark: one JPEG's way through DECODE and CROP, timed step by step in one
+// thread.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -23,14 +24,17 @@ using Clock = std::chrono::steady_clock;
 enum class Route { kHeaders, kEntropy, kPlanes, kIndex, kScan, kTurbo, kTurboWhole };
 
 Route parse_route(const std::string& name) {
-  constexpr const char* kNames[] = {"headers", "entropy", "planes", "index", "scan", "turbo", "turbo-whole"};
+  constexpr const char* kNames[] = {"headers", "entropy", "planes",     "index",
+                                    "scan",    "turbo",   "turbo-whole"};
   for (int i = 0; i < 7; ++i)
     if (name == kNames[i]) return static_cast<Route>(i);
   refuse("time_crop: route", "unknown", '"' + name + '"',
          "headers, entropy, planes, index, scan, turbo or turbo-whole");
 }
 
-Bytes view(const nb::bytes& data) { return {static_cast<const uint8_t*>(data.data()), data.size()}; }
+Bytes view(const nb::bytes& data) {
+  return {static_cast<const uint8_t*>(data.data()), data.size()};
+}
 
 struct Work {
   Bytes bytes, index;
@@ -40,7 +44,8 @@ struct Work {
 };
 
 // As decode_region begins; no pixels.
-std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Region& region, Worker& worker) {
+std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Region& region,
+                        Worker& worker) {
   const jpeg::Frame& frame = worker.frame;
   worker.jpeg.tables.prepare(frame, work.bytes.size() - frame.scan);
   if (work.route == Route::kHeaders) return {};
@@ -61,7 +66,8 @@ jpeg::Decoded decode_own(const Work& work, const Region& region, Worker& worker)
   jpeg::shrink(worker.frame, work.scale);
   if (why.empty() && work.route < Route::kIndex) why = decode_part(work, index, region, worker);
   if (!why.empty() || work.route < Route::kIndex) return {{}, std::move(why)};
-  return jpeg::decode_region(work.bytes, worker.frame, indexed ? &index : nullptr, region, worker.jpeg, work.target);
+  return jpeg::decode_region(work.bytes, worker.frame, indexed ? &index : nullptr, region,
+                             worker.jpeg, work.target);
 }
 
 jpeg::Decoded decode(const Work& work, const Region& region, Worker& worker) {
@@ -69,7 +75,8 @@ jpeg::Decoded decode(const Work& work, const Region& region, Worker& worker) {
   const Header header = probe(work.bytes);
   const Region whole{0, 0, shrunk(header.height, work.scale), shrunk(header.width, work.scale)};
   const Region& wanted = work.route == Route::kTurbo ? region : whole;
-  jpeg::Decoded out = jpeg::decode_region(work.bytes, header.height, header.width, wanted, worker.decoded, work.scale);
+  jpeg::Decoded out = jpeg::decode_region(work.bytes, header.height, header.width, wanted,
+                                          worker.decoded, work.scale);
   if (work.route == Route::kTurbo) return out;
   if (out.ok()) out.image = out.image.part(region);
   return out;
@@ -80,11 +87,13 @@ int64_t between(Clock::time_point from, Clock::time_point to) {
 }
 
 // Nanoseconds of decoding, and of planning and making the resize.
-std::tuple<int64_t, int64_t> time_crop(const nb::bytes& data, const std::optional<nb::bytes>& index, const Input& crop,
-                                       const Output& out, const std::string& route, const std::string& target) {
+std::tuple<int64_t, int64_t> time_crop(const nb::bytes& data, const std::optional<nb::bytes>& index,
+                                       const Input& crop, const Output& out,
+                                       const std::string& route, const std::string& target) {
   uint8_t* to = checked<uint8_t>("time_crop: out", out, {kAny, kAny, kChannels});
   const Crop how = one_crop("time_crop: crop", crop);
-  const Work work{view(data), index ? view(*index) : Bytes{}, how.scale, parse_route(route), parse_target(target)};
+  const Work work{view(data), index ? view(*index) : Bytes{}, how.scale, parse_route(route),
+                  parse_target(target)};
   const Pixels pixels{to, static_cast<int>(out.shape(0)), static_cast<int>(out.shape(1)),
                       static_cast<ptrdiff_t>(out.shape(1)) * kChannels};
   const Header header = probe(work.bytes);
@@ -106,8 +115,8 @@ std::tuple<int64_t, int64_t> time_crop(const nb::bytes& data, const std::optiona
 }  // namespace
 
 void bind_timing(nb::module_& m) {
-  m.def("time_crop", &time_crop, "data"_a, "index"_a.none(), "crop"_a.noconvert(), "out"_a.noconvert(), "route"_a,
-        "target"_a = "best");
+  m.def("time_crop", &time_crop, "data"_a, "index"_a.none(), "crop"_a.noconvert(),
+        "out"_a.noconvert(), "route"_a, "target"_a = "best");
   m.def("limit_targets", &cpu::limit_targets, "name"_a);
 }
 

@@ -1,5 +1,6 @@
-// The specification of the blurs. GaussianBlur is torchvision's: float32, rows then columns, tap by tap; beyond the
-// border the image is mirrored. BoxBlur is Pillow's, and three of them are what it calls GaussianBlur.
+// The specification of the blurs. GaussianBlur is torchvision's: float32, rows then columns, tap by
+// tap; beyond the border the image is mirrored. BoxBlur is Pillow's, and three of them are what it
+// calls GaussianBlur.
 #pragma once
 
 #include <cmath>
@@ -12,7 +13,10 @@ namespace fl {
 
 constexpr int kMaxBlur = 255;  // taps
 
-FL_HD int mirrored(int at, int count) { return at < 0 ? -at : at < count ? at : 2 * count - 2 - at; }  // no edge twice
+// No edge twice
+FL_HD int mirrored(int at, int count) {
+  return at < 0 ? -at : at < count ? at : 2 * count - 2 - at;
+}
 
 FL_HD void gaussian(int taps, double sigma, float* weights) {
   double sum = 0;
@@ -33,7 +37,8 @@ FL_HD uint8_t round_to_byte(float value) {  // half to even
 
 constexpr int kMaxBoxRadius = 127;  // px: sums of 16 bits hold it
 
-// Weights in 24 bits of a box that reaches `radius` px to both sides; the outermost px count in part.
+// Weights in 24 bits of a box that reaches `radius` px to both sides; the outermost px count in
+// part.
 struct Box {
   int reach = 0;  // px that count in full
   uint32_t inner = 1 << 24, outer = 0;
@@ -43,7 +48,8 @@ struct Box {
         inner(static_cast<uint32_t>(16777216.0f / (radius * 2.0f + 1.0f))),
         outer(((1 << 24) - (2 * static_cast<uint32_t>(reach) + 1) * inner) / 2) {}
 
-  // sum: of the px that count in full; ends: of the two beyond them. Beyond the border lies the border.
+  // sum: of the px that count in full; ends: of the two beyond them. Beyond the border lies the
+  // border.
   FL_HD uint8_t operator()(uint32_t sum, uint32_t ends) const {
     return static_cast<uint8_t>((sum * inner + ends * outer + (1 << 23)) >> 24);
   }

@@ -1,4 +1,5 @@
-// The specification of Hue: Pillow's RGB → HSV → RGB, hue turned by `shift` of 256. Pillow's mix of float32 and double.
+// The specification of Hue: Pillow's RGB → HSV → RGB, hue turned by `shift` of 256. Pillow's mix of
+// float32 and double.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,14 @@ FL_HD Hsv to_hsv(int red, int green, int blue) {
   if (most == least) return {0, 0, static_cast<uint8_t>(most)};
   const float range = static_cast<float>(most - least);
   const float saturation = range / static_cast<float>(most);
-  const float r = static_cast<float>(most - red) / range, g = static_cast<float>(most - green) / range,
+  const float r = static_cast<float>(most - red) / range,
+              g = static_cast<float>(most - green) / range,
               b = static_cast<float>(most - blue) / range;
   float hue = red == most ? b - g : static_cast<float>(green == most ? 2.0 + r - b : 4.0 + g - r);
   const double turns = hue / 6.0 + 1.0;  // 0.8..1.9
   hue = static_cast<float>(turns - static_cast<int>(turns));
-  return {clip_to_byte(static_cast<int>(hue * 255.0)), clip_to_byte(static_cast<int>(saturation * 255.0)),
-          static_cast<uint8_t>(most)};
+  return {clip_to_byte(static_cast<int>(hue * 255.0)),
+          clip_to_byte(static_cast<int>(saturation * 255.0)), static_cast<uint8_t>(most)};
 }
 
 FL_HD uint8_t of_value(int value, double share) {
@@ -35,9 +37,11 @@ FL_HD uint8_t of_value(int value, double share) {
 
 FL_HD void from_hsv(Hsv in, uint8_t* rgb) {
   const int sextant = static_cast<int>(static_cast<float>(in.hue) * 6.0 / 255.0);
-  const float part = static_cast<float>(static_cast<float>(in.hue) * 6.0 / 255.0 - static_cast<float>(sextant));
+  const float part =
+      static_cast<float>(static_cast<float>(in.hue) * 6.0 / 255.0 - static_cast<float>(sextant));
   const float saturation = static_cast<float>(static_cast<float>(in.saturation) / 255.0);
-  const uint8_t v = in.value, p = of_value(v, 1.0 - saturation), q = of_value(v, 1.0 - saturation * part),
+  const uint8_t v = in.value, p = of_value(v, 1.0 - saturation),
+                q = of_value(v, 1.0 - saturation * part),
                 t = of_value(v, 1.0 - saturation * (1.0 - part));
   const uint8_t parts[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
   for (int c = 0; c < 3; ++c) rgb[c] = in.saturation == 0 ? v : parts[sextant % 6][c];

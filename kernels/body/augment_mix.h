@@ -1,4 +1,5 @@
-// The specification of AUGMENT's sums of images: float32, every product rounded before it is added, cut off to uint8.
+// The specification of AUGMENT's sums of images: float32, every product rounded before it is added,
+// cut off to uint8.
 #pragma once
 
 #include <cstdint>

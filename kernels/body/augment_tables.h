@@ -1,4 +1,5 @@
-// The specification of AUGMENT's histogram ops: 256 counts of one channel to its table, Pillow's ImageOps.
+// The specification of AUGMENT's histogram ops: 256 counts of one channel to its table, Pillow's
+// ImageOps.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The specification of RandomErasing: a px of the stored image under boxes has the last one's value.
+// The specification of RandomErasing: a px of the stored image under boxes has the last one's
+// value.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
-// The specification of a block's way to fewer samples: libjpeg-turbo's reduced-size transforms. 4x4 and 2x2 are the
-// 8-point transform, in 13-bit fixed point, averaged over pairs and fours of its outputs: some coefficients cancel out
-// (4, and for 2x2 all even ones but DC). 1x1 is DC alone.
+// The specification of a block's way to fewer samples: libjpeg-turbo's reduced-size transforms. 4x4
+// and 2x2 are the 8-point transform, in 13-bit fixed point, averaged over pairs and fours of its
+// outputs: some coefficients cancel out (4, and for 2x2 all even ones but DC). 1x1 is DC alone.
 //
-// Every input has a defined result, as in body/idct.h: values wrap to 16 bits when dequantised, pass 1 saturates to 16
-// bits, and sums are taken modulo 2^32. For plausible blocks nothing wraps, and the result is libjpeg-turbo's.
+// Every input has a defined result, as in body/idct.h: values wrap to 16 bits when dequantised,
+// pass 1 saturates to 16 bits, and sums are taken modulo 2^32. For plausible blocks nothing wraps,
+// and the result is libjpeg-turbo's.
 #pragma once
 
 #include "body/idct.h"
@@ -26,7 +27,9 @@ constexpr FL_HD Reduced<4> reduced4() {
 }
 
 // The even factor is half of what it should be, 2^15, which does not fit.
-constexpr FL_HD Reduced<2> reduced2() { return {{{16384, 0, 0, 0}}, {{29692, -10426, 6967, -5906}}}; }
+constexpr FL_HD Reduced<2> reduced2() {
+  return {{{16384, 0, 0, 0}}, {{29692, -10426, 6967, -5906}}};
+}
 
 // A transform to kSize points gains more than one to 8 by a factor of 2 (4 points) or 4 (2 points).
 constexpr FL_HD int gain(int size) { return size == 4 ? 1 : 2; }
@@ -60,19 +63,23 @@ FL_HD void reduced_line(const int16_t* in, int step, int32_t round, int32_t out[
   }
 }
 
-// coefficients and quant in zigzag order; out: kSize (4 or 2) rows of kSize samples, `stride` bytes apart.
+// coefficients and quant in zigzag order; out: kSize (4 or 2) rows of kSize samples, `stride` bytes
+// apart.
 template <int kSize>
-FL_HD void idct_reduced(const int16_t* coefficients, const int16_t* quant, uint8_t* out, ptrdiff_t stride) {
+FL_HD void idct_reduced(const int16_t* coefficients, const int16_t* quant, uint8_t* out,
+                        ptrdiff_t stride) {
   int16_t values[kBlockValues], rows[kSize][kBlockSize];
   int32_t sums[kSize];
-  for (int n = 0; n < kBlockValues; ++n) values[zigzag_to_natural(n)] = dequantise(coefficients[n], quant[n]);
+  for (int n = 0; n < kBlockValues; ++n)
+    values[zigzag_to_natural(n)] = dequantise(coefficients[n], quant[n]);
   for (int x = 0; x < kBlockSize; ++x) {
     reduced_line<kSize>(values + x, kBlockSize, idct::reduced_round1(kSize), sums);
     for (int y = 0; y < kSize; ++y) rows[y][x] = clip16(sums[y] >> idct::reduced_shift1(kSize));
   }
   for (int y = 0; y < kSize; ++y) {
     reduced_line<kSize>(rows[y], 1, idct::reduced_round2(kSize), sums);
-    for (int x = 0; x < kSize; ++x) out[y * stride + x] = clip_sample(sums[x] >> idct::reduced_shift2(kSize));
+    for (int x = 0; x < kSize; ++x)
+      out[y * stride + x] = clip_sample(sums[x] >> idct::reduced_shift2(kSize));
   }
 }
 

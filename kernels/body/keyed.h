@@ -1,5 +1,5 @@
-// Random words below a 32-bit key that is itself a draw and stands in a record: what needs many numbers (noise, a
-// user's function) carries one. rng.keyed_uniforms has the same words.
+// Random words below a 32-bit key that is itself a draw and stands in a record: what needs many
+// numbers (noise, a user's function) carries one. rng.keyed_uniforms has the same words.
 #pragma once
 
 #include "body/philox.h"
@@ -16,8 +16,9 @@ struct Keyed {
   }
 };
 
-// Levels of noise, 0..4095: number i is the upper 12 bits of half word i of the key's words, lower half first. Tables
-// say what a level is: only integers are drawn, so that every machine has the same noise.
+// Levels of noise, 0..4095: number i is the upper 12 bits of half word i of the key's words, lower
+// half first. Tables say what a level is: only integers are drawn, so that every machine has the
+// same noise.
 struct NoiseLevels {
   static constexpr int kCount = 4096;
   static constexpr int kPerBlock = 8;

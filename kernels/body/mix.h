@@ -1,5 +1,6 @@
-// The specification of STORE with a partner (MixUp, CutMix): every value is the image's, the partner's, or both
-// weighed. "Finished" values are mixed: those that STORE without a partner would have written, erased boxes too.
+// The specification of STORE with a partner (MixUp, CutMix): every value is the image's, the
+// partner's, or both weighed. "Finished" values are mixed: those that STORE without a partner would
+// have written, erased boxes too.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ struct Mix {
   using Bits = typename Type::Bits;
 
   struct Image {
-    const uint8_t* pixels;  // [height, width, 3] of what is kept, or of the image that `kept` chooses from; contiguous
+    // [height, width, 3] of what is kept, or of the image that `kept` chooses from; contiguous
+    const uint8_t* pixels;
     Kept kept{};
     Erased<Bits> erased{};
   };

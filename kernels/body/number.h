@@ -1,4 +1,5 @@
-// The types that STORE writes, where it calculates with them: their bits, exactly to float32, and rounded once back.
+// The types that STORE writes, where it calculates with them: their bits, exactly to float32, and
+// rounded once back.
 #pragma once
 
 #include <cmath>
@@ -25,15 +26,18 @@ struct Uint8 {
   using Bits = uint8_t;
 
   FL_HD static float load(Bits bits) { return bits; }
-  FL_HD static Bits round(float value) { return static_cast<Bits>(rintf(value)); }  // of 0..255; ties to even
+  // Of 0..255; ties to even
+  FL_HD static Bits round(float value) { return static_cast<Bits>(rintf(value)); }
 };
 
 struct Float16 {
   using Bits = uint16_t;
 
   FL_HD static float load(Bits bits) {
-    const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 31u, mantissa = bits & 1023u;
-    if (exponent == 31) return float_of(sign | 0x7F800000u | mantissa << 13);  // infinite, or no number
+    const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 31u,
+                   mantissa = bits & 1023u;
+    // Infinite, or no number
+    if (exponent == 31) return float_of(sign | 0x7F800000u | mantissa << 13);
     if (exponent > 0) return float_of(sign | (exponent + 112) << 23 | mantissa << 13);
     const float small = static_cast<float>(mantissa) * 0x1p-24f;
     return sign ? -small : small;
@@ -48,7 +52,8 @@ struct Float16 {
     else if (magnitude >= 0x477FF000u)
       rounded = 0x7C00u;  // 65520 and more: infinite
     else if (magnitude < 0x38800000u)
-      rounded = float_bits(float_of(magnitude) + 0.5f) - 0x3F000000u;  // below 2^-14: multiples of 2^-24
+      rounded =
+          float_bits(float_of(magnitude) + 0.5f) - 0x3F000000u;  // below 2^-14: multiples of 2^-24
     else
       rounded = (magnitude - 0x38000000u + 0xFFFu + ((magnitude >> 13) & 1u)) >> 13;
     return static_cast<Bits>(sign | rounded);
@@ -62,7 +67,8 @@ struct Bfloat16 {
   FL_HD static Bits round(float value) {
     const uint32_t bits = float_bits(value);
     const bool none = (bits & 0x7FFFFFFFu) > 0x7F800000u;
-    return static_cast<Bits>(none ? (bits >> 16) | 0x40u : (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+    return static_cast<Bits>(none ? (bits >> 16) | 0x40u
+                                  : (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
   }
 };
 

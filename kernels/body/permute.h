@@ -1,8 +1,9 @@
-// The order of an epoch without a table: a keyed permutation of 0..n-1, O(1) per element whatever n is.
+// The order of an epoch without a table: a keyed permutation of 0..n-1, O(1) per element whatever n
+// is.
 //
-// A balanced Feistel network on the smallest even number of bits that holds n, walked until the value is below n
-// (cycle walking; Black and Rogaway 2002). The round function is the finaliser of SplitMix64 (Steele et al. 2014,
-// variant 13 of Stafford): every input bit moves every output bit.
+// A balanced Feistel network on the smallest even number of bits that holds n, walked until the
+// value is below n (cycle walking; Black and Rogaway 2002). The round function is the finaliser of
+// SplitMix64 (Steele et al. 2014, variant 13 of Stafford): every input bit moves every output bit.
 #pragma once
 
 #include <cstdint>

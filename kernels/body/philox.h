@@ -1,5 +1,5 @@
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
-// a pure function from counter and key to four random words.
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011): a pure function from counter and key to four random words.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,12 @@ struct Philox {
 
   uint32_t word[4];
 
-  static FL_HD Philox words(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1) {
+  static FL_HD Philox words(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0,
+                            uint32_t k1) {
     for (int round = 0; round < kRounds; ++round) {
       const uint64_t p0 = static_cast<uint64_t>(kMul0) * c0, p1 = static_cast<uint64_t>(kMul1) * c2;
-      const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0, n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+      const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0,
+                     n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
       c1 = static_cast<uint32_t>(p1);
       c3 = static_cast<uint32_t>(p0);
       c0 = n0;
@@ -41,8 +43,8 @@ struct Draw {
   // Draws 4 * block .. 4 * block + 3 of this op; block < 2^16.
   FL_HD Philox words(uint32_t block) const {
     return Philox::words(block | op << 16, static_cast<uint32_t>(sample),
-                         static_cast<uint32_t>(sample >> 32) | occurrence << 16, epoch, static_cast<uint32_t>(seed),
-                         static_cast<uint32_t>(seed >> 32));
+                         static_cast<uint32_t>(sample >> 32) | occurrence << 16, epoch,
+                         static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
   }
 };
 

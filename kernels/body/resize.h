@@ -8,16 +8,19 @@
 
 namespace fl {
 
-constexpr int kWeightBits = 32 - 8 - 2;  // Pillow's PRECISION_BITS: 8 for the value, 2 for overshoot and sign
+// Pillow's PRECISION_BITS: 8 for the value, 2 for overshoot and sign
+constexpr int kWeightBits = 32 - 8 - 2;
 
 FL_HD uint8_t clip8(int32_t sum) {
   const int32_t value = sum >> kWeightBits;
   return static_cast<uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-// `taps` values of one channel, `step` bytes apart, weighted. Both passes round to uint8, so a pass is only this.
+// `taps` values of one channel, `step` bytes apart, weighted. Both passes round to uint8, so a pass
+// is only this.
 FL_HD uint8_t weigh(const uint8_t* values, ptrdiff_t step, const int32_t* weights, int taps) {
-  uint32_t sum = 1u << (kWeightBits - 1);  // rounds half up; unsigned, so that partial sums may wrap
+  // Rounds half up; unsigned, so that partial sums may wrap
+  uint32_t sum = 1u << (kWeightBits - 1);
   for (int k = 0; k < taps; ++k) sum += static_cast<uint32_t>(weights[k]) * values[k * step];
   return clip8(static_cast<int32_t>(sum));
 }

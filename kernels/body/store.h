@@ -1,4 +1,5 @@
-// The specification of STORE: every uint8 value that is kept through its channel's table, into the batch's layout.
+// The specification of STORE: every uint8 value that is kept through its channel's table, into the
+// batch's layout.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +11,16 @@ namespace fl {
 
 // The rows and columns of an image that STORE keeps, in order (ColOut).
 struct Kept {
-  const int32_t* rows = nullptr;     // [height]: numbers of the image's rows; null: everything is kept
+  // [height]: numbers of the image's rows; null: everything is kept
+  const int32_t* rows = nullptr;
   const int32_t* columns = nullptr;  // [width]
   int64_t width = 0;                 // px that are kept of a row
   int64_t image_width = 0;           // px
 
   FL_HD int64_t operator()(int64_t pixel) const {
     if (rows == nullptr) return pixel;
-    const auto at = static_cast<uint32_t>(pixel), across = static_cast<uint32_t>(width);  // quicker to divide
+    // Quicker to divide
+    const auto at = static_cast<uint32_t>(pixel), across = static_cast<uint32_t>(width);
     return rows[at / across] * image_width + columns[at % across];
   }
 };
@@ -31,11 +34,14 @@ struct Store {
   bool channels_last;
   Kept kept{};
 
-  FL_HD T value(uint8_t v, int channel) const { return table ? table[channel * 256 + v] : static_cast<T>(v); }
+  FL_HD T value(uint8_t v, int channel) const {
+    return table ? table[channel * 256 + v] : static_cast<T>(v);
+  }
 
   FL_HD void operator()(int64_t pixel) const {
     const int64_t from = kept(pixel) * 3;
-    for (int channel = 0; channel < 3; ++channel) out[place(pixel, channel)] = value(image[from + channel], channel);
+    for (int channel = 0; channel < 3; ++channel)
+      out[place(pixel, channel)] = value(image[from + channel], channel);
   }
 
   FL_HD int64_t place(int64_t pixel, int channel) const {

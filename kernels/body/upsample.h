@@ -1,6 +1,7 @@
-// The specification of upsampling: from a component's samples to one value per pixel, as libjpeg-turbo does by default
-// ("fancy": each output lies a quarter of a sample from its own sample, so 3/4 of that and 1/4 of the next nearest).
-// At the image's edges the missing neighbour is the edge sample itself.
+// The specification of upsampling: from a component's samples to one value per pixel, as
+// libjpeg-turbo does by default
+// ("fancy": each output lies a quarter of a sample from its own sample, so 3/4 of that and 1/4 of
+// the next nearest). At the image's edges the missing neighbour is the edge sample itself.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +11,18 @@
 
 namespace fl {
 
-// How a component reaches full size. libjpeg smooths these three ratios; every other one repeats samples.
+// How a component reaches full size. libjpeg smooths these three ratios; every other one repeats
+// samples.
 enum class Upsampling { kNone, kH2V1, kH1V2, kH2V2, kRepeat };
 
-// horizontal, vertical: output pixels per sample. samples: the component's true width. smooth: false where blocks
-// shrink to one pixel (libjpeg then repeats samples).
+// horizontal, vertical: output pixels per sample. samples: the component's true width. smooth:
+// false where blocks shrink to one pixel (libjpeg then repeats samples).
 FL_HD Upsampling choose_upsampling(int horizontal, int vertical, int samples, bool smooth = true) {
   if (horizontal == 1 && vertical == 1) return Upsampling::kNone;
   if (!smooth) return Upsampling::kRepeat;
   if (horizontal == 1 && vertical == 2) return Upsampling::kH1V2;
-  if (horizontal != 2 || vertical > 2 || samples <= 2) return Upsampling::kRepeat;  // libjpeg smooths 3 samples or more
+  // Libjpeg smooths 3 samples or more
+  if (horizontal != 2 || vertical > 2 || samples <= 2) return Upsampling::kRepeat;
   return vertical == 1 ? Upsampling::kH2V1 : Upsampling::kH2V2;
 }
 

@@ -1,4 +1,5 @@
-// The specification of YCbCr to RGB: libjpeg's 16-bit fixed point of JFIF's (ITU-R BT.601, full range) equations.
+// The specification of YCbCr to RGB: libjpeg's 16-bit fixed point of JFIF's (ITU-R BT.601, full
+// range) equations.
 #pragma once
 
 #include <cstdint>

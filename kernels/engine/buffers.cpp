@@ -1,4 +1,5 @@
-// The free list: capacities are rounded to four steps per power of two, so that buffers fit the next samples.
+// The free list: capacities are rounded to four steps per power of two, so that buffers fit the
+// next samples.
 #include "engine/buffers.h"
 
 #include <bit>

@@ -1,4 +1,5 @@
-// Memory for encoded samples, lent and given back: a batch of 28 MB would otherwise be mapped and faulted in each time.
+// Memory for encoded samples, lent and given back: a batch of 28 MB would otherwise be mapped and
+// faulted in each time.
 #pragma once
 
 #include <map>

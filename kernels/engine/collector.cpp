@@ -24,7 +24,8 @@ namespace {
 
 bool write_all(int fd, std::span<const uint8_t> bytes, int64_t at) {
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t got = ::pwrite(fd, bytes.data() + done, bytes.size() - done, at + static_cast<int64_t>(done));
+    const ssize_t got =
+        ::pwrite(fd, bytes.data() + done, bytes.size() - done, at + static_cast<int64_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got == 0) errno = ENOSPC;
     if (got <= 0) return false;
@@ -51,7 +52,8 @@ bool make_private(const std::filesystem::path& folder) {
 
 }  // namespace
 
-Collector::Collector(std::shared_ptr<const Files> files, std::string root, std::string folder, int64_t most_memory)
+Collector::Collector(std::shared_ptr<const Files> files, std::string root, std::string folder,
+                     int64_t most_memory)
     : process_(getpid()),
       files_(std::move(files)),
       root_(std::move(root)),
@@ -80,27 +82,31 @@ std::string Collector::name(int64_t row) const {
 
 bool Collector::wants(int64_t row, size_t file_size, bool refused) const {
   const std::lock_guard lock(mutex_);
-  if (full_ || getpid() != process_) return false;  // a fork's child would write into its parent's log
+  // A fork's child would write into its parent's log
+  if (full_ || getpid() != process_) return false;
   return refused || slots_.empty() || slots_[row].file_size != file_size;
 }
 
 void Collector::add(int64_t row, size_t file_size, std::span<const uint8_t> index) noexcept {
   const std::lock_guard lock(mutex_);
   constexpr size_t kMost = std::numeric_limits<uint32_t>::max();
-  if (full_ || getpid() != process_ || file_size == 0 || file_size > kMost || index.size() > kMost) return;
-  // A flat image has more tiles than bytes: an index that is large beside its file is not worth its room.
+  if (full_ || getpid() != process_ || file_size == 0 || file_size > kMost || index.size() > kMost)
+    return;
+  // A flat image has more tiles than bytes: an index that is large beside its file is not worth its
+  // room.
   if (index.size() > file_size / 4 + 4096) index = {};
   try {
     if (slots_.empty()) slots_.resize(files_->count());
     record_.clear();
-    const int64_t inside = write_log_record(record_, row, static_cast<int64_t>(file_size), name(row), index);
+    const int64_t inside =
+        write_log_record(record_, row, static_cast<int64_t>(file_size), name(row), index);
     if (!append(record_) && !append(record_)) {  // again: in memory
       full_ = true;
       return;
     }
     const int64_t start = logs_.back().end - static_cast<int64_t>(record_.size());
-    slots_[row] = {start + inside, static_cast<uint32_t>(index.size()), static_cast<uint32_t>(file_size),
-                   static_cast<uint32_t>(logs_.size() - 1)};
+    slots_[row] = {start + inside, static_cast<uint32_t>(index.size()),
+                   static_cast<uint32_t>(file_size), static_cast<uint32_t>(logs_.size() - 1)};
     ++count_;
   } catch (const std::exception&) {  // no memory
     full_ = true;
@@ -117,7 +123,8 @@ bool Collector::append(std::span<const uint8_t> record) {
     return true;
   }
   const int code = errno;
-  if (::ftruncate(log.fd, log.end) != 0) errno = 0;  // a reader finds the half record out by its hash
+  // A reader finds the half record out by its hash
+  if (::ftruncate(log.fd, log.end) != 0) errno = 0;
   if (!log.path.empty()) leave_disk(code);
   return false;
 }
@@ -146,13 +153,14 @@ bool Collector::open_log() {
   return open_ = true;
 }
 
-// A file of a new name, locked before it has it: as long as it is locked, its writer lives. -1 with errno.
+// A file of a new name, locked before it has it: as long as it is locked, its writer lives. -1 with
+// errno.
 int Collector::create(std::string& path) {
   if (!make_private(folder_)) return -1;
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  path = folder_ + "/fastload.seek." + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) + "-" +
-         std::to_string(now.tv_nsec) + ".log";
+  path = folder_ + "/fastload.seek." + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) +
+         "-" + std::to_string(now.tv_nsec) + ".log";
   const std::string before = path + ".new";
   const int fd = ::open(before.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return -1;
@@ -169,7 +177,8 @@ std::vector<Collector::Entry> Collector::entries() const {
   std::vector<Entry> out;
   for (size_t row = 0; row < slots_.size(); ++row) {
     const Slot& it = slots_[row];
-    if (it.file_size > 0) out.push_back({static_cast<int64_t>(row), it.log, it.offset, it.size, it.file_size});
+    if (it.file_size > 0)
+      out.push_back({static_cast<int64_t>(row), it.log, it.offset, it.size, it.file_size});
   }
   return out;
 }

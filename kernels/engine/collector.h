@@ -1,5 +1,5 @@
-// Seek indexes made while samples are decoded: each goes at once to a log on the disk or, where that cannot be written,
-// in memory. Threads add; nobody waits for the disk's platters.
+// Seek indexes made while samples are decoded: each goes at once to a log on the disk or, where
+// that cannot be written, in memory. Threads add; nobody waits for the disk's platters.
 #pragma once
 
 #include <sys/types.h>
@@ -16,9 +16,10 @@ namespace fl {
 
 class Collector {
  public:
-  // One row per file. root: what paths begin with, and is left out of records. folder: where logs go; empty: nowhere.
-  // most_memory: bytes of logs in memory; then nothing more is collected.
-  Collector(std::shared_ptr<const Files> files, std::string root, std::string folder, int64_t most_memory);
+  // One row per file. root: what paths begin with, and is left out of records. folder: where logs
+  // go; empty: nowhere. most_memory: bytes of logs in memory; then nothing more is collected.
+  Collector(std::shared_ptr<const Files> files, std::string root, std::string folder,
+            int64_t most_memory);
   ~Collector();
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
@@ -31,7 +32,8 @@ class Collector {
   struct Entry {
     int64_t row, log, offset, size, file_size;  // log: number; offset, size, file_size: bytes
   };
-  std::vector<Entry> entries() const;  // the last one of each row, of the logs that are not forgotten
+  // The last one of each row, of the logs that are not forgotten
+  std::vector<Entry> entries() const;
   int64_t rows() const { return files_->count(); }
   int64_t count() const;        // records ever added
   std::string problem() const;  // why logs are in memory; empty: they are not

@@ -6,7 +6,8 @@
 namespace fl {
 namespace {
 
-enum class Index { kUsed, kNone, kRefused, kFailed };  // failed: the index is right, but the image is not covered
+// failed: the index is right, but the image is not covered
+enum class Index { kUsed, kNone, kRefused, kFailed };
 
 uint64_t hash_of(Sample& sample) {
   if (!sample.hash) sample.hash = xxh3(sample.encoded.bytes());
@@ -14,7 +15,8 @@ uint64_t hash_of(Sample& sample) {
 }
 
 // By index, if it is there and tells the truth.
-Index by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, Worker& worker, jpeg::Decoded& out) {
+Index by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, Worker& worker,
+               jpeg::Decoded& out) {
   const auto index_bytes = sample.seek.bytes(), bytes = sample.encoded.bytes();
   if (index_bytes.empty()) return Index::kNone;
   const uint64_t hash = hash_of(sample);
@@ -38,8 +40,8 @@ bool wanted(const Sample& sample, Index found) {
   return sample.collector->wants(sample.row, size, found == Index::kRefused);
 }
 
-// From the scan's start. `collect`: its checkpoints are noted to the end, and the index, or that there is none, is
-// kept.
+// From the scan's start. `collect`: its checkpoints are noted to the end, and the index, or that
+// there is none, is kept.
 jpeg::Decoded in_order(Sample& sample, const Region& region, Worker& worker, bool collect) {
   const auto bytes = sample.encoded.bytes();
   const jpeg::Frame& frame = worker.frame;
@@ -48,11 +50,13 @@ jpeg::Decoded in_order(Sample& sample, const Region& region, Worker& worker, boo
   const bool note = collect && frame.restart_interval == 0;
   if (note) {
     worker.notes.begin(frame, jpeg::kDefaultStep);
-    out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest, &worker.notes);
+    out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest,
+                              &worker.notes);
     if (out.ok() && worker.notes.complete()) index = worker.notes.pack(bytes, hash_of(sample));
   }
   // What is damaged behind the region must not change its pixels.
-  if (!note || !out.ok()) out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest);
+  if (!note || !out.ok())
+    out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest);
   if (collect) sample.collector->add(sample.row, bytes.size(), index);
   return out;
 }
@@ -64,7 +68,8 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
   const auto bytes = sample.encoded.bytes();
   const jpeg::Frame& frame = worker.frame;
   // The first frame header may not be the one that counts: then the library has the last word.
-  if (jpeg::parse_frame(bytes, worker.frame).empty() && frame.height == sample.height && frame.width == sample.width) {
+  if (jpeg::parse_frame(bytes, worker.frame).empty() && frame.height == sample.height &&
+      frame.width == sample.width) {
     jpeg::Decoded out;
     jpeg::shrink(worker.frame, scale);
     const Index found = by_index(sample, frame, region, worker, out);
@@ -79,7 +84,8 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
   }
   worker.stats.count(Way::kLibrary);
   const auto ask = [&worker](size_t needed) { worker.ask(needed); };
-  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale, ask);
+  return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale,
+                             ask);
 }
 
 }  // namespace fl

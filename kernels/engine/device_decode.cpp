@@ -1,5 +1,5 @@
-#include "base/hash.h"
 #include "engine/device_decode.h"
+#include "base/hash.h"
 
 #include <new>
 #include <stdexcept>
@@ -13,9 +13,11 @@ DeviceDecode::DeviceDecode(std::shared_ptr<Job> job, How how)
     : job_(std::move(job)), how_(std::move(how)), plans_(job_->size()), why_(job_->size()) {}
 
 std::shared_ptr<DeviceDecode> DeviceDecode::start(std::shared_ptr<Job> job, How how) {
-  std::shared_ptr<DeviceDecode> made(new DeviceDecode(std::move(job), std::move(how)), [](DeviceDecode* it) {
-    if (!it->job_->pool().forked()) delete it;  // in a child of fork its tasks never end
-  });
+  std::shared_ptr<DeviceDecode> made(new DeviceDecode(std::move(job), std::move(how)),
+                                     [](DeviceDecode* it) {
+                                       if (!it->job_->pool().forked())
+                                         delete it;  // in a child of fork its tasks never end
+                                     });
   made->begin(Phase::kPlan, made->size());
   return made;
 }
@@ -80,13 +82,16 @@ std::string DeviceDecode::plan(int64_t n, Worker& worker) {
   if (how_.crops[n].scale != 1) return "decoded at a part of its size";
   if (packed.empty()) return "no seek index";
   if (std::string why = jpeg::parse_frame(bytes, worker.frame); !why.empty()) return why;
-  if (worker.frame.height != sample.height || worker.frame.width != sample.width) return "another size in its header";
+  if (worker.frame.height != sample.height || worker.frame.width != sample.width)
+    return "another size in its header";
   const uint64_t hash = sample.hash ? *sample.hash : xxh3(bytes);
   jpeg::SeekIndex index;
-  if (std::string why = index.open(packed, bytes, worker.frame, &hash); !why.empty()) return "index refused: " + why;
+  if (std::string why = index.open(packed, bytes, worker.frame, &hash); !why.empty())
+    return "index refused: " + why;
   if (worker.plans.empty()) worker.plans.resize(1);
   cpu::CropPlan& crop = worker.plans.front();
-  const cpu::Resampling by{how_.filters.size() > 1 ? how_.filters[n] : how_.filters.front(), how_.order};
+  const cpu::Resampling by{how_.filters.size() > 1 ? how_.filters[n] : how_.filters.front(),
+                           how_.order};
   cpu::plan_crop(how_.crops[n], by, how_.height, how_.width, crop);
   return jpeg::plan_device(bytes, worker.frame, index, crop, worker.jpeg, plans_[n]);
 }
@@ -134,8 +139,10 @@ bool DeviceDecode::wait(std::chrono::milliseconds slice) {
 void DeviceDecode::check_idle(const char* where) const {
   job_->pool().check_process();
   const std::lock_guard lock(mutex_);
-  if (left_ > 0) throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
-  if (cancelled_) throw std::runtime_error(std::string(where) + ": the pool was closed before all was done");
+  if (left_ > 0)
+    throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
+  if (cancelled_)
+    throw std::runtime_error(std::string(where) + ": the pool was closed before all was done");
 }
 
 const jpeg::DeviceBatch& DeviceDecode::choose(const std::vector<int64_t>& places) {

@@ -1,5 +1,6 @@
-// The host's part of decoding a batch on a device: which of a job's samples can be, and their bytes packed for it. Both
-// phases are tasks of the job's pool; the job's own `run` may go on beside the second one, for the samples put aside.
+// The host's part of decoding a batch on a device: which of a job's samples can be, and their bytes
+// packed for it. Both phases are tasks of the job's pool; the job's own `run` may go on beside the
+// second one, for the samples put aside.
 #pragma once
 
 #include "engine/job.h"
@@ -25,12 +26,15 @@ class DeviceDecode final : public Work {
   Job& job() const { return *job_; }
   const How& how() const { return how_; }
 
-  // True once nothing is left to do; false after `slice`. threads=0: the caller does the work meanwhile.
+  // True once nothing is left to do; false after `slice`. threads=0: the caller does the work
+  // meanwhile.
   bool wait(std::chrono::milliseconds slice);
-  void check_idle(const char* where) const;  // throws std::runtime_error while tasks are left or if they were dropped
+  // Throws std::runtime_error while tasks are left or if they were dropped
+  void check_idle(const char* where) const;
 
   // The rest needs all planned.
-  const std::string& why(int64_t n) const { return why_[n]; }  // sample n is not for the device; empty: it is
+  // Sample n is not for the device; empty: it is
+  const std::string& why(int64_t n) const { return why_[n]; }
   // Takes the samples that are wanted, all of them fit; what `pack` writes is the batch's.
   const jpeg::DeviceBatch& choose(const std::vector<int64_t>& places);
   const jpeg::DeviceBatch& batch() const { return batch_; }

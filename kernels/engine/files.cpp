@@ -1,4 +1,5 @@
-// System calls of Files: retried when a signal interrupts them, short reads continued, errors with path and reason.
+// System calls of Files: retried when a signal interrupts them, short reads continued, errors with
+// path and reason.
 #include "engine/files.h"
 
 #include <fcntl.h>
@@ -29,7 +30,8 @@ int open_file(const std::string& path) {
   return fd;
 }
 
-// Whether the byte can be read without waiting. A quarter of what advice costs that has nothing to do.
+// Whether the byte can be read without waiting. A quarter of what advice costs that has nothing to
+// do.
 bool in_memory(int fd, int64_t at) {
 #ifdef RWF_NOWAIT
   char byte;
@@ -48,7 +50,8 @@ Files::Files(std::vector<std::string> paths, bool keep_open) : paths_(std::move(
   for (size_t i = 0; i < paths_.size(); ++i) descriptors_[i] = -1;
 }
 
-Files::Files(std::vector<std::string> paths, const std::vector<int>& opened) : Files(std::move(paths), true) {
+Files::Files(std::vector<std::string> paths, const std::vector<int>& opened)
+    : Files(std::move(paths), true) {
   for (size_t i = 0; i < opened.size(); ++i) descriptors_[i] = opened[i];
 }
 
@@ -58,7 +61,9 @@ Files::~Files() {
     if (descriptors_[i] >= 0) ::close(descriptors_[i]);
 }
 
-void Files::fail(int64_t file, int code) const { throw FileError(code, path(file), std::strerror(code)); }
+void Files::fail(int64_t file, int code) const {
+  throw FileError(code, path(file), std::strerror(code));
+}
 
 int Files::kept(int64_t file) const {
   std::atomic<int>& slot = descriptors_[file];
@@ -86,11 +91,13 @@ int64_t Files::length(int fd, const Place& place) const {
     struct stat facts;
     if (::fstat(fd, &facts) != 0) fail(place.file, errno);
     if (S_ISDIR(facts.st_mode)) fail(place.file, EISDIR);
-    if (S_ISFIFO(facts.st_mode)) throw FileError(0, path(place.file), "is a named pipe (want a file)");
+    if (S_ISFIFO(facts.st_mode))
+      throw FileError(0, path(place.file), "is a named pipe (want a file)");
     size = facts.st_size > place.offset ? facts.st_size - place.offset : 0;
   }
   if (size > kMaxSample)
-    throw FileError(0, path(place.file), "a sample of " + std::to_string(size) + " bytes (want at most 2 GiB)");
+    throw FileError(0, path(place.file),
+                    "a sample of " + std::to_string(size) + " bytes (want at most 2 GiB)");
   return size;
 }
 
@@ -102,7 +109,8 @@ void Files::fill(int fd, const Place& place, int64_t size, uint8_t* out) const {
     if (got == 0) {
       throw FileError(0, path(place.file),
                       "ends at byte " + std::to_string(place.offset + done) + " (want bytes " +
-                          std::to_string(place.offset) + ".." + std::to_string(place.offset + size) + ")");
+                          std::to_string(place.offset) + ".." +
+                          std::to_string(place.offset + size) + ")");
     }
     done += got;
   }
@@ -124,9 +132,11 @@ uint64_t Files::xxh3(int64_t file, int64_t size) const {
 void Files::advise(const Place& place) const noexcept {
   try {
     const Opened opened(*this, place.file);
-    // What was read in order is there up to its last byte; where some of it has been dropped since, reading it waits.
+    // What was read in order is there up to its last byte; where some of it has been dropped since,
+    // reading it waits.
     if (place.size > 0 && in_memory(opened.fd, place.offset + place.size - 1)) return;
-    ::posix_fadvise(opened.fd, place.offset, place.size == kToEnd ? 0 : place.size, POSIX_FADV_WILLNEED);
+    ::posix_fadvise(opened.fd, place.offset, place.size == kToEnd ? 0 : place.size,
+                    POSIX_FADV_WILLNEED);
   } catch (const std::exception&) {  // advice only
   }
 }

@@ -9,8 +9,9 @@
 
 namespace fl {
 
-constexpr int64_t kToEnd = -1;                    // size: up to the end of the file
-constexpr int64_t kMostAhead = int64_t{64} << 20;  // bytes of an encoded sample that is read before its turn
+constexpr int64_t kToEnd = -1;  // size: up to the end of the file
+// Bytes of an encoded sample that is read before its turn
+constexpr int64_t kMostAhead = int64_t{64} << 20;
 constexpr int64_t kMaxSample = int64_t{1} << 31;  // bytes; more is a mistake, not an image
 
 struct Place {
@@ -21,7 +22,8 @@ struct Place {
 
 class Files {
  public:
-  // keep_open: a descriptor is opened at its first use and kept (few large files), else per read (many small ones).
+  // keep_open: a descriptor is opened at its first use and kept (few large files), else per read
+  // (many small ones).
   Files(std::vector<std::string> paths, bool keep_open);
   // Descriptors that are kept, and closed at the end; -1: to be opened by path. One per path.
   Files(std::vector<std::string> paths, const std::vector<int>& opened);

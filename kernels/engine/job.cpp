@@ -1,4 +1,5 @@
-// The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain pointer to it.
+// The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain
+// pointer to it.
 #include "engine/job.h"
 
 #include <algorithm>
@@ -18,17 +19,21 @@ Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
     if (sample.row >= 0) sample.collector = origin_.collector.get();
 }
 
-std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
+std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
+                                std::vector<Sample> samples) {
   const std::shared_ptr<Job> job = lend(std::move(pool), std::move(origin), std::move(samples));
   job->lent_ = false;
   job->begin(job->size());
   return job;
 }
 
-std::shared_ptr<Job> Job::lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples) {
-  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)), [](Job* it) {
-    if (!it->pool_->forked()) delete it;  // in a child of fork its tasks never end and its mutex may be locked
-  });
+std::shared_ptr<Job> Job::lend(std::shared_ptr<Pool> pool, Origin origin,
+                               std::vector<Sample> samples) {
+  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)),
+                           [](Job* it) {
+                             // In a child of fork its tasks never end and its mutex may be locked
+                             if (!it->pool_->forked()) delete it;
+                           });
   job->lent_ = true;
   return job;
 }
@@ -58,7 +63,8 @@ bool Job::abandon() {
 std::string Job::describe(int64_t task) const {
   constexpr const char* kDoing[] = {"reads", "makes", "mixes"};
   const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;
-  return std::string(kDoing[static_cast<int>(phase_)]) + " " + origin_.files->path(samples_[n].place.file);
+  return std::string(kDoing[static_cast<int>(phase_)]) + " " +
+         origin_.files->path(samples_[n].place.file);
 }
 
 void Job::begin(int64_t tasks) {
@@ -78,12 +84,14 @@ void Job::begin(int64_t tasks) {
 
 void Job::run(std::vector<Planned> pictures) {
   pictures_ = std::move(pictures);
-  for (auto& [plans, output] : pictures_) output.format.table = plans.table.empty() ? nullptr : plans.table.data();
+  for (auto& [plans, output] : pictures_)
+    output.format.table = plans.table.empty() ? nullptr : plans.table.data();
   phase_ = Phase::kMake;
   if (mixes()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
-    if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late) to_store_.push_back(n);
+    if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late)
+      to_store_.push_back(n);
   given_ = std::exchange(lent_, false);
   if (given_) return;
   begin(static_cast<int64_t>(to_store_.size()));
@@ -125,8 +133,9 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
   try {
     Stopwatch watch(worker.stats);
     const Plans& plans = pictures_.front().plans;
-    const cpu::Mixture batch{unmixed_.data(),    mixed_.kept_height, mixed_.kept_width, plans.partners.data(),
-                             plans.boxes.data(), plans.fills.data(), plans.erased,      plans.number};
+    const cpu::Mixture batch{unmixed_.data(),       mixed_.kept_height, mixed_.kept_width,
+                             plans.partners.data(), plans.boxes.data(), plans.fills.data(),
+                             plans.erased,          plans.number};
     cpu::mix(batch, n, mixed_.format, mixed_.slot(n), worker.pixels, cpu::Target::kBest);
     watch.lap(Stage::kStore, 0);  // MAKE has counted the sample
   } catch (const std::bad_alloc&) {
@@ -162,7 +171,8 @@ Status Job::give(int64_t n) noexcept {
 
 Status Job::give(int64_t n, const uint8_t* pixels) noexcept {
   Sample& sample = samples_[n];
-  sample.pixels = {pixels, sample.height, sample.width, static_cast<ptrdiff_t>(sample.width) * kChannels, false};
+  sample.pixels = {pixels, sample.height, sample.width,
+                   static_cast<ptrdiff_t>(sample.width) * kChannels, false};
   return lent_to(n, [this](int64_t it, Worker& worker) { make(it, worker); });
 }
 
@@ -172,8 +182,8 @@ Picture Planned::of(int64_t n) const {
   };
   Kept kept{};
   if (!plans.rows.empty())
-    kept = {list(plans.rows, output.kept_height), list(plans.columns, output.kept_width), output.kept_width,
-            output.width};
+    kept = {list(plans.rows, output.kept_height), list(plans.columns, output.kept_width),
+            output.kept_width, output.width};
   const bool noise = !plans.fillings.empty();
   cpu::Boxes erased{plans.boxes.data() + n * plans.erased * 4,
                     plans.fills.data(),
@@ -183,7 +193,8 @@ Picture Planned::of(int64_t n) const {
                     plans.noise.data()};
   if (!plans.partners.empty()) erased = {};  // MIX erases
   const augment::Program* program = plans.programs.empty() ? nullptr : &plans.programs[n];
-  const cpu::Resampling by{plans.filters.size() > 1 ? plans.filters[n] : plans.filters.front(), plans.order};
+  const cpu::Resampling by{plans.filters.size() > 1 ? plans.filters[n] : plans.filters.front(),
+                           plans.order};
   return {{plans.crops[n], by, program, kept, erased, output.slot(n)}, output};
 }
 
@@ -246,8 +257,10 @@ bool Job::done() const {
 void Job::check_idle(const char* where) const {
   pool_->check_process();
   const std::lock_guard lock(mutex_);
-  if (left_ > 0) throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
-  if (cancelled_) throw std::runtime_error(std::string(where) + ": the pool was closed before the job was done");
+  if (left_ > 0)
+    throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
+  if (cancelled_)
+    throw std::runtime_error(std::string(where) + ": the pool was closed before the job was done");
 }
 
 }  // namespace fl

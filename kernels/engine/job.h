@@ -19,17 +19,19 @@ struct Plans {
   std::vector<Crop> crops;      // one each
   std::vector<Filter> filters;  // one each, or one for all
   cpu::Order order = cpu::Order::kPillow13;
-  std::vector<uint8_t> table;              // what the output's format looks values up in; empty: nothing
+  // What the output's format looks values up in; empty: nothing
+  std::vector<uint8_t> table;
   std::vector<augment::Program> programs;  // one each, or none at all
-  std::vector<int32_t> rows, columns;      // that are kept: one list for all or one each; empty: everything
-  std::vector<int32_t> boxes;              // that are erased: [samples, K, 4]
-  std::vector<uint8_t> fills;              // [K, 3] of the output's type
-  int erased = 0;                          // K
-  std::vector<Filling> fillings;           // [K]; empty: the fills above
-  std::vector<uint32_t> keys;              // [samples, K], of noise
-  std::vector<uint8_t> noise;              // [tables, 3, 4096] of the output's type
-  std::vector<Partner> partners;           // one each, or none at all: nothing is mixed
-  Number number{};                         // what is stored, where there are partners
+  // That are kept: one list for all or one each; empty: everything
+  std::vector<int32_t> rows, columns;
+  std::vector<int32_t> boxes;     // that are erased: [samples, K, 4]
+  std::vector<uint8_t> fills;     // [K, 3] of the output's type
+  int erased = 0;                 // K
+  std::vector<Filling> fillings;  // [K]; empty: the fills above
+  std::vector<uint32_t> keys;     // [samples, K], of noise
+  std::vector<uint8_t> noise;     // [tables, 3, 4096] of the output's type
+  std::vector<Partner> partners;  // one each, or none at all: nothing is mixed
+  Number number{};                // what is stored, where there are partners
 };
 
 // One picture of every sample, and where it goes.
@@ -43,37 +45,45 @@ struct Planned {
 class Job final : public Work {
  public:
   // Starts reading.
-  static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
-  // A job of others' threads, one `give` per sample: nothing is read before, and its first run is done by them. Needs
-  // samples with a size and status OK.
-  static std::shared_ptr<Job> lend(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
+  static std::shared_ptr<Job> start(std::shared_ptr<Pool> pool, Origin origin,
+                                    std::vector<Sample> samples);
+  // A job of others' threads, one `give` per sample: nothing is read before, and its first run is
+  // done by them. Needs samples with a size and status OK.
+  static std::shared_ptr<Job> lend(std::shared_ptr<Pool> pool, Origin origin,
+                                   std::vector<Sample> samples);
   ~Job() override;  // drops what has not begun, waits for what runs
-  bool abandon();   // the same; false where that does not end: whoever asked must keep the job, and its memory, till it
-                    // is done
+  // The same. False where that does not end: whoever asked must keep the job, and its memory, till
+  // it is done.
+  bool abandon();
 
   int64_t size() const { return static_cast<int64_t>(samples_.size()); }
   Pool& pool() const { return *pool_; }
 
-  // True once nothing is left to do; false after `slice`. threads=0: the caller does the work meanwhile.
+  // True once nothing is left to do; false after `slice`. threads=0: the caller does the work
+  // meanwhile.
   bool wait(std::chrono::milliseconds slice);
-  bool done() const;                         // nothing is left to do; waits for nothing, does nothing
-  void check_idle(const char* where) const;  // throws std::runtime_error while tasks are left or if they were dropped
+  // Nothing is left to do; waits for nothing, does nothing
+  bool done() const;
+  // Throws std::runtime_error while tasks are left or if they were dropped
+  void check_idle(const char* where) const;
 
   // The rest needs an idle job.
   Sample& sample(int64_t n) { return samples_[n]; }
   const Sample& sample(int64_t n) const { return samples_[n]; }
-  // Makes every sample that is OK and not stored yet. pictures: at least one, with crops of one scale for each sample.
+  // Makes every sample that is OK and not stored yet. pictures: at least one, with crops of one
+  // scale for each sample.
   void run(std::vector<Planned> pictures);
 
-  // Of a lent job, after `run`: reads sample n and makes it, or makes it from its decoded pixels. Any thread, each
-  // sample once. Returns its status.
+  // Of a lent job, after `run`: reads sample n and makes it, or makes it from its decoded pixels.
+  // Any thread, each sample once. Returns its status.
   Status give(int64_t n) noexcept;
   Status give(int64_t n, const uint8_t* pixels) noexcept;
 
  private:
   Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples);
 
-  // MAKE ends with STORE, or, where samples have partners, with uint8 images; MIX stores them once all are there.
+  // MAKE ends with STORE, or, where samples have partners, with uint8 images; MIX stores them once
+  // all are there.
   enum class Phase { kFetch, kMake, kMix };
 
   void begin(int64_t tasks);
@@ -100,7 +110,7 @@ class Job final : public Work {
   bool given_ = false;             // … and this one is
   std::vector<int64_t> to_store_;  // the samples of this run
   std::vector<Planned> pictures_;  // of each; where they are mixed, as MAKE leaves them
-  Output mixed_;  // of MIX
+  Output mixed_;                   // of MIX
   Buffer unmixed_;
 
   mutable std::mutex mutex_;

@@ -1,4 +1,5 @@
-// One mutex and one queue: a task takes about a millisecond, so fairness is worth more than a lock-free queue.
+// One mutex and one queue: a task takes about a millisecond, so fairness is worth more than a
+// lock-free queue.
 #include "engine/pool.h"
 
 #include <pthread.h>
@@ -15,14 +16,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A task takes milliseconds, the largest image that is allowed a second or two: more means that a read hangs.
+// A task takes milliseconds, the largest image that is allowed a second or two: more means that a
+// read hangs.
 constexpr std::chrono::milliseconds kStuck{1000};
 constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for that
 
 }  // namespace
 
 Pool::Pool(int threads, int readers)
-    : process_(getpid()), threads_(threads), readers_(threads > 0 ? readers : 0), running_(threads_ + readers_) {
+    : process_(getpid()),
+      threads_(threads),
+      readers_(threads > 0 ? readers : 0),
+      running_(threads_ + readers_) {
   const SignalsBlocked blocked;
   room::most();  // made now: tasks must not fail at it
   const int all = threads_ + readers_;
@@ -40,11 +45,13 @@ Pool::Pool(int threads, int readers)
 }
 
 std::string Pool::name(int thread) const {
-  return thread < threads_ ? "fastload-" + std::to_string(thread) : "fastload-r" + std::to_string(thread - threads_);
+  return thread < threads_ ? "fastload-" + std::to_string(thread)
+                           : "fastload-r" + std::to_string(thread - threads_);
 }
 
 std::shared_ptr<Pool> Pool::make(int threads, int readers) {
-  // In a child of fork the threads do not exist and the mutex may be locked for ever: the child forgets the pool.
+  // In a child of fork the threads do not exist and the mutex may be locked for ever: the child
+  // forgets the pool.
   return {new Pool(threads, readers), [](Pool* pool) {
             if (!pool->forked()) delete pool;
           }};
@@ -56,8 +63,9 @@ bool Pool::forked() const { return getpid() != process_; }
 
 void Pool::check_process() const {
   if (!forked()) return;
-  throw std::runtime_error("Pool: made in process " + std::to_string(process_) + ", used in its child " +
-                           std::to_string(getpid()) + "; make a new Pool after fork");
+  throw std::runtime_error("Pool: made in process " + std::to_string(process_) +
+                           ", used in its child " + std::to_string(getpid()) +
+                           "; make a new Pool after fork");
 }
 
 void Pool::submit(Work& work, int64_t tasks, bool reads) { put({&work, 0, tasks, reads}, false); }
@@ -87,10 +95,13 @@ void Pool::cancel(Work& work) {
   if (dropped > 0) work.finished(dropped, true);
 }
 
-bool Pool::is_for(const Ticket& ticket, bool reader) const { return readers_ == 0 || ticket.reads == reader; }
+bool Pool::is_for(const Ticket& ticket, bool reader) const {
+  return readers_ == 0 || ticket.reads == reader;
+}
 
 bool Pool::claim(Claim& claim, bool reader) {
-  auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Ticket& it) { return is_for(it, reader); });
+  auto oldest = std::find_if(queue_.begin(), queue_.end(),
+                             [&](const Ticket& it) { return is_for(it, reader); });
   if (oldest == queue_.end() && !reader) oldest = queue_.begin();
   if (oldest == queue_.end()) return false;
   claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
@@ -245,7 +256,8 @@ std::vector<Pool::Running> Pool::running() const {
   };
   for (size_t i = 0; i < running_.size(); ++i) {
     const Claim& it = running_[i];
-    if (it.work != nullptr) out.push_back({name(static_cast<int>(i)), it.work->describe(it.task), seconds(it.since)});
+    if (it.work != nullptr)
+      out.push_back({name(static_cast<int>(i)), it.work->describe(it.task), seconds(it.since)});
   }
   if (calling_since_ != Clock::time_point{})
     out.push_back({"fastload-ahead", "asks for read-ahead", seconds(calling_since_)});
@@ -272,7 +284,8 @@ std::array<int64_t, kWays> Pool::ways() const {
   std::array<int64_t, kWays> totals{};
   const std::lock_guard lock(mutex_);
   for (const auto& worker : workers_)
-    for (int i = 0; i < kWays; ++i) totals[i] += worker->stats.ways[i].load(std::memory_order_relaxed);
+    for (int i = 0; i < kWays; ++i)
+      totals[i] += worker->stats.ways[i].load(std::memory_order_relaxed);
   return totals;
 }
 

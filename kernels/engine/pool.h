@@ -1,4 +1,5 @@
-// Threads that run per-sample tasks, first in first out. It knows nothing of images: a Work has numbered tasks.
+// Threads that run per-sample tasks, first in first out. It knows nothing of images: a Work has
+// numbered tasks.
 #pragma once
 
 #include <sys/types.h>
@@ -25,14 +26,17 @@ class Work {
  public:
   virtual ~Work() = default;
   virtual void run(int64_t task, Worker& worker) noexcept = 0;
-  virtual void finished(int64_t tasks, bool cancelled) noexcept = 0;  // after this many were run, or never will be
-  virtual std::string describe(int64_t task) const = 0;  // of one that runs: what it does, and to which file
+  // After this many were run, or never will be
+  virtual void finished(int64_t tasks, bool cancelled) noexcept = 0;
+  // Of one that runs: what it does, and to which file
+  virtual std::string describe(int64_t task) const = 0;
 };
 
 class Pool {
  public:
-  // threads=0: tasks run in help(). readers: threads that only take tasks that read, so that none of the others waits
-  // for a disk while it could decode; they read too once nothing else is to be done.
+  // threads=0: tasks run in help(). readers: threads that only take tasks that read, so that none
+  // of the others waits for a disk while it could decode; they read too once nothing else is to be
+  // done.
   static std::shared_ptr<Pool> make(int threads, int readers);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -41,17 +45,21 @@ class Pool {
   int threads() const { return threads_; }
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
-  void submit(Work& work, int64_t tasks, bool reads);  // throws std::runtime_error once the pool is closed
-  void go_on(Work& work, int64_t tasks);        // the same, before all others: the work has waited its turn already
-  void cancel(Work& work);                      // what has not begun is never run
-  bool help();                                  // threads=0: run the oldest task; false: there is none
+  // Throws std::runtime_error once the pool is closed
+  void submit(Work& work, int64_t tasks, bool reads);
+  // The same, before all others: the work has waited its turn already
+  void go_on(Work& work, int64_t tasks);
+  void cancel(Work& work);  // what has not begun is never run
+  // threads=0: run the oldest task; false: there is none
+  bool help();
   void background(std::function<void()> call);  // in order, in one thread of its own
   Worker& borrow();                             // for a thread that is none of the pool's
   void give_back(Worker& worker) noexcept;
-  // Cancels all, waits for what runs and ends the threads. Leaves them, and is false, where a task does not end:
-  // whoever asked must keep the pool for ever.
+  // Cancels all, waits for what runs and ends the threads. Leaves them, and is false, where a task
+  // does not end: whoever asked must keep the pool for ever.
   bool close();
-  bool stuck(const Work& work) const;  // a task of it, in a thread of the pool, has run for longer than any decode
+  // A task of it, in a thread of the pool, has run for longer than any decode
+  bool stuck(const Work& work) const;
 
   struct Running {
     std::string thread, what;
@@ -96,7 +104,8 @@ class Pool {
 
   const pid_t process_;
   const int threads_, readers_;
-  std::atomic<bool> limited_{false};  // whether limits of the process may refuse memory, when work came last
+  // Whether limits of the process may refuse memory, when work came last
+  std::atomic<bool> limited_{false};
   std::shared_ptr<BufferList> buffers_ = std::make_shared<BufferList>();
 
   mutable std::mutex mutex_;
@@ -109,8 +118,9 @@ class Pool {
   int alive_ = 0;                                          // threads that have not ended
   std::condition_variable ended_;
 
-  std::vector<std::unique_ptr<Worker>> workers_;  // the threads', and as many as others ever had at once
-  std::vector<Worker*> idle_;                     // that others may have
+  // The threads', and as many as others ever had at once
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_;  // that others may have
   std::vector<std::thread> crew_;
   std::thread background_;
 };

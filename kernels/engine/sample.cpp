@@ -1,4 +1,5 @@
-// Nothing leaves this file as an exception: what goes wrong becomes the sample's status and message.
+// Nothing leaves this file as an exception: what goes wrong becomes the sample's status and
+// message.
 #include "engine/sample.h"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "engine/decode.h"
-
 
 namespace fl {
 namespace {
@@ -29,7 +29,8 @@ void fail(Sample& sample) noexcept {
   } catch (const FileError& error) {
     try {
       // Whoever asks knows the path.
-      end(sample, kFailed, "cannot be read (" + error.why + ")", error.code == 0 ? EIO : error.code);
+      end(sample, kFailed, "cannot be read (" + error.why + ")",
+          error.code == 0 ? EIO : error.code);
     } catch (const std::bad_alloc&) {
       out_of_memory(sample);
     }
@@ -79,15 +80,19 @@ void look(Sample& sample, bool check) {
   const auto bytes = sample.encoded.bytes();
   if (check) sample.hash = xxh3(bytes);
   if (check && *sample.hash != sample.checksum)
-    return end(sample, kFailed, "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")",
-               EIO);
+    return end(
+        sample, kFailed,
+        "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")",
+        EIO);
   Header header = probe(bytes);
   sample.height = header.height;
   sample.width = header.width;
   end(sample, header.status, std::move(header.why));
 }
 
-std::string by(int height, int width) { return std::to_string(height) + "x" + std::to_string(width); }
+std::string by(int height, int width) {
+  return std::to_string(height) + "x" + std::to_string(width);
+}
 
 // Nothing is read yet: only the rows under the crop will be.
 void look_raw(Sample& sample, const Origin& origin) {
@@ -100,22 +105,28 @@ void look_raw(Sample& sample, const Origin& origin) {
 // The region of an image of raw rows: whole rows are read, since they lie together.
 Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   const int64_t line = int64_t{sample.width} * kChannels;
-  const Place rows{sample.place.file, sample.place.offset + region.top * line, region.height * line};
+  const Place rows{sample.place.file, sample.place.offset + region.top * line,
+                   region.height * line};
   uint8_t* data = nullptr;
   sample.rows->read(rows, [&](int64_t size) { return data = scratch.reserve(size + kPadding); });
   const Image all{data, region.height, sample.width, line, true};
   return all.part({0, region.left, region.height, region.width});
 }
 
-// Where nothing of an image is seen, one px is decoded all the same: whether it is bad must not depend on the crop. Not
-// where the own decoder covers it: of such a file its markers have decided (jpeg/certain.h).
+// Where nothing of an image is seen, one px is decoded all the same: whether it is bad must not
+// depend on the crop. Not where the own decoder covers it: of such a file its markers have decided
+// (jpeg/certain.h).
 Region seen(const Sample& sample, const Region& region, Worker& worker) {
   const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
-  if (!region.empty() || !encoded || jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
+  if (!region.empty() || !encoded ||
+      jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty())
+    return region;
   return {0, 0, 1, 1};
 }
 
-int64_t area(const Region& region) { return region.empty() ? 0 : int64_t{region.height} * region.width; }
+int64_t area(const Region& region) {
+  return region.empty() ? 0 : int64_t{region.height} * region.width;
+}
 
 // Bytes between the passes of the largest picture's resize, at most.
 size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan> plans) {
@@ -129,7 +140,8 @@ size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan>
   return static_cast<size_t>(most) * kChannels;
 }
 
-// Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any more.
+// Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any
+// more.
 bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Image& image) {
   const Region region = seen(sample, wanted, worker);
   if (region.empty()) return true;
@@ -166,8 +178,8 @@ Region hull(std::span<const cpu::CropPlan> plans) {
   return out;
 }
 
-// Whether all pictures' pixels are decoded at once: always where decoding begins at the image's first tile, and with a
-// seek index where that is not more than each for itself.
+// Whether all pictures' pixels are decoded at once: always where decoding begins at the image's
+// first tile, and with a seek index where that is not more than each for itself.
 bool at_once(const Sample& sample, std::span<const cpu::CropPlan> plans, const Region& whole) {
   if (sample.pixels.data != nullptr || sample.seek.bytes().empty()) return true;
   int64_t each = 0;
@@ -176,10 +188,12 @@ bool at_once(const Sample& sample, std::span<const cpu::CropPlan> plans, const R
 }
 
 // AUGMENT and STORE of a crop that is still in cache.
-void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker& worker, Stopwatch& watch) {
+void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker& worker,
+            Stopwatch& watch) {
   cpu::Pixel8 from{crop.data, output.pixels(), steps.kept, nullptr};
   if (steps.program != nullptr) {
-    const augment::Result done = augment::run(*steps.program, crop, worker.augment, cpu::Target::kBest);
+    const augment::Result done =
+        augment::run(*steps.program, crop, worker.augment, cpu::Target::kBest);
     from.image = done.image.data;
     from.first = done.pending != nullptr ? &done.pending->of : nullptr;  // costs nothing there
     watch.lap(Stage::kAugment);
@@ -188,12 +202,15 @@ void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker
 }
 
 // CROP and what follows; `image` holds exactly plan.source.
-void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture, Worker& worker, Stopwatch& watch) {
+void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture, Worker& worker,
+           Stopwatch& watch) {
   const auto& [steps, output] = picture;
   const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
   // Whether the crop is the result.
-  const bool plain = output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
-  uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot) : worker.pixels.reserve(line * output.height + kPadding);
+  const bool plain =
+      output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
+  uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot)
+                          : worker.pixels.reserve(line * output.height + kPadding);
   const Pixels crop{pixels, output.height, output.width, line};
   cpu::crop_resize(image, plan, crop, worker.passes, cpu::Target::kBest);
   watch.lap(Stage::kResize);
@@ -208,7 +225,8 @@ void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
   const std::span<cpu::CropPlan> plans(worker.plans.data(), pictures.size());
   for (size_t i = 0; i < pictures.size(); ++i) {
     const Output& output = pictures[i].output;
-    cpu::plan_crop(pictures[i].steps.crop, pictures[i].steps.resampling, output.height, output.width, plans[i]);
+    cpu::plan_crop(pictures[i].steps.crop, pictures[i].steps.resampling, output.height,
+                   output.width, plans[i]);
   }
   const int scale = pictures.front().steps.crop.scale;
   const Region whole = hull(plans);
@@ -221,8 +239,9 @@ void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
     if (!once && !source(sample, need, scale, worker, image)) return;
     if (i == 0 || !once) watch.lap(Stage::kDecode);
     const bool part = once && !need.empty();
-    store(part ? image.part({need.top - whole.top, need.left - whole.left, need.height, need.width}) : image, plans[i],
-          pictures[i], worker, watch);
+    store(part ? image.part({need.top - whole.top, need.left - whole.left, need.height, need.width})
+               : image,
+          plans[i], pictures[i], worker, watch);
   }
   sample.stored = true;
 }
@@ -251,13 +270,16 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
   }
 }
 
-void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
+void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers,
+                   Worker& worker) noexcept {
   const int height = sample.height, width = sample.width;
   fetch(sample, origin, buffers, worker);
-  const int got_height = std::exchange(sample.height, height), got_width = std::exchange(sample.width, width);
+  const int got_height = std::exchange(sample.height, height),
+            got_width = std::exchange(sample.width, width);
   if (sample.status != kOk || (got_height == height && got_width == width)) return;
   try {
-    end(sample, kFailed, "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
+    end(sample, kFailed,
+        "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
   } catch (const std::bad_alloc&) {
     out_of_memory(sample);
   }

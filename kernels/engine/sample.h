@@ -1,5 +1,5 @@
-// One sample's way: FETCH (read, checksum, probe), then RUN (decode, crop, augment, store). No locks: one thread at a
-// time has it.
+// One sample's way: FETCH (read, checksum, probe), then RUN (decode, crop, augment, store). No
+// locks: one thread at a time has it.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,13 @@ namespace fl {
 
 struct Sample {
   Place place;
-  uint64_t checksum = 0;              // XXH3 of the bytes, where the job checks
-  Place seek_place;                   // of its seek index; size 0: it has none
-  int raw_height = 0, raw_width = 0;  // px; the bytes are uint8 [height, width, 3], not encoded. 0: they are encoded
-  int64_t row = -1;                   // of the collector of new indexes
-  int64_t no_index = 0;               // bytes of the file that is known to have none; 0: nothing is known
+  uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
+  Place seek_place;       // of its seek index; size 0: it has none
+  // Px; the bytes are uint8 [height, width, 3], not encoded. 0: they are encoded
+  int raw_height = 0, raw_width = 0;
+  int64_t row = -1;  // of the collector of new indexes
+  // Bytes of the file that is known to have none; 0: nothing is known
+  int64_t no_index = 0;
 
   Buffer encoded;
   Buffer seek;
@@ -40,7 +42,8 @@ struct Sample {
   bool aside = false;   // somebody else makes it: `run` passes over it
   bool late = false;    // its size is known, and its pixels come after this run
   std::string message;  // not OK: why
-  int code = 0;         // of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
+  // Of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
+  int code = 0;
 };
 
 // Where one picture of every sample of a batch goes.
@@ -81,9 +84,11 @@ void out_of_memory(Sample& sample) noexcept;  // it has failed for that; needs n
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
 // `fetch` of a sample whose size is known beforehand, and stays: another one is an error.
-void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
+void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers,
+                   Worker& worker) noexcept;
 
-// Needs status OK and checked crops of one scale, at least one. Leaves the sample stored, or not OK.
+// Needs status OK and checked crops of one scale, at least one. Leaves the sample stored, or not
+// OK.
 void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept;
 
 }  // namespace fl

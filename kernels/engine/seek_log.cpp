@@ -19,9 +19,11 @@ namespace {
 
 constexpr char kMagic[] = "FASTSEEK";  // as every file of indexes, which a log may become
 constexpr uint32_t kVersion = 1;
-constexpr int64_t kFixed = 32;     // bytes of a record before its path: XXH3 of what follows it in the record, …
+// Bytes of a record before its path: XXH3 of what follows it in the record, …
+constexpr int64_t kFixed = 32;
 constexpr size_t kRead = 4 << 20;  // bytes at a time
-// What a record may say that it has: a path has up to 4 KiB; an index of the largest image, with an entry for each MCU, half of that.
+// What a record may say that it has: a path has up to 4 KiB; an index of the largest image, with an
+// entry for each MCU, half of that.
 constexpr int64_t kLongestPath = 1 << 16, kLongestIndex = 1 << 28;
 
 void number(std::vector<uint8_t>& out, uint64_t value, int bytes) {
@@ -30,7 +32,8 @@ void number(std::vector<uint8_t>& out, uint64_t value, int bytes) {
 
 uint64_t u64(Reader& in, size_t at) { return in.u32(at) | uint64_t{in.u32(at + 4)} << 32; }
 
-// A window that moves through a file. Not mapped: the writer may cut a record off that it could not finish.
+// A window that moves through a file. Not mapped: the writer may cut a record off that it could not
+// finish.
 class Window {
  public:
   explicit Window(const std::string& path) : path_(path) {
@@ -48,7 +51,8 @@ class Window {
   // Fewer than `count` at the end of the file. Valid until the next call.
   std::span<const uint8_t> at(int64_t offset, int64_t count) {
     count = std::max<int64_t>(0, std::min(count, size_ - offset));
-    if (offset < begin_ || offset + count > begin_ + static_cast<int64_t>(bytes_.size())) load(offset, count);
+    if (offset < begin_ || offset + count > begin_ + static_cast<int64_t>(bytes_.size()))
+      load(offset, count);
     return std::span<const uint8_t>(bytes_).subspan(offset - begin_, count);
   }
   int64_t size() const { return size_; }
@@ -92,7 +96,8 @@ int64_t read_record(Window& file, int64_t at, LogRecord& out) {
   const int64_t path_size = in.u32(8), size = in.u32(12), whole = kFixed + path_size + size;
   if (path_size > kLongestPath || size > kLongestIndex || whole > file.size() - at) return 0;
   const auto bytes = file.at(at, whole);
-  if (bytes.size() < static_cast<size_t>(whole) || XXH3_64bits(bytes.data() + 8, whole - 8) != hash) return 0;
+  if (bytes.size() < static_cast<size_t>(whole) || XXH3_64bits(bytes.data() + 8, whole - 8) != hash)
+    return 0;
   if (row > INT64_MAX || file_size > INT64_MAX) return 0;
   out = {static_cast<int64_t>(row),
          static_cast<int64_t>(file_size),
@@ -112,8 +117,8 @@ void write_log_header(std::vector<uint8_t>& out, int step, uint64_t names) {
   number(out, names, 8);
 }
 
-int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_size, const std::string& path,
-                         std::span<const uint8_t> index) {
+int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_size,
+                         const std::string& path, std::span<const uint8_t> index) {
   const size_t start = out.size();
   number(out, 0, 8);
   number(out, path.size(), 4);
@@ -132,11 +137,14 @@ LogPart read_log(const std::string& path, int64_t from) {
   LogPart out;
   const auto head = file.at(0, kLogHeader);
   Reader in(head, false);
-  if (head.size() < static_cast<size_t>(kLogHeader) || !in.starts_with(kMagic, 8) || in.u32(8) != kVersion) return out;
+  if (head.size() < static_cast<size_t>(kLogHeader) || !in.starts_with(kMagic, 8) ||
+      in.u32(8) != kVersion)
+    return out;
   out.names = u64(in, 16);
   out.end = from < kLogHeader || from > file.size() ? kLogHeader : from;
   LogRecord record;
-  for (int64_t next; (next = read_record(file, out.end, record)) != 0; out.end = next) out.records.push_back(record);
+  for (int64_t next; (next = read_record(file, out.end, record)) != 0; out.end = next)
+    out.records.push_back(record);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// A log of seek indexes that one process appends to while it loads: records that check themselves, so that a kill at
-// any byte leaves a prefix that is good. docs/formats.md tells the layout.
+// A log of seek indexes that one process appends to while it loads: records that check themselves,
+// so that a kill at any byte leaves a prefix that is good. docs/formats.md tells the layout.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct LogPart {
 void write_log_header(std::vector<uint8_t>& out, int step, uint64_t names);
 
 // Appends a record to `out`; returns the place of the index from the record's start.
-int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_size, const std::string& path,
-                         std::span<const uint8_t> index);
+int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_size,
+                         const std::string& path, std::span<const uint8_t> index);
 
-// The good records from byte `from` on (0: from the first); what follows a bad one is not looked at. A file that is no
-// log has names 0 and end 0. Throws FileError.
+// The good records from byte `from` on (0: from the first); what follows a bad one is not looked
+// at. A file that is no log has names 0 and end 0. Throws FileError.
 LogPart read_log(const std::string& path, int64_t from);
 
 }  // namespace fl

@@ -1,4 +1,5 @@
-// How long each stage takes: wall time and CPU time of the thread, two clock reads (0.3 us) per stage and sample.
+// How long each stage takes: wall time and CPU time of the thread, two clock reads (0.3 us) per
+// stage and sample.
 #pragma once
 
 #include <array>
@@ -12,13 +13,15 @@ enum class Stage { kRead, kDecode, kResize, kAugment, kStore };
 constexpr int kStages = 5;
 constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "augment", "store"};
 
-// How a JPEG's region was decoded: by its seek index; by the own decoder from the scan's start; by libjpeg-turbo.
-// Besides the way taken: refused, an index that lied; scaled, decoded at a half, a quarter or an eighth of the size.
+// How a JPEG's region was decoded: by its seek index; by the own decoder from the scan's start; by
+// libjpeg-turbo. Besides the way taken: refused, an index that lied; scaled, decoded at a half, a
+// quarter or an eighth of the size.
 enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled };
 constexpr int kWays = 5;
 constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused", "scaled"};
 
-struct alignas(64) StageStats {  // one cache line per thread, so that counting does not slow the neighbours
+// One cache line per thread, so that counting does not slow the neighbours
+struct alignas(64) StageStats {
   struct Row {
     std::atomic<int64_t> samples{0}, wall_ns{0}, cpu_ns{0};
   };

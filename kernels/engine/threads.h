@@ -27,14 +27,15 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// The calling thread gives way to others that want its core: the one that feeds the GPU must not wait for a decoder's
-// time slice where there are as many threads as cores.
+// The calling thread gives way to others that want its core: the one that feeds the GPU must not
+// wait for a decoder's time slice where there are as many threads as cores.
 inline void give_way() {
 #ifdef __linux__  // where a thread has a niceness of its own
   constexpr int kNicer = 10;
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));
-  setpriority(PRIO_PROCESS, thread,
-              std::min(19, getpriority(PRIO_PROCESS, thread) + kNicer));  // if it may not: as before
+  setpriority(
+      PRIO_PROCESS, thread,
+      std::min(19, getpriority(PRIO_PROCESS, thread) + kNicer));  // if it may not: as before
 #endif
 }
 

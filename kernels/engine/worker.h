@@ -25,8 +25,8 @@ struct Worker {
   room::Claim claim;  // for the image that is made now, if it needs more than a thread's share
   size_t beside = 0;  // bytes that this image takes besides its decoded pixels
 
-  // Before `bytes` are taken to decode the image: waits where others have what this needs. What the image has taken so
-  // far is lost.
+  // Before `bytes` are taken to decode the image: waits where others have what this needs. What the
+  // image has taken so far is lost.
   void ask(size_t bytes) {
     if (bytes + beside <= room::kShare) return;
     if (claim.bytes() > 0) trim(0);
@@ -42,7 +42,8 @@ struct Worker {
   }
 
   size_t held() const {
-    return decoded.capacity() + jpeg.held() + notes.held() + passes.held() + pixels.capacity() + augment.held();
+    return decoded.capacity() + jpeg.held() + notes.held() + passes.held() + pixels.capacity() +
+           augment.held();
   }
 
  private:

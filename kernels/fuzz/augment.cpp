@@ -1,7 +1,8 @@
-// Programs of AUGMENT: scalar against tuned, and against the GPU's machine by an emulated block, on an image with
-// nothing but its padding behind it.
+// Programs of AUGMENT: scalar against tuned, and against the GPU's machine by an emulated block, on
+// an image with nothing but its padding behind it.
 //
-// Input: 6 bytes (height, width, two of the image, how), then 27 per instruction: code, filter, fill, eight arguments.
+// Input: 6 bytes (height, width, two of the image, how), then 27 per instruction: code, filter,
+// fill, eight arguments.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -24,12 +25,16 @@ constexpr size_t kChoices = 6, kRow = 3 + 3 * augment::kArguments;
 constexpr size_t kMostRows = 6;
 constexpr int kMostArea = 1 << 11;  // px
 
-int32_t shift(uint8_t* image, int64_t height, int64_t width, int64_t channels, const double* uniforms, int64_t) {
-  for (int64_t i = 0; i < height * width * channels; ++i) image[i] += static_cast<uint8_t>(uniforms[i % 3] * 255);
+int32_t shift(uint8_t* image, int64_t height, int64_t width, int64_t channels,
+              const double* uniforms, int64_t) {
+  for (int64_t i = 0; i < height * width * channels; ++i)
+    image[i] += static_cast<uint8_t>(uniforms[i % 3] * 255);
   return 0;
 }
 
-int32_t raise(uint8_t*, int64_t, int64_t, int64_t, const double*, int64_t) { return augment::kRaised; }
+int32_t raise(uint8_t*, int64_t, int64_t, int64_t, const double*, int64_t) {
+  return augment::kRaised;
+}
 
 constexpr augment::Function kFunctions[] = {{&shift, 3}, {&raise, 0}};
 
@@ -39,8 +44,13 @@ struct Picture {
   uint8_t how;
 
   explicit Picture(const uint8_t* n)
-      : height(1 + n[0]), width(1 + n[1]), mask(n[2]), base(n[3]), how(static_cast<uint8_t>(n[4] ^ n[5])) {
-    if (height * width > kMostArea) (height > width ? height : width) = kMostArea / std::min(height, width);
+      : height(1 + n[0]),
+        width(1 + n[1]),
+        mask(n[2]),
+        base(n[3]),
+        how(static_cast<uint8_t>(n[4] ^ n[5])) {
+    if (height * width > kMostArea)
+      (height > width ? height : width) = kMostArea / std::min(height, width);
   }
 
   size_t bytes() const { return static_cast<size_t>(height) * width * kChannels; }
@@ -135,7 +145,8 @@ struct Made {
 void make(const augment::Program& program, const Picture& picture, cpu::Target target, Made& out) {
   out.memory = picture.make();
   out.why.clear();
-  const Pixels image{out.memory.get(), picture.height, picture.width, ptrdiff_t{picture.width} * kChannels};
+  const Pixels image{out.memory.get(), picture.height, picture.width,
+                     ptrdiff_t{picture.width} * kChannels};
   try {
     const augment::Result done = augment::run(program, image, out.workspace, target);
     augment::apply(done, target);
@@ -146,7 +157,8 @@ void make(const augment::Program& program, const Picture& picture, cpu::Target t
 }
 
 // Shared memory for all of it, for a part or for nothing but the state; of several sizes of block.
-void compare_with_block(const augment::Program& program, const Picture& picture, const uint8_t* pixels) {
+void compare_with_block(const augment::Program& program, const Picture& picture,
+                        const uint8_t* pixels) {
   constexpr int kThreads[] = {1, 7, 32, 97};
   std::vector<int32_t> order(kThreads[picture.how >> 3 & 3]);
   std::iota(order.rbegin(), order.rend(), 0);
@@ -155,18 +167,21 @@ void compare_with_block(const augment::Program& program, const Picture& picture,
   const auto bytes = static_cast<int64_t>(picture.bytes());
   const int64_t limits[] = {0, 9000, 48 << 10};
   const block::Layout how = block::layout(bytes, packed.needs, limits[(picture.how >> 5) % 3]);
-  const block::Guarded data(static_cast<int64_t>(packed.bytes.size())), shared(how.shared), workspace(how.workspace),
-      out(bytes);
+  const block::Guarded data(static_cast<int64_t>(packed.bytes.size())), shared(how.shared),
+      workspace(how.workspace), out(bytes);
   std::copy(packed.bytes.begin(), packed.bytes.end(), data.data());
   const block::Programs all = packed.at(data.data());
   const auto from = picture.make();
-  block::Machine(threads, {how, shared.data(), workspace.data(), out.data()}, picture.height, picture.width)
+  block::Machine(threads, {how, shared.data(), workspace.data(), out.data()}, picture.height,
+                 picture.width)
       .run(from.get(), all.ops + all.first[0], all.ops + all.first[1], all.extras);
-  want(std::memcmp(out.data(), pixels, picture.bytes()) == 0, "the GPU's machine gives other pixels");
+  want(std::memcmp(out.data(), pixels, picture.bytes()) == 0,
+       "the GPU's machine gives other pixels");
 }
 
 bool on_device(const augment::Program& program) {
-  return std::none_of(program.begin(), program.end(), [](const auto& it) { return it.code == Code::kCustom; });
+  return std::none_of(program.begin(), program.end(),
+                      [](const auto& it) { return it.code == Code::kCustom; });
 }
 
 void run(Bytes input) {
@@ -176,17 +191,22 @@ void run(Bytes input) {
   const std::vector<double> rows = rows_of(input.subspan(kChoices), picture);
   augment::Program program;
   try {
-    program = augment::parse("fuzz", rows.data(), static_cast<int64_t>(rows.size()) / augment::kColumns, picture.height,
-                             picture.width, kFunctions);
+    program =
+        augment::parse("fuzz", rows.data(), static_cast<int64_t>(rows.size()) / augment::kColumns,
+                       picture.height, picture.width, kFunctions);
   } catch (const std::invalid_argument& error) {
-    return want(picture.how % 8 == 0 && std::string_view(error.what()).starts_with("fuzz["), error.what());
+    return want(picture.how % 8 == 0 && std::string_view(error.what()).starts_with("fuzz["),
+                error.what());
   }
   make(program, picture, cpu::Target::kScalar, scalar);
   make(program, picture, cpu::Target::kBest, tuned);
-  want(scalar.why == tuned.why, "scalar and tuned disagree: \"" + scalar.why + "\", \"" + tuned.why + "\"");
+  want(scalar.why == tuned.why,
+       "scalar and tuned disagree: \"" + scalar.why + "\", \"" + tuned.why + "\"");
   if (!scalar.why.empty()) return;
-  want(std::memcmp(scalar.pixels, tuned.pixels, picture.bytes()) == 0, "scalar and tuned give other pixels");
-  if (picture.how % 2 == 1 && on_device(program)) compare_with_block(program, picture, scalar.pixels);
+  want(std::memcmp(scalar.pixels, tuned.pixels, picture.bytes()) == 0,
+       "scalar and tuned give other pixels");
+  if (picture.how % 2 == 1 && on_device(program))
+    compare_with_block(program, picture, scalar.pixels);
 }
 
 }  // namespace

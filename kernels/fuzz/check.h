@@ -26,7 +26,8 @@ inline void want(bool promise, const std::string& what) {
   if (!promise) fail(what);
 }
 
-// Some region of an image; four bytes say which. Two thirds of the regions end at the image's border.
+// Some region of an image; four bytes say which. Two thirds of the regions end at the image's
+// border.
 inline Region region_of(const uint8_t* numbers, int height, int width) {
   Region out;
   out.top = numbers[0] % height;
@@ -40,7 +41,8 @@ inline Region region_of(const uint8_t* numbers, int height, int width) {
 inline bool same_pixels(const Image& one, const Image& other) {
   if (one.height != other.height || one.width != other.width) return false;
   for (int y = 0; y < one.height; ++y)
-    if (std::memcmp(one.row(y), other.row(y), static_cast<size_t>(one.width) * kChannels) != 0) return false;
+    if (std::memcmp(one.row(y), other.row(y), static_cast<size_t>(one.width) * kChannels) != 0)
+      return false;
   return true;
 }
 

@@ -1,8 +1,8 @@
-// The GPU's JPEG decoder: what the host plans and packs, decoded by an emulated block, against the CPU's decoder and
-// resize with the same index: the same crop, or refused by both.
+// The GPU's JPEG decoder: what the host plans and packs, decoded by an emulated block, against the
+// CPU's decoder and resize with the same index: the same crop, or refused by both.
 //
-// Input: 20 bytes (box; kind of index and batch; step; two changes of the index, each a place and a value; crop; order
-// of the threads), the file.
+// Input: 20 bytes (box; kind of index and batch; step; two changes of the index, each a place and a
+// value; crop; order of the threads), the file.
 #include <numeric>
 
 #include "fuzz/check.h"
@@ -39,14 +39,16 @@ struct Expected {
 How how_of(const uint8_t* n, int height, int width) {
   const Region box = region_of(n, height, width);
   How how;
-  how.crop = {box.top, box.left, box.height, box.width, box.height, box.width, 0, 0, n[18] >> 3 & 1, 1};
+  how.crop = {box.top,   box.left, box.height, box.width,      box.height,
+              box.width, 0,        0,          n[18] >> 3 & 1, 1};
   if (n[12] != 0) how.crop.resized_height = 1 + n[12] % 64;
   if (n[13] != 0) how.crop.resized_width = 1 + n[13] % 64;
   how.height = 1 + n[14] % 48;
   how.width = 1 + n[15] % 48;
   how.crop.window_top = static_cast<int8_t>(n[16]);
   how.crop.window_left = static_cast<int8_t>(n[17]);
-  how.by = {static_cast<Filter>(n[18] % 8 % 6), n[18] >> 4 & 1 ? cpu::Order::kPillow12 : cpu::Order::kPillow13};
+  how.by = {static_cast<Filter>(n[18] % 8 % 6),
+            n[18] >> 4 & 1 ? cpu::Order::kPillow12 : cpu::Order::kPillow13};
   how.target = n[18] >> 5 & 1 ? cpu::Target::kScalar : cpu::Target::kBest;
   return how;
 }
@@ -56,9 +58,11 @@ Expected by_cpu(const File& file, const How& how) {
   static cpu::CropScratch scratch;
   cpu::CropPlan plan;
   cpu::plan_crop(how.crop, how.by, how.height, how.width, plan);
-  Expected out{false, std::vector<uint8_t>(static_cast<size_t>(how.height) * how.width * kChannels)};
+  Expected out{false,
+               std::vector<uint8_t>(static_cast<size_t>(how.height) * how.width * kChannels)};
   if (plan.source.empty()) return out;
-  const auto source = jpeg::decode_region(file.bytes, file.frame, &file.index, plan.source, workspace, how.target);
+  const auto source =
+      jpeg::decode_region(file.bytes, file.frame, &file.index, plan.source, workspace, how.target);
   out.good = source.ok();
   const Pixels to{out.pixels.data(), how.height, how.width, ptrdiff_t{how.width} * kChannels};
   if (out.good) cpu::crop_resize(source.image, plan, to, scratch, how.target);
@@ -77,7 +81,8 @@ File neighbour() {
   File out;
   out.bytes = pictures()[9].bytes;  // 7x17 px, 4:2:0
   out.packed = jpeg::build_index(out.bytes, 1).index;
-  want(jpeg::parse_frame(out.bytes, out.frame).empty() && out.index.open(out.packed, out.bytes, out.frame).empty(),
+  want(jpeg::parse_frame(out.bytes, out.frame).empty() &&
+           out.index.open(out.packed, out.bytes, out.frame).empty(),
        "the neighbour is no good file");
   return out;
 }
@@ -108,17 +113,21 @@ void Batch::check(const How& how, uint8_t choice) const {
   const jpeg::DeviceBatch batch(plans, places, how.height, how.width);
   const block::DecodeHeader& header = batch.header();
   const size_t bytes = expected[0]->pixels.size();
-  const block::Guarded packed(header.bytes), scratch(header.scratch), out(static_cast<int64_t>(bytes * plans.size()));
+  const block::Guarded packed(header.bytes), scratch(header.scratch),
+      out(static_cast<int64_t>(bytes * plans.size()));
   batch.begin(packed.data());
   for (size_t n = 0; n < batch.size(); ++n) batch.write(n, packed.data());
   std::vector<uint32_t> flags(plans.size());
   const std::vector<int32_t> order = turns(choice);
-  block::decode(block::EmulatedThreads{order.data(), static_cast<int>(order.size())}, header,
-                block::DecodeBatch(header, packed.data(), scratch.data(), out.data(), flags.data()));
+  block::decode(
+      block::EmulatedThreads{order.data(), static_cast<int>(order.size())}, header,
+      block::DecodeBatch(header, packed.data(), scratch.data(), out.data(), flags.data()));
   for (size_t n = 0; n < plans.size(); ++n) {
-    want((flags[n] == 0) == expected[n]->good, flags[n] == 0 ? "the CPU refuses it" : "the CPU takes it");
+    want((flags[n] == 0) == expected[n]->good,
+         flags[n] == 0 ? "the CPU refuses it" : "the CPU takes it");
     if (flags[n] != 0) continue;
-    want(std::memcmp(out.data() + n * bytes, expected[n]->pixels.data(), bytes) == 0, "the CPU gives other pixels");
+    want(std::memcmp(out.data() + n * bytes, expected[n]->pixels.data(), bytes) == 0,
+         "the CPU gives other pixels");
   }
 }
 
@@ -158,7 +167,8 @@ void run(Bytes input) {
   if (choices[4] & 1) lie(file.packed, choices + 6);
   if (!file.index.open(file.packed, file.bytes, file.frame).empty())
     return want(choices[4] & 1, "the index is refused");
-  check(file, how_of(choices, file.frame.height, file.frame.width), choices[4] >> 1 & 3, choices[19]);
+  check(file, how_of(choices, file.frame.height, file.frame.width), choices[4] >> 1 & 3,
+        choices[19]);
 }
 
 }  // namespace

@@ -31,9 +31,12 @@ struct Session {
   Kind kind;
 };
 
-[[noreturn]] void leave(j_common_ptr info) { std::longjmp(static_cast<Session*>(info->client_data)->escape, 1); }
+[[noreturn]] void leave(j_common_ptr info) {
+  std::longjmp(static_cast<Session*>(info->client_data)->escape, 1);
+}
 
-// Smooth in one channel, edges in the next, noise in the others, so that short and long codes occur.
+// Smooth in one channel, edges in the next, noise in the others, so that short and long codes
+// occur.
 uint8_t value_at(int y, int x, int c, uint32_t& state) {
   state = state * 1664525U + 1013904223U;
   if (c == 0) return static_cast<uint8_t>(5 * y + 3 * x);
@@ -70,7 +73,9 @@ void encode(Session& s) {
   s.info.image_height = static_cast<JDIMENSION>(s.kind.height);
   s.info.image_width = static_cast<JDIMENSION>(s.kind.width);
   s.info.input_components = s.kind.components;
-  s.info.in_color_space = s.kind.components == 1 ? JCS_GRAYSCALE : s.kind.components == 3 ? JCS_RGB : JCS_CMYK;
+  s.info.in_color_space = s.kind.components == 1   ? JCS_GRAYSCALE
+                          : s.kind.components == 3 ? JCS_RGB
+                                                   : JCS_CMYK;
   jpeg_set_defaults(&s.info);
   set_coding(s);
   jpeg_scan_info scans[3]{};
@@ -103,8 +108,8 @@ std::vector<uint8_t> encoded(const Kind& kind) {
 
 void add(std::vector<Picture>& out, const Kind& kind) {
   char name[96];
-  std::snprintf(name, sizeof name, "%dx%d-%d-%d%d-%s-%d", kind.height, kind.width, kind.components, kind.h, kind.v,
-                kHowNames[static_cast<size_t>(kind.how)], kind.restart);
+  std::snprintf(name, sizeof name, "%dx%d-%d-%d%d-%s-%d", kind.height, kind.width, kind.components,
+                kind.h, kind.v, kHowNames[static_cast<size_t>(kind.how)], kind.restart);
   if (auto bytes = encoded(kind); !bytes.empty()) out.push_back({name, std::move(bytes)});
 }
 

@@ -1,4 +1,5 @@
-// Small JPEGs to begin with: every sampling, coding and colour that the library writes, and what no encoder makes.
+// Small JPEGs to begin with: every sampling, coding and colour that the library writes, and what no
+// encoder makes.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
-// The seek index, of which nothing is believed: any bytes beside a good file give its true pixels, or a refusal,
-// where all that is used can be proved; elsewhere still the same pixels from both targets, and none beyond the file.
+// The seek index, of which nothing is believed: any bytes beside a good file give its true pixels,
+// or a refusal, where all that is used can be proved; elsewhere still the same pixels from both
+// targets, and none beyond the file.
 //
-// Input: 5 bytes (which file, region), the index. The mutator seals what it changed, most of the time.
+// Input: 5 bytes (which file, region), the index. The mutator seals what it changed, most of the
+// time.
 #include "fuzz/check.h"
 #include "fuzz/images.h"
 #include "fuzz/seal.h"
@@ -30,10 +32,12 @@ std::vector<File> make_files() {
     File file;
     if (jpeg::build_index(picture.bytes, 1).index.empty()) continue;
     want(jpeg::parse_frame(picture.bytes, file.frame).empty(), picture.name);
-    for (int step = 0; step < kSteps; ++step) file.indexes.push_back(jpeg::build_index(picture.bytes, step).index);
+    for (int step = 0; step < kSteps; ++step)
+      file.indexes.push_back(jpeg::build_index(picture.bytes, step).index);
     file.bytes = std::move(picture.bytes);
     const Region whole{0, 0, file.frame.height, file.frame.width};
-    const jpeg::Decoded all = jpeg::decode_region(file.bytes, whole.height, whole.width, whole, file.memory);
+    const jpeg::Decoded all =
+        jpeg::decode_region(file.bytes, whole.height, whole.width, whole, file.memory);
     want(all.ok(), picture.name + all.error);
     file.pixels = all.image;
     out.push_back(std::move(file));
@@ -51,7 +55,8 @@ void check_places(const File& file, const jpeg::SeekIndex& index) {
   for (int row = 0; row < file.frame.mcu_rows; ++row) {
     jpeg::SeekIndex::Row place;
     if (!index.row(row, place)) continue;
-    want(place.byte <= place.end_byte && place.end_byte <= file.bytes.size(), "a row outside of the file");
+    want(place.byte <= place.end_byte && place.end_byte <= file.bytes.size(),
+         "a row outside of the file");
     segments.clear();
     if (!index.segments(row, 0, file.frame.mcu_columns, 0, uint64_t{1} << 20, segments)) continue;
     int column = 0;
@@ -74,11 +79,14 @@ void run(Bytes input) {
   const auto decode = [&](jpeg::Workspace& memory, cpu::Target target) {
     return jpeg::decode_region(file.bytes, file.frame, &index, region, memory, target);
   };
-  const jpeg::Decoded scalar = decode(one, cpu::Target::kScalar), tuned = decode(two, cpu::Target::kBest);
-  want(scalar.ok() == tuned.ok(), "scalar and tuned disagree: \"" + scalar.error + "\", \"" + tuned.error + "\"");
+  const jpeg::Decoded scalar = decode(one, cpu::Target::kScalar),
+                      tuned = decode(two, cpu::Target::kBest);
+  want(scalar.ok() == tuned.ok(),
+       "scalar and tuned disagree: \"" + scalar.error + "\", \"" + tuned.error + "\"");
   if (!tuned.ok()) return;
   want(same_pixels(scalar.image, tuned.image), "scalar and tuned give other pixels");
-  if (proved(file.frame, region)) want(same_pixels(tuned.image, file.pixels.part(region)), "other pixels");
+  if (proved(file.frame, region))
+    want(same_pixels(tuned.image, file.pixels.part(region)), "other pixels");
 }
 
 size_t with_true_index(uint8_t* data, size_t max_size, uint32_t seed) {
@@ -92,7 +100,8 @@ size_t with_true_index(uint8_t* data, size_t max_size, uint32_t seed) {
 // One or two numbers behind the fields that name the file.
 void change(std::span<uint8_t> index, uint32_t seed) {
   const size_t from = seed % 5 == 0 ? 36 : jpeg::seek::kHeader;
-  const size_t room = index.size() - jpeg::seek::kSeal - std::min(from, index.size() - jpeg::seek::kSeal);
+  const size_t room =
+      index.size() - jpeg::seek::kSeal - std::min(from, index.size() - jpeg::seek::kSeal);
   for (uint32_t n = 0; room != 0 && n <= seed % 2; ++n) {
     seed = seed * 1664525U + 1013904223U;
     index[from + (seed >> 4) % room] ^= static_cast<uint8_t>(1U << (seed >> 28) % 8);
@@ -127,6 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return 0;
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
   return fl::fuzz::mutate(data, size, max_size, seed * 2654435761U >> 3);
 }

@@ -1,7 +1,8 @@
-// Regions: scalar against tuned, both against libjpeg-turbo, with the true index, one that lies, and without.
+// Regions: scalar against tuned, both against libjpeg-turbo, with the true index, one that lies,
+// and without.
 //
-// Input: 12 bytes (region; scale and kind of index; step; two changes of the index, each a place and a value), the
-// file.
+// Input: 12 bytes (region; scale and kind of index; step; two changes of the index, each a place
+// and a value), the file.
 #include "jpeg/region.h"
 
 #include "fuzz/check.h"
@@ -29,23 +30,28 @@ jpeg::Decoded both(const Case& c, const jpeg::SeekIndex* index, jpeg::Workspace&
   const auto decode = [&](jpeg::Workspace& memory, cpu::Target target) {
     return jpeg::decode_region(c.bytes, c.frame, index, c.region, memory, target);
   };
-  const jpeg::Decoded scalar = decode(other, cpu::Target::kScalar), tuned = decode(workspace, cpu::Target::kBest);
-  want(scalar.ok() == tuned.ok(), "scalar and tuned disagree: \"" + scalar.error + "\", \"" + tuned.error + "\"");
-  if (scalar.ok()) want(same_pixels(scalar.image, tuned.image), "scalar and tuned give other pixels");
+  const jpeg::Decoded scalar = decode(other, cpu::Target::kScalar),
+                      tuned = decode(workspace, cpu::Target::kBest);
+  want(scalar.ok() == tuned.ok(),
+       "scalar and tuned disagree: \"" + scalar.error + "\", \"" + tuned.error + "\"");
+  if (scalar.ok())
+    want(same_pixels(scalar.image, tuned.image), "scalar and tuned give other pixels");
   return tuned;
 }
 
 void compare_with_library(const Case& c, const jpeg::Decoded& own) {
   static Scratch scratch;
   if (!own.ok()) return;
-  const jpeg::Decoded library = jpeg::decode_region(c.bytes, c.height, c.width, c.region, scratch, c.scale);
+  const jpeg::Decoded library =
+      jpeg::decode_region(c.bytes, c.height, c.width, c.region, scratch, c.scale);
   // Of a part the library decodes more than the part needs, and may meet damage there.
   want(library.ok() || !c.whole(), "libjpeg-turbo does not take it: " + library.error);
   if (library.ok()) want(same_pixels(own.image, library.image), "libjpeg-turbo gives other pixels");
 }
 
 // What is noted on the way is the index that is built on its own.
-void compare_notes(const Case& c, const jpeg::Decoded& plain, const std::vector<uint8_t>& index, int step) {
+void compare_notes(const Case& c, const jpeg::Decoded& plain, const std::vector<uint8_t>& index,
+                   int step) {
   static jpeg::Workspace workspace;
   static jpeg::SeekNotes notes;
   if (c.frame.restart_interval != 0) return;
@@ -53,19 +59,22 @@ void compare_notes(const Case& c, const jpeg::Decoded& plain, const std::vector<
   jpeg::decode_region(c.bytes, c.frame, nullptr, c.region, workspace, cpu::Target::kBest, &notes);
   want(!notes.complete() || !index.empty(), "noted to the end, and there is no index");
   want(notes.complete() || index.empty() || !plain.ok(), "there is an index that was not noted");
-  if (notes.complete()) want(notes.pack(c.bytes, jpeg::seek::hash(c.bytes)) == index, "noted another index");
+  if (notes.complete())
+    want(notes.pack(c.bytes, jpeg::seek::hash(c.bytes)) == index, "noted another index");
 }
 
 // The index, or nothing; the same by both targets.
 std::vector<uint8_t> built(Bytes bytes, int step) {
   jpeg::Built scalar = jpeg::build_index(bytes, step, nullptr, cpu::Target::kScalar);
   const jpeg::Built tuned = jpeg::build_index(bytes, step);
-  want(scalar.why == tuned.why, "scalar and tuned disagree: \"" + scalar.why + "\", \"" + tuned.why + "\"");
+  want(scalar.why == tuned.why,
+       "scalar and tuned disagree: \"" + scalar.why + "\", \"" + tuned.why + "\"");
   want(scalar.index == tuned.index, "scalar and tuned build other indexes");
   return std::move(scalar.index);
 }
 
-void run_indexed(const Case& c, const jpeg::Decoded& plain, IndexKind kind, const uint8_t* choices) {
+void run_indexed(const Case& c, const jpeg::Decoded& plain, IndexKind kind,
+                 const uint8_t* choices) {
   const int step = choices[5] % 9;
   std::vector<uint8_t> bytes = built(c.bytes, step);
   if (kind == kNoted) return compare_notes(c, plain, bytes, step);
@@ -80,7 +89,8 @@ void run_indexed(const Case& c, const jpeg::Decoded& plain, IndexKind kind, cons
   want(got.ok() == plain.ok() || kind == kLying,
        "with the true index: \"" + got.error + "\", not \"" + plain.error + "\"");
   const bool certain = kind == kTrue || proved(c.frame, c.region);
-  if (got.ok() && plain.ok() && certain) want(same_pixels(got.image, plain.image), "other pixels with an index");
+  if (got.ok() && plain.ok() && certain)
+    want(same_pixels(got.image, plain.image), "other pixels with an index");
 }
 
 void run(Bytes input) {

@@ -1,5 +1,5 @@
-// Seek indexes that are well-formed and wrong: a change is sealed again, so that checksums hide nothing from the
-// fuzzer.
+// Seek indexes that are well-formed and wrong: a change is sealed again, so that checksums hide
+// nothing from the fuzzer.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +26,16 @@ inline void seal(std::vector<uint8_t>& index) { seal(std::span(index)); }
 inline void lie(std::vector<uint8_t>& index, const uint8_t* numbers) {
   const size_t records = index.size() - jpeg::seek::kHeader - jpeg::seek::kSeal;
   for (const uint8_t* n : {numbers, numbers + 3}) {
-    const size_t at = n[0] + size_t{256} * n[1], first = n[1] >= 128 || records == 0 ? 36 : jpeg::seek::kHeader;
+    const size_t at = n[0] + size_t{256} * n[1],
+                 first = n[1] >= 128 || records == 0 ? 36 : jpeg::seek::kHeader;
     index[first + at % (index.size() - jpeg::seek::kSeal - first)] ^= n[2];
   }
   seal(index);
 }
 
-// Whether the decoder sees each place in the index that it uses reached from the place before, from the scan's start
-// on. Of other regions the first place of each row is believed if the row's end fits it, so that lies which agree may
-// pass.
+// Whether the decoder sees each place in the index that it uses reached from the place before, from
+// the scan's start on. Of other regions the first place of each row is believed if the row's end
+// fits it, so that lies which agree may pass.
 inline bool proved(const jpeg::Frame& frame, const Region& region) {
   const jpeg::Tiles2d tiles = jpeg::tiles_of(frame, region);
   return tiles.top == 0 && tiles.left == 0 && tiles.right == frame.mcu_columns;
@@ -60,8 +61,9 @@ inline size_t wanted_size(std::span<const uint8_t> index, const jpeg::Frame& fra
       dc > jpeg::seek::kMaxDcWidth)
     return 0;
   const int entries = jpeg::seek::entries_per_row(frame.mcu_columns, index[6] | index[7] << 8);
-  const int64_t bits = int64_t{frame.mcu_rows + 1} * widths.start_bits(frame.components) +
-                       int64_t{frame.mcu_rows} * (entries - 1) * widths.entry_bits(frame.components);
+  const int64_t bits =
+      int64_t{frame.mcu_rows + 1} * widths.start_bits(frame.components) +
+      int64_t{frame.mcu_rows} * (entries - 1) * widths.entry_bits(frame.components);
   return jpeg::seek::kHeader + static_cast<size_t>(bits + 7) / 8 + jpeg::seek::kSeal;
 }
 

@@ -13,14 +13,16 @@ namespace {
 using Data = std::vector<uint8_t>;
 namespace fs = std::filesystem;
 
-void write(const fs::path& folder, const std::string& name, const Data& choices, const Data& bytes) {
+void write(const fs::path& folder, const std::string& name, const Data& choices,
+           const Data& bytes) {
   std::ofstream out(folder / name, std::ios::binary);
   for (const Data& part : {choices, bytes})
-    out.write(reinterpret_cast<const char*>(part.data()), static_cast<std::streamsize>(part.size()));
+    out.write(reinterpret_cast<const char*>(part.data()),
+              static_cast<std::streamsize>(part.size()));
 }
 
-// Files; before them the choices of region and device: every scale, kind of index, filter and order of threads in
-// turns.
+// Files; before them the choices of region and device: every scale, kind of index, filter and order
+// of threads in turns.
 void write_files(const fs::path& folder) {
   uint8_t number = 0;
   for (const auto& pictures : {fl::fuzz::pictures(), fl::fuzz::broken_pictures()}) {
@@ -28,11 +30,12 @@ void write_files(const fs::path& folder) {
       write(folder / "parse", picture.name, {}, picture.bytes);
       write(folder / "verdict", picture.name, {}, picture.bytes);
       write(folder / "transcode", picture.name, {}, picture.bytes);
-      write(folder / "region", picture.name, {number, 0, number, 1, number, number, number, 3, 16, 9, 200, 1},
-            picture.bytes);
+      write(folder / "region", picture.name,
+            {number, 0, number, 1, number, number, number, 3, 16, 9, 200, 1}, picture.bytes);
       if (!fl::jpeg::build_index(picture.bytes, 1).index.empty())
-        write(folder / "device", picture.name, {number, 0, number, 1,  number, number, number, 3, 16,     9,
-                                                200,    1, number, 30, 20,     25,     0,      0, number, number},
+        write(folder / "device", picture.name,
+              {number, 0, number, 1,  number, number, number, 3, 16,     9,
+               200,    1, number, 30, 20,     25,     0,      0, number, number},
               picture.bytes);
       ++number;
     }
@@ -55,7 +58,8 @@ void write_indexes(const fs::path& folder) {
 void write_programs(const fs::path& folder) {
   constexpr uint8_t kFraction = 0, kWhole = 128;  // of an argument: 256ths, or as it is
   for (int code = 0; code < fl::augment::kCodes; ++code) {
-    for (const auto& [height, width, how] : {std::array<uint8_t, 3>{33, 19, 1}, {8, 129, 42}, {2, 1, 83}}) {
+    for (const auto& [height, width, how] :
+         {std::array<uint8_t, 3>{33, 19, 1}, {8, 129, 42}, {2, 1, 83}}) {
       Data row{static_cast<uint8_t>(code), how, 200};
       const bool maps = code == static_cast<int>(fl::augment::Code::kAffine) ||
                         code == static_cast<int>(fl::augment::Code::kPerspective);
@@ -64,7 +68,8 @@ void write_programs(const fs::path& folder) {
         for (const int byte : {number & 255, number >> 8 & 255, int{maps ? kFraction : kWhole}})
           row.push_back(static_cast<uint8_t>(byte));
       }
-      const std::string name = fl::augment::kCodeNames[code] + std::string("-") + std::to_string(height);
+      const std::string name =
+          fl::augment::kCodeNames[code] + std::string("-") + std::to_string(height);
       write(folder, name, {height, width, 255, 7, how, 0}, row);
     }
   }
@@ -78,7 +83,8 @@ int main(int count, char** arguments) {
     return 2;
   }
   const fs::path folder = arguments[1];
-  for (const char* target : {"parse", "verdict", "transcode", "region", "index", "device", "augment"})
+  for (const char* target :
+       {"parse", "verdict", "transcode", "region", "index", "device", "augment"})
     fs::create_directories(folder / target);
   write_files(folder);
   write_indexes(folder / "index");

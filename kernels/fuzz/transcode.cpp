@@ -1,4 +1,5 @@
-// Any JPEG as baseline. The input is a file; what comes out is a whole baseline JPEG with libjpeg-turbo's pixels of it.
+// Any JPEG as baseline. The input is a file; what comes out is a whole baseline JPEG with
+// libjpeg-turbo's pixels of it.
 #include "jpeg/transcode.h"
 
 #include "fuzz/check.h"
@@ -8,7 +9,8 @@
 namespace fl::fuzz {
 namespace {
 
-// The own decoder may refuse blocks that no encoder makes of pixels; then libjpeg-turbo decodes the result.
+// The own decoder may refuse blocks that no encoder makes of pixels; then libjpeg-turbo decodes the
+// result.
 void compare(Bytes bytes, Bytes result, const jpeg::Frame& frame) {
   static jpeg::Workspace workspace;
   static Scratch one, two;
@@ -17,8 +19,10 @@ void compare(Bytes bytes, Bytes result, const jpeg::Frame& frame) {
   const jpeg::Decoded after = jpeg::decode_region(result, frame.height, frame.width, whole, two);
   want(before.ok() && after.ok(), "the result does not decode: " + before.error + after.error);
   want(same_pixels(before.image, after.image), "the result has other pixels");
-  const jpeg::Decoded own = jpeg::decode_region(result, frame, nullptr, whole, workspace, cpu::Target::kBest);
-  if (own.ok()) want(same_pixels(own.image, before.image), "the result has other pixels in the own decoder");
+  const jpeg::Decoded own =
+      jpeg::decode_region(result, frame, nullptr, whole, workspace, cpu::Target::kBest);
+  if (own.ok())
+    want(same_pixels(own.image, before.image), "the result has other pixels in the own decoder");
 }
 
 void run(Bytes bytes) {

@@ -1,5 +1,6 @@
-// What is certain. The input is a file. What the engine takes without asking Pillow, libjpeg-turbo reads to its end as
-// Pillow lets it: warnings count for nothing, an error or a wish for bytes behind the file would refuse it.
+// What is certain. The input is a file. What the engine takes without asking Pillow, libjpeg-turbo
+// reads to its end as Pillow lets it: warnings count for nothing, an error or a wish for bytes
+// behind the file would refuse it.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -48,8 +49,8 @@ const char* read(Session& s, Bytes bytes, std::vector<uint8_t>& row) {
   s.info.client_data = &s;
   if (setjmp(s.escape) != 0) return s.message;
   jpeg_create_decompress(&s.info);
-  s.from = {bytes.data(), bytes.size(), [](j_decompress_ptr) {}, no_more, skip, jpeg_resync_to_restart,
-            [](j_decompress_ptr) {}};
+  s.from = {bytes.data(), bytes.size(),           [](j_decompress_ptr) {}, no_more,
+            skip,         jpeg_resync_to_restart, [](j_decompress_ptr) {}};
   s.info.src = &s.from;
   if (jpeg_read_header(&s.info, FALSE) != JPEG_HEADER_OK) return "the header wants more bytes";
   if (jpeg_start_decompress(&s.info) == FALSE) return "the scans want more bytes";

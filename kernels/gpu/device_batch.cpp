@@ -24,13 +24,14 @@ int64_t behind(int64_t at, int64_t count) {
 }
 
 int64_t groups_of(const DevicePlan& plan) {
-  return (static_cast<int64_t>(plan.segments.size()) + block::kDecodeLanes - 1) / block::kDecodeLanes;
+  return (static_cast<int64_t>(plan.segments.size()) + block::kDecodeLanes - 1) /
+         block::kDecodeLanes;
 }
 
 }  // namespace
 
-DeviceBatch::DeviceBatch(const std::vector<const DevicePlan*>& plans, const std::vector<int64_t>& places, int height,
-                         int width)
+DeviceBatch::DeviceBatch(const std::vector<const DevicePlan*>& plans,
+                         const std::vector<int64_t>& places, int height, int width)
     : plans_(plans) {
   Totals totals;
   for (size_t n = 0; n < plans.size(); ++n) add(*plans[n], places[n], totals);
@@ -67,7 +68,8 @@ void DeviceBatch::add(const DevicePlan& plan, int64_t place, Totals& totals) {
   header_.scratch += plan.scratch();
   header_.most_blocks = std::max(header_.most_blocks, image.block_count);
   header_.most_region = std::max(header_.most_region, image.height * image.width);
-  header_.most_between = std::max(header_.most_between, block::between_height(image) * block::between_width(image));
+  header_.most_between =
+      std::max(header_.most_between, block::between_height(image) * block::between_width(image));
 }
 
 void DeviceBatch::begin(uint8_t* to) const {
@@ -80,17 +82,23 @@ void DeviceBatch::write(size_t n, uint8_t* to) const {
   const block::DecodeImage& image = images_[n];
   std::memcpy(to + header_.images + n * sizeof image, &image, sizeof image);
   const auto count = static_cast<int32_t>(plan.segments.size());
-  uint8_t* group = to + header_.groups + groups_[n] * static_cast<int64_t>(sizeof(block::DecodeGroup));
-  for (int32_t first = 0; first < count; first += block::kDecodeLanes, group += sizeof(block::DecodeGroup)) {
-    const block::DecodeGroup its{static_cast<int32_t>(n), first, std::min(block::kDecodeLanes, count - first)};
+  uint8_t* group =
+      to + header_.groups + groups_[n] * static_cast<int64_t>(sizeof(block::DecodeGroup));
+  for (int32_t first = 0; first < count;
+       first += block::kDecodeLanes, group += sizeof(block::DecodeGroup)) {
+    const block::DecodeGroup its{static_cast<int32_t>(n), first,
+                                 std::min(block::kDecodeLanes, count - first)};
     std::memcpy(group, &its, sizeof its);
   }
-  copy(plan.segments, to + header_.segments + image.segments * static_cast<int64_t>(sizeof(block::DecodeSegment)));
-  copy(plan.tables, to + header_.tables + image.tables * static_cast<int64_t>(sizeof(block::DecodeTable)));
+  copy(plan.segments,
+       to + header_.segments + image.segments * static_cast<int64_t>(sizeof(block::DecodeSegment)));
+  copy(plan.tables,
+       to + header_.tables + image.tables * static_cast<int64_t>(sizeof(block::DecodeTable)));
   copy(plan.numbers, to + header_.numbers + image.numbers * static_cast<int64_t>(sizeof(int32_t)));
   copy(plan.coded, to + image.coded);
   const size_t used = plan.coded.size();
-  std::fill_n(to + image.coded + used, aligned(static_cast<int64_t>(used)) - static_cast<int64_t>(used), uint8_t{0});
+  std::fill_n(to + image.coded + used,
+              aligned(static_cast<int64_t>(used)) - static_cast<int64_t>(used), uint8_t{0});
 }
 
 }  // namespace fl::jpeg

@@ -1,4 +1,5 @@
-// Several images' plans in one buffer (gpu/block/decode.h): sizes first, then each image's part, by any thread.
+// Several images' plans in one buffer (gpu/block/decode.h): sizes first, then each image's part, by
+// any thread.
 #pragma once
 
 #include <vector>
@@ -10,8 +11,10 @@ namespace fl::jpeg {
 class DeviceBatch {
  public:
   DeviceBatch() = default;
-  // places: of each plan's crop in the output, which is [.., height, width, 3]. The plans must outlive this.
-  DeviceBatch(const std::vector<const DevicePlan*>& plans, const std::vector<int64_t>& places, int height, int width);
+  // places: of each plan's crop in the output, which is [.., height, width, 3]. The plans must
+  // outlive this.
+  DeviceBatch(const std::vector<const DevicePlan*>& plans, const std::vector<int64_t>& places,
+              int height, int width);
 
   const block::DecodeHeader& header() const { return header_; }
   size_t size() const { return images_.size(); }

@@ -12,9 +12,10 @@ constexpr int64_t kAlign = 256;  // bytes
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-// Tables of a kind by their number in the file; components with equal ones share them. False: too many.
-bool add_tables(const std::array<Codes, kMaxTables>& codes, const Frame& frame, int Component::*which,
-                std::array<int, kMaxComponents>& number, DevicePlan& out) {
+// Tables of a kind by their number in the file; components with equal ones share them. False: too
+// many.
+bool add_tables(const std::array<Codes, kMaxTables>& codes, const Frame& frame,
+                int Component::*which, std::array<int, kMaxComponents>& number, DevicePlan& out) {
   for (int c = 0; c < frame.components; ++c) {
     const int own = frame.component[c].*which;
     int same = 0;
@@ -34,7 +35,8 @@ bool add_tables(const std::array<Codes, kMaxTables>& codes, const Frame& frame, 
   return true;
 }
 
-void place_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block, block::DecodePart& out) {
+void place_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block,
+                block::DecodePart& out) {
   const Component& part = frame.component[c];
   out.first_block = first_block;
   out.blocks_across = (tiles.right - tiles.left) * part.h;
@@ -54,7 +56,8 @@ void place_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block
 // Components, tables and the blocks of an MCU. False: too many tables.
 bool place_parts(const Frame& frame, const Tiles2d& tiles, DevicePlan& out) {
   std::array<int, kMaxComponents> dc{}, ac{};
-  if (!add_tables(frame.dc, frame, &Component::dc, dc, out) || !add_tables(frame.ac, frame, &Component::ac, ac, out))
+  if (!add_tables(frame.dc, frame, &Component::dc, dc, out) ||
+      !add_tables(frame.ac, frame, &Component::ac, ac, out))
     return false;
   block::DecodeImage& image = out.image;
   block::McuBlock* to = image.mcu;
@@ -78,7 +81,8 @@ bool place_parts(const Frame& frame, const Tiles2d& tiles, DevicePlan& out) {
 }
 
 void add_axis(const cpu::Axis& axis, std::vector<int32_t>& numbers, block::DecodeAxis& out) {
-  const bool weighs = axis.kind == cpu::Axis::Kind::kWeigh, picks = axis.kind == cpu::Axis::Kind::kPick;
+  const bool weighs = axis.kind == cpu::Axis::Kind::kWeigh,
+             picks = axis.kind == cpu::Axis::Kind::kPick;
   const int count = axis.count, taps = weighs ? axis.taps : 1;
   const auto first = static_cast<int32_t>(numbers.size());
   out = {first, first + count, taps, count, axis.end - axis.begin, axis.offset};
@@ -103,9 +107,9 @@ bool measure(const Frame& frame, const Tiles2d& tiles, const cpu::CropPlan& crop
   const int64_t mcus = int64_t{tiles.bottom - tiles.top} * (tiles.right - tiles.left);
   const int64_t samples = mcus * frame.mcu_blocks * kBlockValues;
   const int64_t pixels = int64_t{region.height} * region.width * kChannels;
-  const int64_t between =
-      (crop.rows_first ? int64_t{crop.rows.count} * region.width : int64_t{region.height} * crop.columns.count) *
-      kChannels;
+  const int64_t between = (crop.rows_first ? int64_t{crop.rows.count} * region.width
+                                           : int64_t{region.height} * crop.columns.count) *
+                          kChannels;
   out.blocks = aligned(std::max(samples * 2, pixels));
   out.planes = aligned(std::max(samples, between));
   return out.scratch() + 4 * (numbers_of(crop.rows) + numbers_of(crop.columns)) <= kMostDeviceBytes;
@@ -125,7 +129,8 @@ block::DecodeSegment on_device(const Segment& from, const Tiles2d& tiles, int64_
 }
 
 // Row by row through memory that stays in cache; of each only the bytes of its segments are kept.
-std::string load_segments(const IndexedRows& rows, const Tiles2d& tiles, Workspace& workspace, DevicePlan& out) {
+std::string load_segments(const IndexedRows& rows, const Tiles2d& tiles, Workspace& workspace,
+                          DevicePlan& out) {
   for (int row = tiles.top; row < tiles.bottom; ++row) {
     const size_t room = rows.room(row, row + 1);
     if (room == 0) return "index refused: rows out of order";
@@ -134,10 +139,13 @@ std::string load_segments(const IndexedRows& rows, const Tiles2d& tiles, Workspa
     workspace.segments.clear();
     if (!rows.load(row, coded, to, workspace.segments))
       return "index refused: row " + std::to_string(row) + " is elsewhere";
-    const uint64_t from = workspace.segments.front().begin / 8, end = (workspace.segments.back().end + 7) / 8;
+    const uint64_t from = workspace.segments.front().begin / 8,
+                   end = (workspace.segments.back().end + 7) / 8;
     const int64_t shift = 8 * (static_cast<int64_t>(out.coded.size()) - static_cast<int64_t>(from));
-    for (const Segment& segment : workspace.segments) out.segments.push_back(on_device(segment, tiles, shift));
-    if (out.coded.size() + (end - from) > kMostCodedBytes) return "not covered: too many bytes for the device";
+    for (const Segment& segment : workspace.segments)
+      out.segments.push_back(on_device(segment, tiles, shift));
+    if (out.coded.size() + (end - from) > kMostCodedBytes)
+      return "not covered: too many bytes for the device";
     out.coded.insert(out.coded.end(), coded + from, coded + end);
   }
   std::sort(out.segments.begin(), out.segments.end(),
@@ -147,13 +155,13 @@ std::string load_segments(const IndexedRows& rows, const Tiles2d& tiles, Workspa
 
 }  // namespace
 
-std::string plan_device(Bytes bytes, const Frame& frame, const SeekIndex& index, const cpu::CropPlan& crop,
-                        Workspace& workspace, DevicePlan& out) {
+std::string plan_device(Bytes bytes, const Frame& frame, const SeekIndex& index,
+                        const cpu::CropPlan& crop, Workspace& workspace, DevicePlan& out) {
   out = {};
   const Region& region = crop.source;
   if (region.empty()) return "not covered: nothing of the image is seen";
-  if (region.height > frame.height - region.top || region.width > frame.width - region.left || region.top < 0 ||
-      region.left < 0)
+  if (region.height > frame.height - region.top || region.width > frame.width - region.left ||
+      region.top < 0 || region.left < 0)
     return "not covered: region outside the image";
   const Tiles2d tiles = tiles_of(frame, region);
   if (!measure(frame, tiles, crop, out)) return "not covered: too many pixels for the device";

@@ -1,6 +1,6 @@
-// What a device needs to decode a region of a JPEG: the segments under it by the seek index, unstuffed, and all
-// numbers. The host does what needs the index, the headers or floating point; it reads the rows under the region,
-// decodes nothing.
+// What a device needs to decode a region of a JPEG: the segments under it by the seek index,
+// unstuffed, and all numbers. The host does what needs the index, the headers or floating point; it
+// reads the rows under the region, decodes nothing.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@
 namespace fl::jpeg {
 
 struct DevicePlan {
-  block::DecodeImage image{};                  // places count from the parts below
-  std::vector<block::DecodeSegment> segments;  // the longest first, so that threads of a warp end together
+  block::DecodeImage image{};  // places count from the parts below
+  // The longest first, so that threads of a warp end together
+  std::vector<block::DecodeSegment> segments;
   std::vector<block::DecodeTable> tables;
   std::vector<int32_t> numbers;  // of both axes
   std::vector<uint8_t> coded;
@@ -23,12 +24,13 @@ struct DevicePlan {
   int64_t scratch() const { return blocks + planes; }
 };
 
-constexpr int64_t kMostDeviceBytes = int64_t{1} << 30;  // of one image's scratch memory: places are int32
-constexpr int64_t kMostCodedBytes = int64_t{1} << 28;   // the same: places are bits in uint32
+// Of one image's scratch memory: places are int32
+constexpr int64_t kMostDeviceBytes = int64_t{1} << 30;
+constexpr int64_t kMostCodedBytes = int64_t{1} << 28;  // the same: places are bits in uint32
 
-// Needs an index that has been opened for these bytes and this frame, at full scale. Empty, or why the CPU has to
-// decode the image; "index refused: …" where the index lies.
-std::string plan_device(Bytes bytes, const Frame& frame, const SeekIndex& index, const cpu::CropPlan& crop,
-                        Workspace& workspace, DevicePlan& out);
+// Needs an index that has been opened for these bytes and this frame, at full scale. Empty, or why
+// the CPU has to decode the image; "index refused: …" where the index lies.
+std::string plan_device(Bytes bytes, const Frame& frame, const SeekIndex& index,
+                        const cpu::CropPlan& crop, Workspace& workspace, DevicePlan& out);
 
 }  // namespace fl::jpeg

@@ -9,7 +9,8 @@ namespace {
 using Content = std::span<const uint8_t>;
 
 enum Marker : uint32_t { kApp0 = 0xE0, kApp1, kApp2, kApp13 = 0xED, kApp14 };
-enum Type : uint32_t { kShort = 3, kLong = 4, kRational = 5, kUndefined = 7 };  // TIFF 6.0, section 2
+// TIFF 6.0, section 2
+enum Type : uint32_t { kShort = 3, kLong = 4, kRational = 5, kUndefined = 7 };
 
 constexpr size_t kEntry = 12;  // bytes, of TIFF
 
@@ -33,7 +34,8 @@ bool each_entry(Content content, Check&& check) {
   return in.good;
 }
 
-// Pillow takes the resolution from here where JFIF gives none; of another type it may raise IndexError.
+// Pillow takes the resolution from here where JFIF gives none; of another type it may raise
+// IndexError.
 bool takes_exif(Content content) {
   return each_entry(content, [](const Entry& entry) {
     if (entry.tag == 0x11A) return entry.type == kRational && entry.count == 1;  // XResolution
@@ -52,12 +54,14 @@ bool takes_index(Content content) {
     }
     if (entry.tag != 0xB002) return entry.type == kLong || entry.type == kUndefined;
     described = entry.count;
-    return entry.type == kUndefined && entry.value <= content.size() && entry.count <= content.size() - entry.value;
+    return entry.type == kUndefined && entry.value <= content.size() &&
+           entry.count <= content.size() - entry.value;
   });
   return plain && images >= 1 && uint64_t{images} * 16 == described;
 }
 
-// Blocks of resources: 8BIM, a number, a name, a size, the block. Where one ends before its name, Pillow fails.
+// Blocks of resources: 8BIM, a number, a name, a size, the block. Where one ends before its name,
+// Pillow fails.
 bool takes_photoshop(Content content) {
   Reader in(content, true);
   for (size_t at = 14; in.starts_with("8BIM", 4, at);) {

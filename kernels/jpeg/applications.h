@@ -1,4 +1,5 @@
-// Segments of applications as Pillow's own parser reads them: some that libjpeg passes over make it refuse the file.
+// Segments of applications as Pillow's own parser reads them: some that libjpeg passes over make it
+// refuse the file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,8 @@ namespace fl::jpeg {
 
 class Applications {
  public:
-  // content: of an APPn segment, behind its length. False: whether Pillow takes it, only Pillow can say.
+  // content: of an APPn segment, behind its length. False: whether Pillow takes it, only Pillow can
+  // say.
   bool take(uint32_t marker, std::span<const uint8_t> content);
 
  private:

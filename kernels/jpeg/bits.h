@@ -1,4 +1,5 @@
-// The bits of the coded bytes without their stuffing, for who takes them one symbol after the other.
+// The bits of the coded bytes without their stuffing, for who takes them one symbol after the
+// other.
 #pragma once
 
 #include <bit>
@@ -16,7 +17,9 @@ inline uint64_t load_little_endian(const uint8_t* from) {
 }
 
 // 8 bytes, the first one on top.
-inline uint64_t load_big_endian(const uint8_t* from) { return __builtin_bswap64(load_little_endian(from)); }
+inline uint64_t load_big_endian(const uint8_t* from) {
+  return __builtin_bswap64(load_little_endian(from));
+}
 
 // More bits are added without waiting for the place of the next symbol.
 struct Window {
@@ -37,7 +40,9 @@ struct Window {
     bits <<= length & 63;
     count -= length;
   }
-  uint64_t bit(const uint8_t* coded) const { return 8 * static_cast<uint64_t>(next - coded) - count; }
+  uint64_t bit(const uint8_t* coded) const {
+    return 8 * static_cast<uint64_t>(next - coded) - count;
+  }
 };
 
 }  // namespace fl::jpeg

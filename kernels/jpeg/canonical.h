@@ -1,5 +1,5 @@
-// Huffman codes in their plain canonical form, and the symbols that they stand for (ITU-T T.81, annex F). The
-// specification's decoder; the fast one asks here for what its tables do not have.
+// Huffman codes in their plain canonical form, and the symbols that they stand for (ITU-T T.81,
+// annex F). The specification's decoder; the fast one asks here for what its tables do not have.
 #pragma once
 
 #include <array>
@@ -16,8 +16,9 @@ constexpr int kRunOf16 = 0xF0, kEndOfBlock = 0x00;
 
 // By length, left-justified in 16 bits.
 struct Canonical {
-  std::array<int32_t, 17> limit{};   // [length]: codes below it have at most this length
-  std::array<int32_t, 17> offset{};  // [length]: code (right-justified) + offset = its place among the symbols
+  std::array<int32_t, 17> limit{};  // [length]: codes below it have at most this length
+  // [length]: code (right-justified) + offset = its place among the symbols
+  std::array<int32_t, 17> offset{};
   std::array<uint8_t, 256> symbols{};
 
   explicit Canonical(const Codes& codes = {});
@@ -37,11 +38,13 @@ inline Code find_code(const Canonical& table, uint64_t bits) {
   return {length, table.symbols[(top >> (16 - length)) + table.offset[length]]};
 }
 
-// F.2.2.1, EXTEND: values of n bits are 2^(n-1) .. 2^n - 1 and, if their first bit is 0, the negative ones.
+// F.2.2.1, EXTEND: values of n bits are 2^(n-1) .. 2^n - 1 and, if their first bit is 0, the
+// negative ones.
 inline int value_behind(uint64_t bits, int code_length, int value_bits) {
   if (value_bits == 0) return 0;
   const uint64_t from = bits << code_length;
-  return static_cast<int>(from >> (64 - value_bits)) - (from >> 63 != 0 ? 0 : (1 << value_bits) - 1);
+  return static_cast<int>(from >> (64 - value_bits)) -
+         (from >> 63 != 0 ? 0 : (1 << value_bits) - 1);
 }
 
 // Coefficients that a symbol stands for, its value included; 0: what 8-bit images cannot need.
@@ -54,9 +57,10 @@ inline int ac_advance(int symbol) {
 
 // One decoded symbol: what it says about the stream and about the block.
 struct Symbol {
-  int length = 0;   // bits, code and value; 0: no such code, or one that 8-bit images cannot need
-  int advance = 0;  // coefficients that are done with it, the value's own included; a whole block for its end
-  int value = 0;    // of the last of these; 0: nothing to store
+  int length = 0;  // bits, code and value; 0: no such code, or one that 8-bit images cannot need
+  // Coefficients that are done with it, the value's own included; a whole block for its end
+  int advance = 0;
+  int value = 0;  // of the last of these; 0: nothing to store
 };
 
 // bits: the next bits of the stream, the first one on top; kMaxSymbolBits of them count.

@@ -1,4 +1,5 @@
-// Strict: a few files too many are asked for. Lengths, markers and their order; what they say, parse_frame checks.
+// Strict: a few files too many are asked for. Lengths, markers and their order; what they say,
+// parse_frame checks.
 #include "jpeg/certain.h"
 
 #include <algorithm>
@@ -39,10 +40,12 @@ class Walk {
     if (in_.u8(0) != 0xFF || in_.u8(1) != kSoi) return "no start marker";
     for (uint32_t marker = 0; marker != kSos;) {
       if (in_.u8(at_) != 0xFF) return "bytes between its segments";
-      while (in_.good && in_.u8(at_) == 0xFF) ++at_;  // any number of fill bytes may precede a marker
+      // Any number of fill bytes may precede a marker
+      while (in_.good && in_.u8(at_) == 0xFF) ++at_;
       marker = in_.u8(at_++);
       const uint32_t length = in_.u16(at_);
-      if (!in_.good || length < 2 || length > bytes_.size() - at_) return "a segment longer than the file";
+      if (!in_.good || length < 2 || length > bytes_.size() - at_)
+        return "a segment longer than the file";
       if (!segment(marker, at_ + 2, at_ + length)) return "an unusual segment in the header";
       at_ += length;
     }
@@ -73,20 +76,24 @@ class Walk {
       default:
         break;
     }
-    return marker >= kApp0 && marker <= kApp15 && applications_.take(marker, bytes_.subspan(at, end - at));
+    return marker >= kApp0 && marker <= kApp15 &&
+           applications_.take(marker, bytes_.subspan(at, end - at));
   }
 
   // T.81 B.2.2: precision, height, width, count, then id, sampling, table of each component.
   bool frame(uint32_t marker, size_t at, size_t end) {
-    if (components_ != 0 || end - at < 6 || end - at != 6 + 3 * size_t{in_.u8(at + 5)}) return false;
+    if (components_ != 0 || end - at < 6 || end - at != 6 + 3 * size_t{in_.u8(at + 5)})
+      return false;
     several_ = marker == kSof2;
     components_ = in_.u8(at + 5);
     int64_t down = 1, across = 1;
-    for (size_t part = at + 6; components_ > 1 && part < end; part += 3) {  // one component is not interleaved
+    // One component is not interleaved
+    for (size_t part = at + 6; components_ > 1 && part < end; part += 3) {
       across = std::max(across, int64_t{in_.u8(part + 1) >> 4});
       down = std::max(down, int64_t{in_.u8(part + 1) & 15});
     }
-    mcus_ = ceil_div(in_.u16(at + 1), down * kBlockSide) * ceil_div(in_.u16(at + 3), across * kBlockSide);
+    mcus_ = ceil_div(in_.u16(at + 1), down * kBlockSide) *
+            ceil_div(in_.u16(at + 3), across * kBlockSide);
     return components_ != 0 && mcus_ != 0;
   }
 
@@ -109,7 +116,8 @@ class Walk {
       while (end - at > 2 && at[1] == 0xFF) ++at;  // fill bytes
       if (end - at < 2) return kEndless;
       if (at[1] == kEoi) return restarts == due ? "" : "restart markers missing";
-      if (restarts == due || at[1] != kRst0 + restarts % 8) return "a marker in its scan that does not belong there";
+      if (restarts == due || at[1] != kRst0 + restarts % 8)
+        return "a marker in its scan that does not belong there";
     }
   }
 

@@ -29,8 +29,10 @@ bool is_frame(uint32_t marker) {
 
 // T.81 B.2.2: length, precision, height, width, count.
 bool is_covered(Reader& in, size_t at) {
-  const uint32_t precision = in.u8(at + 2), height = in.u16(at + 3), width = in.u16(at + 5), count = in.u8(at + 7);
-  return in.good && precision == 8 && (count == 1 || count == 3) && int64_t{height} * width <= kMaxPixels;
+  const uint32_t precision = in.u8(at + 2), height = in.u16(at + 3), width = in.u16(at + 5),
+                 count = in.u8(at + 7);
+  return in.good && precision == 8 && (count == 1 || count == 3) &&
+         int64_t{height} * width <= kMaxPixels;
 }
 
 // Of a file that parse_frame does not take.
@@ -41,8 +43,8 @@ Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) 
   return why == kSeveralScans ? Coding::kScans : Coding::kOther;
 }
 
-// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none. Restart markers belong to
-// the coded bytes (T.81 B.1.1.5).
+// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none.
+// Restart markers belong to the coded bytes (T.81 B.1.1.5).
 size_t end_of_scan(Bytes bytes, size_t at) {
   const uint8_t *found = bytes.data() + at, *const end = bytes.data() + bytes.size();
   while ((found = next_marker(found, end)) != end) {
@@ -56,7 +58,8 @@ size_t end_of_scan(Bytes bytes, size_t at) {
 }  // namespace
 
 const char* name(Coding coding) {
-  constexpr const char* kNames[] = {"baseline", "restart-marked", "multi-scan", "progressive", "arithmetic", "other"};
+  constexpr const char* kNames[] = {"baseline",    "restart-marked", "multi-scan",
+                                    "progressive", "arithmetic",     "other"};
   return kNames[static_cast<int>(coding)];
 }
 

@@ -20,8 +20,8 @@ const char* name(Coding coding);
 // Looks at nothing behind the first scan's header, and decodes nothing.
 Coding coding_of(Bytes bytes);
 
-// Whether markers and coded bytes follow each other to the end-of-image marker, behind at least one scan. What is coded
-// is not looked at. False for what is cut off.
+// Whether markers and coded bytes follow each other to the end-of-image marker, behind at least one
+// scan. What is coded is not looked at. False for what is cut off.
 bool reaches_end(Bytes bytes);
 
 }  // namespace fl::jpeg

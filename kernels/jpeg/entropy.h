@@ -1,5 +1,6 @@
-// Huffman-coded bytes to blocks of coefficients. The scalar version is the specification; the tuned one decodes up to
-// four segments at a time on one core and gives the same blocks and the same verdict for every input.
+// Huffman-coded bytes to blocks of coefficients. The scalar version is the specification; the tuned
+// one decodes up to four segments at a time on one core and gives the same blocks and the same
+// verdict for every input.
 #pragma once
 
 #include <array>
@@ -18,12 +19,14 @@ constexpr size_t kOverrun = 5120;             // bytes behind the coded ones tha
 constexpr size_t kMostBlockBytes = 210;       // 27 bits of DC and 63 times 26 bits of AC
 
 using Predictors = std::array<int16_t, kMaxComponents>;  // DC of the last block of each component
-constexpr int kMostDc = 32767;                           // and no less than its negative: both have an absolute value
+// And no less than its negative: both have an absolute value
+constexpr int kMostDc = 32767;
 
 // MCUs that follow each other in one MCU row and can be decoded on their own.
 struct Segment {
   uint64_t begin = 0;  // bit of the coded bytes
-  uint64_t end = 0;    // the bit where it must end; of an open segment: must not pass, and then where it ended
+  // The bit where it must end; of an open segment: must not pass, and then where it ended
+  uint64_t end = 0;
   Predictors dc{};
   Predictors dc_end{};  // what it must end with; of an open segment: ended with
   bool open = false;
@@ -40,8 +43,8 @@ class BlockSink {
   virtual ~BlockSink() = default;
   // Those of an MCU row that matter; others may be taken or not.
   virtual McuColumns wanted(int row) const = 0;
-  // count MCUs, each of mcu_blocks blocks kBlockStep apart; zigzag order, DC complete. To be left as zeros.
-  // False: stop.
+  // count MCUs, each of mcu_blocks blocks kBlockStep apart; zigzag order, DC complete. To be left
+  // as zeros. False: stop.
   virtual bool take(int row, int column, int count, int16_t* blocks) = 0;
 };
 
@@ -69,12 +72,16 @@ enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
 class Lanes {
  public:
   static constexpr int kCount = 4;
-  static constexpr int kMaxBlocks = 24;                                        // of one lane; at least one MCU
-  static constexpr int kSlots = kMaxBlocks + 2;                                // one before, one after
-  static_assert(kMaxBlocks * kMostBlockBytes + sizeof(uint64_t) <= kOverrun);  // who has passed the end learns it then
+  // Of one lane; at least one MCU
+  static constexpr int kMaxBlocks = 24;
+  // One before, one after
+  static constexpr int kSlots = kMaxBlocks + 2;
+  // Who has passed the end learns it then
+  static_assert(kMaxBlocks * kMostBlockBytes + sizeof(uint64_t) <= kOverrun);
 
   Lanes() : memory_(allocate(kBytes)) { clear(); }
-  // Where the places of lane 0 count from: before the lanes lies what is "stored" in the middle of long codes.
+  // Where the places of lane 0 count from: before the lanes lies what is "stored" in the middle of
+  // long codes.
   int16_t* base() { return reinterpret_cast<int16_t*>(memory_.get()); }
   int16_t* lane(int n) { return base() + kAside / kPlace + n * kSlots * kBlockStep; }
   void clear() { std::fill_n(memory_.get(), kBytes, uint8_t{0}); }
@@ -86,20 +93,23 @@ class Lanes {
   Memory memory_;
 };
 
-// coded: unstuffed bytes, kOverrun more may be read. Segments may be in any order; each is checked on its own.
+// coded: unstuffed bytes, kOverrun more may be read. Segments may be in any order; each is checked
+// on its own.
 namespace scalar {
-Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
-                        Lanes& lanes, BlockSink& sink);
+Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                        std::span<Segment> segments, Lanes& lanes, BlockSink& sink);
 }
 namespace tuned {
-Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
-                        Lanes& lanes, BlockSink& sink);
+Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                        std::span<Segment> segments, Lanes& lanes, BlockSink& sink);
 }
 
 inline Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded,
-                               std::span<Segment> segments, Lanes& lanes, BlockSink& sink, cpu::Target target) {
-  return target == cpu::Target::kScalar ? scalar::decode_segments(frame, tables, coded, segments, lanes, sink)
-                                        : tuned::decode_segments(frame, tables, coded, segments, lanes, sink);
+                               std::span<Segment> segments, Lanes& lanes, BlockSink& sink,
+                               cpu::Target target) {
+  return target == cpu::Target::kScalar
+             ? scalar::decode_segments(frame, tables, coded, segments, lanes, sink)
+             : tuned::decode_segments(frame, tables, coded, segments, lanes, sink);
 }
 
 // An open segment whose blocks nobody wants: the same verdict, end and DC, without coefficients.
@@ -107,11 +117,12 @@ namespace tuned {
 Verdict skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment);
 }
 
-inline Verdict skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment, Lanes& lanes,
-                    cpu::Target target) {
+inline Verdict skim(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                    Segment& segment, Lanes& lanes, cpu::Target target) {
   Discard nobody(frame.mcu_blocks);
-  return target == cpu::Target::kScalar ? scalar::decode_segments(frame, tables, coded, {&segment, 1}, lanes, nobody)
-                                        : tuned::skim(frame, tables, coded, segment);
+  return target == cpu::Target::kScalar
+             ? scalar::decode_segments(frame, tables, coded, {&segment, 1}, lanes, nobody)
+             : tuned::skim(frame, tables, coded, segment);
 }
 
 // Completes the DC of whole MCUs; false if one needs more than 16 bits.

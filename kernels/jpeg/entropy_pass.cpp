@@ -15,7 +15,8 @@ constexpr size_t kReadAhead = 16;  // bytes
 
 }  // namespace
 
-Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target)
+Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window,
+           cpu::Target target)
     : bytes_(bytes),
       frame_(frame),
       tables_(tables),
@@ -34,7 +35,8 @@ void Pass::start(size_t byte) {
   dc_ = {};
 }
 
-// The place is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00 first.
+// The place is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00
+// first.
 FilePlace Pass::place() {
   const auto now = static_cast<size_t>(bit_ >> 3);
   file_ += now - counted_ + std::count(window_ + counted_, window_ + now, uint8_t{0xFF});
@@ -63,7 +65,8 @@ void Pass::fill() {
   in_ = got.in;
   made_ = static_cast<size_t>(got.out - window_);
   ended_ = got.ended;
-  cut_ = ended_ && std::all_of(in_, end, [](uint8_t byte) { return byte == 0xFF; });  // fill bytes, and no marker
+  // Fill bytes, and no marker
+  cut_ = ended_ && std::all_of(in_, end, [](uint8_t byte) { return byte == 0xFF; });
   std::fill_n(window_ + made_, kOverrun, uint8_t{0});
 }
 
@@ -80,9 +83,9 @@ bool Pass::run(int row, int column, int count, BlockSink* sink) {
   while (count > 0) {
     fill();
     Segment piece{bit_, limit(), dc_, {}, true, row, column, std::min(count, most_)};
-    const Verdict verdict = sink == nullptr
-                                ? skim(frame_, tables_, window_, piece, lanes_, target_)
-                                : decode_segments(frame_, tables_, window_, {&piece, 1}, lanes_, *sink, target_);
+    const Verdict verdict = sink == nullptr ? skim(frame_, tables_, window_, piece, lanes_, target_)
+                                            : decode_segments(frame_, tables_, window_, {&piece, 1},
+                                                              lanes_, *sink, target_);
     if (verdict != Verdict::kGood) {
       why_ = "damaged near byte " + std::to_string(place().byte) + ": no valid blocks";
       return false;

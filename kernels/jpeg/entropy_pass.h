@@ -1,5 +1,5 @@
-// The scan in order, from any place where decoding can begin afresh; unstuffed window by window, so that a scan of any
-// size takes the same memory.
+// The scan in order, from any place where decoding can begin afresh; unstuffed window by window, so
+// that a scan of any size takes the same memory.
 #pragma once
 
 #include <string>
@@ -17,20 +17,23 @@ struct FilePlace {
 
 class Pass {
  public:
-  Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window, cpu::Target target);
+  Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window,
+       cpu::Target target);
 
   void start(size_t byte);
 
-  // The next `count` MCUs, which stand in one row from `column` on; the sink may not get those that it does not want.
-  // False: why() says why.
+  // The next `count` MCUs, which stand in one row from `column` on; the sink may not get those that
+  // it does not want. False: why() says why.
   bool decode(int row, int column, int count, BlockSink& sink);
 
   const std::string& why() const { return why_; }
   const Predictors& dc() const { return dc_; }
   uint64_t coded_bits() const { return dropped_ + bit_; }  // since start()
   FilePlace place();                                       // where the next MCU begins
-  bool at_marker();                                        // fewer than 8 bits are left before a marker
-  size_t marker() const { return static_cast<size_t>(in_ - bytes_.data()); }  // the byte where it stands; at_marker()
+  // Fewer than 8 bits are left before a marker
+  bool at_marker();
+  // The byte where it stands; at_marker()
+  size_t marker() const { return static_cast<size_t>(in_ - bytes_.data()); }
 
  private:
   bool run(int row, int column, int count, BlockSink* sink);

@@ -38,7 +38,8 @@ bool add_predictors(const Frame& frame, int count, int16_t* blocks, Predictors& 
 }
 
 Verdict finish(Segment& segment, uint64_t bit, const Predictors& dc) {
-  if (!segment.open) return bit == segment.end && same(dc, segment.dc_end) ? Verdict::kGood : Verdict::kOtherEnd;
+  if (!segment.open)
+    return bit == segment.end && same(dc, segment.dc_end) ? Verdict::kGood : Verdict::kOtherEnd;
   segment.end = bit;
   segment.dc_end = dc;
   return Verdict::kGood;
@@ -47,10 +48,13 @@ Verdict finish(Segment& segment, uint64_t bit, const Predictors& dc) {
 namespace scalar {
 namespace {
 
-uint64_t bits_at(const uint8_t* coded, uint64_t bit) { return load_big_endian(coded + (bit >> 3)) << (bit & 7); }
+uint64_t bits_at(const uint8_t* coded, uint64_t bit) {
+  return load_big_endian(coded + (bit >> 3)) << (bit & 7);
+}
 
 // False: no such code, or more coefficients than a block has.
-bool decode_block(const Lookup& dc, const Lookup& ac, const uint8_t* coded, uint64_t& bit, int16_t* block) {
+bool decode_block(const Lookup& dc, const Lookup& ac, const uint8_t* coded, uint64_t& bit,
+                  int16_t* block) {
   const Symbol first = decode_dc(dc.slow, bits_at(coded, bit));
   if (first.length == 0) return false;
   block[0] = static_cast<int16_t>(first.value);
@@ -68,19 +72,21 @@ bool decode_block(const Lookup& dc, const Lookup& ac, const uint8_t* coded, uint
   return true;
 }
 
-bool decode_mcu(const Frame& frame, const Tables& tables, const uint8_t* coded, uint64_t& bit, int16_t* blocks) {
+bool decode_mcu(const Frame& frame, const Tables& tables, const uint8_t* coded, uint64_t& bit,
+                int16_t* blocks) {
   for (int c = 0; c < frame.components; ++c)
     for (int b = 0; b < frame.component[c].blocks(); ++b, blocks += kBlockStep)
       if (!decode_block(tables.dc(c), tables.ac(c), coded, bit, blocks)) return false;
   return true;
 }
 
-Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment,
-                       int16_t* blocks, BlockSink& sink) {
+Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                       Segment& segment, int16_t* blocks, BlockSink& sink) {
   uint64_t bit = segment.begin;
   Predictors dc = segment.dc;
   for (int n = 0; n < segment.count; ++n) {
-    if (bit > segment.end || !decode_mcu(frame, tables, coded, bit, blocks)) return Verdict::kDamaged;
+    if (bit > segment.end || !decode_mcu(frame, tables, coded, bit, blocks))
+      return Verdict::kDamaged;
     if (!add_predictors(frame, 1, blocks, dc)) return Verdict::kDamaged;
     if (!sink.take(segment.row, segment.column + n, 1, blocks)) return Verdict::kStopped;
   }
@@ -89,8 +95,8 @@ Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* 
 
 }  // namespace
 
-Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
-                        Lanes& lanes, BlockSink& sink) {
+Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                        std::span<Segment> segments, Lanes& lanes, BlockSink& sink) {
   for (Segment& segment : segments) {
     const Verdict verdict = decode_segment(frame, tables, coded, segment, lanes.lane(0), sink);
     if (verdict == Verdict::kGood) continue;

@@ -1,5 +1,5 @@
-// Blocks that nobody wants: where they end and their DC. A coefficient costs its bits and no more, so that two symbols
-// can be taken in one lookup; each lookup waits for the one before.
+// Blocks that nobody wants: where they end and their DC. A coefficient costs its bits and no more,
+// so that two symbols can be taken in one lookup; each lookup waits for the one before.
 #include "jpeg/bits.h"
 #include "jpeg/entropy.h"
 
@@ -18,7 +18,8 @@ struct State {
   bool good = true;  // else the stream is damaged
 };
 
-// What is not in the table: a code that is longer still, none at all, or two symbols of which the first ends the block.
+// What is not in the table: a code that is longer still, none at all, or two symbols of which the
+// first ends the block.
 HWY_NOINLINE State SlowStep(const Lookup& ac, State state) {
   state.window.fill();
   const Symbol symbol = ac.symbol(state.window.bits);
@@ -105,7 +106,8 @@ Verdict Skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Seg
   Window window(coded, segment.begin);
   Predictors dc = segment.dc;
   for (int n = 0; n < segment.count; ++n)
-    if (window.bit(coded) > segment.end || !PassMcu(parts, frame.components, window, dc)) return Verdict::kDamaged;
+    if (window.bit(coded) > segment.end || !PassMcu(parts, frame.components, window, dc))
+      return Verdict::kDamaged;
   const uint64_t bit = window.bit(coded);
   return bit > segment.end ? Verdict::kDamaged : finish(segment, bit, dc);
 }

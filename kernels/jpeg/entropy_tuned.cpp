@@ -1,7 +1,9 @@
-// Several segments at a time, so that one's table lookup hides another's latency, and no branch that depends on the
-// data but for codes that are longer than two lookups tell. Places and turns: entropy_turns.h.
+// Several segments at a time, so that one's table lookup hides another's latency, and no branch
+// that depends on the data but for codes that are longer than two lookups tell. Places and turns:
+// entropy_turns.h.
 //
-// What the loops change stays in local variables whose address nobody takes: so compilers keep it in registers.
+// What the loops change stays in local variables whose address nobody takes: so compilers keep it
+// in registers.
 #include "jpeg/entropy_turns.h"
 
 #include <utility>
@@ -29,8 +31,10 @@ HWY_INLINE void Put(int16_t* blocks, uint64_t place, int16_t value) {
   *reinterpret_cast<int16_t*>(reinterpret_cast<uint8_t*>(blocks) + place - kPlace) = value;
 }
 
-// A code that is too long for the tables, none at all, or more coefficients than the block has left.
-HWY_NOINLINE Slow SlowStep(Plan& plan, const Lookup& lookup, uint64_t bits, uint64_t place, int16_t* blocks) {
+// A code that is too long for the tables, none at all, or more coefficients than the block has
+// left.
+HWY_NOINLINE Slow SlowStep(Plan& plan, const Lookup& lookup, uint64_t bits, uint64_t place,
+                           int16_t* blocks) {
   const Symbol symbol = lookup.symbol(bits);
   if (lookup.prefix != 0) place += kAside;
   const uint64_t done = place % kOver + kPlace * symbol.advance;
@@ -38,7 +42,8 @@ HWY_NOINLINE Slow SlowStep(Plan& plan, const Lookup& lookup, uint64_t bits, uint
     plan.bad = true;
     return {place + kOver, symbol.length};
   }
-  place += kPlace * (symbol.advance + lookup.dc());  // a DC symbol: from the last place of the block before
+  // A DC symbol: from the last place of the block before
+  place += kPlace * (symbol.advance + lookup.dc());
   Put(blocks, place, static_cast<int16_t>(symbol.value));
   return {place, symbol.length};
 }
@@ -47,7 +52,9 @@ HWY_INLINE int16_t Value(const Entry& entry, uint64_t bits) {
   return static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
 }
 
-HWY_INLINE bool IsSlow(const Entry& entry, uint64_t place) { return static_cast<uint8_t>(place) > entry.most; }
+HWY_INLINE bool IsSlow(const Entry& entry, uint64_t place) {
+  return static_cast<uint8_t>(place) > entry.most;
+}
 
 // An only symbol's place is written twice.
 HWY_INLINE uint64_t PutBoth(const Entry& entry, uint64_t bits, uint64_t place, int16_t* blocks) {
@@ -57,12 +64,15 @@ HWY_INLINE uint64_t PutBoth(const Entry& entry, uint64_t bits, uint64_t place, i
   return place;
 }
 
-// A lane's place in the coded bytes: the lowest bit that is set in `bits` says how many have been taken since `next`.
+// A lane's place in the coded bytes: the lowest bit that is set in `bits` says how many have been
+// taken since `next`.
 struct Cursor {
   const uint8_t* next;
   uint64_t bits;  // the next one on top
 
-  uint64_t bit(const uint8_t* coded) const { return 8 * static_cast<uint64_t>(next - coded) + std::countr_zero(bits); }
+  uint64_t bit(const uint8_t* coded) const {
+    return 8 * static_cast<uint64_t>(next - coded) + std::countr_zero(bits);
+  }
   void move(const uint8_t* coded, uint64_t bit) {
     next = coded + (bit >> 3);
     bits = uint64_t{1} << (bit & 7);
@@ -99,8 +109,9 @@ HWY_INLINE bool Next(Plan& plan, Lane& lane, Cursor& cursor, uint64_t& place) {
   return good && plan.active > 0;
 }
 
-// One step of each lane, then the next step of each: so few instructions lie between those that can run at a time. Each
-// lane's code is spelled out by the compiler, since an array with a running index would stay in memory.
+// One step of each lane, then the next step of each: so few instructions lie between those that can
+// run at a time. Each lane's code is spelled out by the compiler, since an array with a running
+// index would stay in memory.
 template <size_t... kLanes>
 HWY_NOINLINE void Run(Plan& plan, Lanes& memory, std::index_sequence<kLanes...>) {
   constexpr size_t kStep = Lanes::kSlots * kBlockStep;
@@ -116,9 +127,10 @@ HWY_NOINLINE void Run(Plan& plan, Lanes& memory, std::index_sequence<kLanes...>)
   }
 }
 
-// One lane on its own waits for each symbol, so the shortest way from one to the next counts, not the branches: it
-// stays in a block.
-HWY_INLINE void OneStep(Plan& plan, const Lookup& lookup, Window& window, uint64_t& place, int16_t* blocks) {
+// One lane on its own waits for each symbol, so the shortest way from one to the next counts, not
+// the branches: it stays in a block.
+HWY_INLINE void OneStep(Plan& plan, const Lookup& lookup, Window& window, uint64_t& place,
+                        int16_t* blocks) {
   const Entry& entry = lookup.entries[window.bits >> (64 - kLookupBits)];
   if (HWY_UNLIKELY(IsSlow(entry, place))) {
     window.fill();
@@ -131,7 +143,8 @@ HWY_INLINE void OneStep(Plan& plan, const Lookup& lookup, Window& window, uint64
   window.take(entry.length);
 }
 
-HWY_INLINE void OneSymbol(Plan& plan, const Lookup& ac, Window& window, uint64_t& place, int16_t* blocks) {
+HWY_INLINE void OneSymbol(Plan& plan, const Lookup& ac, Window& window, uint64_t& place,
+                          int16_t* blocks) {
   OneStep(plan, ac, window, place, blocks);
   if (HWY_LIKELY(place >= kAside)) return;
   window.fill();
@@ -176,8 +189,8 @@ namespace fl::jpeg::tuned {
 
 HWY_EXPORT(DecodeSegments);
 
-Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
-                        Lanes& lanes, BlockSink& sink) {
+Verdict decode_segments(const Frame& frame, const Tables& tables, const uint8_t* coded,
+                        std::span<Segment> segments, Lanes& lanes, BlockSink& sink) {
   Plan plan(frame, tables, coded, segments, sink);
   HWY_DYNAMIC_DISPATCH(DecodeSegments)(plan, lanes);
   if (plan.verdict != Verdict::kGood) lanes.clear();

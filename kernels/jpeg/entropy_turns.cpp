@@ -19,17 +19,20 @@ const Lookup& idle(bool forward) {
 
 Verdict end_turn(Plan& plan, Lane& lane, uint64_t bit) {
   Segment& segment = *lane.segment;
-  int16_t* blocks = lane.slots + (plan.last_block - lane.count * plan.frame.mcu_blocks + 1) * kBlockStep;
+  int16_t* blocks =
+      lane.slots + (plan.last_block - lane.count * plan.frame.mcu_blocks + 1) * kBlockStep;
   if (plan.bad || bit > segment.end) return Verdict::kDamaged;
   if (!add_predictors(plan.frame, lane.count, blocks, lane.dc)) return Verdict::kDamaged;
-  if (!plan.sink.take(segment.row, segment.column + lane.done, lane.count, blocks)) return Verdict::kStopped;
+  if (!plan.sink.take(segment.row, segment.column + lane.done, lane.count, blocks))
+    return Verdict::kStopped;
   lane.done += lane.count;
   return lane.done == segment.count ? finish(segment, bit, lane.dc) : Verdict::kGood;
 }
 
 }  // namespace
 
-Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments, BlockSink& sink)
+Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded,
+           std::span<Segment> segments, BlockSink& sink)
     : frame(frame),
       coded(coded),
       segments(segments),
@@ -66,7 +69,9 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
   }
   lane.count = std::min(plan.most_mcus, lane.segment->count - lane.done);
   turn.place =
-      kAside + static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockBytes + kOver;
+      kAside +
+      static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockBytes +
+      kOver;
   return true;
 }
 

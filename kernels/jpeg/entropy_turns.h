@@ -1,8 +1,10 @@
-// The tuned decoder's work in turns: a lane decodes a few MCUs into its blocks, then they are checked and handed on.
+// The tuned decoder's work in turns: a lane decodes a few MCUs into its blocks, then they are
+// checked and handed on.
 //
-// A lane's place (huffman.h) counts the bytes of its blocks. An end of block adds 128, a full block reaches 128 by
-// itself, so the bits from 7 up say which table is next; a DC symbol's table first moves the place to the last of its
-// 256. The half of each 256 behind the coefficients takes what an end of block "stores": zeros.
+// A lane's place (huffman.h) counts the bytes of its blocks. An end of block adds 128, a full block
+// reaches 128 by itself, so the bits from 7 up say which table is next; a DC symbol's table first
+// moves the place to the last of its 256. The half of each 256 behind the coefficients takes what
+// an end of block "stores": zeros.
 #pragma once
 
 #include "jpeg/entropy.h"
@@ -12,7 +14,8 @@ namespace fl::jpeg::tuned {
 constexpr int kBlockBytes = 2 * kOver;  // from block to block
 static_assert(kBlockBytes == kBlockStep * sizeof(int16_t));
 
-// The same for every lane: blocks are numbered so that the last one of a turn always has the same number.
+// The same for every lane: blocks are numbered so that the last one of a turn always has the same
+// number.
 struct Plan {
   const Frame& frame;
   const uint8_t* coded;
@@ -29,7 +32,8 @@ struct Plan {
   bool bad = false;  // a code that does not exist was met
   Verdict verdict = Verdict::kGood;
 
-  Plan(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments, BlockSink& sink);
+  Plan(const Frame& frame, const Tables& tables, const uint8_t* coded, std::span<Segment> segments,
+       BlockSink& sink);
 };
 
 struct Lane {
@@ -45,8 +49,8 @@ struct Turn {
   uint64_t place = 0;
 };
 
-// Ends the lane's turn, if it has one, and begins the next one, if anything is left; else the lane stands
-// still. False: look at plan.verdict.
+// Ends the lane's turn, if it has one, and begins the next one, if anything is left; else the lane
+// stands still. False: look at plan.verdict.
 bool next_turn(Plan& plan, Lane& lane, Turn& turn);
 
 }  // namespace fl::jpeg::tuned

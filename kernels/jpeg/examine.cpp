@@ -6,11 +6,13 @@
 namespace fl {
 namespace {
 
-// What Pillow is not certain to take, it is asked for: the check finds the files bad that a loader will.
+// What Pillow is not certain to take, it is asked for: the check finds the files bad that a loader
+// will.
 bool passes(Bytes bytes, const Header& header, jpeg::Coding coding, Check check) {
   if (header.status != kOk) return false;
   if (check == Check::kMarkers) return coding != jpeg::Coding::kOther && jpeg::reaches_end(bytes);
-  return check == Check::kDecode && coding == jpeg::Coding::kBaseline && jpeg::check_scan(bytes).empty();
+  return check == Check::kDecode && coding == jpeg::Coding::kBaseline &&
+         jpeg::check_scan(bytes).empty();
 }
 
 }  // namespace

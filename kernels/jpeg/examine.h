@@ -24,7 +24,8 @@ struct Examined {
   std::string why;  // not empty: why there is no index, although one was asked for
 };
 
-// step: MCUs per entry of a seek index; negative: none is built. Building one is the check kDecode, and costs no more.
+// step: MCUs per entry of a seek index; negative: none is built. Building one is the check kDecode,
+// and costs no more.
 Examined examine(Bytes bytes, int step, Check check);
 
 }  // namespace fl

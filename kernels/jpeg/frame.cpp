@@ -1,4 +1,5 @@
-// Segment by segment, every length checked. Stricter than libjpeg-turbo wherever that one warns, guesses or repairs.
+// Segment by segment, every length checked. Stricter than libjpeg-turbo wherever that one warns,
+// guesses or repairs.
 #include "jpeg/frame.h"
 
 #include <algorithm>
@@ -10,8 +11,9 @@
 namespace fl::jpeg {
 namespace {
 
-constexpr int kMaxSide = 65500;   // px, libjpeg's JPEG_MAX_DIMENSION
-constexpr int kMaxQuant = 16383;  // so that a block's coefficients times quantisers add up in 32 bits
+constexpr int kMaxSide = 65500;  // px, libjpeg's JPEG_MAX_DIMENSION
+// So that a block's coefficients times quantisers add up in 32 bits
+constexpr int kMaxQuant = 16383;
 
 enum Marker : uint32_t {
   kSof0 = 0xC0,
@@ -40,10 +42,13 @@ void place(Component& part, const Frame& frame, const Frame& full, bool smooth) 
   part.upsampling = choose_upsampling(part.across, part.down, part.width, smooth);
 }
 
-// libjpeg lets a component's blocks shrink less, where that spares upsampling in both directions alike.
+// libjpeg lets a component's blocks shrink less, where that spares upsampling in both directions
+// alike.
 int block_of(const Component& part, int mcu_height, int mcu_width, int least) {
   int size = least;
-  while (size < kBlockSize && mcu_width % (part.h * size * 2) == 0 && mcu_height % (part.v * size * 2) == 0) size *= 2;
+  while (size < kBlockSize && mcu_width % (part.h * size * 2) == 0 &&
+         mcu_height % (part.v * size * 2) == 0)
+    size *= 2;
   return size;
 }
 
@@ -60,7 +65,8 @@ class Parser {
       while (in_.good && in_.u8(at) == 0xFF) ++at;  // any number of fill bytes may precede a marker
       const uint32_t marker = in_.u8(at++), length = in_.u16(at);
       if (marker == kEoi) return damaged(at, "no scan");
-      if (!in_.good || length < 2 || length > in_.size() - at) return damaged(at, "segment longer than the file");
+      if (!in_.good || length < 2 || length > in_.size() - at)
+        return damaged(at, "segment longer than the file");
       std::string why = segment(marker, at + 2, at + length);
       at += length;
       if (!why.empty()) return why;
@@ -97,7 +103,8 @@ class Parser {
         break;
     }
     if (marker == kCom || (marker > kApp0 && marker <= kApp15)) return {};
-    if (marker > kSof1 && marker < 0xD0) return not_covered("progressive, lossless, hierarchical or arithmetic coding");
+    if (marker > kSof1 && marker < 0xD0)
+      return not_covered("progressive, lossless, hierarchical or arithmetic coding");
     return not_covered("marker " + std::to_string(marker));
   }
 
@@ -109,7 +116,8 @@ class Parser {
       auto& table = frame_.quant[head & 15];
       for (int i = 0; i < kBlockValues; ++i, at += size)
         table[i] = static_cast<uint16_t>(wide != 0 ? in_.u16(at) : in_.u8(at));
-      if (*std::max_element(table.begin(), table.end()) > kMaxQuant) return not_covered("coarse quantisation");
+      if (*std::max_element(table.begin(), table.end()) > kMaxQuant)
+        return not_covered("coarse quantisation");
       quant_given_[head & 15] = true;
     }
     return {};
@@ -123,8 +131,10 @@ class Parser {
       codes = Codes();
       if (end - at < 16) return damaged(at, "Huffman table too short");
       size_t count = 0;
-      for (int length = 1; length <= 16; ++length) count += codes.counts[length] = static_cast<uint8_t>(in_.u8(at++));
-      if (count > codes.symbols.size() || count > end - at) return damaged(at, "Huffman table too short");
+      for (int length = 1; length <= 16; ++length)
+        count += codes.counts[length] = static_cast<uint8_t>(in_.u8(at++));
+      if (count > codes.symbols.size() || count > end - at)
+        return damaged(at, "Huffman table too short");
       for (size_t i = 0; i < count; ++i) codes.symbols[i] = static_cast<uint8_t>(in_.u8(at++));
       codes.given = true;
     }
@@ -153,14 +163,16 @@ class Parser {
 
   std::string sof(size_t at, size_t end) {
     if (frame_.components != 0) return damaged(at, "second frame header");
-    if (end - at < 6 || end - at != 6 + 3 * in_.u8(at + 5)) return damaged(at, "frame header's length");
+    if (end - at < 6 || end - at != 6 + 3 * in_.u8(at + 5))
+      return damaged(at, "frame header's length");
     frame_.height = static_cast<int>(in_.u16(at + 1));
     frame_.width = static_cast<int>(in_.u16(at + 3));
     const int count = static_cast<int>(in_.u8(at + 5));
     if (in_.u8(at) != 8) return not_covered("not 8 bits per value");
     if (count != 1 && count != 3) return not_covered(std::to_string(count) + " components");
     if (frame_.height == 0 || frame_.width == 0) return not_covered("size missing in the header");
-    if (frame_.height > kMaxSide || frame_.width > kMaxSide || int64_t{frame_.height} * frame_.width > kMaxPixels)
+    if (frame_.height > kMaxSide || frame_.width > kMaxSide ||
+        int64_t{frame_.height} * frame_.width > kMaxPixels)
       return not_covered("too many pixels");
     frame_.components = count;
     for (int c = 0; c < count; ++c) {
@@ -170,14 +182,16 @@ class Parser {
       part.h = static_cast<int>(in_.u8(from + 1) >> 4);
       part.v = static_cast<int>(in_.u8(from + 1) & 15);
       part.quant = static_cast<int>(in_.u8(from + 2));
-      if (part.h < 1 || part.h > 4 || part.v < 1 || part.v > 4) return damaged(from, "sampling factors");
+      if (part.h < 1 || part.h > 4 || part.v < 1 || part.v > 4)
+        return damaged(from, "sampling factors");
     }
     return geometry(at);
   }
 
   std::string geometry(size_t at) {
     const auto parts = std::span(frame_.component).first(frame_.components);
-    if (parts.size() == 1) parts[0].h = parts[0].v = 1;  // one component is not interleaved: its MCU is one block
+    // One component is not interleaved: its MCU is one block
+    if (parts.size() == 1) parts[0].h = parts[0].v = 1;
     int h = 1, v = 1;
     for (const Component& part : parts) {
       h = std::max(h, part.h);
@@ -217,15 +231,18 @@ class Parser {
   }
 
   std::string tables_of(const Component& part, size_t at) const {
-    if (part.quant >= kMaxTables || !quant_given_[part.quant]) return damaged(at, "quantisation table missing");
-    if (part.dc >= kMaxTables || part.ac >= kMaxTables || !frame_.dc[part.dc].given || !frame_.ac[part.ac].given)
+    if (part.quant >= kMaxTables || !quant_given_[part.quant])
+      return damaged(at, "quantisation table missing");
+    if (part.dc >= kMaxTables || part.ac >= kMaxTables || !frame_.dc[part.dc].given ||
+        !frame_.ac[part.ac].given)
       return damaged(at, "Huffman table missing");
     if (!valid_codes(frame_.dc[part.dc], true) || !valid_codes(frame_.ac[part.ac], false))
       return damaged(at, "Huffman table has too many codes");
     return {};
   }
 
-  // libjpeg's default_decompress_parms: JFIF means YCbCr, else Adobe's flag decides, else the components' names.
+  // libjpeg's default_decompress_parms: JFIF means YCbCr, else Adobe's flag decides, else the
+  // components' names.
   std::string colour() {
     frame_.ycc = frame_.components == 3;
     if (frame_.components != 3 || jfif_) return {};

@@ -1,4 +1,5 @@
-// What a baseline JPEG says before its scan (ITU-T T.81, annex B): size, sampling, tables, where the coded bytes begin.
+// What a baseline JPEG says before its scan (ITU-T T.81, annex B): size, sampling, tables, where
+// the coded bytes begin.
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@ constexpr int kMaxComponents = 3;
 constexpr int kMaxTables = 4;
 constexpr int kMaxMcuBlocks = 10;  // T.81 B.2.3
 
-// A Huffman table as the file gives it: how many codes of each length, and their symbols in order of the codes.
+// A Huffman table as the file gives it: how many codes of each length, and their symbols in order
+// of the codes.
 struct Codes {
   bool given = false;
   std::array<uint8_t, 17> counts{};  // [length], 1..16
@@ -25,9 +27,10 @@ struct Codes {
 };
 
 struct Component {
-  int h = 1, v = 1;               // blocks across and down in one MCU
-  int across = 1, down = 1;       // pixels per sample
-  int block = kBlockSize;         // samples across and down that a block becomes; fewer in a scaled frame
+  int h = 1, v = 1;          // blocks across and down in one MCU
+  int across = 1, down = 1;  // pixels per sample
+  // Samples across and down that a block becomes; fewer in a scaled frame
+  int block = kBlockSize;
   Upsampling upsampling{};        // to pixels
   int height = 0, width = 0;      // samples that belong to the image
   int quant = 0, dc = 0, ac = 0;  // numbers of its tables
@@ -52,11 +55,12 @@ struct Frame {
 
 constexpr const char* kSeveralScans = "not covered: components in scans of their own";
 
-// Empty, or why not: "not covered: …" (a library may decode it) or "damaged at byte N: …". Takes no memory that the
-// bytes ask for. What it takes, libjpeg-turbo takes without a warning.
+// Empty, or why not: "not covered: …" (a library may decode it) or "damaged at byte N: …". Takes no
+// memory that the bytes ask for. What it takes, libjpeg-turbo takes without a warning.
 std::string parse_frame(Bytes bytes, Frame& frame);
 
-// The frame of the same image at 1/scale: all px and samples shrink, MCUs and tables stay. scale: 1, 2, 4 or 8.
+// The frame of the same image at 1/scale: all px and samples shrink, MCUs and tables stay. scale:
+// 1, 2, 4 or 8.
 void shrink(Frame& frame, int scale);
 
 }  // namespace fl::jpeg

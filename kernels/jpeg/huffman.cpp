@@ -8,12 +8,14 @@
 namespace fl::jpeg {
 namespace {
 
-// All lookups that begin with one code: first those of negative values, then of positive ones (EXTEND).
+// All lookups that begin with one code: first those of negative values, then of positive ones
+// (EXTEND).
 void put_code(Numbers& out, int code, int length, int value_bits, Entry entry) {
   const int count = kLookups >> length, total = length + value_bits;
   const auto positive = static_cast<uint16_t>(-(code << value_bits));
   entry.length = static_cast<uint8_t>(total);
-  entry.value = static_cast<int8_t>(std::max(length + (value_bits > 0), total - (kMaxEntryBits - kLookupBits)));
+  entry.value = static_cast<int8_t>(
+      std::max(length + (value_bits > 0), total - (kMaxEntryBits - kLookupBits)));
   entry.bias = static_cast<uint16_t>(positive - (1 << value_bits) + 1);
   uint64_t* to = &out[code << (kLookupBits - length)];
   std::fill_n(to, count / 2, number(entry));
@@ -29,31 +31,44 @@ Entry dc_entry(int symbol) {
 
 Entry ac_entry(int symbol) {
   const int advance = ac_advance(symbol);
-  const int most = (symbol & 15) != 0 ? kBlockValues - advance : kBlockValues - 1;  // zeros may be too many
-  return {0, static_cast<uint8_t>(kPlace * advance), static_cast<uint8_t>(advance == 0 ? 0 : kPlace * most),
-          0, static_cast<int16_t>(kPlace * advance), 0};
+  // Zeros may be too many
+  const int most = (symbol & 15) != 0 ? kBlockValues - advance : kBlockValues - 1;
+  return {0,
+          static_cast<uint8_t>(kPlace * advance),
+          static_cast<uint8_t>(advance == 0 ? 0 : kPlace * most),
+          0,
+          static_cast<int16_t>(kPlace * advance),
+          0};
 }
 
-// One symbol for each lookup, of codes that have at least this length and begin with `prefix` ones, which are taken
-// already. Its value says how many bits another symbol must leave of a lookup to have it behind itself: its code and
-// its value's sign must be seen, and the two must not be too long.
+// One symbol for each lookup, of codes that have at least this length and begin with `prefix` ones,
+// which are taken already. Its value says how many bits another symbol must leave of a lookup to
+// have it behind itself: its code and its value's sign must be seen, and the two must not be too
+// long.
 void fill_singles(const Canonical& codes, bool dc, int least, int prefix, Numbers& out) {
   out.fill(number({0, 0, 0, kLookupBits, 0, 0}));
   for (int length = least; length <= std::min(16, kLookupBits + prefix); ++length) {
-    const int first = codes.limit[length - 1] >> (16 - length), end = codes.limit[length] >> (16 - length);
+    const int first = codes.limit[length - 1] >> (16 - length),
+              end = codes.limit[length] >> (16 - length);
     for (int code = first; code < end; ++code) {
-      const int symbol = codes.symbols[code + codes.offset[length]], value_bits = dc ? symbol : symbol & 15;
+      const int symbol = codes.symbols[code + codes.offset[length]],
+                value_bits = dc ? symbol : symbol & 15;
       const Entry entry = dc ? dc_entry(symbol) : ac_entry(symbol);
       const int seen = length - prefix;
-      const bool known = seen + (value_bits > 0) <= kLookupBits && seen + value_bits <= kMaxEntryBits;
-      if (known && entry.most != 0) put_code(out, code & ((1 << seen) - 1), seen, value_bits, entry);
+      const bool known =
+          seen + (value_bits > 0) <= kLookupBits && seen + value_bits <= kMaxEntryBits;
+      if (known && entry.most != 0)
+        put_code(out, code & ((1 << seen) - 1), seen, value_bits, entry);
     }
   }
 }
 
-void copy(const Numbers& singles, Lookup& out) { std::memcpy(out.entries.data(), singles.data(), sizeof singles); }
+void copy(const Numbers& singles, Lookup& out) {
+  std::memcpy(out.entries.data(), singles.data(), sizeof singles);
+}
 
-// Codes that the table does not have, or not with their sign, begin with ones, as canonical codes do.
+// Codes that the table does not have, or not with their sign, begin with ones, as canonical codes
+// do.
 void add_long(Lookup& table, Lookup& out) {
   const int begin = table.slow.limit[kLookupBits - 1];  // the first of them
   const int prefix = std::countl_one(static_cast<uint16_t>(begin));
@@ -84,7 +99,8 @@ bool valid_codes(const Codes& codes, bool dc) {
     if (codes.counts[length] != 0 && next >= 1u << length) return false;
   }
   const auto* symbols = codes.symbols.data();
-  return count <= 256 && (!dc || std::all_of(symbols, symbols + count, [](uint8_t symbol) { return symbol <= 15; }));
+  return count <= 256 && (!dc || std::all_of(symbols, symbols + count,
+                                             [](uint8_t symbol) { return symbol <= 15; }));
 }
 
 Canonical::Canonical(const Codes& codes) : symbols(codes.symbols) {

@@ -18,28 +18,33 @@ bool valid_codes(const Codes& codes, bool dc);
 constexpr int kLookupBits = 10;
 constexpr int kMaxEntryBits = 18;  // so that three of them fit in what one load gives
 
-// A place in the lanes' blocks (entropy_tuned.cpp) is 256 * block + 2 * coefficients done, the bytes before the next
-// one; bit 7 means "block is over". A DC symbol begins a new block: it goes on from the last place of the one before.
+// A place in the lanes' blocks (entropy_tuned.cpp) is 256 * block + 2 * coefficients done, the
+// bytes before the next one; bit 7 means "block is over". A DC symbol begins a new block: it goes
+// on from the last place of the one before.
 constexpr int kPlace = 2, kOver = kPlace * kBlockValues;
 constexpr uint8_t kAnyPlace = 0xFF;
 
-// A code that is too long for one lookup takes two: the first takes the ones that all such codes begin with, and moves
-// the place this far back, which says "in the middle of a long code". All other places are beyond it.
+// A code that is too long for one lookup takes two: the first takes the ones that all such codes
+// begin with, and moves the place this far back, which says "in the middle of a long code". All
+// other places are beyond it.
 constexpr int kAside = 104 * 2 * kOver;
 
-// One symbol, or two of which the first has a value and does not end the block; or the beginning of a long code.
+// One symbol, or two of which the first has a value and does not end the block; or the beginning of
+// a long code.
 struct Entry {
-  uint8_t length;   // bits of codes and values
-  uint8_t first;    // places that are done with the first of two, or with the only one, in bytes
-  uint8_t most;     // the lowest byte of a place may be no more, kAnyPlace of a DC symbol; 0: not in the table
+  uint8_t length;  // bits of codes and values
+  uint8_t first;   // places that are done with the first of two, or with the only one, in bytes
+  // The lowest byte of a place may be no more, kAnyPlace of a DC symbol; 0: not in the table
+  uint8_t most;
   int8_t value;     // of the first of two; of an only one: to be overwritten
   int16_t advance;  // places that are done with all of it, in bytes
   uint16_t bias;    // value of the last: (bits >> (64 - length)) + bias, in 16 bits
 };
 
 struct Lookup {
-  uint64_t mask = 0;  // to be set in the place first: of a DC symbol, whose table may hold an AC symbol behind it
-  int prefix = 0;     // ones that have been taken: in the middle of a long code
+  // To be set in the place first: of a DC symbol, whose table may hold an AC symbol behind it
+  uint64_t mask = 0;
+  int prefix = 0;  // ones that have been taken: in the middle of a long code
   Canonical slow;
   alignas(64) std::array<Entry, 1 << kLookupBits> entries;
 
@@ -55,8 +60,8 @@ struct Lookup {
   }
 };
 
-// With fewer coded bytes one symbol per lookup is as fast: making what takes more would take what it gains. Fuzzers
-// keep their files small and are to see it all.
+// With fewer coded bytes one symbol per lookup is as fast: making what takes more would take what
+// it gains. Fuzzers keep their files small and are to see it all.
 #ifdef FASTLOAD_FUZZ
 constexpr size_t kFewBytes = 0;
 #else

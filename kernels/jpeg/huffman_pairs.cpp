@@ -13,14 +13,16 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A symbol with a value, behind which comes another one of its block if it does not fill it; or a DC symbol.
+// A symbol with a value, behind which comes another one of its block if it does not fill it; or a
+// DC symbol.
 HWY_INLINE bool BeginsPair(const Entry& entry) {
   return entry.most == kAnyPlace || (entry.most != 0 && entry.most + entry.advance == kOver);
 }
 
 // What the `count` lookups that begin with `first` tell, whose bits these are. No field overflows.
 template <class D>
-HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* seconds, int count, Entry* out) {
+HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* seconds, int count,
+                        Entry* out) {
   const hn::RebindToSigned<D> signs;
   const bool dc = first.most == kAnyPlace;
   const auto keep = hn::Set(d, number({0xFF, 0, 0xFF, 0, -1, 0})),
@@ -32,12 +34,14 @@ HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* secon
   for (int n = 0; n < count; n += static_cast<int>(hn::MaxLanes(d))) {
     const auto second = hn::LoadU(d, seconds + n);
     const auto length = hn::And(second, hn::Set(d, uint64_t{kLengthMask}));
-    const auto bias =
-        hn::Sub(hn::ShiftRight<kBiasAt>(second), hn::Shl(hn::Set(d, static_cast<uint64_t>(bits)), length));
+    const auto bias = hn::Sub(hn::ShiftRight<kBiasAt>(second),
+                              hn::Shl(hn::Set(d, static_cast<uint64_t>(bits)), length));
     const auto fields = hn::Or(hn::Sub(hn::Add(hn::And(second, keep), plus), less), same);
     const auto pair = hn::Add(fields, hn::ShiftLeft<kBiasAt>(bias));
-    const auto needs = hn::BitCast(signs, hn::And(hn::ShiftRight<kValueAt>(second), hn::Set(d, uint64_t{0xFF})));
-    const auto made = hn::IfThenElse(hn::RebindMask(d, hn::Gt(needs, room)), hn::Set(d, number(first)), pair);
+    const auto needs =
+        hn::BitCast(signs, hn::And(hn::ShiftRight<kValueAt>(second), hn::Set(d, uint64_t{0xFF})));
+    const auto made =
+        hn::IfThenElse(hn::RebindMask(d, hn::Gt(needs, room)), hn::Set(d, number(first)), pair);
     hn::StoreU(made, d, reinterpret_cast<uint64_t*>(out + n));
   }
 }
@@ -47,7 +51,8 @@ void MakePairs(const Numbers& firsts, const Seconds& seconds, std::array<Entry, 
   const hn::CappedTag<uint64_t, 4> four;
   for (int at = 0; at < kLookups;) {
     const Entry first = std::bit_cast<Entry>(firsts[at]);
-    const int room = first.most == 0 ? 0 : std::max(kLookupBits - first.length, 0), count = 1 << room;
+    const int room = first.most == 0 ? 0 : std::max(kLookupBits - first.length, 0),
+              count = 1 << room;
     if (room < 2 || !BeginsPair(first))
       std::fill_n(&out[at], count, first);
     else if (count == 4)

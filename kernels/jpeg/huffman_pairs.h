@@ -1,5 +1,5 @@
-// Entries of the lookup tables as numbers, all fields at once, which is several times as fast; and two symbols to one
-// entry.
+// Entries of the lookup tables as numbers, all fields at once, which is several times as fast; and
+// two symbols to one entry.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ using Numbers = std::array<uint64_t, kLookups>;
 
 inline uint64_t number(const Entry& entry) { return std::bit_cast<uint64_t>(entry); }
 
-// What stands behind a symbol of 1, 2, … bits: `singles`, as lookups see them of which that much has been taken.
+// What stands behind a symbol of 1, 2, … bits: `singles`, as lookups see them of which that much
+// has been taken.
 class Seconds {
  public:
   explicit Seconds(const Numbers& singles) {
@@ -38,8 +39,8 @@ class Seconds {
   alignas(64) Numbers all_;
 };
 
-// out: two symbols where a lookup of `firsts` tells them, else the first alone. A single's value says how many bits
-// another symbol must leave of a lookup to have it behind itself.
+// out: two symbols where a lookup of `firsts` tells them, else the first alone. A single's value
+// says how many bits another symbol must leave of a lookup to have it behind itself.
 void make_pairs(const Numbers& firsts, const Seconds& seconds, std::array<Entry, kLookups>& out);
 
 }  // namespace fl::jpeg

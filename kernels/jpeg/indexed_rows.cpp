@@ -5,7 +5,8 @@
 namespace fl::jpeg {
 
 size_t IndexedRows::room(int row, int end) const {
-  const size_t most = size_t{static_cast<unsigned>(frame_.mcu_columns * frame_.mcu_blocks)} * kMostBlockBytes + 8;
+  const size_t most =
+      size_t{static_cast<unsigned>(frame_.mcu_columns * frame_.mcu_blocks)} * kMostBlockBytes + 8;
   size_t sum = 0;
   for (SeekIndex::Row place; row < end; ++row) {
     if (!index_.row(row, place) || place.end_byte - place.byte > most) return 0;
@@ -14,7 +15,8 @@ size_t IndexedRows::room(int row, int end) const {
   return sum;
 }
 
-bool IndexedRows::load(int row, const uint8_t* coded, uint8_t*& to, std::vector<Segment>& segments) const {
+bool IndexedRows::load(int row, const uint8_t* coded, uint8_t*& to,
+                       std::vector<Segment>& segments) const {
   SeekIndex::Row place;
   index_.row(row, place);
   const uint8_t *in = bytes_.data() + place.byte, *stop = bytes_.data() + place.end_byte;

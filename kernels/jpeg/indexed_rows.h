@@ -10,14 +10,15 @@ namespace fl::jpeg {
 
 class IndexedRows {
  public:
-  IndexedRows(Bytes bytes, const Frame& frame, const SeekIndex& index, const Tiles2d& tiles, cpu::Target target)
+  IndexedRows(Bytes bytes, const Frame& frame, const SeekIndex& index, const Tiles2d& tiles,
+              cpu::Target target)
       : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles), target_(target) {}
 
   // Bytes that rows row..end-1 take at most; 0: their places are a lie.
   size_t room(int row, int end) const;
 
-  // Unstuffs the row and the byte that it shares with the next one to `to`, which moves behind them; appends its
-  // segments, whose bits count from `coded` on. False: a lie.
+  // Unstuffs the row and the byte that it shares with the next one to `to`, which moves behind
+  // them; appends its segments, whose bits count from `coded` on. False: a lie.
   bool load(int row, const uint8_t* coded, uint8_t*& to, std::vector<Segment>& segments) const;
 
  private:

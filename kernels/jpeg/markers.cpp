@@ -1,4 +1,5 @@
-// Stuffed bytes are frequent (one in 300) and markers are not: four vectors are compared before anything branches.
+// Stuffed bytes are frequent (one in 300) and markers are not: four vectors are compared before
+// anything branches.
 #include "jpeg/markers.h"
 
 #include <cstring>
@@ -16,7 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-const uint8_t* NextMarker(const uint8_t* at, const uint8_t* end) { return scalar::next_marker(at, end); }
+const uint8_t* NextMarker(const uint8_t* at, const uint8_t* end) {
+  return scalar::next_marker(at, end);
+}
 
 #else
 
@@ -62,7 +65,9 @@ namespace tuned {
 
 HWY_EXPORT(NextMarker);
 
-const uint8_t* next_marker(const uint8_t* at, const uint8_t* end) { return HWY_DYNAMIC_DISPATCH(NextMarker)(at, end); }
+const uint8_t* next_marker(const uint8_t* at, const uint8_t* end) {
+  return HWY_DYNAMIC_DISPATCH(NextMarker)(at, end);
+}
 
 }  // namespace tuned
 }  // namespace fl::jpeg

@@ -1,8 +1,9 @@
-// From coefficients to RGB rows: IDCT, upsampling, colour. Same signatures for the scalar and for the tuned version,
-// the same bits for every input; bodies in body/idct.h, body/idct_reduced.h,
+// From coefficients to RGB rows: IDCT, upsampling, colour. Same signatures for the scalar and for
+// the tuned version, the same bits for every input; bodies in body/idct.h, body/idct_reduced.h,
 // body/upsample.h, body/ycc.h.
 //
-// Nothing is read or written beyond what is named here: no padding is needed. Outputs must not overlap inputs.
+// Nothing is read or written beyond what is named here: no padding is needed. Outputs must not
+// overlap inputs.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@
 
 namespace fl::jpeg {
 
-// The blocks of one component that lie side by side, as the entropy decoder leaves them: MCU by MCU, interleaved with
-// others. Distances in int16 values, multiples of 32.
+// The blocks of one component that lie side by side, as the entropy decoder leaves them: MCU by
+// MCU, interleaved with others. Distances in int16 values, multiples of 32.
 struct Blocks {
   int16_t* first;  // 64 coefficients in zigzag order, DC not a difference; 64-byte aligned
   ptrdiff_t mcu;   // from an MCU's first to the next MCU's
@@ -28,7 +29,8 @@ struct Blocks {
 // One block after the other.
 class BlockWalk {
  public:
-  explicit BlockWalk(const Blocks& blocks) : blocks_(blocks), at_(blocks.first), left_(blocks.across) {}
+  explicit BlockWalk(const Blocks& blocks)
+      : blocks_(blocks), at_(blocks.first), left_(blocks.across) {}
   int16_t* next() {
     int16_t* const now = at_;
     const bool last = --left_ == 0;
@@ -61,29 +63,37 @@ struct Columns {
   int samples;     // the component's true width (not padded to blocks), so that the edge is known
 };
 
-// The steps of decoding, in order. Upsampling is given rows of samples from the one that pixel `begin` lies in on
-// (sample begin / 2); it also reads the sample before it and the one after pixel end - 1's, if the component has them.
+// The steps of decoding, in order. Upsampling is given rows of samples from the one that pixel
+// `begin` lies in on (sample begin / 2); it also reads the sample before it and the one after pixel
+// end - 1's, if the component has them.
 struct PixelOps {
   // Once per table: 64 values in zigzag order.
   void (*prepare)(const uint16_t* quant, Quantiser& out);
-  // Dequantise, transform, clip; then set the blocks to zero, as the entropy decoder needs them. False: some block is
-  // not plausible.
+  // Dequantise, transform, clip; then set the blocks to zero, as the entropy decoder needs them.
+  // False: some block is not plausible.
   using Transform = bool (*)(const Blocks& blocks, const Quantiser& quant, const Tiles& out);
   Transform idct_blocks;
   Transform idct_4x4, idct_2x2, idct_1x1;  // blocks to fewer samples
   Transform transform(int size) const {    // of tiles: 8, 4, 2 or 1
-    return size == kBlockSize ? idct_blocks : size == 4 ? idct_4x4 : size == 2 ? idct_2x2 : idct_1x1;
+    return size == kBlockSize ? idct_blocks
+           : size == 4        ? idct_4x4
+           : size == 2        ? idct_2x2
+                              : idct_1x1;
   }
 
-  // out: end - begin values. near: the row of samples that the output row lies in; far: near's neighbour, far_row(y)
-  // away, or near itself at the top and the bottom of the image (last true row of samples).
+  // out: end - begin values. near: the row of samples that the output row lies in; far: near's
+  // neighbour, far_row(y) away, or near itself at the top and the bottom of the image (last true
+  // row of samples).
   void (*upsample_h2v1)(const uint8_t* in, const Columns& columns, uint8_t* out);
-  void (*upsample_h2v2)(const uint8_t* near, const uint8_t* far, const Columns& columns, uint8_t* out);
-  void (*upsample_h1v2)(const uint8_t* near, const uint8_t* far, bool below, int width, uint8_t* out);
+  void (*upsample_h2v2)(const uint8_t* near, const uint8_t* far, const Columns& columns,
+                        uint8_t* out);
+  void (*upsample_h1v2)(const uint8_t* near, const uint8_t* far, bool below, int width,
+                        uint8_t* out);
 
   // width pixels of 3 bytes.
   void (*rgb_row)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, uint8_t* out, int width);
-  void (*interleave_row)(const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t* out, int width);
+  void (*interleave_row)(const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t* out,
+                         int width);
   void (*grey_row)(const uint8_t* y, uint8_t* out, int width);
 };
 
@@ -94,7 +104,8 @@ inline const PixelOps& pixel_ops(cpu::Target target) {
   return target == cpu::Target::kScalar ? kScalarPixels : kTunedPixels;
 }
 
-// Every other ratio: each sample `times` times. in: the sample that pixel begin lies in, begin / times.
+// Every other ratio: each sample `times` times. in: the sample that pixel begin lies in, begin /
+// times.
 void repeat_samples(const uint8_t* in, int times, int begin, int end, uint8_t* out);
 
 }  // namespace fl::jpeg

@@ -35,12 +35,13 @@ HWY_INLINE void run_pass(const Pairs& in, int32_t round, V32* out) {
 HWY_INLINE void turn_block(const V32 (*columns)[kBlockSize], Pairs* rows) {
   const Turned upper = turn(columns[0]), lower = turn(columns[0] + 4);
   if constexpr (kParts == 1) {
-    rows[0] = {left(upper.even, lower.even), right(upper.even, lower.even), left(upper.odd, lower.odd),
-               right(upper.odd, lower.odd)};
+    rows[0] = {left(upper.even, lower.even), right(upper.even, lower.even),
+               left(upper.odd, lower.odd), right(upper.odd, lower.odd)};
   } else {  // the blocks of 16 bytes are vectors, nothing has to cross
-    const Turned upper_right = turn(columns[kParts - 1]), lower_right = turn(columns[kParts - 1] + 4);
-    rows[0] = {hn::BitCast(kD16, upper.even), hn::BitCast(kD16, upper_right.even), hn::BitCast(kD16, upper.odd),
-               hn::BitCast(kD16, upper_right.odd)};
+    const Turned upper_right = turn(columns[kParts - 1]),
+                 lower_right = turn(columns[kParts - 1] + 4);
+    rows[0] = {hn::BitCast(kD16, upper.even), hn::BitCast(kD16, upper_right.even),
+               hn::BitCast(kD16, upper.odd), hn::BitCast(kD16, upper_right.odd)};
     rows[kParts - 1] = {hn::BitCast(kD16, lower.even), hn::BitCast(kD16, lower_right.even),
                         hn::BitCast(kD16, lower.odd), hn::BitCast(kD16, lower_right.odd)};
   }
@@ -96,11 +97,13 @@ HWY_INLINE void store_tiles(const V32* lines, uint8_t* out, ptrdiff_t stride, in
 
 #endif
 
-// One block in ten of a photograph has nothing but DC, of soft ones far more: the test costs less than it saves.
+// One block in ten of a photograph has nothing but DC, of soft ones far more: the test costs less
+// than it saves.
 HWY_INLINE bool only_dc(const int16_t* block) {
   const V16 first = hn::Load(kD16, block);
   V16 rest = hn::Xor(first, hn::And(first, hn::Load(kD16, kDcOnly)));
-  for (int i = kLanes16; i < kBlockValues; i += kLanes16) rest = hn::Or(rest, hn::Load(kD16, block + i));
+  for (int i = kLanes16; i < kBlockValues; i += kLanes16)
+    rest = hn::Or(rest, hn::Load(kD16, block + i));
   return hn::AllTrue(kD16, hn::Eq(rest, hn::Zero(kD16)));
 }
 
@@ -122,7 +125,8 @@ struct Half {
 };
 
 // Pass 1; the block is then zeros.
-HWY_INLINE bool begin_blocks(int16_t* a, int16_t* b, const Quantiser& quant, V32 (*lines)[kBlockSize]) {
+HWY_INLINE bool begin_blocks(int16_t* a, int16_t* b, const Quantiser& quant,
+                             V32 (*lines)[kBlockSize]) {
   bool sure = true;
   for (int part = 0; part < kParts; ++part) {
     const Pairs values = load_pairs(a, b, part), by = prepared(quant, part);
@@ -147,7 +151,8 @@ void Prepare(const uint16_t* quant, Quantiser& out) {
   alignas(64) int16_t values[kBlockValues];
   std::memcpy(values, quant, sizeof values);
   std::memcpy(out.zigzag, quant, sizeof out.zigzag);
-  for (int part = 0; part < kParts; ++part) store_pairs(load_pairs(values, values, part), out, part);
+  for (int part = 0; part < kParts; ++part)
+    store_pairs(load_pairs(values, values, part), out, part);
 }
 
 bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
@@ -155,7 +160,9 @@ bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) 
   BlockWalk walk(blocks);
   Half half;
   for (int n = 0; n < blocks.count; n += kTogether) {
-    int16_t *const a = walk.next(), *const b = n + kTogether > blocks.count || kTogether == 1 ? a : walk.next();
+    int16_t *const a = walk.next(), *const b = n + kTogether > blocks.count || kTogether == 1
+                                                   ? a
+                                                   : walk.next();
     uint8_t* const tile = out.first + n * kBlockSize;
     if (only_dc(a) && (a == b || only_dc(b))) {
       good &= fill_tile(a, quant, tile, out.stride);

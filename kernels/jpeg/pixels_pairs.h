@@ -1,9 +1,10 @@
-// What the transforms in vector code share: a block's coefficients from zigzag order to pairs, sums of four products,
-// columns to rows. Built once per instruction set, as Highway asks.
+// What the transforms in vector code share: a block's coefficients from zigzag order to pairs, sums
+// of four products, columns to rows. Built once per instruction set, as Highway asks.
 //
-// 16-bit multiply-adds take two values of one line at a time, so a lane of 32 bits holds a pair: rows 0 and 2 of one
-// column, 4 and 6, 1 and 3, 5 and 7. Four lanes (16 bytes) are four columns, in the order 0 2 1 3: packed to 16 bits,
-// the results of pass 1 are then the pairs of pass 2, and only rows and columns are left to be exchanged.
+// 16-bit multiply-adds take two values of one line at a time, so a lane of 32 bits holds a pair:
+// rows 0 and 2 of one column, 4 and 6, 1 and 3, 5 and 7. Four lanes (16 bytes) are four columns, in
+// the order 0 2 1 3: packed to 16 bits, the results of pass 1 are then the pairs of pass 2, and
+// only rows and columns are left to be exchanged.
 #if defined(FL_JPEG_PIXELS_PAIRS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FL_JPEG_PIXELS_PAIRS_H
 #undef FL_JPEG_PIXELS_PAIRS_H
@@ -18,7 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
 #if !FL_NO_VECTORS
 
-constexpr int kParts = kBytes == 16 ? 2 : 1;     // vectors that the pairs of one block need: columns 0..3, 4..7
+// Vectors that the pairs of one block need: columns 0..3, 4..7
+constexpr int kParts = kBytes == 16 ? 2 : 1;
 constexpr int kTogether = kBytes == 64 ? 2 : 1;  // blocks in one vector
 
 struct Pairs {
@@ -40,8 +42,8 @@ HWY_INLINE V16 gather(const int16_t* block, int pairs) {
 
 HWY_INLINE Pairs load_pairs(const int16_t* a, const int16_t* b, int /*part*/) {
   const V16 a0 = gather(a, 0), a1 = gather(a, 1), b0 = gather(b, 0), b1 = gather(b, 1);
-  return {hn::ConcatLowerLower(kD16, b0, a0), hn::ConcatUpperUpper(kD16, b0, a0), hn::ConcatLowerLower(kD16, b1, a1),
-          hn::ConcatUpperUpper(kD16, b1, a1)};
+  return {hn::ConcatLowerLower(kD16, b0, a0), hn::ConcatUpperUpper(kD16, b0, a0),
+          hn::ConcatLowerLower(kD16, b1, a1), hn::ConcatUpperUpper(kD16, b1, a1)};
 }
 
 #else
@@ -50,8 +52,8 @@ HWY_INLINE Pairs load_pairs(const int16_t* a, const int16_t* b, int /*part*/) {
 HWY_INLINE V8 load_groups(const int16_t* block, const int* groups, int /*part*/) {
   if (groups[1] == groups[0] + 1) return hn::BitCast(kD8, hn::LoadU(kD16, block + 8 * groups[0]));
   const hn::Half<decltype(kD16)> half;
-  return hn::BitCast(kD8,
-                     hn::Combine(kD16, hn::LoadU(half, block + 8 * groups[1]), hn::LoadU(half, block + 8 * groups[0])));
+  return hn::BitCast(kD8, hn::Combine(kD16, hn::LoadU(half, block + 8 * groups[1]),
+                                      hn::LoadU(half, block + 8 * groups[0])));
 }
 #else
 HWY_INLINE V8 load_groups(const int16_t* block, const int* groups, int part) {
@@ -70,12 +72,14 @@ HWY_INLINE V16 gather(const int16_t* block, int part) {
 }
 
 HWY_INLINE Pairs load_pairs(const int16_t* block, const int16_t* /*other*/, int part) {
-  return {gather<0>(block, part), gather<1>(block, part), gather<2>(block, part), gather<3>(block, part)};
+  return {gather<0>(block, part), gather<1>(block, part), gather<2>(block, part),
+          gather<3>(block, part)};
 }
 
 #endif
 
-// The sums of plausible_block, but of one column each: if no two of them can be too much, that is all there is to say.
+// The sums of plausible_block, but of one column each: if no two of them can be too much, that is
+// all there is to say.
 HWY_INLINE bool surely_plausible(const Pairs& values, const Pairs& quant) {
   V32 odd = hn::Zero(kD32);  // what NEON's multiply-add leaves in a second vector
   V32 sums = add_products(hn::Abs(values.p02), quant.p02, hn::Zero(kD32), odd);
@@ -87,15 +91,16 @@ HWY_INLINE bool surely_plausible(const Pairs& values, const Pairs& quant) {
 }
 
 HWY_INLINE Pairs operator*(const Pairs& a, const Pairs& b) {  // keeps the low 16 bits
-  return {hn::Mul(a.p02, b.p02), hn::Mul(a.p46, b.p46), hn::Mul(a.p13, b.p13), hn::Mul(a.p57, b.p57)};
+  return {hn::Mul(a.p02, b.p02), hn::Mul(a.p46, b.p46), hn::Mul(a.p13, b.p13),
+          hn::Mul(a.p57, b.p57)};
 }
 
 constexpr int kLanes16 = kBytes / 2;
 
 HWY_INLINE Pairs prepared(const Quantiser& quant, int part) {
   const int16_t* values = quant.values + 4 * kLanes16 * part;
-  return {hn::Load(kD16, values), hn::Load(kD16, values + kLanes16), hn::Load(kD16, values + 2 * kLanes16),
-          hn::Load(kD16, values + 3 * kLanes16)};
+  return {hn::Load(kD16, values), hn::Load(kD16, values + kLanes16),
+          hn::Load(kD16, values + 2 * kLanes16), hn::Load(kD16, values + 3 * kLanes16)};
 }
 
 HWY_INLINE void store_pairs(const Pairs& pairs, Quantiser& out, int part) {
@@ -117,7 +122,9 @@ HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, int32_t start) {
 
 // ---- columns to rows
 
-struct Turned {  // 16 bytes: four rows (in kOrder) of two pairs of columns: p02 or p46 in `even`, p13 or p57 in `odd`
+// 16 bytes: four rows (in kOrder) of two pairs of columns: p02 or p46 in `even`, p13 or p57 in
+// `odd`
+struct Turned {
   V32 even, odd;
 };
 
@@ -139,12 +146,14 @@ HWY_INLINE V16 right(V32 upper, V32 lower) {
 
 // Four columns of samples: in every 16 bytes, four of each.
 HWY_INLINE V8 columns_to_bytes(const V32* lines) {
-  return pack_bytes(hn::ReorderDemote2To(kD16, lines[0], lines[1]), hn::ReorderDemote2To(kD16, lines[2], lines[3]));
+  return pack_bytes(hn::ReorderDemote2To(kD16, lines[0], lines[1]),
+                    hn::ReorderDemote2To(kD16, lines[2], lines[3]));
 }
 
 // Columns of samples to rows: in every 16 bytes, four rows of four.
 HWY_INLINE V32 four_columns(const V32* lines) {
-  return hn::BitCast(kD32, hn::TableLookupBytes(columns_to_bytes(lines), hn::LoadDup128(kD8, kTurn)));
+  return hn::BitCast(kD32,
+                     hn::TableLookupBytes(columns_to_bytes(lines), hn::LoadDup128(kD8, kTurn)));
 }
 
 HWY_INLINE void clear(int16_t* block) {

@@ -1,5 +1,5 @@
-// The reduced transforms in vector code (Highway), bit-equal to body/idct_reduced.h: pass 1 makes fewer lines, so that
-// the rows of a block fit into 16 bytes.
+// The reduced transforms in vector code (Highway), bit-equal to body/idct_reduced.h: pass 1 makes
+// fewer lines, so that the rows of a block fit into 16 bytes.
 #include "jpeg/pixels_tuned.h"
 
 #include <cstring>
@@ -39,12 +39,12 @@ template <int kSize, int kShift>
 HWY_INLINE void run_reduced(const Pairs& in, int32_t round, V32* out) {
   if constexpr (kSize == 4) {
     for (int j = 0; j < 2; ++j)
-      run_line<kShift>(dot(in.p02, in.p46, kFour.even[j], round), dot(in.p13, in.p57, kFour.odd[j], 0), out[j],
-                       out[3 - j]);
+      run_line<kShift>(dot(in.p02, in.p46, kFour.even[j], round),
+                       dot(in.p13, in.p57, kFour.odd[j], 0), out[j], out[3 - j]);
   } else {  // half of the even factor, which needs 17 bits
     const V32 half = dot(in.p02, in.p46, kTwo.even[0], 0);
-    run_line<kShift>(hn::Add(hn::Add(half, half), hn::Set(kD32, round)), dot(in.p13, in.p57, kTwo.odd[0], 0), out[0],
-                     out[1]);
+    run_line<kShift>(hn::Add(hn::Add(half, half), hn::Set(kD32, round)),
+                     dot(in.p13, in.p57, kTwo.odd[0], 0), out[0], out[1]);
     out[2] = out[0];
     out[3] = out[1];
   }
@@ -58,8 +58,8 @@ HWY_INLINE Pairs turn_lines(const V32 (*columns)[4]) {
     return {left(first.even, first.even), right(first.even, first.even), left(first.odd, first.odd),
             right(first.odd, first.odd)};
   const Turned second = turn(columns[kParts - 1]);
-  return {hn::BitCast(kD16, first.even), hn::BitCast(kD16, second.even), hn::BitCast(kD16, first.odd),
-          hn::BitCast(kD16, second.odd)};
+  return {hn::BitCast(kD16, first.even), hn::BitCast(kD16, second.even),
+          hn::BitCast(kD16, first.odd), hn::BitCast(kD16, second.odd)};
 }
 
 // bytes: rows of four.
@@ -69,7 +69,8 @@ HWY_INLINE void store_small(const uint8_t* bytes, uint8_t* out, ptrdiff_t stride
 }
 
 template <int kSize>
-HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
+HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out,
+                          ptrdiff_t stride) {
   constexpr int shift1 = idct::reduced_shift1(kSize), shift2 = idct::reduced_shift2(kSize);
   V32 lines[kParts][4];
   bool sure = true;
@@ -94,7 +95,9 @@ HWY_INLINE bool transform_all(const Blocks& blocks, const Quantiser& quant, cons
   bool good = true;
   BlockWalk walk(blocks);
   for (int n = 0; n < blocks.count; n += kTogether) {
-    int16_t *const a = walk.next(), *const b = n + kTogether > blocks.count || kTogether == 1 ? a : walk.next();
+    int16_t *const a = walk.next(), *const b = n + kTogether > blocks.count || kTogether == 1
+                                                   ? a
+                                                   : walk.next();
     good &= transform<kSize>(a, b, quant, out.first + n * kSize, out.stride);
   }
   return good;

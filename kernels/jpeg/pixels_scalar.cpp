@@ -8,7 +8,8 @@ namespace fl::jpeg {
 namespace {
 
 void prepare(const uint16_t* quant, Quantiser& out) {
-  for (int n = 0; n < kBlockValues; ++n) out.values[n] = out.zigzag[n] = static_cast<int16_t>(quant[n]);
+  for (int n = 0; n < kBlockValues; ++n)
+    out.values[n] = out.zigzag[n] = static_cast<int16_t>(quant[n]);
 }
 
 bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
@@ -87,8 +88,9 @@ void grey_row(const uint8_t* y, uint8_t* out, int width) { interleave_row(y, y, 
 
 }  // namespace
 
-const PixelOps kScalarPixels = {prepare,       idct_blocks,   idct_to<4>, idct_to<2>,     idct_1x1, upsample_h2v1,
-                                upsample_h2v2, upsample_h1v2, rgb_row,    interleave_row, grey_row};
+const PixelOps kScalarPixels = {prepare,  idct_blocks,    idct_to<4>,    idct_to<2>,
+                                idct_1x1, upsample_h2v1,  upsample_h2v2, upsample_h1v2,
+                                rgb_row,  interleave_row, grey_row};
 
 void repeat_samples(const uint8_t* in, int times, int begin, int end, uint8_t* out) {
   const int first = begin / times;

@@ -1,4 +1,5 @@
-// How the tuned IDCT lays out a block: which coefficient goes to which lane. All of it is known to the compiler.
+// How the tuned IDCT lays out a block: which coefficient goes to which lane. All of it is known to
+// the compiler.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +8,14 @@
 
 namespace fl::jpeg {
 
-constexpr int kOrder[4] = {0, 2, 1, 3};                         // columns (and rows) in the lanes of 16 bytes
+// Columns (and rows) in the lanes of 16 bytes
+constexpr int kOrder[4] = {0, 2, 1, 3};
 constexpr int kPairs[4][2] = {{0, 2}, {4, 6}, {1, 3}, {5, 7}};  // rows (and columns) in one lane
 constexpr int kSteps = 14;
 constexpr int kFirstStep[5] = {0, 3, 7, 11, kSteps};  // of each pair
 
-// Zigzag order is undone by byte shuffles. Coefficients 8g..8g+7 are group g; each step takes one group for columns
-// 0..3 and one for columns 4..7. Groups that follow each other are one load.
+// Zigzag order is undone by byte shuffles. Coefficients 8g..8g+7 are group g; each step takes one
+// group for columns 0..3 and one for columns 4..7. Groups that follow each other are one load.
 constexpr int kGroups[kSteps][2] = {{0, 1}, {2, 3}, {1, 5},          //
                                     {4, 5}, {5, 6}, {1, 4}, {2, 7},  //
                                     {1, 2}, {2, 3}, {0, 5}, {3, 6},  //
@@ -25,7 +27,8 @@ constexpr int natural_to_zigzag(int at) {
   return n;
 }
 
-// The coefficient (its number in the stream) in 16-bit lane i of a pair's 16 bytes for one half of the columns.
+// The coefficient (its number in the stream) in 16-bit lane i of a pair's 16 bytes for one half of
+// the columns.
 constexpr int wanted(int pair, int half, int i) {
   return natural_to_zigzag(kPairs[pair][i % 2] * kBlockSize + half * 4 + kOrder[i / 2]);
 }
@@ -41,7 +44,8 @@ constexpr Shuffles make_shuffles() {
       for (int i = 0; i < 16; ++i) {
         const int half = i / 8, n = wanted(pair, half, i % 8);
         for (int byte = 0; byte < 2; ++byte)
-          out.bytes[step][2 * i + byte] = static_cast<uint8_t>(n / 8 == kGroups[step][half] ? n % 8 * 2 + byte : 128);
+          out.bytes[step][2 * i + byte] =
+              static_cast<uint8_t>(n / 8 == kGroups[step][half] ? n % 8 * 2 + byte : 128);
       }
   return out;
 }
@@ -50,7 +54,8 @@ constexpr bool complete(const Shuffles& shuffles) {  // does each lane come from
   for (int pair = 0; pair < 4; ++pair)
     for (int i = 0; i < 32; ++i) {
       int sources = 0;
-      for (int step = kFirstStep[pair]; step < kFirstStep[pair + 1]; ++step) sources += shuffles.bytes[step][i] < 128;
+      for (int step = kFirstStep[pair]; step < kFirstStep[pair + 1]; ++step)
+        sources += shuffles.bytes[step][i] < 128;
       if (sources != 1) return false;
     }
   return true;
@@ -74,8 +79,9 @@ constexpr Indices make_indices() {
 
 constexpr Indices kIndices = make_indices();
 
-// Back to rows where bytes can be taken from two 64-byte vectors: columns 0..3 of all rows (in kOrder) of two blocks,
-// and columns 4..7, become rows 0..3 (then 4..7) of both blocks side by side.
+// Back to rows where bytes can be taken from two 64-byte vectors: columns 0..3 of all rows (in
+// kOrder) of two blocks, and columns 4..7, become rows 0..3 (then 4..7) of both blocks side by
+// side.
 struct alignas(64) RowIndices {
   uint8_t from[2][64];
 };
@@ -84,7 +90,8 @@ constexpr RowIndices make_row_indices() {
   RowIndices out{};
   for (int i = 0; i < 128; ++i) {
     const int half = i / 64, row = i / 16 % 4, block = i / 8 % 2, column = i % 8;
-    const int place = (block * 2 + half) * 16 + column % 4 * 4 + kOrder[row];  // kOrder is its own inverse
+    // KOrder is its own inverse
+    const int place = (block * 2 + half) * 16 + column % 4 * 4 + kOrder[row];
     out.from[half][i % 64] = static_cast<uint8_t>(column / 4 * 64 + place);
   }
   return out;

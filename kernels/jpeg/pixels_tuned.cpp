@@ -1,6 +1,7 @@
 // Upsampling and colour in vector code (Highway), bit-equal to body/upsample.h and body/ycc.h.
 //
-// Rows are handled in whole vectors; where one ends, its last vector starts earlier and makes some values again.
+// Rows are handled in whole vectors; where one ends, its last vector starts earlier and makes some
+// values again.
 #include "jpeg/pixels_tuned.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ void InterleaveRow(const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t
 
 #else
 
-// Calls step(i) so that vectors of `lanes` values cover 0..count-1. False if there are fewer values than lanes.
+// Calls step(i) so that vectors of `lanes` values cover 0..count-1. False if there are fewer values
+// than lanes.
 template <class Step>
 HWY_INLINE bool cover(int count, int lanes, const Step& step) {
   if (count < lanes) return false;
@@ -62,19 +64,23 @@ HWY_INLINE void store_alternately(U16 even, U16 odd, uint8_t* out) {
   hn::StoreU(hn::BitCast(kD8, hn::Or(even, hn::ShiftLeft<8>(odd))), kD8, out);
 }
 
-// The samples whose two pixels are wanted and which have both neighbours; the few pixels before and after are scalar.
+// The samples whose two pixels are wanted and which have both neighbours; the few pixels before and
+// after are scalar.
 struct Inner {
   int first, end;  // samples
 
-  explicit Inner(const Columns& c) : first(std::max((c.begin + 1) / 2, 1)), end(std::min(c.end / 2, c.samples - 1)) {}
+  explicit Inner(const Columns& c)
+      : first(std::max((c.begin + 1) / 2, 1)), end(std::min(c.end / 2, c.samples - 1)) {}
   bool empty() const { return end - first < kSamples; }
 };
 
 HWY_ATTR void upsample_inner_h2v1(const uint8_t* in, int count, uint8_t* out) {
   cover(count, kSamples, [&](int i) HWY_ATTR {
     const U16 own = triple(load_wide(in + i));
-    const U16 even = hn::ShiftRight<2>(hn::Add(hn::Add(own, load_wide(in + i - 1)), hn::Set(kU16, 1)));
-    const U16 odd = hn::ShiftRight<2>(hn::Add(hn::Add(own, load_wide(in + i + 1)), hn::Set(kU16, 2)));
+    const U16 even =
+        hn::ShiftRight<2>(hn::Add(hn::Add(own, load_wide(in + i - 1)), hn::Set(kU16, 1)));
+    const U16 odd =
+        hn::ShiftRight<2>(hn::Add(hn::Add(own, load_wide(in + i + 1)), hn::Set(kU16, 2)));
     store_alternately(even, odd, out + 2 * i);
   });
 }
@@ -85,19 +91,23 @@ void UpsampleH2V1(const uint8_t* in, const Columns& c, uint8_t* out) {
   if (inner.empty()) return scalar(in, c, out);
   const int first = c.begin / 2;
   if (c.begin < 2 * inner.first) scalar(in, {c.begin, 2 * inner.first, c.samples}, out);
-  upsample_inner_h2v1(in + inner.first - first, inner.end - inner.first, out + 2 * inner.first - c.begin);
+  upsample_inner_h2v1(in + inner.first - first, inner.end - inner.first,
+                      out + 2 * inner.first - c.begin);
   if (2 * inner.end < c.end)
-    scalar(in + inner.end - first, {2 * inner.end, c.end, c.samples}, out + 2 * inner.end - c.begin);
+    scalar(in + inner.end - first, {2 * inner.end, c.end, c.samples},
+           out + 2 * inner.end - c.begin);
 }
 
 HWY_INLINE U16 column_sum(const uint8_t* near, const uint8_t* far) {
   return hn::Add(triple(load_wide(near)), load_wide(far));
 }
 
-HWY_ATTR void upsample_inner_h2v2(const uint8_t* near, const uint8_t* far, int count, uint8_t* out) {
+HWY_ATTR void upsample_inner_h2v2(const uint8_t* near, const uint8_t* far, int count,
+                                  uint8_t* out) {
   cover(count, kSamples, [&](int i) HWY_ATTR {
     const U16 own = triple(column_sum(near + i, far + i));
-    const U16 left = column_sum(near + i - 1, far + i - 1), right = column_sum(near + i + 1, far + i + 1);
+    const U16 left = column_sum(near + i - 1, far + i - 1),
+              right = column_sum(near + i + 1, far + i + 1);
     const U16 even = hn::ShiftRight<4>(hn::Add(hn::Add(own, left), hn::Set(kU16, 8)));
     const U16 odd = hn::ShiftRight<4>(hn::Add(hn::Add(own, right), hn::Set(kU16, 7)));
     store_alternately(even, odd, out + 2 * i);
@@ -137,10 +147,12 @@ HWY_INLINE V32 dot(V16 pairs, V16 by) {
   return hn::ShiftRight<ycc::kBits>(hn::RearrangeToOddPlusEven(sum, rest));
 }
 
-// y: 0..255; cb, cr: -128..127. Whole multiples of cb and cr are split off the constants, so that 16 bits suffice.
+// y: 0..255; cb, cr: -128..127. Whole multiples of cb and cr are split off the constants, so that
+// 16 bits suffice.
 HWY_INLINE Colours convert(V16 y, V16 cb, V16 cr) {
-  // (v * k + 2^14) >> 15 with these constants is ycc.h's (v * (kRedCr - 2^16) + 2^15) >> 16 for every v of 8 bits, and
-  // blue's likewise (found by trying them all; the tests compare every pair).
+  // (v * k + 2^14) >> 15 with these constants is ycc.h's (v * (kRedCr - 2^16) + 2^15) >> 16 for
+  // every v of 8 bits, and blue's likewise (found by trying them all; the tests compare every
+  // pair).
   const V16 red = hn::Add(hn::MulFixedPoint15(cr, hn::Set(kD16, 13175)), cr);
   const V16 blue = hn::Add(hn::MulFixedPoint15(cb, hn::Set(kD16, -7471)), hn::Add(cb, cb));
   const V16 by = constants(-ycc::kGreenCb, 65536 - ycc::kGreenCr);
@@ -150,8 +162,12 @@ HWY_INLINE Colours convert(V16 y, V16 cb, V16 cr) {
   return {hn::Add(y, red), hn::Add(y, green), hn::Add(y, blue)};
 }
 
-HWY_INLINE V16 wide_lower(V8 v) { return hn::BitCast(kD16, hn::InterleaveLower(kD8, v, hn::Zero(kD8))); }
-HWY_INLINE V16 wide_upper(V8 v) { return hn::BitCast(kD16, hn::InterleaveUpper(kD8, v, hn::Zero(kD8))); }
+HWY_INLINE V16 wide_lower(V8 v) {
+  return hn::BitCast(kD16, hn::InterleaveLower(kD8, v, hn::Zero(kD8)));
+}
+HWY_INLINE V16 wide_upper(V8 v) {
+  return hn::BitCast(kD16, hn::InterleaveUpper(kD8, v, hn::Zero(kD8)));
+}
 
 #if FL_BYTE_VECTORS
 
@@ -177,33 +193,42 @@ HWY_INLINE void store_pixels(V8 r, V8 g, V8 b, uint8_t* out) {
   for (int i = 0; i < kChannels; ++i, out += kBytes) {
     const V8 from = hn::Load(kD8, kInterleaving.from[i]);
     const __m512i two = _mm512_permutex2var_epi8(r.raw, from.raw, g.raw);
-    hn::StoreU(V8{_mm512_mask_permutexvar_epi8(two, kInterleaving.blue[i], from.raw, b.raw)}, kD8, out);
+    hn::StoreU(V8{_mm512_mask_permutexvar_epi8(two, kInterleaving.blue[i], from.raw, b.raw)}, kD8,
+               out);
   }
 }
 
 #else
 
-HWY_INLINE void store_pixels(V8 r, V8 g, V8 b, uint8_t* out) { hn::StoreInterleaved3(r, g, b, kD8, out); }
+HWY_INLINE void store_pixels(V8 r, V8 g, V8 b, uint8_t* out) {
+  hn::StoreInterleaved3(r, g, b, kD8, out);
+}
 
 #endif
 
-HWY_INLINE void rgb_vector(const uint8_t* luma, const uint8_t* blue, const uint8_t* red, uint8_t* out) {
+HWY_INLINE void rgb_vector(const uint8_t* luma, const uint8_t* blue, const uint8_t* red,
+                           uint8_t* out) {
   const V16 centre = hn::Set(kD16, 128);
   const V8 y = hn::LoadU(kD8, luma), cb = hn::LoadU(kD8, blue), cr = hn::LoadU(kD8, red);
-  const Colours a = convert(wide_lower(y), hn::Sub(wide_lower(cb), centre), hn::Sub(wide_lower(cr), centre));
-  const Colours b = convert(wide_upper(y), hn::Sub(wide_upper(cb), centre), hn::Sub(wide_upper(cr), centre));
+  const Colours a =
+      convert(wide_lower(y), hn::Sub(wide_lower(cb), centre), hn::Sub(wide_lower(cr), centre));
+  const Colours b =
+      convert(wide_upper(y), hn::Sub(wide_upper(cb), centre), hn::Sub(wide_upper(cr), centre));
   store_pixels(pack_bytes(a.r, b.r), pack_bytes(a.g, b.g), pack_bytes(a.b, b.b), out);
 }
 
-HWY_INLINE void interleave_vector(const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t* out) {
+HWY_INLINE void interleave_vector(const uint8_t* r, const uint8_t* g, const uint8_t* b,
+                                  uint8_t* out) {
   store_pixels(hn::LoadU(kD8, r), hn::LoadU(kD8, g), hn::LoadU(kD8, b), out);
 }
 
-// step: three vectors of samples to 3 * kBytes bytes. Rows narrower than a vector go through copies that are not.
+// step: three vectors of samples to 3 * kBytes bytes. Rows narrower than a vector go through copies
+// that are not.
 template <class Step>
-HWY_INLINE void cover_pixels(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* out, int width,
-                             const Step& step) {
-  if (cover(width, kBytes, [&](int x) HWY_ATTR { step(a + x, b + x, c + x, out + x * kChannels); })) return;
+HWY_INLINE void cover_pixels(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* out,
+                             int width, const Step& step) {
+  if (cover(width, kBytes, [&](int x) HWY_ATTR { step(a + x, b + x, c + x, out + x * kChannels); }))
+    return;
   uint8_t in[3][kBytes] = {}, pixels[kBytes * kChannels];
   std::memcpy(in[0], a, width);
   std::memcpy(in[1], b, width);
@@ -264,9 +289,10 @@ void grey_row(const uint8_t* y, uint8_t* out, int width) { interleave_row(y, y, 
 }  // namespace
 }  // namespace tuned
 
-const PixelOps kTunedPixels = {tuned::prepare,  tuned::idct_blocks,    tuned::idct_4x4,      tuned::idct_2x2,
-                               tuned::idct_1x1, tuned::upsample_h2v1,  tuned::upsample_h2v2, tuned::upsample_h1v2,
-                               tuned::rgb_row,  tuned::interleave_row, tuned::grey_row};
+const PixelOps kTunedPixels = {tuned::prepare,        tuned::idct_blocks,   tuned::idct_4x4,
+                               tuned::idct_2x2,       tuned::idct_1x1,      tuned::upsample_h2v1,
+                               tuned::upsample_h2v2,  tuned::upsample_h1v2, tuned::rgb_row,
+                               tuned::interleave_row, tuned::grey_row};
 
 }  // namespace fl::jpeg
 #endif

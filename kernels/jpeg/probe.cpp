@@ -1,4 +1,5 @@
-// JPEG headers (ITU-T T.81, annex B): markers up to the frame header, which has the size and the sampling.
+// JPEG headers (ITU-T T.81, annex B): markers up to the frame header, which has the size and the
+// sampling.
 #include "jpeg/probe.h"
 
 #include "base/image.h"
@@ -8,13 +9,22 @@
 namespace fl {
 namespace {
 
-enum Marker : uint32_t { kSof0 = 0xC0, kDht = 0xC4, kSof3 = 0xC3, kJpg = 0xC8, kDac = 0xCC, kSof15 = 0xCF };
+enum Marker : uint32_t {
+  kSof0 = 0xC0,
+  kDht = 0xC4,
+  kSof3 = 0xC3,
+  kJpg = 0xC8,
+  kDac = 0xCC,
+  kSof15 = 0xCF
+};
 
 bool is_frame(uint32_t marker) {
   return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
 }
 
-bool has_length(uint32_t marker) { return marker >= 0xC0 && marker != 0xFF && !(marker >= 0xD0 && marker <= 0xD9); }
+bool has_length(uint32_t marker) {
+  return marker >= 0xC0 && marker != 0xFF && !(marker >= 0xD0 && marker <= 0xD9);
+}
 
 // Sampling as J:a:b where the two chroma components are alike and divide the first one's.
 std::string sampling(Reader& in, size_t components, int count) {
@@ -40,15 +50,16 @@ std::string not_native(uint32_t marker, uint32_t precision, const Header& header
     return "jpeg: " + std::to_string(header.components) + " components (want 1 or 3)";
   if (header.height == 0 || header.width == 0) return "jpeg: size missing in the header";
   if (static_cast<int64_t>(header.height) * header.width > kMaxPixels)
-    return "jpeg: too many pixels (got " + std::to_string(header.height) + "x" + std::to_string(header.width) +
-           ", want at most " + std::to_string(kMaxPixels) + ")";
+    return "jpeg: too many pixels (got " + std::to_string(header.height) + "x" +
+           std::to_string(header.width) + ", want at most " + std::to_string(kMaxPixels) + ")";
   return "";
 }
 
 // T.81 B.2.2: length, precision, height, width, count, then id, sampling, table of each component.
 Header frame(Reader& in, size_t at, uint32_t marker) {
   Header header;
-  const uint32_t length = in.u16(at), precision = in.u8(at + 2), height = in.u16(at + 3), width = in.u16(at + 5);
+  const uint32_t length = in.u16(at), precision = in.u8(at + 2), height = in.u16(at + 3),
+                 width = in.u16(at + 5);
   const uint32_t count = in.u8(at + 7);
   in.u8(at + 7 + 3 * count);  // the last byte
   header.format = "jpeg";
@@ -76,7 +87,8 @@ Header probe_jpeg(Bytes bytes) {
     if (is_frame(marker)) {
       Header header = frame(in, at, marker);
       if (header.status != kOk) return header;
-      const std::string why = jpeg::why_uncertain(bytes);  // of the whole file: no verdict depends on a crop
+      // Of the whole file: no verdict depends on a crop
+      const std::string why = jpeg::why_uncertain(bytes);
       if (why.empty()) return header;
       header.status = kForeign;
       header.why = "jpeg: " + why;

@@ -19,7 +19,8 @@ void png(Bytes bytes, Header& header) {
   Reader in(bytes, true);
   const uint32_t width = in.u32(16), height = in.u32(20), colour = in.u8(25);
   header.format = "png";
-  if (in.good && in.starts_with("IHDR", 4, 12)) size(header, height, width, colour < 7 ? kComponents[colour] : 0);
+  if (in.good && in.starts_with("IHDR", 4, 12))
+    size(header, height, width, colour < 7 ? kComponents[colour] : 0);
 }
 
 // WebP (RFC 9649): lossy key frame, lossless, or extended header.
@@ -31,7 +32,8 @@ void webp(Bytes bytes, Header& header) {
     if (in.good) size(header, height, width, 3);
   } else if (in.starts_with("VP8L", 4, 12)) {
     const uint32_t bits = in.u32(21);
-    if (in.good) size(header, (bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1, bits >> 28 & 1 ? 4 : 3);
+    if (in.good)
+      size(header, (bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1, bits >> 28 & 1 ? 4 : 3);
   } else if (in.starts_with("VP8X", 4, 12)) {
     const uint32_t flags = in.u8(20), width = in.u24(24) + 1, height = in.u24(27) + 1;
     if (in.good) size(header, height, width, flags & 0x10 ? 4 : 3);
@@ -45,7 +47,8 @@ void bmp(Bytes bytes, Header& header) {
   const uint32_t width = core ? in.u16(18) : in.u32(18), height = core ? in.u16(20) : in.u32(22);
   const uint32_t bits = in.u16(core ? 24 : 28);
   header.format = "bmp";
-  if (in.good) size(header, height >> 31 ? 0u - height : height, width, bits <= 8 ? 1 : bits == 32 ? 4 : 3);
+  if (in.good)
+    size(header, height >> 31 ? 0u - height : height, width, bits <= 8 ? 1 : bits == 32 ? 4 : 3);
 }
 
 void gif(Bytes bytes, Header& header) {

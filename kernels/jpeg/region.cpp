@@ -1,4 +1,5 @@
-// Strip by strip: tiles to planes (by index, by restart markers or in one pass), then planes to the region's rows.
+// Strip by strip: tiles to planes (by index, by restart markers or in one pass), then planes to the
+// region's rows.
 #include "jpeg/region.h"
 
 #include <algorithm>
@@ -20,8 +21,8 @@ int strip_rows(const Frame& frame, const Tiles2d& tiles) {
 
 class RegionDecoder {
  public:
-  RegionDecoder(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region, Workspace& workspace,
-                cpu::Target target, SeekNotes* notes)
+  RegionDecoder(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,
+                Workspace& workspace, cpu::Target target, SeekNotes* notes)
       : frame_(frame),
         region_(region),
         tiles_(tiles_of(frame, region)),
@@ -37,7 +38,8 @@ class RegionDecoder {
       const int end = std::min(row + strip_, tiles_.bottom);
       planes_.begin_strip(row);
       if (std::string why = scan_.decode(row, end, planes_); !why.empty()) return why;
-      for (const int ready = rows_before(end); done < ready; ++done) rows_.make(region_.top + done, out.row(done));
+      for (const int ready = rows_before(end); done < ready; ++done)
+        rows_.make(region_.top + done, out.row(done));
     }
     scan_.note_rest();
     return {};
@@ -61,7 +63,8 @@ class RegionDecoder {
 };
 
 bool inside(const Region& r, const Frame& frame) {
-  return !r.empty() && r.top >= 0 && r.left >= 0 && r.top <= frame.height - r.height && r.left <= frame.width - r.width;
+  return !r.empty() && r.top >= 0 && r.left >= 0 && r.top <= frame.height - r.height &&
+         r.left <= frame.width - r.width;
 }
 
 }  // namespace
@@ -72,7 +75,8 @@ Decoded decode_region(Bytes bytes, const Frame& frame, const SeekIndex* index, c
   workspace.tables.prepare(frame, bytes.size() - frame.scan);
   RegionDecoder decoder(bytes, frame, index, region, workspace, target, notes);
   const ptrdiff_t stride = (region.width * kChannels + 63) / 64 * 64;
-  uint8_t* pixels = workspace.pixels.reserve(static_cast<size_t>(stride) * region.height + kPadding);
+  uint8_t* pixels =
+      workspace.pixels.reserve(static_cast<size_t>(stride) * region.height + kPadding);
   std::string why = decoder.decode({pixels, region.height, region.width, stride});
   if (!why.empty()) return {{}, std::move(why)};
   return {{pixels, region.height, region.width, stride, true}, {}};

@@ -1,4 +1,5 @@
-// A region of a baseline JPEG to RGB rows: libjpeg-turbo's pixels, for the work of the region's own tiles.
+// A region of a baseline JPEG to RGB rows: libjpeg-turbo's pixels, for the work of the region's own
+// tiles.
 #pragma once
 
 #include <string>
@@ -28,13 +29,15 @@ struct Workspace {
   void trim(size_t keep) {
     for (Scratch* scratch : {&coded, &planes, &lines, &pixels}) scratch->trim(keep);
   }
-  size_t held() const { return coded.capacity() + planes.capacity() + lines.capacity() + pixels.capacity(); }
+  size_t held() const {
+    return coded.capacity() + planes.capacity() + lines.capacity() + pixels.capacity();
+  }
 };
 
-// The image is in workspace.pixels. The error begins with "index refused: " (decode without it), "damaged " or
-// "not covered: " (ask libjpeg-turbo). Without an error the pixels are libjpeg-turbo's.
-// notes: begun, for a frame without restart markers and no index; then the whole scan is decoded and noted, and
-// notes->complete() tells whether that went well to the end.
+// The image is in workspace.pixels. The error begins with "index refused: " (decode without it),
+// "damaged " or "not covered: " (ask libjpeg-turbo). Without an error the pixels are
+// libjpeg-turbo's. notes: begun, for a frame without restart markers and no index; then the whole
+// scan is decoded and noted, and notes->complete() tells whether that went well to the end.
 Decoded decode_region(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,
                       Workspace& workspace, cpu::Target target, SeekNotes* notes = nullptr);
 

@@ -4,7 +4,8 @@
 
 namespace fl::jpeg {
 
-Rows::Rows(const Frame& frame, const Region& region, const Planes& planes, Scratch& lines, cpu::Target target)
+Rows::Rows(const Frame& frame, const Region& region, const Planes& planes, Scratch& lines,
+           cpu::Target target)
     : frame_(frame),
       region_(region),
       planes_(planes),
@@ -36,10 +37,12 @@ const uint8_t* Rows::component_line(int component, int y) const {
       ops_.upsample_h2v1(near, {begin, end, part.width}, out);
       break;
     case Upsampling::kH2V2:
-      ops_.upsample_h2v2(near, planes_.line(component, beside) + from, {begin, end, part.width}, out);
+      ops_.upsample_h2v2(near, planes_.line(component, beside) + from, {begin, end, part.width},
+                         out);
       break;
     case Upsampling::kH1V2:
-      ops_.upsample_h1v2(near, planes_.line(component, beside) + from, far_row(y) > 0, region_.width, out);
+      ops_.upsample_h1v2(near, planes_.line(component, beside) + from, far_row(y) > 0,
+                         region_.width, out);
       break;
     case Upsampling::kRepeat:
       repeat_samples(near, part.across, begin, end, out);

@@ -7,7 +7,8 @@ namespace fl::jpeg {
 
 class Rows {
  public:
-  Rows(const Frame& frame, const Region& region, const Planes& planes, Scratch& lines, cpu::Target target);
+  Rows(const Frame& frame, const Region& region, const Planes& planes, Scratch& lines,
+       cpu::Target target);
 
   // Row y of the image, the region's columns.
   void make(int y, uint8_t* out) const;

@@ -12,8 +12,8 @@ const char kRefused[] = "index refused: ";
 
 }  // namespace
 
-Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
-           cpu::Target target, SeekNotes* notes)
+Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles,
+           Workspace& workspace, cpu::Target target, SeekNotes* notes)
     : bytes_(bytes),
       frame_(frame),
       index_(index),
@@ -34,7 +34,8 @@ std::string Scan::decode(int row, int end, BlockSink& sink) {
 std::string Scan::in_order(int end, BlockSink& sink) {
   for (; next_row_ < end; ++next_row_) {
     const int columns = next_row_ == tiles_.bottom - 1 ? tiles_.right : frame_.mcu_columns;
-    const bool good = notes_ != nullptr ? notes_->row(pass_, sink) : pass_.decode(next_row_, 0, columns, sink);
+    const bool good =
+        notes_ != nullptr ? notes_->row(pass_, sink) : pass_.decode(next_row_, 0, columns, sink);
     if (!good) return pass_.why();
   }
   return {};
@@ -51,9 +52,10 @@ std::string Scan::by_index(int row, int end, BlockSink& sink) {
     if (!rows.load(row, coded, to, workspace_.segments))
       return std::string(kRefused) + "row " + std::to_string(row) + " is elsewhere";
   std::fill_n(to, kOverrun, uint8_t{0});
-  const Verdict verdict =
-      decode_segments(frame_, workspace_.tables, coded, workspace_.segments, workspace_.lanes, sink, target_);
-  return verdict == Verdict::kGood ? "" : std::string(kRefused) + "a segment does not end at the next";
+  const Verdict verdict = decode_segments(frame_, workspace_.tables, coded, workspace_.segments,
+                                          workspace_.lanes, sink, target_);
+  return verdict == Verdict::kGood ? ""
+                                   : std::string(kRefused) + "a segment does not end at the next";
 }
 
 // Restart intervals that hold none of the region's tiles are passed over without decoding.
@@ -69,7 +71,8 @@ std::string Scan::by_restarts(int end, BlockSink& sink) {
     if (needed && !decode_run(std::min(after, stop), sink)) return pass_.why();
     if (!needed) next_mcu_ = after;
     if (next_mcu_ == after && next_mcu_ < frame_.mcu_rows * columns && !next_interval(needed))
-      return "damaged at byte " + std::to_string(interval_) + ": no restart marker behind the interval";
+      return "damaged at byte " + std::to_string(interval_) +
+             ": no restart marker behind the interval";
   }
   return {};
 }
@@ -79,7 +82,8 @@ bool Scan::decode_run(int64_t to, BlockSink& sink) {
   while (next_mcu_ < to) {
     const auto row = static_cast<int>(next_mcu_ / frame_.mcu_columns),
                column = static_cast<int>(next_mcu_ % frame_.mcu_columns);
-    const int count = static_cast<int>(std::min<int64_t>(to - next_mcu_, frame_.mcu_columns - column));
+    const int count =
+        static_cast<int>(std::min<int64_t>(to - next_mcu_, frame_.mcu_columns - column));
     if (!pass_.decode(row, column, count, sink)) return false;
     next_mcu_ += count;
   }
@@ -92,7 +96,9 @@ bool Scan::next_interval(bool decoded) {
   if (decoded && !pass_.at_marker()) return false;
   size_t marker = decoded ? pass_.marker() : interval_;
   for (; !decoded; marker += 2) {
-    const void* found = marker < bytes_.size() ? std::memchr(&bytes_[marker], 0xFF, bytes_.size() - marker) : nullptr;
+    const void* found = marker < bytes_.size()
+                            ? std::memchr(&bytes_[marker], 0xFF, bytes_.size() - marker)
+                            : nullptr;
     if (found == nullptr) return false;
     marker = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes_.data());
     if (at(marker + 1) != 0) break;

@@ -1,4 +1,5 @@
-// The coded tiles of a region, strip by strip, by the cheapest way in: the index, restart markers, or from the start.
+// The coded tiles of a region, strip by strip, by the cheapest way in: the index, restart markers,
+// or from the start.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace fl::jpeg {
 
 class Scan {
  public:
-  Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles, Workspace& workspace,
-       cpu::Target target, SeekNotes* notes = nullptr);
+  Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles,
+       Workspace& workspace, cpu::Target target, SeekNotes* notes = nullptr);
 
   // MCU rows row..end-1; strips come in order. Empty, or why not.
   std::string decode(int row, int end, BlockSink& sink);

@@ -14,8 +14,10 @@ bool looks_across(const Component& part) {
 }
 
 // Samples that pixels begin..end-1 need, in MCUs of `size` samples; grows first..last-1.
-void cover(int begin, int end, int ratio, bool neighbours, int samples, int size, int& first, int& last) {
-  const int low = std::max(begin / ratio - neighbours, 0), high = std::min((end - 1) / ratio + neighbours, samples - 1);
+void cover(int begin, int end, int ratio, bool neighbours, int samples, int size, int& first,
+           int& last) {
+  const int low = std::max(begin / ratio - neighbours, 0),
+            high = std::min((end - 1) / ratio + neighbours, samples - 1);
   first = std::min(first, low / size);
   last = std::max(last, high / size + 1);
 }
@@ -33,10 +35,10 @@ Tiles2d tiles_of(const Frame& frame, const Region& region) {
   Tiles2d out{frame.mcu_rows, 0, frame.mcu_columns, 0};
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
-    cover(region.top, region.top + region.height, part.down, looks_down(part), part.height, part.v * part.block,
-          out.top, out.bottom);
-    cover(region.left, region.left + region.width, part.across, looks_across(part), part.width, part.h * part.block,
-          out.left, out.right);
+    cover(region.top, region.top + region.height, part.down, looks_down(part), part.height,
+          part.v * part.block, out.top, out.bottom);
+    cover(region.left, region.left + region.width, part.across, looks_across(part), part.width,
+          part.h * part.block, out.left, out.right);
   }
   return out;
 }
@@ -50,7 +52,8 @@ size_t Planes::row_bytes(const Frame& frame, const Tiles2d& tiles) {
   return sum;
 }
 
-Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memory, cpu::Target target)
+Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memory,
+               cpu::Target target)
     : frame_(frame), tiles_(tiles), ops_(pixel_ops(target)), base_(tiles.top) {
   uint8_t* at = memory.reserve(row_bytes(frame, tiles) * (rows + 1));
   for (int c = 0; c < frame.components; ++c) {
@@ -60,7 +63,8 @@ Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memo
     plane.rows_per_mcu = part.v * part.block;
     plane.left = tiles.left * plane.samples_per_mcu;
     plane.data = at;
-    plane.stride = static_cast<ptrdiff_t>(aligned(size_t(tiles.right - tiles.left) * plane.samples_per_mcu));
+    plane.stride =
+        static_cast<ptrdiff_t>(aligned(size_t(tiles.right - tiles.left) * plane.samples_per_mcu));
     at += plane.stride * plane.rows_per_mcu * (rows + 1);
     ops_.prepare(frame.quant[part.quant].data(), quantisers_[c]);
   }
@@ -82,7 +86,8 @@ McuColumns Planes::wanted(int row) const {
 }
 
 bool Planes::take(int row, int column, int count, int16_t* blocks) {
-  const int skip = std::clamp(tiles_.left - column, 0, count), end = std::clamp(tiles_.right - column, 0, count);
+  const int skip = std::clamp(tiles_.left - column, 0, count),
+            end = std::clamp(tiles_.right - column, 0, count);
   const int step = frame_.mcu_blocks * kBlockStep;
   if (row < tiles_.top || row >= tiles_.bottom || skip >= end) {
     clear_blocks(blocks, count * frame_.mcu_blocks);
@@ -103,11 +108,12 @@ bool Planes::transform(int component, int row, int column, int count, int16_t* b
   const Component& part = frame_.component[component];
   const Plane& plane = planes_[component];
   const int step = frame_.mcu_blocks * kBlockStep;
-  uint8_t* to =
-      plane.row((row - base_) * plane.rows_per_mcu) + (column - tiles_.left) * ptrdiff_t{plane.samples_per_mcu};
+  uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu) +
+                (column - tiles_.left) * ptrdiff_t{plane.samples_per_mcu};
   for (int v = 0; v < part.v; ++v, blocks += part.h * kBlockStep, to += part.block * plane.stride) {
     const Blocks row_of_blocks{blocks, step, count * part.h, part.h, kBlockStep};
-    if (!ops_.transform(part.block)(row_of_blocks, quantisers_[component], {to, plane.stride})) return false;
+    if (!ops_.transform(part.block)(row_of_blocks, quantisers_[component], {to, plane.stride}))
+      return false;
   }
   return true;
 }

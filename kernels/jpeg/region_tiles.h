@@ -1,4 +1,5 @@
-// Which tiles a region needs, and the planes of samples that they become, a strip of MCU rows at a time.
+// Which tiles a region needs, and the planes of samples that they become, a strip of MCU rows at a
+// time.
 #pragma once
 
 #include "base/image.h"
@@ -16,11 +17,13 @@ struct Tiles2d {
 // With the neighbours that smooth upsampling looks at.
 Tiles2d tiles_of(const Frame& frame, const Region& region);
 
-bool smooth_down(const Frame& frame);  // does any component's upsampling look at rows above and below?
+// Does any component's upsampling look at rows above and below?
+bool smooth_down(const Frame& frame);
 
 struct Plane {
-  uint8_t* data = nullptr;  // sample (row 0 of the strip's first MCU row, first column of the tiles)
-  ptrdiff_t stride = 0;     // bytes
+  // Sample (row 0 of the strip's first MCU row, first column of the tiles)
+  uint8_t* data = nullptr;
+  ptrdiff_t stride = 0;  // bytes
   int rows_per_mcu = 0, samples_per_mcu = 0;
   int left = 0;  // sample of the image that column 0 is
 

@@ -1,4 +1,5 @@
-// Nothing in an index is believed: sizes and places are checked here, its entries by decoding (entropy.h, Segment).
+// Nothing in an index is believed: sizes and places are checked here, its entries by decoding
+// (entropy.h, Segment).
 #include "jpeg/seek.h"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ int16_t sign_extended(uint64_t bits, int width) {
   return static_cast<int16_t>(static_cast<int64_t>(bits ^ sign) - static_cast<int64_t>(sign));
 }
 
-// The last segment may stop where the region does: that it begins where it says, the one before has proved by ending
-// there.
+// The last segment may stop where the region does: that it begins where it says, the one before has
+// proved by ending there.
 void cut_last(int first, int last, std::vector<Segment>& segments) {
   Segment& segment = segments.back();
   if (segment.column <= first || segment.column + segment.count == last) return;
@@ -37,17 +38,21 @@ void cut_last(int first, int last, std::vector<Segment>& segments) {
 
 }  // namespace
 
-std::string SeekIndex::open(Bytes index, Bytes bytes, const Frame& frame, const uint64_t* file_hash) {
+std::string SeekIndex::open(Bytes index, Bytes bytes, const Frame& frame,
+                            const uint64_t* file_hash) {
   index_ = index;
   scan_ = frame.scan;
   file_size_ = bytes.size();
   Reader in(index, false);
-  if (!in.starts_with(seek::kMagic, 4) || in.u8(4) != seek::kVersion) return "not an index of this version";
+  if (!in.starts_with(seek::kMagic, 4) || in.u8(4) != seek::kVersion)
+    return "not an index of this version";
   if (index.size() < seek::kHeader + seek::kSeal) return "too short";
-  if (u64(in, index.size() - seek::kSeal) != seek::hash(index.first(index.size() - seek::kSeal))) return "damaged";
+  if (u64(in, index.size() - seek::kSeal) != seek::hash(index.first(index.size() - seek::kSeal)))
+    return "damaged";
   if (u64(in, 12) != bytes.size()) return "of a file of another size";
   if (u64(in, 28) != seek::hash(bytes.first(frame.scan))) return "of another file";
-  if (u64(in, 20) != (file_hash != nullptr ? *file_hash : seek::hash(bytes))) return "of another file";
+  if (u64(in, 20) != (file_hash != nullptr ? *file_hash : seek::hash(bytes)))
+    return "of another file";
   return read_header(frame);
 }
 
@@ -58,7 +63,8 @@ std::string SeekIndex::read_header(const Frame& frame) {
   rows_ = static_cast<int>(in.u16(8));
   columns_ = static_cast<int>(in.u16(10));
   widths_ = {};
-  const bool same = components_ == frame.components && rows_ == frame.mcu_rows && columns_ == frame.mcu_columns;
+  const bool same =
+      components_ == frame.components && rows_ == frame.mcu_rows && columns_ == frame.mcu_columns;
   if (!same || frame.restart_interval != 0) return "of another geometry";
   entries_ = seek::entries_per_row(columns_, step_);
   widths_.bit = static_cast<int>(in.u8(36));
@@ -70,9 +76,11 @@ std::string SeekIndex::read_header(const Frame& frame) {
     fits &= widths_.dc[c] <= seek::kMaxDcWidth;
   }
   const uint64_t bits = rows_ * record_bits() + widths_.start_bits(components_);
-  if (!fits || index_.size() != seek::kHeader + (bits + 7) / 8 + seek::kSeal) return "of a wrong size";
+  if (!fits || index_.size() != seek::kHeader + (bits + 7) / 8 + seek::kSeal)
+    return "of a wrong size";
   uint64_t first = 0;
-  return begin(0, first) && first == 0 && begin_dc(0) == Predictors{} ? "" : "the scan begins elsewhere";
+  return begin(0, first) && first == 0 && begin_dc(0) == Predictors{} ? ""
+                                                                      : "the scan begins elsewhere";
 }
 
 // The seal stands behind the last bit, so 8 bytes can always be read.
@@ -84,12 +92,14 @@ uint64_t SeekIndex::take(uint64_t& at, int width) const {
 
 Predictors SeekIndex::take_dc(uint64_t& at) const {
   Predictors dc{};
-  for (int c = 0; c < kMaxComponents; ++c) dc[c] = sign_extended(take(at, widths_.dc[c]), widths_.dc[c]);
+  for (int c = 0; c < kMaxComponents; ++c)
+    dc[c] = sign_extended(take(at, widths_.dc[c]), widths_.dc[c]);
   return dc;
 }
 
 uint64_t SeekIndex::record_bits() const {
-  return widths_.start_bits(components_) + (entries_ - 1) * uint64_t(widths_.entry_bits(components_));
+  return widths_.start_bits(components_) +
+         (entries_ - 1) * uint64_t(widths_.entry_bits(components_));
 }
 
 bool SeekIndex::begin(int row, uint64_t& bit) const {
@@ -113,9 +123,11 @@ bool SeekIndex::row(int row, Row& out) const {
   return true;
 }
 
-bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t end, std::vector<Segment>& out) const {
+bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t end,
+                         std::vector<Segment>& out) const {
   const int step = step_ == 0 ? columns_ : step_, dc_bits = widths_.dc_bits(components_);
-  uint64_t at = row * record_bits() + widths_.bit;  // of the DC at `column`, behind which comes the next length
+  // Of the DC at `column`, behind which comes the next length
+  uint64_t at = row * record_bits() + widths_.bit;
   int column = 0;
   for (; column + step <= first; column += step) {
     at += dc_bits;

@@ -8,7 +8,8 @@ namespace {
 // One pass over the scan; empty, or why it cannot be indexed. The frame must outlive the notes.
 std::string walk(Bytes bytes, int step, cpu::Target target, Frame& frame, SeekNotes& notes) {
   if (std::string why = parse_frame(bytes, frame); !why.empty()) return why;
-  if (frame.restart_interval != 0) return "not covered: restart markers, where decoding can begin without an index";
+  if (frame.restart_interval != 0)
+    return "not covered: restart markers, where decoding can begin without an index";
   Tables tables;
   tables.prepare(frame, bytes.size() - frame.scan);
   Lanes lanes;
@@ -24,7 +25,8 @@ std::string walk(Bytes bytes, int step, cpu::Target target, Frame& frame, SeekNo
 Built build_index(Bytes bytes, int step, const uint64_t* file_hash, cpu::Target target) {
   Frame frame;
   SeekNotes notes;
-  if (std::string why = walk(bytes, step, target, frame, notes); !why.empty()) return {{}, std::move(why)};
+  if (std::string why = walk(bytes, step, target, frame, notes); !why.empty())
+    return {{}, std::move(why)};
   return {notes.pack(bytes, file_hash != nullptr ? *file_hash : seek::hash(bytes)), {}};
 }
 

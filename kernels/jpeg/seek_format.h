@@ -18,13 +18,17 @@ struct Widths {
   int bit = 0, length = 0;
   std::array<int, kMaxComponents> dc{};
 
-  int dc_bits(int components) const { return std::accumulate(dc.begin(), dc.begin() + components, 0); }
+  int dc_bits(int components) const {
+    return std::accumulate(dc.begin(), dc.begin() + components, 0);
+  }
   int start_bits(int components) const { return bit + dc_bits(components); }
   int entry_bits(int components) const { return length + dc_bits(components); }
 };
 
 // Checkpoints of a row, its start included.
-inline int entries_per_row(int columns, int step) { return step == 0 ? 1 : (columns + step - 1) / step; }
+inline int entries_per_row(int columns, int step) {
+  return step == 0 ? 1 : (columns + step - 1) / step;
+}
 
 uint64_t hash(Bytes bytes);  // XXH3
 

@@ -33,8 +33,9 @@ struct Ranges {
   void widen(const Predictors& dc) {
     for (int c = 0; c < kMaxComponents; ++c)
       if (dc[c] != 0)
-        widths.dc[c] = std::max(
-            widths.dc[c], 1 + static_cast<int>(std::bit_width(static_cast<unsigned>(dc[c] < 0 ? ~dc[c] : dc[c]))));
+        widths.dc[c] =
+            std::max(widths.dc[c], 1 + static_cast<int>(std::bit_width(
+                                           static_cast<unsigned>(dc[c] < 0 ? ~dc[c] : dc[c]))));
   }
 };
 
@@ -48,7 +49,8 @@ class Writer {
   // width: at most kMaxBitWidth; whole bytes leave at once.
   void bits(uint64_t value, int width) {
     held_ |= value << count_;
-    for (count_ += width; count_ >= 8; count_ -= 8, held_ >>= 8) out_.push_back(static_cast<uint8_t>(held_));
+    for (count_ += width; count_ >= 8; count_ -= 8, held_ >>= 8)
+      out_.push_back(static_cast<uint8_t>(held_));
   }
   void end_bits() {
     if (count_ > 0) out_.push_back(static_cast<uint8_t>(held_));
@@ -57,7 +59,8 @@ class Writer {
   }
   void dc(const Predictors& values, const Ranges& ranges, int components) {
     for (int c = 0; c < components; ++c)
-      bits(static_cast<uint16_t>(values[c]) & ((1u << ranges.widths.dc[c]) - 1), ranges.widths.dc[c]);
+      bits(static_cast<uint16_t>(values[c]) & ((1u << ranges.widths.dc[c]) - 1),
+           ranges.widths.dc[c]);
   }
 
  private:
@@ -66,7 +69,8 @@ class Writer {
   int count_ = 0;  // bits in held_; fewer than 8 between two calls
 };
 
-void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& frame, int step, const Ranges& ranges) {
+void write_header(Writer& to, Bytes bytes, uint64_t file_hash, const Frame& frame, int step,
+                  const Ranges& ranges) {
   for (int i = 0; i < 4; ++i) to.number(static_cast<uint8_t>(seek::kMagic[i]), 1);
   to.number(seek::kVersion, 1);
   to.number(frame.components, 1);

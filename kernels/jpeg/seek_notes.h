@@ -1,4 +1,5 @@
-// Checkpoints for a seek index, noted while the scan is decoded in order: by whoever needs its blocks anyway, or alone.
+// Checkpoints for a seek index, noted while the scan is decoded in order: by whoever needs its
+// blocks anyway, or alone.
 #pragma once
 
 #include <vector>
@@ -9,14 +10,16 @@ namespace fl::jpeg {
 
 class SeekNotes {
  public:
-  // step: MCUs per entry, 0: rows only. The frame must live until `pack`; it has no restart markers.
+  // step: MCUs per entry, 0: rows only. The frame must live until `pack`; it has no restart
+  // markers.
   void begin(const Frame& frame, int step);
 
   // The next MCU row, all of it. False: pass.why() says why.
   bool row(Pass& pass, BlockSink& sink);
   bool rest(Pass& pass);  // the rows that are left; their blocks are thrown away
 
-  bool complete() const { return frame_ != nullptr && rows_ == frame_->mcu_rows; }  // every row is noted
+  // Every row is noted
+  bool complete() const { return frame_ != nullptr && rows_ == frame_->mcu_rows; }
 
   // The index, once complete. file_hash: XXH3 of `bytes`.
   std::vector<uint8_t> pack(Bytes bytes, uint64_t file_hash) const;
@@ -26,7 +29,8 @@ class SeekNotes {
   size_t held() const { return (starts_.capacity() + entries_.capacity()) * sizeof(Checkpoint); }
 
   struct Checkpoint {
-    uint64_t bit;  // of a row's start: of the file from the scan on; else coded bits since the one before
+    // Of a row's start: of the file from the scan on; else coded bits since the one before
+    uint64_t bit;
     Predictors dc;
   };
 

@@ -1,4 +1,5 @@
-// As in turbo.cpp: the library leaves errors through longjmp, so the steps own nothing and the Session is plain data.
+// As in turbo.cpp: the library leaves errors through longjmp, so the steps own nothing and the
+// Session is plain data.
 #include "jpeg/transcode.h"
 
 #include <algorithm>
@@ -16,9 +17,12 @@
 namespace fl::jpeg {
 namespace {
 
-constexpr int kMaxScans = 100;  // ten times libjpeg's own script; each one costs a pass over all blocks
-constexpr int64_t kMaxCoefficientBytes = int64_t{512} << 20;  // kMaxPixels in 4:2:0; 89 megapixels in 4:4:4
-constexpr long kOtherBytes = 64 << 20;                        // what the library may take beside its coefficients
+// Ten times libjpeg's own script; each one costs a pass over all blocks
+constexpr int kMaxScans = 100;
+// KMaxPixels in 4:2:0; 89 megapixels in 4:4:4
+constexpr int64_t kMaxCoefficientBytes = int64_t{512} << 20;
+// What the library may take beside its coefficients
+constexpr long kOtherBytes = 64 << 20;
 
 struct Session {
   jpeg_decompress_struct old, fresh;
@@ -57,7 +61,8 @@ void stop_at_many_scans(j_common_ptr info) {
 }
 static_assert(kMaxScans == 100);  // as the text says
 
-// The library's own memory destination leaks its buffer on an error; this one belongs to the Session.
+// The library's own memory destination leaks its buffer on an error; this one belongs to the
+// Session.
 void grow(Session& s, size_t capacity) {
   void* larger = std::realloc(s.out, capacity);
   if (larger == nullptr) reject(s, "not enough memory");
@@ -72,7 +77,8 @@ void begin_output(j_compress_ptr info) {
   s.to.free_in_buffer = s.capacity;
 }
 
-boolean more_output(j_compress_ptr info) {  // called when the whole buffer is full, whatever free_in_buffer says
+// Called when the whole buffer is full, whatever free_in_buffer says
+boolean more_output(j_compress_ptr info) {
   Session& s = session(info->client_data);
   const size_t used = s.capacity;
   grow(s, 2 * used);
@@ -114,9 +120,11 @@ void check_size(Session& s) {
   int64_t blocks = 0;
   for (int c = 0; c < s.old.num_components; ++c) {
     const jpeg_component_info& part = s.old.comp_info[c];
-    blocks += int64_t{part.height_in_blocks + part.v_samp_factor} * (part.width_in_blocks + part.h_samp_factor);
+    blocks += int64_t{part.height_in_blocks + part.v_samp_factor} *
+              (part.width_in_blocks + part.h_samp_factor);
   }
-  if (blocks * static_cast<int64_t>(sizeof(JBLOCK)) > kMaxCoefficientBytes) reject(s, "coefficients take over 512 MiB");
+  if (blocks * static_cast<int64_t>(sizeof(JBLOCK)) > kMaxCoefficientBytes)
+    reject(s, "coefficients take over 512 MiB");
 }
 
 void read_old(Session& s) {
@@ -129,7 +137,8 @@ void read_old(Session& s) {
   while (last != nullptr && last->next != nullptr) last = last->next;
   s.coefficients = jpeg_read_coefficients(&s.old);
   // In front of the image such a marker could change how it is shown.
-  if ((last == nullptr ? s.old.marker_list : last->next) != nullptr) reject(s, "markers between its scans");
+  if ((last == nullptr ? s.old.marker_list : last->next) != nullptr)
+    reject(s, "markers between its scans");
 }
 
 void write(Session& s) {
@@ -148,14 +157,16 @@ void write(Session& s) {
 }
 
 bool same_header(const jpeg_decompress_struct& a, const jpeg_decompress_struct& b) {
-  if (a.image_height != b.image_height || a.image_width != b.image_width || a.num_components != b.num_components ||
-      a.jpeg_color_space != b.jpeg_color_space)
+  if (a.image_height != b.image_height || a.image_width != b.image_width ||
+      a.num_components != b.num_components || a.jpeg_color_space != b.jpeg_color_space)
     return false;
   for (int c = 0; c < a.num_components; ++c) {
     const jpeg_component_info &x = a.comp_info[c], &y = b.comp_info[c];
-    if (x.component_id != y.component_id || x.h_samp_factor != y.h_samp_factor || x.v_samp_factor != y.v_samp_factor ||
-        x.quant_table == nullptr || y.quant_table == nullptr ||
-        !std::equal(x.quant_table->quantval, x.quant_table->quantval + DCTSIZE2, y.quant_table->quantval))
+    if (x.component_id != y.component_id || x.h_samp_factor != y.h_samp_factor ||
+        x.v_samp_factor != y.v_samp_factor || x.quant_table == nullptr ||
+        y.quant_table == nullptr ||
+        !std::equal(x.quant_table->quantval, x.quant_table->quantval + DCTSIZE2,
+                    y.quant_table->quantval))
       return false;
   }
   return true;
@@ -166,7 +177,8 @@ bool same_blocks(Session& s, jvirt_barray_ptr* fresh) {
   for (int c = 0; c < s.old.num_components; ++c) {
     const jpeg_component_info& part = s.old.comp_info[c];
     for (JDIMENSION row = 0; row < part.height_in_blocks; ++row) {
-      const auto from = reinterpret_cast<j_common_ptr>(&s.old), to = reinterpret_cast<j_common_ptr>(&s.fresh);
+      const auto from = reinterpret_cast<j_common_ptr>(&s.old),
+                 to = reinterpret_cast<j_common_ptr>(&s.fresh);
       const JBLOCKROW x = s.old.mem->access_virt_barray(from, s.coefficients[c], row, 1, FALSE)[0];
       const JBLOCKROW y = s.fresh.mem->access_virt_barray(to, fresh[c], row, 1, FALSE)[0];
       if (std::memcmp(x, y, part.width_in_blocks * sizeof(JBLOCK)) != 0) return false;
@@ -178,7 +190,8 @@ bool same_blocks(Session& s, jvirt_barray_ptr* fresh) {
 void read_again(Session& s) {
   jpeg_mem_src(&s.fresh, s.out, s.size);
   jpeg_read_header(&s.fresh, TRUE);
-  jvirt_barray_ptr* fresh = jpeg_read_coefficients(&s.fresh);  // first: it notes each component's table
+  // first: it notes each component's table
+  jvirt_barray_ptr* fresh = jpeg_read_coefficients(&s.fresh);
   if (!same_header(s.old, s.fresh)) reject(s, "check failed: other header");
   if (!same_blocks(s, fresh)) reject(s, "check failed: other coefficients");
 }
@@ -211,7 +224,8 @@ Transcoded rewrite(Bytes bytes) {
   return {std::move(out), {}};
 }
 
-// Equal coefficients do not settle it: of an image whose scans leave something open, libjpeg smooths blocks.
+// Equal coefficients do not settle it: of an image whose scans leave something open, libjpeg
+// smooths blocks.
 std::string compare_pixels(Bytes old, Bytes fresh, const Frame& frame) {
   Scratch one, two;
   const Region whole{0, 0, frame.height, frame.width};
@@ -220,7 +234,8 @@ std::string compare_pixels(Bytes old, Bytes fresh, const Frame& frame) {
   const Decoded b = decode_region(fresh, frame.height, frame.width, whole, two);
   if (!b.ok()) return "check failed: " + b.error;
   for (int y = 0; y < frame.height; ++y)
-    if (std::memcmp(a.image.row(y), b.image.row(y), static_cast<size_t>(frame.width) * kChannels) != 0)
+    if (std::memcmp(a.image.row(y), b.image.row(y), static_cast<size_t>(frame.width) * kChannels) !=
+        0)
       return "check failed: other pixels";
   return {};
 }

@@ -1,5 +1,5 @@
-// libjpeg reports errors by leaving through longjmp, so everything between setjmp and the library is plain data:
-// a Session outside the frames that are jumped over, and steps that own nothing.
+// libjpeg reports errors by leaving through longjmp, so everything between setjmp and the library
+// is plain data: a Session outside the frames that are jumped over, and steps that own nothing.
 #include "jpeg/turbo.h"
 
 #include <algorithm>
@@ -65,8 +65,9 @@ void create(Session& s) {
   s.info.progress = &s.progress;
 }
 
-// Columns and rows to ask for. Upsampling looks at neighbours and treats the first and last column apart, so one iMCU
-// (the least that can be decoded) more on each side; rows are skipped in whole iMCU rows only.
+// Columns and rows to ask for. Upsampling looks at neighbours and treats the first and last column
+// apart, so one iMCU (the least that can be decoded) more on each side; rows are skipped in whole
+// iMCU rows only.
 //
 // A scaled image is read from its first row on and in full width: there is little to save.
 void set_margins(Session& s) {
@@ -74,14 +75,16 @@ void set_margins(Session& s) {
     s.rows = {0, 0, s.region.top + s.region.height, static_cast<int>(s.info.output_width)};
     return;
   }
-  const int mcu_width = s.info.max_h_samp_factor * DCTSIZE, mcu_height = s.info.max_v_samp_factor * DCTSIZE;
+  const int mcu_width = s.info.max_h_samp_factor * DCTSIZE,
+            mcu_height = s.info.max_v_samp_factor * DCTSIZE;
   const int left = std::max(s.region.left - mcu_width, 0);
   const int right = std::min(s.region.left + s.region.width + mcu_width, s.width);
   const int top = std::max(s.region.top / mcu_height - 1, 0) * mcu_height;
   s.rows = {top, left, s.region.top + s.region.height - top, right - left};
 }
 
-// What the scans have left open, libjpeg smooths over, and each version in its own way: Pillow's own library decides.
+// What the scans have left open, libjpeg smooths over, and each version in its own way: Pillow's
+// own library decides.
 void check_complete(Session& s) {
   if (s.info.coef_bits == nullptr) return;  // not progressive
   for (int c = 0; c < s.info.num_components; ++c)
@@ -92,20 +95,23 @@ void check_complete(Session& s) {
 void open(Session& s) {
   jpeg_mem_src(&s.info, s.bytes.data(), s.bytes.size());
   jpeg_read_header(&s.info, TRUE);
-  if (static_cast<int>(s.info.image_height) != s.height || static_cast<int>(s.info.image_width) != s.width)
+  if (static_cast<int>(s.info.image_height) != s.height ||
+      static_cast<int>(s.info.image_width) != s.width)
     reject(s, "size differs from the first frame header");
   if (s.info.num_components != 1 && s.info.num_components != 3) reject(s, "not 1 or 3 components");
 }
 
 size_t rounded_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
-// What the library holds of an image that comes in several scans: every coefficient. Of others it holds some rows.
+// What the library holds of an image that comes in several scans: every coefficient. Of others it
+// holds some rows.
 size_t coefficient_bytes(Session& s) {
   if (!jpeg_has_multiple_scans(&s.info)) return 0;
   size_t blocks = 0;
   for (int c = 0; c < s.info.num_components; ++c) {
     const jpeg_component_info& part = s.info.comp_info[c];
-    blocks += rounded_up(part.width_in_blocks, part.h_samp_factor) * rounded_up(part.height_in_blocks, part.v_samp_factor);
+    blocks += rounded_up(part.width_in_blocks, part.h_samp_factor) *
+              rounded_up(part.height_in_blocks, part.v_samp_factor);
   }
   return blocks * sizeof(JBLOCK);
 }
@@ -165,8 +171,8 @@ struct Destroy {
 
 }  // namespace
 
-Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region, Scratch& scratch,
-                      int scale, const std::function<void(size_t)>& ask) {
+Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, const Region& region,
+                      Scratch& scratch, int scale, const std::function<void(size_t)>& ask) {
   Session s{};
   s.bytes = bytes;
   s.height = height;
@@ -182,7 +188,9 @@ Decoded decode_region(std::span<const uint8_t> bytes, int height, int width, con
   s.out = scratch.reserve(static_cast<size_t>(s.stride) * s.rows.height + kPadding);
   if (!guarded(s, read_rows)) return {{}, why(s)};
   const Image rows{s.out, s.rows.height, s.rows.width, s.stride, true};
-  return {rows.part({region.top - s.rows.top, region.left - s.rows.left, region.height, region.width}), {}};
+  return {
+      rows.part({region.top - s.rows.top, region.left - s.rows.left, region.height, region.width}),
+      {}};
 }
 
 std::string turbo_version() {

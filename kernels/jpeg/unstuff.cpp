@@ -1,5 +1,5 @@
-// A vector of bytes is copied before anybody knows whether there is a 0xFF in it: what stands behind that one is
-// written again.
+// A vector of bytes is copied before anybody knows whether there is a 0xFF in it: what stands
+// behind that one is written again.
 #include "jpeg/unstuff.h"
 
 #include <cstring>
@@ -17,7 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out, size_t room) {
+Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out,
+                  size_t room) {
   return scalar::unstuff(in, stop, end, out, room);
 }
 
@@ -25,7 +26,8 @@ Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, ui
 
 using namespace fl::HWY_NAMESPACE;
 
-Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out, size_t room) {
+Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out,
+                  size_t room) {
   constexpr ptrdiff_t kBytes = hn::MaxLanes(kD8);
   uint8_t* const full = out + room;
   while (stop - in >= kBytes && full - out >= kBytes) {
@@ -53,9 +55,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fl::jpeg {
 
-Unstuffed scalar::unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out, size_t room) {
+Unstuffed scalar::unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out,
+                          size_t room) {
   while (in < stop && room > 0) {
-    const size_t most = static_cast<size_t>(stop - in) < room ? static_cast<size_t>(stop - in) : room;
+    const size_t most =
+        static_cast<size_t>(stop - in) < room ? static_cast<size_t>(stop - in) : room;
     const auto* stuffed = static_cast<const uint8_t*>(std::memchr(in, 0xFF, most));
     const size_t plain = stuffed == nullptr ? most : static_cast<size_t>(stuffed - in);
     std::memcpy(out, in, plain);
@@ -75,7 +79,8 @@ namespace tuned {
 
 HWY_EXPORT(Unstuff);
 
-Unstuffed unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out, size_t room) {
+Unstuffed unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out,
+                  size_t room) {
   return HWY_DYNAMIC_DISPATCH(Unstuff)(in, stop, end, out, room);
 }
 

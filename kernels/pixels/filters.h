@@ -1,4 +1,5 @@
-// The resampling filters, in double as Pillow computes them. Host only: sin is not the same everywhere.
+// The resampling filters, in double as Pillow computes them. Host only: sin is not the same
+// everywhere.
 #pragma once
 
 #include <cmath>

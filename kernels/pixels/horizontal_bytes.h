@@ -1,6 +1,7 @@
-// The horizontal pass where bytes can be moved anywhere in 64 and four of them multiplied and added up at once (AVX-512
-// with VBMI and VNNI): 16 output bytes of one row at a time. Where each of them looks, and its weights, are worked out
-// once and used for all rows. Built once per instruction set, as Highway asks.
+// The horizontal pass where bytes can be moved anywhere in 64 and four of them multiplied and added
+// up at once (AVX-512 with VBMI and VNNI): 16 output bytes of one row at a time. Where each of them
+// looks, and its weights, are worked out once and used for all rows. Built once per instruction
+// set, as Highway asks.
 #if defined(FL_CPU_HORIZONTAL_BYTES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FL_CPU_HORIZONTAL_BYTES_H
 #undef FL_CPU_HORIZONTAL_BYTES_H
@@ -28,13 +29,17 @@ HWY_INLINE int last_pixel(int group, const Axis& axis) {
   return std::min((group * kOutputs + kOutputs - 1) / kChannels, axis.count - 1);
 }
 
-HWY_INLINE int groups(const Axis& axis) { return (axis.count * kChannels + kOutputs - 1) / kOutputs; }
+HWY_INLINE int groups(const Axis& axis) {
+  return (axis.count * kChannels + kOutputs - 1) / kOutputs;
+}
 
-// Do all bytes that each group's step looks at stand in one window? Positions rise, or fall where mirrored.
+// Do all bytes that each group's step looks at stand in one window? Positions rise, or fall where
+// mirrored.
 HWY_INLINE bool fits(const Axis& axis) {
   if (axis.taps > kMost || axis.count > kMaxWidth) return false;
   for (int group = 0; group < groups(axis); ++group) {
-    const int apart = std::abs(axis.first[last_pixel(group, axis)] - axis.first[first_pixel(group)]);
+    const int apart =
+        std::abs(axis.first[last_pixel(group, axis)] - axis.first[first_pixel(group)]);
     if ((apart + kTaps) * kChannels > kWindow) return false;
   }
   return true;
@@ -48,12 +53,15 @@ struct Group {
 
   HWY_INLINE Group(const Axis& axis, int group) {
     const V32 byte = hn::Add(hn::Iota(kD32, 0), hn::Set(kD32, group * kOutputs));
-    const V32 whole = hn::ShiftRight<17>(hn::Mul(byte, hn::Set(kD32, 43691)));  // by 3, exact below kMaxWidth * 3
+    // By 3, exact below kMaxWidth * 3
+    const V32 whole = hn::ShiftRight<17>(hn::Mul(byte, hn::Set(kD32, 43691)));
     const V32 channel = hn::Sub(byte, hn::Mul(whole, hn::Set(kD32, kChannels)));
     const V32 pixel = hn::Min(whole, hn::Set(kD32, axis.count - 1));
-    const int lowest = std::min(axis.first[first_pixel(group)], axis.first[last_pixel(group, axis)]);
+    const int lowest =
+        std::min(axis.first[first_pixel(group)], axis.first[last_pixel(group, axis)]);
     base = lowest * ptrdiff_t{kChannels};
-    const V32 first = hn::Sub(hn::GatherIndex(kD32, axis.first.data(), pixel), hn::Set(kD32, lowest));
+    const V32 first =
+        hn::Sub(hn::GatherIndex(kD32, axis.first.data(), pixel), hn::Set(kD32, lowest));
     const V32 start = hn::Add(hn::Mul(first, hn::Set(kD32, kChannels)), channel);
     const V32 four = hn::Add(hn::Mul(start, hn::Set(kD32, 0x01010101)), hn::Set(kD32, 0x09060300));
     places = hn::BitCast(kD8, four);
@@ -91,7 +99,8 @@ HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8
   hn::StoreU(hn::DemoteTo(d, sum), d, out);
 }
 
-// What stays in the first-level cache until all groups are done with it: rows, in and out, and the groups.
+// What stays in the first-level cache until all groups are done with it: rows, in and out, and the
+// groups.
 constexpr int kRowsTogether = 16;
 constexpr size_t kGroupBytes = 16 << 10;
 
@@ -107,7 +116,8 @@ HWY_NOINLINE void all_groups(const Image& in, const Axis& axis, const Pixels& ou
       const int bottom = std::min(top + kRowsTogether, in.height);
       for (int g = 0; g < count; ++g) {
         const Group<kSteps> group = made[g];
-        for (int y = top; y < bottom; ++y) weigh_group(group, in.row(y), out.row(y) + (begin + g) * kOutputs);
+        for (int y = top; y < bottom; ++y)
+          weigh_group(group, in.row(y), out.row(y) + (begin + g) * kOutputs);
       }
     }
   }

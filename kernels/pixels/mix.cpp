@@ -1,5 +1,6 @@
-// Mixing on the CPU: the weights go into one table per image, so that a mixed value is two lookups and a sum; sums are
-// rounded to the type by vectors. What is erased is rare: there the specification itself writes over what is done.
+// Mixing on the CPU: the weights go into one table per image, so that a mixed value is two lookups
+// and a sum; sums are rounded to the type by vectors. What is erased is rare: there the
+// specification itself writes over what is done.
 #include "pixels/mix.h"
 
 #include "simd/vectors.h"
@@ -18,9 +19,15 @@ void round_rest(const float* sums, int64_t from, int64_t count, typename Type::B
 }
 
 #if FL_NO_VECTORS
-void ToUint8(const float* sums, int64_t count, uint8_t* out) { round_rest<Uint8>(sums, 0, count, out); }
-void ToFloat16(const float* sums, int64_t count, uint16_t* out) { round_rest<Float16>(sums, 0, count, out); }
-void ToBfloat16(const float* sums, int64_t count, uint16_t* out) { round_rest<Bfloat16>(sums, 0, count, out); }
+void ToUint8(const float* sums, int64_t count, uint8_t* out) {
+  round_rest<Uint8>(sums, 0, count, out);
+}
+void ToFloat16(const float* sums, int64_t count, uint16_t* out) {
+  round_rest<Float16>(sums, 0, count, out);
+}
+void ToBfloat16(const float* sums, int64_t count, uint16_t* out) {
+  round_rest<Bfloat16>(sums, 0, count, out);
+}
 int64_t BlendBytes(const uint8_t*, const uint8_t*, float, float, int64_t, uint8_t*) { return 0; }
 #else
 namespace hn = hwy::HWY_NAMESPACE;
@@ -42,22 +49,26 @@ void ToFloat16(const float* sums, int64_t count, uint16_t* out) {
   const hn::Rebind<hwy::float16_t, decltype(d)> half;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, sums + i)), half, reinterpret_cast<hwy::float16_t*>(out + i));
+    hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, sums + i)), half,
+               reinterpret_cast<hwy::float16_t*>(out + i));
 #endif
   round_rest<Float16>(sums, i, count, out);
 }
 
-void ToBfloat16(const float* sums, int64_t count, uint16_t* out) { round_rest<Bfloat16>(sums, 0, count, out); }
+void ToBfloat16(const float* sums, int64_t count, uint16_t* out) {
+  round_rest<Bfloat16>(sums, 0, count, out);
+}
 
 // Values that no table changes; returns how many whole vectors covered.
-int64_t BlendBytes(const uint8_t* own, const uint8_t* other, float of_own, float of_other, int64_t count,
-                   uint8_t* out) {
+int64_t BlendBytes(const uint8_t* own, const uint8_t* other, float of_own, float of_other,
+                   int64_t count, uint8_t* out) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<int32_t, decltype(d)> whole;
   const hn::Rebind<uint8_t, decltype(d)> bytes;
   const auto a = hn::Set(d, of_own), b = hn::Set(d, of_other);
-  const auto load = [&](const uint8_t* from)
-                        HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(whole, hn::LoadU(bytes, from))); };
+  const auto load = [&](const uint8_t* from) HWY_ATTR {
+    return hn::ConvertTo(d, hn::PromoteTo(whole, hn::LoadU(bytes, from)));
+  };
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
@@ -99,8 +110,8 @@ struct Weighed {
   template <class Type>
   explicit Weighed(const Mix<Type>& how) {
     for (int i = 0; i < kTable; ++i) {
-      const float value =
-          how.table ? Type::load(how.table[i]) : static_cast<float>(i % 256);  // no table: bytes as they are
+      const float value = how.table ? Type::load(how.table[i])
+                                    : static_cast<float>(i % 256);  // no table: bytes as they are
       own[i] = value * how.how.own;
       other[i] = value * how.how.other;
     }
@@ -109,9 +120,10 @@ struct Weighed {
 
 // Sums of a run of pixels. kStep 3: out [count, 3]; 1: three planes, `plane` values apart.
 template <int kStep>
-void sum_row(const Weighed& by, const uint8_t* __restrict a, const uint8_t* __restrict b, int64_t count, int64_t plane,
-             float* __restrict out) {
-  float *red = out, *green = out + (kStep == 3 ? 1 : plane), *blue = out + (kStep == 3 ? 2 : 2 * plane);
+void sum_row(const Weighed& by, const uint8_t* __restrict a, const uint8_t* __restrict b,
+             int64_t count, int64_t plane, float* __restrict out) {
+  float *red = out, *green = out + (kStep == 3 ? 1 : plane),
+        *blue = out + (kStep == 3 ? 2 : 2 * plane);
   for (int64_t i = 0; i < count; ++i) {
     red[kStep * i] = by.own[a[3 * i]] + by.other[b[3 * i]];
     green[kStep * i] = by.own[256 + a[3 * i + 1]] + by.other[256 + b[3 * i + 1]];
@@ -125,11 +137,13 @@ void blend(const Mix<Type>& how, Scratch& scratch) {
   const int64_t width = how.width;
   const auto sum = [&](int64_t at, int64_t plane, float* to) {
     const uint8_t *a = how.own.pixels + at * 3, *b = how.other.pixels + at * 3;
-    how.channels_last ? sum_row<3>(by, a, b, width, plane, to) : sum_row<1>(by, a, b, width, plane, to);
+    how.channels_last ? sum_row<3>(by, a, b, width, plane, to)
+                      : sum_row<1>(by, a, b, width, plane, to);
   };
   if constexpr (sizeof(typename Type::Bits) == sizeof(float)) {
     auto* out = reinterpret_cast<float*>(how.out);
-    for (int64_t at = 0; at < how.pixels; at += width) sum(at, how.pixels, out + (how.channels_last ? at * 3 : at));
+    for (int64_t at = 0; at < how.pixels; at += width)
+      sum(at, how.pixels, out + (how.channels_last ? at * 3 : at));
   } else {
     auto* row = reinterpret_cast<float*>(scratch.reserve(3 * width * sizeof(float)));
     for (int64_t at = 0; at < how.pixels; at += width) {
@@ -138,7 +152,8 @@ void blend(const Mix<Type>& how, Scratch& scratch) {
         round_row(row, 3 * width, how.out + 3 * at, Type{});
         continue;
       }
-      for (int c = 0; c < 3; ++c) round_row(row + c * width, width, how.out + c * how.pixels + at, Type{});
+      for (int c = 0; c < 3; ++c)
+        round_row(row + c * width, width, how.out + c * how.pixels + at, Type{});
     }
   }
 }
@@ -148,9 +163,11 @@ bool blend_bytes(const Mix<Uint8>& how) {
   if (how.table != nullptr || !how.channels_last) return false;
   const int64_t count = how.pixels * 3;
   const uint8_t *a = how.own.pixels, *b = how.other.pixels;
-  const int64_t done = HWY_DYNAMIC_DISPATCH(BlendBytes)(a, b, how.how.own, how.how.other, count, how.out);
+  const int64_t done =
+      HWY_DYNAMIC_DISPATCH(BlendBytes)(a, b, how.how.own, how.how.other, count, how.out);
   for (int64_t i = done; i < count; ++i)
-    how.out[i] = Uint8::round(static_cast<float>(a[i]) * how.how.own + static_cast<float>(b[i]) * how.how.other);
+    how.out[i] = Uint8::round(static_cast<float>(a[i]) * how.how.own +
+                              static_cast<float>(b[i]) * how.how.other);
   return true;
 }
 
@@ -201,15 +218,16 @@ void mix_tuned(const Mix<Type>& how, const Format& format, Scratch& scratch) {
 
 }  // namespace
 
-void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scratch& scratch, Target target) {
+void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scratch& scratch,
+         Target target) {
   const int64_t pixels = batch.height * batch.width;
   const Partner& partner = batch.partners[n];
   with_number(batch.number, [&](auto type) {
     using Type = decltype(type);
     using Bits = typename Type::Bits;
     const auto image = [&](int64_t place) {
-      const Erased<Bits> erased{batch.boxes + place * batch.erased * 4, static_cast<const Bits*>(batch.fills),
-                                batch.erased};
+      const Erased<Bits> erased{batch.boxes + place * batch.erased * 4,
+                                static_cast<const Bits*>(batch.fills), batch.erased};
       return typename Mix<Type>::Image{batch.images + place * pixels * 3, {}, erased};
     };
     const Mix<Type> how{image(n),

@@ -19,6 +19,7 @@ struct Mixture {
 };
 
 // Image n into `out`, a slot of its own. scratch: for one row of numbers.
-void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scratch& scratch, Target target);
+void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scratch& scratch,
+         Target target);
 
 }  // namespace fl::cpu

@@ -1,5 +1,5 @@
-// CROP from its passes: plan both directions, run what is not a plain copy, fill what the window shows beyond the
-// image.
+// CROP from its passes: plan both directions, run what is not a plain copy, fill what the window
+// shows beyond the image.
 #include "pixels/resize.h"
 
 #include <algorithm>
@@ -14,7 +14,9 @@ namespace {
 constexpr int kMaxResized =
     1 << 26;  // px: 65,500 (a JPEG's longest side) times 1,024; only what the window shows is made
 
-std::string by(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
+std::string by(int64_t height, int64_t width) {
+  return std::to_string(height) + "x" + std::to_string(width);
+}
 
 void pick_columns(const Image& in, const Axis& axis, const Pixels& out) {
   for (int y = 0; y < in.height; ++y) {
@@ -28,7 +30,8 @@ void pick_columns(const Image& in, const Axis& axis, const Pixels& out) {
   }
 }
 
-// Vector loads may run past the last row, which the caller's memory does not allow: lend it a padded copy.
+// Vector loads may run past the last row, which the caller's memory does not allow: lend it a
+// padded copy.
 void last_row_apart(const Image& in, const Axis& axis, const Pixels& out, uint8_t* padded_row) {
   const size_t bytes = static_cast<size_t>(in.width) * kChannels;
   Image most = in, last = {padded_row, 1, in.width, static_cast<ptrdiff_t>(bytes), true};
@@ -85,7 +88,8 @@ Image down(const Image& source, const Axis& axis, Scratch& scratch, Target targe
   return {memory, axis.count, source.width, static_cast<ptrdiff_t>(stride), true};
 }
 
-// One direction of a box in an image at 1/scale: the px that it touches, and where among them it lies. Exact in double.
+// One direction of a box in an image at 1/scale: the px that it touches, and where among them it
+// lies. Exact in double.
 struct Touched {
   int first, size;       // px
   double begin, length;  // of the box, from `first` on
@@ -97,7 +101,8 @@ struct Touched {
         length(static_cast<double>(pixels) / scale) {}
 };
 
-// Pillow 13 (pull request 9549) makes the rows first where that saves work; the roundings then differ.
+// Pillow 13 (pull request 9549) makes the rows first where that saves work; the roundings then
+// differ.
 bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& crop) {
   const int64_t shorter = int64_t{rows.size} - crop.resized_height,
                 narrower = int64_t{columns.size} - crop.resized_width;
@@ -106,10 +111,12 @@ bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& 
 
 }  // namespace
 
-void check_crop(const Crop& crop, int height, int width, int out_height, int out_width, const std::string& where) {
+void check_crop(const Crop& crop, int height, int width, int out_height, int out_width,
+                const std::string& where) {
   const int64_t bottom = static_cast<int64_t>(crop.top) + crop.height,
                 right = static_cast<int64_t>(crop.left) + crop.width;
-  if (crop.top < 0 || crop.left < 0 || crop.height < 1 || crop.width < 1 || bottom > height || right > width) {
+  if (crop.top < 0 || crop.left < 0 || crop.height < 1 || crop.width < 1 || bottom > height ||
+      right > width) {
     refuse(where, "the box leaves the image",
            "top " + std::to_string(crop.top) + ", left " + std::to_string(crop.left) + ", size " +
                by(crop.height, crop.width),
@@ -132,19 +139,22 @@ void check_scale(int scale, const std::string& where) {
     refuse(where, "scale", std::to_string(scale), "1, 2, 4 or 8");
 }
 
-void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width, CropPlan& plan) {
+void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width,
+               CropPlan& plan) {
   const Touched rows(crop.top, crop.height, crop.scale), columns(crop.left, crop.width, crop.scale);
-  plan_axis(how.filter, {rows.size, crop.resized_height, crop.window_top, out_height, false, rows.begin, rows.length},
-            plan.rows);
   plan_axis(
       how.filter,
-      {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1, columns.begin, columns.length},
-      plan.columns);
+      {rows.size, crop.resized_height, crop.window_top, out_height, false, rows.begin, rows.length},
+      plan.rows);
+  plan_axis(how.filter,
+            {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1,
+             columns.begin, columns.length},
+            plan.columns);
   plan.rows_first = how.order == Order::kPillow13 && is_mostly_shorter(rows, columns, crop);
   plan.source = {};
   if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
-  plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin, plan.rows.end - plan.rows.begin,
-                 plan.columns.end - plan.columns.begin};
+  plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin,
+                 plan.rows.end - plan.rows.begin, plan.columns.end - plan.columns.begin};
 }
 
 Order parse_order(const std::string& name) {
@@ -153,7 +163,8 @@ Order parse_order(const std::string& name) {
   refuse("order", "unknown", '"' + name + '"', "pillow12 or pillow13");
 }
 
-void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch, Target target) {
+void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch,
+                 Target target) {
   const size_t line = static_cast<size_t>(out.width) * kChannels;
   if (plan.source.empty()) {
     for (int y = 0; y < out.height; ++y) std::memset(out.row(y), 0, line);

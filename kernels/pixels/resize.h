@@ -1,5 +1,5 @@
-// CROP: box, resize, window, flip of one image. Two versions with the same bits: scalar (plain loops over
-// body/resize.h) and tuned (vector code for this machine).
+// CROP: box, resize, window, flip of one image. Two versions with the same bits: scalar (plain
+// loops over body/resize.h) and tuned (vector code for this machine).
 #pragma once
 
 #include "base/image.h"
@@ -11,7 +11,8 @@ namespace fl::cpu {
 enum class Target { kScalar, kBest };
 
 // Each pass rounds to uint8, so their order shows in the pixels.
-enum class Order { kPillow12, kPillow13 };  // columns first, as Pillow up to 12 · rows first where Pillow 13 does so
+// Columns first, as Pillow up to 12 · rows first where Pillow 13 does so
+enum class Order { kPillow12, kPillow13 };
 
 struct Resampling {
   Filter filter = Filter::kBilinear;
@@ -30,19 +31,24 @@ struct CropScratch {
 
 struct CropPlan {
   bool rows_first = false;
-  Region source;  // px of the image (at 1/scale) that are needed; empty where the window shows nothing
+  // px of the image (at 1/scale) that are needed; empty where the window shows nothing
+  Region source;
   Axis rows, columns;
 };
 
-// Throws ValueError if the box leaves the image or a size is absurd. `where` names the crop in the text.
-void check_crop(const Crop& crop, int height, int width, int out_height, int out_width, const std::string& where);
+// Throws ValueError if the box leaves the image or a size is absurd. `where` names the crop in the
+// text.
+void check_crop(const Crop& crop, int height, int width, int out_height, int out_width,
+                const std::string& where);
 void check_scale(int scale, const std::string& where);
 
 // Needs a checked crop. Reuses the memory of `plan`.
-void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width, CropPlan& plan);
+void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width,
+               CropPlan& plan);
 
 // `source` holds exactly plan.source. Every pixel of `out` is written.
-void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch, Target target);
+void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch,
+                 Target target);
 
 Order parse_order(const std::string& name);
 

@@ -1,4 +1,5 @@
-// STORE on the CPU. Table lookups stay scalar: a gather is not faster than the loads it replaces (measured on Zen 3).
+// STORE on the CPU. Table lookups stay scalar: a gather is not faster than the loads it replaces
+// (measured on Zen 3).
 #include "pixels/store.h"
 
 #include <cstring>
@@ -69,14 +70,16 @@ void lookup_pixels(const Store<T>& how, const uint8_t* __restrict in, int64_t at
 
 template <bool kGather, class T>
 void lookup(const Store<T>& how, const uint8_t* in, int64_t at, int64_t count) {
-  how.channels_last ? lookup_pixels<kGather>(how, in, at, count) : lookup_planes<kGather>(how, in, at, count);
+  how.channels_last ? lookup_pixels<kGather>(how, in, at, count)
+                    : lookup_planes<kGather>(how, in, at, count);
 }
 
 template <class T>
 void store_tuned(const Store<T>& how) {
   if (how.kept.rows != nullptr) {
     for (int64_t y = 0, at = 0; at < how.pixels; ++y, at += how.kept.width)
-      lookup<true>(how, how.image + how.kept.rows[y] * how.kept.image_width * 3, at, how.kept.width);
+      lookup<true>(how, how.image + how.kept.rows[y] * how.kept.image_width * 3, at,
+                   how.kept.width);
     return;
   }
   if (how.table != nullptr) return lookup<false>(how, how.image, 0, how.pixels);
@@ -93,12 +96,14 @@ void store_tuned(const Store<T>& how) {
 
 template <class T>
 void store_as(const Pixel8& from, const Format& format, void* out, Target target) {
-  Store<T> how{from.image, static_cast<const T*>(format.table), static_cast<T*>(out), from.pixels, format.channels_last,
-               from.kept};
+  Store<T> how{from.image,           static_cast<const T*>(format.table),
+               static_cast<T*>(out), from.pixels,
+               format.channels_last, from.kept};
   T table[3 * 256];
   if (from.first != nullptr || (from.kept.rows != nullptr && how.table == nullptr)) {
     for (int i = 0; i < 3 * 256; ++i)
-      table[i] = how.value(from.first != nullptr ? (*from.first)[i / 256][i % 256] : i % 256, i / 256);
+      table[i] =
+          how.value(from.first != nullptr ? (*from.first)[i / 256][i % 256] : i % 256, i / 256);
     how.table = table;
   }
   if (target == Target::kBest) return store_tuned(how);
@@ -115,8 +120,8 @@ struct Erase {            // box by box, so that neighbours share a block of the
   void operator()(const int32_t* box, const T* values) const {
     for (int64_t y = box[0]; y < box[0] + box[2]; ++y) {
       for (int channel = 0; channel < 3; ++channel) {
-        T* to =
-            channels_last ? out + (y * width + box[1]) * 3 + channel : out + (channel * height + y) * width + box[1];
+        T* to = channels_last ? out + (y * width + box[1]) * 3 + channel
+                              : out + (channel * height + y) * width + box[1];
         for (int64_t x = 0; x < box[3]; ++x) to[channels_last ? x * 3 : x] = values[channel];
       }
     }
@@ -129,7 +134,8 @@ struct Erase {            // box by box, so that neighbours share a block of the
     for (int64_t y = box[0]; y < box[0] + box[2]; ++y) {
       for (int64_t x = box[1]; x < box[1] + box[3]; ++x) {
         for (int channel = 0; channel < 3; ++channel, ++number) {
-          const int64_t at = channels_last ? (y * width + x) * 3 + channel : (channel * height + y) * width + x;
+          const int64_t at =
+              channels_last ? (y * width + x) * 3 + channel : (channel * height + y) * width + x;
           out[at] = table[channel * NoiseLevels::kCount + levels.at(number)];
         }
       }
@@ -156,8 +162,10 @@ void erase_as(const Boxes& what, const Format& format, int height, int width, vo
       fill(box, static_cast<const T*>(what.fills) + 3 * k);
       continue;
     }
-    const T* table = static_cast<const T*>(what.tables) + int64_t{3} * NoiseLevels::kCount * how.table;
-    how.kind == Filling::kNoise ? fill.noise(box, what.keys[k], table) : fill.noise_colour(box, what.keys[k], table);
+    const T* table =
+        static_cast<const T*>(what.tables) + int64_t{3} * NoiseLevels::kCount * how.table;
+    how.kind == Filling::kNoise ? fill.noise(box, what.keys[k], table)
+                                : fill.noise_colour(box, what.keys[k], table);
   }
 }
 

@@ -7,7 +7,8 @@
 
 namespace fl::cpu {
 
-// What an image is stored as. item_size 1, 2 or 4 bytes; table [3, 256] of that size, or null for item_size 1.
+// What an image is stored as. item_size 1, 2 or 4 bytes; table [3, 256] of that size, or null for
+// item_size 1.
 struct Format {
   const void* table;
   int item_size;
@@ -18,8 +19,8 @@ struct Format {
 
 using Lookup = uint8_t[3][256];
 
-// What is stored: uint8 [height, width, 3], contiguous. `first`, if any, is what each value becomes before the format's
-// table.
+// What is stored: uint8 [height, width, 3], contiguous. `first`, if any, is what each value becomes
+// before the format's table.
 struct Pixel8 {
   const uint8_t* image;
   int64_t pixels;  // that are stored

@@ -1,5 +1,6 @@
-// The passes of a resize in vector code (Highway), bit-equal to body/resize.h. Weights have 22 bits, multipliers 16, so
-// each weight is split in two (weights.cpp, split_pairs) and two taps at a time go through 16-bit multiply-adds.
+// The passes of a resize in vector code (Highway), bit-equal to body/resize.h. Weights have 22
+// bits, multipliers 16, so each weight is split in two (weights.cpp, split_pairs) and two taps at a
+// time go through 16-bit multiply-adds.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -20,14 +21,18 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::cpu::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out, int bytes) {
+void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out,
+                 int bytes) {
   scalar::vertical_row(in, stride, axis, row, out, bytes);
 }
 
-void Horizontal(const Image& in, const Axis& axis, const Pixels& out) { scalar::horizontal(in, axis, out); }
+void Horizontal(const Image& in, const Axis& axis, const Pixels& out) {
+  scalar::horizontal(in, axis, out);
+}
 
 #else
-constexpr int kAnyTaps = 0;  // else a count that is known when compiling: enlarging has 2 (bilinear), halving 4 or 6
+constexpr int kAnyTaps =
+    0;  // else a count that is known when compiling: enlarging has 2 (bilinear), halving 4 or 6
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(kD8));
 constexpr int kBlocks = kLanes / 16;
 
@@ -39,7 +44,8 @@ HWY_INLINE V8 clip(V32 a, V32 b, V32 c, V32 d) {
 // ---- vertical: neighbours in memory are independent, rows are taps
 
 template <int kTaps>
-HWY_INLINE V8 weigh_columns(const uint8_t* in, ptrdiff_t stride, const int32_t* pairs, int any_taps, ptrdiff_t last) {
+HWY_INLINE V8 weigh_columns(const uint8_t* in, ptrdiff_t stride, const int32_t* pairs, int any_taps,
+                            ptrdiff_t last) {
   const int taps = kTaps == kAnyTaps ? any_taps : kTaps;
   Sums sums[4];
   const V8 zero = hn::Zero(kD8);
@@ -57,10 +63,12 @@ HWY_INLINE V8 weigh_columns(const uint8_t* in, ptrdiff_t stride, const int32_t* 
 }
 
 template <int kTaps>
-void vertical_with(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out, int bytes) {
+void vertical_with(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out,
+                   int bytes) {
   const int32_t* pairs = &axis.pairs[static_cast<size_t>(row) * axis.taps];
   const uint8_t* values = in + axis.first[row] * stride;
-  const ptrdiff_t last = (axis.end - axis.begin - 1 - axis.first[row]) * stride;  // an odd number of rows has no pair
+  // An odd number of rows has no pair
+  const ptrdiff_t last = (axis.end - axis.begin - 1 - axis.first[row]) * stride;
   int i = 0;
   for (; i + kLanes <= bytes; i += kLanes)
     hn::StoreU(weigh_columns<kTaps>(values + i, stride, pairs, axis.taps, last), kD8, out + i);
@@ -69,7 +77,8 @@ void vertical_with(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int ro
   hn::StoreU(weigh_columns<kTaps>(values + i, stride, pairs, axis.taps, last), kD8, out + i);
 }
 
-void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out, int bytes) {
+void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out,
+                 int bytes) {
   if (bytes < kLanes) return scalar::vertical_row(in, stride, axis, row, out, bytes);
   switch (axis.taps) {
     case 2:
@@ -83,7 +92,8 @@ void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row,
   }
 }
 
-// ---- horizontal: one block of 16 bytes works on one row; four lanes hold R, G, B of one output and a spare
+// ---- horizontal: one block of 16 bytes works on one row; four lanes hold R, G, B of one output
+// and a spare
 
 using Rows = const uint8_t* const*;
 
@@ -91,8 +101,9 @@ HWY_INLINE V8 load_rows(Rows rows, ptrdiff_t at) {
   const hn::FixedTag<uint8_t, 16> block;
 #if HWY_MAX_BYTES >= 64
   const hn::FixedTag<uint8_t, 32> two;
-  return hn::Combine(kD8, hn::Combine(two, hn::LoadU(block, rows[3] + at), hn::LoadU(block, rows[2] + at)),
-                     hn::Combine(two, hn::LoadU(block, rows[1] + at), hn::LoadU(block, rows[0] + at)));
+  return hn::Combine(
+      kD8, hn::Combine(two, hn::LoadU(block, rows[3] + at), hn::LoadU(block, rows[2] + at)),
+      hn::Combine(two, hn::LoadU(block, rows[1] + at), hn::LoadU(block, rows[0] + at)));
 #elif HWY_MAX_BYTES >= 32
   return hn::Combine(kD8, hn::LoadU(block, rows[1] + at), hn::LoadU(block, rows[0] + at));
 #else
@@ -105,9 +116,12 @@ HWY_INLINE V16 pair_up(V8 pixels, const uint8_t* shuffle) {
   return hn::BitCast(kD16, hn::TableLookupBytesOr0(pixels, hn::LoadDup128(kD8, shuffle)));
 }
 
-alignas(16) constexpr uint8_t kPixels01[16] = {0, 128, 3, 128, 1, 128, 4, 128, 2, 128, 5, 128, 128, 128, 128, 128};
-alignas(16) constexpr uint8_t kPixels23[16] = {6, 128, 9, 128, 7, 128, 10, 128, 8, 128, 11, 128, 128, 128, 128, 128};
-alignas(16) constexpr uint8_t kDropSpare[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 128, 128, 128, 128};
+alignas(16) constexpr uint8_t kPixels01[16] = {0, 128, 3, 128, 1,   128, 4,   128,
+                                               2, 128, 5, 128, 128, 128, 128, 128};
+alignas(16) constexpr uint8_t kPixels23[16] = {6, 128, 9,  128, 7,   128, 10,  128,
+                                               8, 128, 11, 128, 128, 128, 128, 128};
+alignas(16) constexpr uint8_t kDropSpare[16] = {0,  1,  2,  4,  5,   6,   8,   9,
+                                                10, 12, 13, 14, 128, 128, 128, 128};
 
 constexpr int kSets = 2;  // vectors of rows at a time: they share the weights, and hide latencies
 constexpr int kRows = kSets * kBlocks;
@@ -120,7 +134,8 @@ HWY_INLINE void weigh_pixels(Rows rows, const Axis& axis, int x, V32* out) {
   Sums a, b;
   int k = 0;
   for (; k + 4 <= taps; k += 4, pairs += 4) {
-    const V8 of_a = load_rows(rows, at + k * kChannels), of_b = load_rows(rows + kBlocks, at + k * kChannels);
+    const V8 of_a = load_rows(rows, at + k * kChannels),
+             of_b = load_rows(rows + kBlocks, at + k * kChannels);
     const V16 high01 = broadcast(pairs), low01 = broadcast(pairs + 1);
     const V16 high23 = broadcast(pairs + 2), low23 = broadcast(pairs + 3);
     a.add(pair_up(of_a, kPixels01), high01, low01);
@@ -153,9 +168,11 @@ void horizontal_with(const Image& in, const Axis& axis, const Pixels& out) {
       to[b] = out.row(std::min(y + b, in.height - 1));
     }
     const int last = axis.count - 1;
-    for (int x = 0; x < axis.count; x += kGroup) {  // the last group repeats the last pixel in the rows' padding
+    // The last group repeats the last pixel in the rows' padding
+    for (int x = 0; x < axis.count; x += kGroup) {
       V32 sums[kGroup][kSets];
-      for (int i = 0; i < kGroup; ++i) weigh_pixels<kTaps>(from, axis, std::min(x + i, last), sums[i]);
+      for (int i = 0; i < kGroup; ++i)
+        weigh_pixels<kTaps>(from, axis, std::min(x + i, last), sums[i]);
       for (int s = 0; s < kSets; ++s)
         store_rows(clip(sums[0][s], sums[1][s], sums[2][s], sums[3][s]), to + s * kBlocks, x);
     }
@@ -192,7 +209,8 @@ void horizontal(const Image& in, const Axis& axis, const Pixels& out) {
   HWY_DYNAMIC_DISPATCH(Horizontal)(in, axis, out);
 }
 
-void vertical_row(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out, int bytes) {
+void vertical_row(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out,
+                  int bytes) {
   HWY_DYNAMIC_DISPATCH(VerticalRow)(in, stride, axis, row, out, bytes);
 }
 

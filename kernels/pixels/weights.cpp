@@ -40,7 +40,8 @@ void mirror(const Shown& out, Axis& axis) {
   for (int i = 0; i < out.count(); ++i) axis.first[i] = out.at(i) - out.low;
 }
 
-// Pillow steps through the source by repeated addition, so its rounding errors are part of the result.
+// Pillow steps through the source by repeated addition, so its rounding errors are part of the
+// result.
 void nearest(const Span& span, const Shown& out, Axis& axis) {
   axis.kind = Axis::Kind::kPick;
   axis.first.assign(out.count(), Axis::kOutside);
@@ -71,7 +72,8 @@ struct Geometry {
 
   double centre(int output) const { return origin + (output + 0.5) * scale; }
   Bounds around(double centre) const {
-    const int begin = static_cast<int>(centre - support + 0.5), end = static_cast<int>(centre + support + 0.5);
+    const int begin = static_cast<int>(centre - support + 0.5),
+              end = static_cast<int>(centre + support + 0.5);
     return {std::max(begin, 0), std::min(end, size)};
   }
 };
@@ -80,12 +82,14 @@ int32_t to_fixed(double weight) {
   return static_cast<int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << kWeightBits));
 }
 
-// 16-bit multipliers: weight = high * 2^11 + low, 0 <= low < 2^11. Two taps share one 32-bit word: first tap in its low
-// half. So sum(weight * value) = (sum(high * value) << 11) + sum(low * value), exactly (modulo 2^32).
+// 16-bit multipliers: weight = high * 2^11 + low, 0 <= low < 2^11. Two taps share one 32-bit word:
+// first tap in its low half. So sum(weight * value) = (sum(high * value) << 11) + sum(low * value),
+// exactly (modulo 2^32).
 void split_pairs(Axis& axis) {
   constexpr int kLowBits = 11;
   const auto pack = [](int32_t a, int32_t b) {
-    return static_cast<int32_t>((static_cast<uint32_t>(a) & 0xFFFF) | static_cast<uint32_t>(b) << 16);
+    return static_cast<int32_t>((static_cast<uint32_t>(a) & 0xFFFF) | static_cast<uint32_t>(b)
+                                                                          << 16);
   };
   axis.pairs.resize(axis.weights.size());
   for (size_t i = 0; i < axis.weights.size(); i += 2) {
@@ -95,7 +99,8 @@ void split_pairs(Axis& axis) {
   }
 }
 
-// Each output's sources, then their weights, all outputs tap by tap: so compilers work on several of them at a time.
+// Each output's sources, then their weights, all outputs tap by tap: so compilers work on several
+// of them at a time.
 struct Sources {
   std::vector<double> centre;        // [count]
   std::vector<int32_t> begin, size;  // [count], px
@@ -120,13 +125,15 @@ Sources sources(const Geometry& geometry, const Shown& out) {
 
 // [taps, count], before they are divided by their sums [count].
 template <class Weight>
-std::vector<double> weigh(const Weight& weight, const Sources& all, double shrink, std::vector<double>& sums) {
+std::vector<double> weigh(const Weight& weight, const Sources& all, double shrink,
+                          std::vector<double>& sums) {
   const auto count = static_cast<int>(sums.size());
   std::vector<double> weights(static_cast<size_t>(all.taps) * count);
   for (int k = 0; k < all.taps; ++k) {
     double *const row = &weights[static_cast<size_t>(k) * count], *const sum = sums.data();
     for (int i = 0; i < count; ++i) {
-      const double distance = k + all.begin[i] - all.centre[i] + 0.5, value = weight(distance * shrink);
+      const double distance = k + all.begin[i] - all.centre[i] + 0.5,
+                   value = weight(distance * shrink);
       row[i] = k < all.size[i] ? value : 0.0;
       sum[i] += row[i];
     }
@@ -136,8 +143,10 @@ std::vector<double> weigh(const Weight& weight, const Sources& all, double shrin
 }
 
 template <class Weight>
-void weighted(const Weight& weight, const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
-  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0), shrink = 1.0 / stretch;
+void weighted(const Weight& weight, const Kernel& how, const Span& span, const Shown& out,
+              Axis& axis) {
+  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0),
+               shrink = 1.0 / stretch;
   Sources all = sources({scale, how.support * stretch, span.begin, span.size}, out);
   const int count = out.count(), first = out.mirrored ? count - 1 : 0, last = count - 1 - first;
   std::vector<double> sums(count);
@@ -150,8 +159,9 @@ void weighted(const Weight& weight, const Kernel& how, const Span& span, const S
   const int last_first = std::max(axis.end - axis.begin - axis.taps, 0);
   for (int i = 0; i < count; ++i) {
     const int begin = all.begin[i] - axis.begin;
-    axis.first[i] = std::min(begin, last_first);  // so that no output reads past the last source; zeros lead instead
-    all.begin[i] = begin - axis.first[i];         // how many
+    // So that no output reads past the last source; zeros lead instead
+    axis.first[i] = std::min(begin, last_first);
+    all.begin[i] = begin - axis.first[i];  // how many
   }
   axis.weights.assign(static_cast<size_t>(count) * axis.taps, 0);
   for (int k = 0; k < all.taps; ++k) {
@@ -167,7 +177,8 @@ void weighted(const Weight& weight, const Kernel& how, const Span& span, const S
 void weighted(Filter filter, const Span& span, const Shown& out, Axis& axis) {
   const Kernel how = kernel(filter);
   // The common one is spelled out, so that the compiler sees through it.
-  if (filter == Filter::kBilinear) return weighted([](double x) { return triangle(x); }, how, span, out, axis);
+  if (filter == Filter::kBilinear)
+    return weighted([](double x) { return triangle(x); }, how, span, out, axis);
   weighted(how.weight, how, span, out, axis);
 }
 
@@ -190,7 +201,8 @@ Filter parse_filter(const std::string& name) {
   constexpr const char* kNames[] = {"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"};
   for (int i = 0; i < 6; ++i)
     if (name == kNames[i]) return static_cast<Filter>(i);
-  refuse("filter", "unknown", '"' + name + '"', "nearest, box, bilinear, hamming, bicubic or lanczos");
+  refuse("filter", "unknown", '"' + name + '"',
+         "nearest, box, bilinear, hamming, bicubic or lanczos");
 }
 
 }  // namespace fl::cpu

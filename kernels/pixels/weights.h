@@ -1,4 +1,5 @@
-// Which source rows or columns make each output row or column, and with what weights: Pillow's coefficients.
+// Which source rows or columns make each output row or column, and with what weights: Pillow's
+// coefficients.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace fl::cpu {
 
 // One direction of a resize, cut down to the outputs that a window shows.
 struct Axis {
-  enum class Kind { kCopy, kPick, kWeigh };  // unchanged · one source each (nearest, or mirrored) · weighted sums
+  // Unchanged · one source each (nearest, or mirrored) · weighted sums
+  enum class Kind { kCopy, kPick, kWeigh };
 
   Kind kind = Kind::kCopy;
   int offset = 0;          // first row/column of the window that shows the image
@@ -21,13 +23,16 @@ struct Axis {
 
   std::vector<int32_t> first;    // [count]: first source - begin, or kOutside
   std::vector<int32_t> weights;  // [count, taps], 2^22 = 1
-  std::vector<int32_t> pairs;    // [count, taps / 2, 2]: the same weights for 16-bit multiply-adds, see split_pairs
+  // [count, taps / 2, 2]: the same weights for 16-bit multiply-adds, see split_pairs
+  std::vector<int32_t> pairs;
 
-  static constexpr int kOutside = -1;  // nearest may round past the last pixel; Pillow leaves that black
+  // Nearest may round past the last pixel; Pillow leaves that black
+  static constexpr int kOutside = -1;
 };
 
 struct Span {
-  int size;       // px of the source in this direction: the box, and what is left of the px at its ends
+  // px of the source in this direction: the box, and what is left of the px at its ends
+  int size;
   int resized;    // px it becomes
   int window;     // first resized px that the output shows
   int out;        // px of the output

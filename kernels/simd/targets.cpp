@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "simd/vectors.h"
+
 #include "hwy/highway.h"
 
 namespace fl::cpu {
@@ -18,20 +19,25 @@ std::vector<std::string> targets() {
 // Which of Highway's sets this build's code for them needs more than they say: see vector_ops.h.
 void check_targets() {
 #if HWY_ARCH_X86
-  if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vbmi")) hwy::DisableTargets(HWY_AVX3);
+  if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vbmi"))
+    hwy::DisableTargets(HWY_AVX3);
 #endif
 }
 
 void limit_targets(const std::string& name) {
   hwy::SetSupportedTargetsForTest(0);  // no limit
   int64_t allowed = 0;
-  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0 && allowed == 0; left &= left - 1)
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0 && allowed == 0;
+       left &= left - 1)
     if (hwy::TargetName(left & -left) == name) allowed = left;
-  if (allowed == 0 && !name.empty()) refuse("limit_targets", "instruction set", '"' + name + '"', "one of targets()");
+  if (allowed == 0 && !name.empty())
+    refuse("limit_targets", "instruction set", '"' + name + '"', "one of targets()");
   hwy::SetSupportedTargetsForTest(allowed);
   hwy::GetChosenTarget().DeInit();
 }
 
-std::string highway_version() { return std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR); }
+std::string highway_version() {
+  return std::to_string(HWY_MAJOR) + "." + std::to_string(HWY_MINOR);
+}
 
 }  // namespace fl::cpu

@@ -11,8 +11,8 @@ std::vector<std::string> targets();  // best first
 // To be called before any tuned code runs.
 void check_targets();
 
-// From now on only this set and weaker ones are used, in the whole process; "": all. Throws ValueError for unknown
-// ones.
+// From now on only this set and weaker ones are used, in the whole process; "": all. Throws
+// ValueError for unknown ones.
 void limit_targets(const std::string& name);
 
 std::string highway_version();

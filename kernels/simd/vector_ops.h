@@ -1,8 +1,8 @@
 // What the tuned files share, for each instruction set: include it after Highway's headers.
 //
-// Where Highway says AVX3, this project also asks for VNNI and VBMI (Intel since Ice Lake, AMD since Zen 4):
-// multiply-adds in one step, and bytes moved anywhere in 64. Older machines with AVX-512 use AVX2 (targets.cpp sees to
-// it).
+// Where Highway says AVX3, this project also asks for VNNI and VBMI (Intel since Ice Lake, AMD
+// since Zen 4): multiply-adds in one step, and bytes moved anywhere in 64. Older machines with
+// AVX-512 use AVX2 (targets.cpp sees to it).
 #if defined(FL_CPU_VECTOR_OPS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FL_CPU_VECTOR_OPS_H
 #undef FL_CPU_VECTOR_OPS_H
@@ -31,7 +31,8 @@ using V8 = hn::Vec<decltype(kD8)>;
 using V16 = hn::Vec<decltype(kD16)>;
 using V32 = hn::Vec<decltype(kD32)>;
 
-// sum + the two products of each lane of 32 bits. odd: what NEON's multiply-add leaves in a second vector.
+// sum + the two products of each lane of 32 bits. odd: what NEON's multiply-add leaves in a second
+// vector.
 HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum, V32& odd) {
 #if FL_BYTE_VECTORS
   return V32{_mm512_dpwssd_epi32(sum.raw, a.raw, b.raw)};
@@ -40,8 +41,8 @@ HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum, V32& odd) {
 #endif
 }
 
-// What add_products() begins with, so that RearrangeToOddPlusEven() gives `start` more. On Arm each of its lanes is two
-// that follow each other, in `sum` or in `odd`.
+// What add_products() begins with, so that RearrangeToOddPlusEven() gives `start` more. On Arm each
+// of its lanes is two that follow each other, in `sum` or in `odd`.
 HWY_INLINE V32 begin_sum(int32_t start, V32& odd) {
 #if HWY_ARCH_ARM
   odd = hn::BitCast(kD32, hn::Set(hn::ScalableTag<uint64_t>(), static_cast<uint32_t>(start)));
@@ -52,7 +53,8 @@ HWY_INLINE V32 begin_sum(int32_t start, V32& odd) {
 #endif
 }
 
-// Clips to 0..255: in every 16 bytes, 8 values of a, then 8 of b. Highway 1.0 has no such operation.
+// Clips to 0..255: in every 16 bytes, 8 values of a, then 8 of b. Highway 1.0 has no such
+// operation.
 HWY_INLINE V8 pack_bytes(V16 a, V16 b) {
 #if HWY_MAX_BYTES >= 64
   return V8{_mm512_packus_epi16(a.raw, b.raw)};

@@ -1,4 +1,5 @@
-// The weighted sums that both passes of a resize are made of. Built once per instruction set, as Highway asks.
+// The weighted sums that both passes of a resize are made of. Built once per instruction set, as
+// Highway asks.
 #if defined(FL_CPU_VECTOR_SUMS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FL_CPU_VECTOR_SUMS_H
 #undef FL_CPU_VECTOR_SUMS_H

@@ -1,6 +1,5 @@
-// The extension module _test_block: AUGMENT's and JPEG decoding's phases by an emulated block, one thread after the
-// other.
-// For tests only; built with FASTLOAD_TEST_MODULES.
+// The extension module _test_block: AUGMENT's and JPEG decoding's phases by an emulated block, one
+// thread after the other. For tests only; built with FASTLOAD_TEST_MODULES.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -24,12 +23,13 @@ using namespace nb::literals;
 using bind::checked, bind::Input, bind::Output, bind::kAny;
 
 std::vector<augment::Program> parse(const Input& programs, int64_t count, int height, int width) {
-  const double* rows = checked<double>("emulate: programs", programs, {count, kAny, augment::kColumns});
+  const double* rows =
+      checked<double>("emulate: programs", programs, {count, kAny, augment::kColumns});
   const auto depth = static_cast<int64_t>(programs.shape(1));
   std::vector<augment::Program> out;
   for (int64_t n = 0; n < count; ++n)
-    out.push_back(augment::parse("emulate: programs[" + std::to_string(n) + "]", rows + n * depth * augment::kColumns,
-                                 depth, height, width));
+    out.push_back(augment::parse("emulate: programs[" + std::to_string(n) + "]",
+                                 rows + n * depth * augment::kColumns, depth, height, width));
   return out;
 }
 
@@ -40,14 +40,16 @@ nb::object over(const Input& images, const Input& programs, int64_t limit, const
   const uint8_t* from = checked<uint8_t>("emulate: images", images, {kAny, kAny, kAny, 3});
   const auto count = static_cast<int64_t>(images.shape(0));
   const auto height = static_cast<int>(images.shape(1)), width = static_cast<int>(images.shape(2));
-  const Packed packed = pack("emulate: programs", parse(programs, count, height, width), height, width);
+  const Packed packed =
+      pack("emulate: programs", parse(programs, count, height, width), height, width);
   const int64_t bytes = int64_t{height} * width * 3;
   const Layout how = layout(bytes, packed.needs, limit);
   const Guarded shared(how.shared), workspace(how.workspace), out(count * bytes);
   const Programs all = packed.at(packed.bytes.data());
   for (int64_t n = 0; n < count; ++n) {
     const Memory memory(how, shared.data(), workspace.data(), out.data() + n * bytes);
-    block(memory, from + n * bytes, all.ops + all.first[n], all.ops + all.first[n + 1], all.extras, height, width);
+    block(memory, from + n * bytes, all.ops + all.first[n], all.ops + all.first[n + 1], all.extras,
+          height, width);
   }
   shared.check("shared memory");
   workspace.check("the workspace");
@@ -58,11 +60,13 @@ nb::object over(const Input& images, const Input& programs, int64_t limit, const
 }
 
 nb::object emulate(const Input& images, const Input& programs, const Input& order, int64_t limit) {
-  const EmulatedThreads threads{checked<int32_t>("emulate: order", order, {kAny}), static_cast<int>(order.shape(0))};
-  return over(
-      images, programs, limit,
-      [&](const Memory& memory, const uint8_t* from, const Op* op, const Op* end, const uint8_t* extras, int height,
-          int width) { Machine<EmulatedThreads>(threads, memory, height, width).run(from, op, end, extras); });
+  const EmulatedThreads threads{checked<int32_t>("emulate: order", order, {kAny}),
+                                static_cast<int>(order.shape(0))};
+  return over(images, programs, limit,
+              [&](const Memory& memory, const uint8_t* from, const Op* op, const Op* end,
+                  const uint8_t* extras, int height, int width) {
+                Machine<EmulatedThreads>(threads, memory, height, width).run(from, op, end, extras);
+              });
 }
 
 // As on the GPU: every thread has its own machine.
@@ -79,13 +83,14 @@ struct HostThreads {
 
 nb::object concurrent(const Input& images, const Input& programs, int count, int64_t limit) {
   return over(images, programs, limit,
-              [&](const Memory& memory, const uint8_t* from, const Op* op, const Op* end, const uint8_t* extras,
-                  int height, int width) {
+              [&](const Memory& memory, const uint8_t* from, const Op* op, const Op* end,
+                  const uint8_t* extras, int height, int width) {
                 std::barrier wait(count);
                 std::vector<std::jthread> threads;
                 for (int thread = 0; thread < count; ++thread)
                   threads.emplace_back([&, thread] {
-                    Machine<HostThreads>({thread, count, &wait}, memory, height, width).run(from, op, end, extras);
+                    Machine<HostThreads>({thread, count, &wait}, memory, height, width)
+                        .run(from, op, end, extras);
                   });
               });
 }
@@ -100,8 +105,10 @@ nb::tuple places(int height, int width, bool mixture, bool rows, int64_t limit) 
 
 NB_MODULE(_test_block, m) {
   using namespace fl::block;
-  m.def("emulate", &emulate, "images"_a.noconvert(), "programs"_a.noconvert(), "order"_a.noconvert(), "limit"_a);
-  m.def("concurrent", &concurrent, "images"_a.noconvert(), "programs"_a.noconvert(), "threads"_a, "limit"_a);
+  m.def("emulate", &emulate, "images"_a.noconvert(), "programs"_a.noconvert(),
+        "order"_a.noconvert(), "limit"_a);
+  m.def("concurrent", &concurrent, "images"_a.noconvert(), "programs"_a.noconvert(), "threads"_a,
+        "limit"_a);
   bind_decode(m);
   m.def("places", &places, "height"_a, "width"_a, "mixture"_a, "rows"_a, "limit"_a);
 }

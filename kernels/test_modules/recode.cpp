@@ -1,5 +1,6 @@
-// The extension module _test_recode: JPEGs that Pillow does not write (arithmetic, any script of scans), and a file's
-// coefficients as libjpeg-turbo reads them. For tests only; built with FASTLOAD_TEST_MODULES.
+// The extension module _test_recode: JPEGs that Pillow does not write (arithmetic, any script of
+// scans), and a file's coefficients as libjpeg-turbo reads them. For tests only; built with
+// FASTLOAD_TEST_MODULES.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -81,7 +82,8 @@ struct Destroy {
   }
 };
 
-nb::bytes recode(const nb::bytes& data, const std::vector<Scan>& script, bool arithmetic, int restart) {
+nb::bytes recode(const nb::bytes& data, const std::vector<Scan>& script, bool arithmetic,
+                 int restart) {
   std::vector<jpeg_scan_info> scans;
   for (const auto& [components, first, last, high, low] : script) {
     jpeg_scan_info& scan = scans.emplace_back();
@@ -111,7 +113,8 @@ nb::list coefficients(const nb::bytes& data) {
     std::vector<int16_t> values;
     for (JDIMENSION row = 0; row < part.height_in_blocks; ++row) {
       const auto info = reinterpret_cast<j_common_ptr>(&s.from);
-      const JBLOCKROW blocks = s.from.mem->access_virt_barray(info, s.coefficients[c], row, 1, FALSE)[0];
+      const JBLOCKROW blocks =
+          s.from.mem->access_virt_barray(info, s.coefficients[c], row, 1, FALSE)[0];
       values.insert(values.end(), blocks[0], blocks[0] + size_t{part.width_in_blocks} * DCTSIZE2);
     }
     const std::array<size_t, 3> shape{part.height_in_blocks, part.width_in_blocks, DCTSIZE2};

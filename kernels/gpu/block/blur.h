@@ -8,12 +8,13 @@
 
 namespace fl::block {
 
-constexpr int kSegment = 16;  // px along a box's axis that one thread sums, adding one end and leaving out the other
+// px along a box's axis that one thread sums, adding one end and leaving out the other
+constexpr int kSegment = 16;
 
 // weights: [across], [down]; rows: float32 [height, width, 3].
 template <class Threads>
-FL_HD void gaussian_blur(const Threads& threads, const Texture& in, int across, int down, const float* weights,
-                         float* rows, uint8_t* out) {
+FL_HD void gaussian_blur(const Threads& threads, const Texture& in, int across, int down,
+                         const float* weights, float* rows, uint8_t* out) {
   const int values = in.height * in.width * 3, line = in.width * 3;
   each(threads, values, [=](int i) {
     const uint8_t* row = in.row(i / line);
@@ -26,7 +27,8 @@ FL_HD void gaussian_blur(const Threads& threads, const Texture& in, int across, 
   each(threads, values, [=](int i) {
     const int y = i / line, at = i % line;
     float sum = 0;
-    for (int k = 0; k < down; ++k) sum += weights[across + k] * rows[mirrored(y + k - down / 2, in.height) * line + at];
+    for (int k = 0; k < down; ++k)
+      sum += weights[across + k] * rows[mirrored(y + k - down / 2, in.height) * line + at];
     out[i] = round_to_byte(sum);
   });
 }
@@ -43,7 +45,9 @@ FL_HD void box(const Threads& threads, const Texture& in, const Box& how, bool d
     const int segment = i / lines, which = i % lines;
     const int from = down ? which : which / 3 * line + which % 3;
     const uint8_t* at = in.data + from;
-    const auto value = [=](int k) -> uint32_t { return at[(k < 0 ? 0 : k < side ? k : side - 1) * step]; };
+    const auto value = [=](int k) -> uint32_t {
+      return at[(k < 0 ? 0 : k < side ? k : side - 1) * step];
+    };
     const int first = segment * kSegment, end = first + kSegment < side ? first + kSegment : side;
     uint32_t sum = 0;
     for (int k = -how.reach; k <= how.reach; ++k) sum += value(first + k);

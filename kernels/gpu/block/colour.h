@@ -9,7 +9,8 @@
 
 namespace fl::block {
 
-constexpr int kRun = 16;  // px that a thread counts one after the other: equal neighbours cost one addition
+// px that a thread counts one after the other: equal neighbours cost one addition
+constexpr int kRun = 16;
 
 template <class Threads>
 FL_HD void look_up(const Threads& threads, uint8_t* image, int pixels, const uint8_t* lut) {
@@ -39,7 +40,8 @@ FL_HD int looked_up(const uint8_t* lut, int channel, int value) {
 
 // Counts, and the lowest and highest value of each channel.
 template <class Threads>
-FL_HD void count(const Threads& threads, const uint8_t* image, int pixels, const uint8_t* lut, State* state) {
+FL_HD void count(const Threads& threads, const uint8_t* image, int pixels, const uint8_t* lut,
+                 State* state) {
   each(threads, kTables, [=](int i) {
     state->counts[i] = 0;
     if (i < 3) state->low[i] = 255;
@@ -77,7 +79,8 @@ FL_HD uint8_t equalized(const State& state, int pixels, int channel, int value) 
 }
 
 template <class Threads>
-FL_HD void sum_luma(const Threads& threads, const uint8_t* image, int pixels, const uint8_t* lut, State* state) {
+FL_HD void sum_luma(const Threads& threads, const uint8_t* image, int pixels, const uint8_t* lut,
+                    State* state) {
   each(threads, kSlots, [=](int i) { state->sum_low[i] = state->sum_high[i] = 0; });
   threads([=](int thread, int all) {
     uint64_t sum = 0;
@@ -92,7 +95,8 @@ FL_HD void sum_luma(const Threads& threads, const uint8_t* image, int pixels, co
 
 FL_HD int summed_grey(const State& state, int pixels) {
   int64_t sum = 0;
-  for (int i = 0; i < kSlots; ++i) sum += (static_cast<int64_t>(state.sum_high[i]) << 16) + state.sum_low[i];
+  for (int i = 0; i < kSlots; ++i)
+    sum += (static_cast<int64_t>(state.sum_high[i]) << 16) + state.sum_low[i];
   return mean_luma(sum, pixels);
 }
 

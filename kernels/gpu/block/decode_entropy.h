@@ -1,6 +1,6 @@
-// Huffman-coded segments to coefficients: one thread a segment, one symbol at a time whatever block it belongs to, so
-// that the threads of a warp wait for each other once, at the end. Gives the blocks and the verdict of
-// jpeg/entropy_scalar.cpp, and refuses whatever that refuses.
+// Huffman-coded segments to coefficients: one thread a segment, one symbol at a time whatever block
+// it belongs to, so that the threads of a warp wait for each other once, at the end. Gives the
+// blocks and the verdict of jpeg/entropy_scalar.cpp, and refuses whatever that refuses.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,8 @@ constexpr int kMostDcBits = 11, kMostAcBits = 10;  // of values; see jpeg/huffma
 
 // What the threads of a block share: one image's tables.
 struct DecodeState {
-  uint16_t quick[kHuffmanTables][1 << kQuickBits];  // code length << 8 | symbol; 0: longer, or no code
+  // Code length << 8 | symbol; 0: longer, or no code
+  uint16_t quick[kHuffmanTables][1 << kQuickBits];
   DecodeTable slow[kHuffmanTables];
   uint8_t order[kBlockValues];  // where the n-th coefficient lies, column by column
 };
@@ -26,7 +27,8 @@ FL_HD uint32_t find_code(const DecodeTable& table, uint32_t bits, int from, int 
   for (int length = from; length <= to; ++length) {
     if (top < table.limit[length])
       return static_cast<uint32_t>(length) << 8 |
-             table.symbols[(static_cast<int32_t>(top >> (16 - length)) + table.offset[length]) & 255];
+             table.symbols[(static_cast<int32_t>(top >> (16 - length)) + table.offset[length]) &
+                           255];
   }
   return 0;
 }
@@ -61,7 +63,8 @@ class CodedBits {
     held_ <<= count;
     have_ -= count;
   }
-  FL_HD uint32_t place() const { return 32 * word_ - static_cast<uint32_t>(have_); }  // of the next bit
+  // Of the next bit
+  FL_HD uint32_t place() const { return 32 * word_ - static_cast<uint32_t>(have_); }
 
  private:
   FL_HD uint32_t next() { return load_word(coded_ + static_cast<uint64_t>(word_++) * 4); }
@@ -119,12 +122,14 @@ class DecodeLane {
     done_ = 0;
     kept_ = nullptr;
     if (column < 0 || column >= image_.tile_columns) return;
-    const int64_t number = its.first + static_cast<int64_t>(segment_.row) * its.down + column * its.across;
+    const int64_t number =
+        its.first + static_cast<int64_t>(segment_.row) * its.down + column * its.across;
     kept_ = blocks_ + number * kBlockValues;
     constexpr int kChunk = 16;
     const uint64_t zeros[2] = {0, 0};
     for (int i = 0; i < kBlockValues * 2; i += kChunk)
-      std::memcpy(__builtin_assume_aligned(reinterpret_cast<uint8_t*>(kept_) + i, kChunk), zeros, kChunk);
+      std::memcpy(__builtin_assume_aligned(reinterpret_cast<uint8_t*>(kept_) + i, kChunk), zeros,
+                  kChunk);
   }
 
   FL_HD void finish_block() {
@@ -146,7 +151,8 @@ class DecodeLane {
     const auto length = static_cast<int>(code >> 8), symbol = static_cast<int>(code & 255);
     const int size = first ? symbol : symbol & 15, run = first ? 0 : symbol >> 4;
     const bool empty = size == 0 && !first;  // end of block, or 16 zeros
-    if (code == 0 || size > (first ? kMostDcBits : kMostAcBits) || (empty && run != 0 && run != 15)) return false;
+    if (code == 0 || size > (first ? kMostDcBits : kMostAcBits) || (empty && run != 0 && run != 15))
+      return false;
     bits_.skip(length + size);
     done_ += empty && run == 0 ? kBlockValues : run + 1;
     if (empty) return true;
@@ -160,7 +166,8 @@ class DecodeLane {
 
   // Adds what came before; false if that needs more than 16 bits.
   FL_HD bool predict(int32_t& value) {
-    for (int c = 0; c < kParts; ++c) {  // not dc_[part_]: a variable place would keep it out of registers
+    // Not dc_[part_]: a variable place would keep it out of registers
+    for (int c = 0; c < kParts; ++c) {
       if (c != part_) continue;
       value += dc_[c];
       dc_[c] = value;
@@ -189,7 +196,8 @@ FL_HD void decode_group(const Threads& threads, const DecodeBatch& batch, const 
   const DecodeTable* tables = batch.tables + image->tables;
   constexpr int kWords = sizeof(DecodeTable) / 4;
   each(threads, image->table_count * kWords, [=](int i) {
-    std::memcpy(reinterpret_cast<uint32_t*>(state->slow) + i, reinterpret_cast<const uint32_t*>(tables) + i, 4);
+    std::memcpy(reinterpret_cast<uint32_t*>(state->slow) + i,
+                reinterpret_cast<const uint32_t*>(tables) + i, 4);
   });
   each(threads, kBlockValues, [=](int n) {
     const int at = zigzag_to_natural(n);
@@ -198,7 +206,8 @@ FL_HD void decode_group(const Threads& threads, const DecodeBatch& batch, const 
   each(threads, image->table_count << kQuickBits, [=](int i) {
     const int table = i >> kQuickBits, bits = i & ((1 << kQuickBits) - 1);
     const uint32_t top = static_cast<uint32_t>(bits) << (32 - kQuickBits);
-    state->quick[table][bits] = static_cast<uint16_t>(find_code(state->slow[table], top, 1, kQuickBits));
+    state->quick[table][bits] =
+        static_cast<uint16_t>(find_code(state->slow[table], top, 1, kQuickBits));
   });
   const DecodeSegment* segments = batch.segments + image->segments + group.first;
   const uint8_t* coded = batch.data + image->coded;

@@ -9,7 +9,8 @@
 namespace fl::block {
 
 struct IdctState {
-  static constexpr int kStep = kBlockValues + kBlockSize;  // so that several blocks' rows are in different banks
+  // So that several blocks' rows are in different banks
+  static constexpr int kStep = kBlockValues + kBlockSize;
 
   int16_t rows[kIdctBlocks * kStep];
   int32_t sums[kIdctBlocks * kBlockSize];  // of absolute values, by column
@@ -22,7 +23,8 @@ FL_HD int part_of(const DecodeImage& image, int block) {
 }
 
 // Pass 1 of one column: 8 coefficients that lie together.
-FL_HD void idct_column(const int16_t* coefficients, const uint16_t* quant, int16_t* rows, int32_t* sum) {
+FL_HD void idct_column(const int16_t* coefficients, const uint16_t* quant, int16_t* rows,
+                       int32_t* sum) {
   int16_t in[kBlockSize];
   int32_t sums[kBlockSize];
   std::memcpy(in, __builtin_assume_aligned(coefficients, 2 * kBlockSize), sizeof in);
@@ -50,14 +52,16 @@ FL_HD void idct_row(const int16_t* row, uint8_t* out) {
 FL_HD uint8_t* tile_of(const DecodeImage& image, uint8_t* planes, int block) {
   const DecodePart& part = image.part[part_of(image, block)];
   const int at = block - part.first_block, across = part.blocks_across;
-  return planes + (static_cast<int64_t>(part.first_block) + static_cast<int64_t>(at / across) * across) * kBlockValues +
+  return planes +
+         (static_cast<int64_t>(part.first_block) + static_cast<int64_t>(at / across) * across) *
+             kBlockValues +
          at % across * kBlockSize;
 }
 
 // Blocks first..first+count-1 of an image; count up to kIdctBlocks.
 template <class Threads>
-FL_HD void idct_group(const Threads& threads, const DecodeBatch& batch, int number, int first, int count,
-                      IdctState* state) {
+FL_HD void idct_group(const Threads& threads, const DecodeBatch& batch, int number, int first,
+                      int count, IdctState* state) {
   const DecodeImage* image = batch.images + number;
   const int16_t* blocks = batch.blocks(*image) + static_cast<int64_t>(first) * kBlockValues;
   uint8_t* planes = batch.planes(*image);
@@ -65,16 +69,18 @@ FL_HD void idct_group(const Threads& threads, const DecodeBatch& batch, int numb
   each(threads, count * kBlockSize, [=](int i) {
     const int n = i / kBlockSize, x = i % kBlockSize;
     const uint16_t* quant = image->part[part_of(*image, first + n)].quant;
-    idct_column(blocks + i * kBlockSize, quant + x * kBlockSize, state->rows + n * IdctState::kStep + x,
-                state->sums + i);
+    idct_column(blocks + i * kBlockSize, quant + x * kBlockSize,
+                state->rows + n * IdctState::kStep + x, state->sums + i);
   });
   each(threads, count * kBlockSize, [=](int i) {
     const int n = i / kBlockSize, y = i % kBlockSize;
     const DecodePart& part = image->part[part_of(*image, first + n)];
     idct_row(state->rows + n * IdctState::kStep + y * kBlockSize,
-             tile_of(*image, planes, first + n) + static_cast<int64_t>(y) * part.blocks_across * kBlockSize);
+             tile_of(*image, planes, first + n) +
+                 static_cast<int64_t>(y) * part.blocks_across * kBlockSize);
     const int32_t* sums = state->sums + n * kBlockSize;
-    if (y < kBlockSize / 2 && sums[y] + sums[y + kBlockSize / 2] > kMaxBlockSum) atomic_or(flag, kBadBlock);
+    if (y < kBlockSize / 2 && sums[y] + sums[y + kBlockSize / 2] > kMaxBlockSum)
+      atomic_or(flag, kBadBlock);
   });
 }
 

@@ -1,4 +1,5 @@
-// A program on one image by a block of threads: the same steps, in the same order, as augment/run.cpp.
+// A program on one image by a block of threads: the same steps, in the same order, as
+// augment/run.cpp.
 #pragma once
 
 #include <cstring>
@@ -18,7 +19,8 @@ namespace fl::block {
 template <class Threads>
 FL_HD void copy(const Threads& threads, const uint8_t* from, int bytes, uint8_t* to) {
   constexpr int kChunk = 16;
-  const bool even = (reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to)) % kChunk == 0;
+  const bool even =
+      (reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to)) % kChunk == 0;
   const int chunks = even ? bytes / kChunk : 0;
   threads([=](int thread, int all) {
     for (int i = thread; i < chunks; i += all)
@@ -49,7 +51,9 @@ class Machine {
   }
 
  private:
-  FL_HD Texture view() const { return {image_, height_, width_, static_cast<ptrdiff_t>(width_) * 3}; }
+  FL_HD Texture view() const {
+    return {image_, height_, width_, static_cast<ptrdiff_t>(width_) * 3};
+  }
   FL_HD const uint8_t* lut() const { return pending_ ? memory_.state->lut : nullptr; }
 
   FL_HD void swap() {
@@ -82,14 +86,16 @@ class Machine {
     if (code == augment::Code::kEqualize)
       look_up_later([=](int c, int value) { return equalized(*state, pixels, c, value); });
     else
-      look_up_later([=](int c, int value) { return stretched(value, state->low[c], state->high[c]); });
+      look_up_later(
+          [=](int c, int value) { return stretched(value, state->low[c], state->high[c]); });
   }
 
   FL_HD void contrast(float factor) {
     const State* state = memory_.state;
     const int pixels = pixels_;
     sum_luma(threads_, image_, pixels, lut(), memory_.state);
-    look_up_later([=](int, int value) { return blend(summed_grey(*state, pixels), value, factor); });
+    look_up_later(
+        [=](int, int value) { return blend(summed_grey(*state, pixels), value, factor); });
   }
 
   FL_HD void boxes(const Op& op) {
@@ -120,7 +126,8 @@ class Machine {
     if (op.code == augment::Code::kSum)
       cut(threads_, memory_.sum, empty_, values_, image_);
     else
-      mix(threads_, memory_.start, memory_.sum, empty_, static_cast<float>(op.a[0]), values_, image_);
+      mix(threads_, memory_.start, memory_.sum, empty_, static_cast<float>(op.a[0]), values_,
+          image_);
     empty_ = false;
   }
 

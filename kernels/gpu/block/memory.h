@@ -1,4 +1,5 @@
-// Where a block keeps its image: in shared memory as far as that reaches, else in a workspace in global memory.
+// Where a block keeps its image: in shared memory as far as that reaches, else in a workspace in
+// global memory.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,11 @@ constexpr int kSlots = 32;  // banks of shared memory
 
 // What the threads of a block tell each other.
 struct State {
-  uint32_t counts[kTables];                    // by channel and value
-  int32_t low[3], high[3];                     // of the values that occur
-  uint32_t sum_low[kSlots], sum_high[kSlots];  // of luma, in parts: the 16 bits below, and what is above
-  uint8_t lut[kTables];                        // lookups that are still to be done
+  uint32_t counts[kTables];  // by channel and value
+  int32_t low[3], high[3];   // of the values that occur
+  // Of luma, in parts: the 16 bits below, and what is above
+  uint32_t sum_low[kSlots], sum_high[kSlots];
+  uint8_t lut[kTables];  // lookups that are still to be done
 };
 
 FL_HD int64_t padded(int64_t bytes) { return (bytes + 15) / 16 * 16; }
@@ -29,8 +31,9 @@ struct Layout {
   int64_t shared = 0, workspace = 0;
 };
 
-// bytes: of an image; limit: of shared memory that a block may have. The second copy is in shared memory only if that
-// leaves room for another block there, since else it can as well be the output itself.
+// bytes: of an image; limit: of shared memory that a block may have. The second copy is in shared
+// memory only if that leaves room for another block there, since else it can as well be the output
+// itself.
 FL_HD Layout layout(int64_t bytes, const Needs& needs, int64_t limit) {
   Layout out;
   const int64_t state = padded(sizeof(State));

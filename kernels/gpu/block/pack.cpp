@@ -28,7 +28,9 @@ class Packer {
     op.sampling = it.sampling;
     std::copy(it.fill.begin(), it.fill.end(), op.fill);
     if (it.code == Code::kGaussianBlur) weights(op);
-    if (it.code == Code::kAffine && (it.sampling == augment::Sampling::kNearest || augment::whole_shift(it))) walk(op);
+    if (it.code == Code::kAffine &&
+        (it.sampling == augment::Sampling::kNearest || augment::whole_shift(it)))
+      walk(op);
     out_.needs.mixture |= it.code == Code::kStart;
     out_.needs.rows |= it.code == Code::kGaussianBlur;
     ops.push_back(op);
@@ -74,7 +76,8 @@ class Packer {
 
 }  // namespace
 
-Packed pack(const std::string& where, const std::vector<augment::Program>& programs, int height, int width) {
+Packed pack(const std::string& where, const std::vector<augment::Program>& programs, int height,
+            int width) {
   Packed out;
   out.count = static_cast<int64_t>(programs.size());
   out.height = height;
@@ -91,8 +94,10 @@ Packed pack(const std::string& where, const std::vector<augment::Program>& progr
   out.extras = aligned(out.ops + packer.ops.size() * sizeof(Op));
   out.bytes.resize(out.extras + packer.extras.size());
   std::memcpy(out.bytes.data(), first.data(), first.size() * sizeof first[0]);
-  if (!packer.ops.empty()) std::memcpy(out.bytes.data() + out.ops, packer.ops.data(), packer.ops.size() * sizeof(Op));
-  if (!packer.extras.empty()) std::memcpy(out.bytes.data() + out.extras, packer.extras.data(), packer.extras.size());
+  if (!packer.ops.empty())
+    std::memcpy(out.bytes.data() + out.ops, packer.ops.data(), packer.ops.size() * sizeof(Op));
+  if (!packer.extras.empty())
+    std::memcpy(out.bytes.data() + out.extras, packer.extras.data(), packer.extras.size());
   return out;
 }
 

@@ -18,11 +18,13 @@ struct Packed {
 
   // The buffer, where it lies now; aligned to 16 bytes.
   Programs at(const uint8_t* data) const {
-    return {reinterpret_cast<const int32_t*>(data), reinterpret_cast<const Op*>(data + ops), data + extras};
+    return {reinterpret_cast<const int32_t*>(data), reinterpret_cast<const Op*>(data + ops),
+            data + extras};
   }
 };
 
 // Throws ValueError where the tables of all programs take over 1 GiB; `where` names them.
-Packed pack(const std::string& where, const std::vector<augment::Program>& programs, int height, int width);
+Packed pack(const std::string& where, const std::vector<augment::Program>& programs, int height,
+            int width);
 
 }  // namespace fl::block

@@ -1,5 +1,6 @@
-// A batch's programs as a device reads them: one buffer, made by the host from checked ones. The host does what needs
-// exp (a blur's weights) or goes step by step (running sums of a scaling); all else is in the instruction.
+// A batch's programs as a device reads them: one buffer, made by the host from checked ones. The
+// host does what needs exp (a blur's weights) or goes step by step (running sums of a scaling); all
+// else is in the instruction.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,9 @@ enum class Walk : uint8_t {
 
 struct Op {
   double a[augment::kArguments];
-  int32_t extra;  // GaussianBlur: weights float [across], [down]; kTables: int16 [width], [height]; bytes from `extras`
+  // GaussianBlur: weights float [across], [down]; kTables: int16 [width], [height]; bytes from
+  // `extras`
+  int32_t extra;
   augment::Code code;
   augment::Sampling sampling;
   Walk walk;

@@ -50,7 +50,8 @@ FL_HD void each_px(const Threads& threads, const Texture& in, uint8_t* out, cons
 template <class Threads>
 FL_HD void sharpen(const Threads& threads, const Texture& in, float factor, uint8_t* out) {
   each_px(threads, in, out, [=](int x, int y, uint8_t* to) {
-    if (x == 0 || y == 0 || x == in.width - 1 || y == in.height - 1) return copy_px(in.row(y) + 3 * x, to);
+    if (x == 0 || y == 0 || x == in.width - 1 || y == in.height - 1)
+      return copy_px(in.row(y) + 3 * x, to);
     for (int c = 0; c < 3; ++c) {
       const int middle = in.row(y)[3 * x + c];
       int sum = 4 * middle;
@@ -62,7 +63,8 @@ FL_HD void sharpen(const Threads& threads, const Texture& in, float factor, uint
 }
 
 template <class Threads, class Map>
-FL_HD void sampled(const Threads& threads, const Texture& in, const Map& map, const Op& op, uint8_t* out) {
+FL_HD void sampled(const Threads& threads, const Texture& in, const Map& map, const Op& op,
+                   uint8_t* out) {
   const uint8_t fill[3] = {op.fill[0], op.fill[1], op.fill[2]};
   const auto warp = [=, &threads](auto sample) {
     each_px(threads, in, out, [=](int x, int y, uint8_t* to) {
@@ -85,7 +87,8 @@ FL_HD void sampled(const Threads& threads, const Texture& in, const Map& map, co
 
 // place(x, y): column and line of the input, not both inside where the px is the fill.
 template <class Threads, class Place>
-FL_HD void gathered(const Threads& threads, const Texture& in, const Op& op, const Place& place, uint8_t* out) {
+FL_HD void gathered(const Threads& threads, const Texture& in, const Op& op, const Place& place,
+                    uint8_t* out) {
   const uint8_t fill[3] = {op.fill[0], op.fill[1], op.fill[2]};
   each_px(threads, in, out, [=](int x, int y, uint8_t* to) {
     const auto at = place(x, y);
@@ -102,37 +105,43 @@ struct Place {
 template <class Threads>
 FL_HD void summed(const Threads& threads, const Texture& in, const Op& op, uint8_t* out) {
   const double right_x = op.a[0], right_y = op.a[3], down_x = op.a[1], down_y = op.a[4];
-  const double left = op.a[2] + right_x * 0.5 + down_x * 0.5, top = op.a[5] + right_y * 0.5 + down_y * 0.5;
+  const double left = op.a[2] + right_x * 0.5 + down_x * 0.5,
+               top = op.a[5] + right_y * 0.5 + down_y * 0.5;
   const uint8_t fill[3] = {op.fill[0], op.fill[1], op.fill[2]};
   each(threads, in.height, [=](int y) {
     double at_x = left, at_y = top;
     for (int k = 0; k < y; ++k, at_y += down_y) at_x += down_x;
     for (int x = 0; x < in.width; ++x, at_x += right_x, at_y += right_y) {
       const int column = inside(at_x, in.width), line = inside(at_y, in.height);
-      copy_px(column >= 0 && line >= 0 ? in.row(line) + 3 * column : fill, out + 3 * (y * in.width + x));
+      copy_px(column >= 0 && line >= 0 ? in.row(line) + 3 * column : fill,
+              out + 3 * (y * in.width + x));
     }
   });
 }
 
 template <class Threads>
-FL_HD void nearest_affine(const Threads& threads, const Texture& in, const Op& op, const uint8_t* extras,
-                          uint8_t* out) {
+FL_HD void nearest_affine(const Threads& threads, const Texture& in, const Op& op,
+                          const uint8_t* extras, uint8_t* out) {
   if (op.walk == Walk::kTables) {
     const auto* columns = reinterpret_cast<const int16_t*>(extras + op.extra);
     const int16_t* lines = columns + in.width;
-    return gathered(threads, in, op, [=](int x, int y) { return Place{columns[x], lines[y]}; }, out);
+    return gathered(
+        threads, in, op, [=](int x, int y) { return Place{columns[x], lines[y]}; }, out);
   }
   if (op.walk == Walk::kSummed) return summed(threads, in, op, out);
   const FixedMap map(op.a);
-  gathered(threads, in, op, [=](int x, int y) { return Place{map.column(x, y), map.line(x, y)}; }, out);
+  gathered(
+      threads, in, op, [=](int x, int y) { return Place{map.column(x, y), map.line(x, y)}; }, out);
 }
 
 // Affine and perspective, by whatever way the host has chosen.
 template <class Threads>
-FL_HD void warp(const Threads& threads, const Texture& in, const Op& op, const uint8_t* extras, uint8_t* out) {
+FL_HD void warp(const Threads& threads, const Texture& in, const Op& op, const uint8_t* extras,
+                uint8_t* out) {
   const double* a = op.a;
   if (op.code == augment::Code::kPerspective)
-    return sampled(threads, in, PerspectiveMap{{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]}}, op, out);
+    return sampled(threads, in, PerspectiveMap{{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]}},
+                   op, out);
   if (op.walk != Walk::kSampled) return nearest_affine(threads, in, op, extras, out);
   sampled(threads, in, AffineMap{{a[0], a[1], a[2], a[3], a[4], a[5]}}, op, out);
 }

@@ -1,5 +1,5 @@
-// STORE of a batch as a device runs it, one thread a px: what each image keeps, is erased of and mixed with lies in one
-// buffer that the host has packed and checked (bind/device_store.cpp).
+// STORE of a batch as a device runs it, one thread a px: what each image keeps, is erased of and
+// mixed with lies in one buffer that the host has packed and checked (bind/device_store.cpp).
 #pragma once
 
 #include "body/erase.h"
@@ -13,9 +13,11 @@ constexpr int64_t kNone = -1;
 
 // Bytes of the buffer where the lists begin, multiples of 16; kNone: there is none.
 struct StoreLists {
-  int64_t rows = kNone, columns = kNone;    // int32 [1 or images, height] and [.., width]: what is kept
-  int64_t rows_step = 0, columns_step = 0;  // from an image's list to the next one's; 0: there is one for all
-  int64_t boxes = kNone, fills = kNone;     // Erased's; boxes and keys of every image
+  // Int32 [1 or images, height] and [.., width]: what is kept
+  int64_t rows = kNone, columns = kNone;
+  // From an image's list to the next one's; 0: there is one for all
+  int64_t rows_step = 0, columns_step = 0;
+  int64_t boxes = kNone, fills = kNone;  // Erased's; boxes and keys of every image
   int64_t fillings = kNone, keys = kNone;
   int32_t erased = 0;        // boxes of an image
   int64_t partners = kNone;  // one each
@@ -71,8 +73,8 @@ struct StoreBatch {
   FL_HD const uint8_t* image(int64_t n) const { return images + n * image_pixels * 3; }
 
   FL_HD Kept kept(int64_t n) const {
-    return {list<int32_t>(where.rows, n * where.rows_step), list<int32_t>(where.columns, n * where.columns_step), width,
-            image_width};
+    return {list<int32_t>(where.rows, n * where.rows_step),
+            list<int32_t>(where.columns, n * where.columns_step), width, image_width};
   }
 
   FL_HD Erased<T> erased(int64_t n) const {

@@ -1,9 +1,11 @@
-// AUGMENT for a block of threads is written as phases. In a phase every thread does its share, in any order; then all
-// wait for each other. `Threads` is such a block: the GPU's (cuda/augment.cu), or one thread after the other in any
-// order, or threads of the host (block/test_bind.cpp), which is how tests run the same code without a GPU.
+// AUGMENT for a block of threads is written as phases. In a phase every thread does its share, in
+// any order; then all wait for each other. `Threads` is such a block: the GPU's (cuda/augment.cu),
+// or one thread after the other in any order, or threads of the host (block/test_bind.cpp), which
+// is how tests run the same code without a GPU.
 //
-// What makes both the same: a phase captures by value and writes only to memory, never what another thread reads in the
-// same phase; and between phases nothing is read that a phase has written, since a faster thread may be writing again.
+// What makes both the same: a phase captures by value and writes only to memory, never what another
+// thread reads in the same phase; and between phases nothing is read that a phase has written,
+// since a faster thread may be writing again.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +49,8 @@ FL_HD void atomic_min(int32_t* to, int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMin(to, value);
 #else
-  for (int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED); value < seen && !exchanged(to, &seen, value);) {
+  for (int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+       value < seen && !exchanged(to, &seen, value);) {
   }
 #endif
 }
@@ -56,7 +59,8 @@ FL_HD void atomic_max(int32_t* to, int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMax(to, value);
 #else
-  for (int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED); value > seen && !exchanged(to, &seen, value);) {
+  for (int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+       value > seen && !exchanged(to, &seen, value);) {
   }
 #endif
 }

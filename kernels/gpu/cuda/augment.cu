@@ -1,4 +1,5 @@
-// AUGMENT for a whole batch in one launch: a block of threads takes an image through its program (block/machine.h).
+// AUGMENT for a whole batch in one launch: a block of threads takes an image through its program
+// (block/machine.h).
 #include "gpu/cuda/augment.h"
 
 #include <algorithm>
@@ -51,14 +52,16 @@ Launch plan(const block::Packed& batch) {
   Launch out;
   const int limit = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   out.how = block::layout(int64_t{batch.height} * batch.width * 3, batch.needs, limit);
-  out.threads =
-      2 * out.how.shared <= limit ? kFewThreads : kMostThreads;  // a processor has room for two blocks, or one
+  out.threads = 2 * out.how.shared <= limit
+                    ? kFewThreads
+                    : kMostThreads;  // a processor has room for two blocks, or one
   out.blocks = std::min<int64_t>(batch.count, INT32_MAX);
   // The same for every launch, since it belongs to the kernel: other threads launch it too.
   FL_CUDA(cudaFuncSetAttribute(augment_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, limit));
   if (out.how.workspace == 0) return out;
   int resident = 0;
-  FL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, augment_kernel, out.threads, out.how.shared));
+  FL_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, augment_kernel, out.threads,
+                                                        out.how.shared));
   const int64_t processors = attribute(cudaDevAttrMultiProcessorCount);
   out.blocks = std::min(out.blocks, std::max<int64_t>(1, resident * processors));
   return out;
@@ -82,8 +85,9 @@ void augment(const block::Packed& batch, const AugmentArgs& args, uintptr_t stre
                   batch.height,
                   batch.width,
                   how.how};
-  augment_kernel<<<static_cast<unsigned>(how.blocks), how.threads, static_cast<size_t>(how.how.shared),
-                   reinterpret_cast<cudaStream_t>(stream)>>>(all);
+  augment_kernel<<<static_cast<unsigned>(how.blocks), how.threads,
+                   static_cast<size_t>(how.how.shared), reinterpret_cast<cudaStream_t>(stream)>>>(
+      all);
   FL_CUDA(cudaGetLastError());
 }
 

@@ -1,4 +1,5 @@
-// AUGMENT on the device. Linked from augment.cu, or from no_cuda.cpp where CMake found no CUDA compiler.
+// AUGMENT on the device. Linked from augment.cu, or from no_cuda.cpp where CMake found no CUDA
+// compiler.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,9 @@
 
 namespace fl::cuda {
 
-// Device pointers. images and out: uint8 [count, height, width, 3], and do not overlap; programs: the packed bytes,
-// aligned to 16; workspace: augment_workspace bytes, aligned to 16; 0 where that is 0.
+// Device pointers. images and out: uint8 [count, height, width, 3], and do not overlap; programs:
+// the packed bytes, aligned to 16; workspace: augment_workspace bytes, aligned to 16; 0 where that
+// is 0.
 struct AugmentArgs {
   uintptr_t images, programs, out, workspace;
 };

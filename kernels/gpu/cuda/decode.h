@@ -1,4 +1,5 @@
-// JPEG regions to crops on the device. Linked from decode.cu, or from no_cuda.cpp where CMake found no CUDA compiler.
+// JPEG regions to crops on the device. Linked from decode.cu, or from no_cuda.cpp where CMake found
+// no CUDA compiler.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace fl::cuda {
 
-// Device pointers. data: the packed bytes, and scratch: header.scratch bytes, both at multiples of 16; out: uint8
+// Device pointers. data: the packed bytes, and scratch: header.scratch bytes, both at multiples of
+// 16; out: uint8
 // [.., height, width, 3], of which the images' places are written; flags: uint32 [images], zero.
 struct DecodeArgs {
   uintptr_t data, scratch, out, flags;

@@ -12,18 +12,25 @@ const bool built = false;
 namespace {
 
 [[noreturn]] void missing(const char* where) {
-  throw std::runtime_error(std::string(where) + ": this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON");
+  throw std::runtime_error(std::string(where) +
+                           ": this build has no CUDA kernels; build with -DFASTLOAD_CUDA=ON");
 }
 
 }  // namespace
 
-void store(const block::StoreShape&, const block::StoreArgs&, uintptr_t) { missing("DeviceStore.launch"); }
+void store(const block::StoreShape&, const block::StoreArgs&, uintptr_t) {
+  missing("DeviceStore.launch");
+}
 
 int64_t augment_workspace(const block::Packed&) { missing("DevicePrograms.workspace"); }
 
-void augment(const block::Packed&, const AugmentArgs&, uintptr_t) { missing("DevicePrograms.launch"); }
+void augment(const block::Packed&, const AugmentArgs&, uintptr_t) {
+  missing("DevicePrograms.launch");
+}
 
-void decode(const block::DecodeHeader&, const DecodeArgs&, uintptr_t) { missing("DeviceDecode.launch"); }
+void decode(const block::DecodeHeader&, const DecodeArgs&, uintptr_t) {
+  missing("DeviceDecode.launch");
+}
 
 std::string version() { return "none"; }
 

@@ -1,5 +1,5 @@
-// STORE for a whole batch, with partners or without: one thread per pixel, tables in shared memory, neighbours in a
-// warp are neighbours in the image.
+// STORE for a whole batch, with partners or without: one thread per pixel, tables in shared memory,
+// neighbours in a warp are neighbours in the image.
 #include "gpu/cuda/store.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ constexpr int kThreads = 256;
 constexpr int kTable = 3 * 256;
 constexpr int64_t kMaxGrid = 65535;  // CUDA's limit for grid.y; the kernel strides over the rest
 
-// The batch's table, copied to where all threads reach it fast; every thread of the block calls this.
+// The batch's table, copied to where all threads reach it fast; every thread of the block calls
+// this.
 template <class T>
 __device__ const T* shared_copy(const T* from, T* table) {
   if (from == nullptr) return nullptr;
@@ -23,7 +24,8 @@ __device__ const T* shared_copy(const T* from, T* table) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) store_kernel(block::StoreBatch<T> batch, int64_t count) {
+__global__ void __launch_bounds__(kThreads)
+    store_kernel(block::StoreBatch<T> batch, int64_t count) {
   __shared__ T table[kTable];
   batch.table = shared_copy(batch.table, table);
   const int64_t pixel = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -32,7 +34,8 @@ __global__ void __launch_bounds__(kThreads) store_kernel(block::StoreBatch<T> ba
 }
 
 template <class Type>
-__global__ void __launch_bounds__(kThreads) mix_kernel(block::StoreBatch<typename Type::Bits> batch, int64_t count) {
+__global__ void __launch_bounds__(kThreads)
+    mix_kernel(block::StoreBatch<typename Type::Bits> batch, int64_t count) {
   __shared__ typename Type::Bits table[kTable];
   batch.table = shared_copy(batch.table, table);
   const int64_t pixel = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;

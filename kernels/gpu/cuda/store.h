@@ -1,4 +1,5 @@
-// STORE on the device. Linked from store.cu, or from no_cuda.cpp where CMake found no CUDA compiler.
+// STORE on the device. Linked from store.cu, or from no_cuda.cpp where CMake found no CUDA
+// compiler.
 #pragma once
 
 #include <cstdint>
