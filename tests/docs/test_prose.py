@@ -68,14 +68,9 @@ DESIGN = [
 ]
 LATER = {
     "contracts",
-    "augment",
     "conversion",
-    "dali",
-    "ffcv",
     "jpeg",
-    "lowering",
     "measuring",
-    "mixing",
     "pipeline",
 }
 # User pages whose sentences are short too.
