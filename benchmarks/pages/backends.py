@@ -12,8 +12,9 @@ from PIL import Image
 
 import fastload
 from benchmarks.pages import backend_cases as cases
-from fastload import backends
 from fastload import transforms as T
+from fastload.backends import choosing
+from fastload.backends.table import BACKENDS
 from fastload.conversion import beton_writer, job, readers
 from fastload.dataset import Dataset
 from fastload.parity import Column
@@ -95,7 +96,7 @@ def sources(scratch: Path) -> dict[str, Any]:
 def ask(found: dict[str, Any]) -> Asked:
     """found: of `sources`."""
     columns, missing = {}, {}
-    for name in backends.BACKENDS:
+    for name in BACKENDS:
         for device in ("cpu", "cuda"):
             reasons = {
                 where: unsupported(Column(name, device), plan(Pipeline(source, cases.BASIC)))
@@ -115,7 +116,7 @@ def unsupported(column: Column, made: Plan) -> list[str]:
     """
     return [
         SCRATCH.sub(r"(\1)", LABEL.sub(r"\1", why))
-        for why in backends.unsupported(column.backend, made, column.device)
+        for why in choosing.unsupported(column.backend, made, column.device)
     ]
 
 
@@ -125,7 +126,7 @@ def page(scratch: Path) -> str:
     asked = ask(found)
     why = Reasons()
     head = [str(column) for column in asked.columns]
-    out = HEAD.format(auto=" or ".join(backends.AUTO), exact=", ".join(backends.EXACT))
+    out = HEAD.format(auto=" or ".join(choosing.AUTO), exact=", ".join(choosing.EXACT))
     tables = {
         "data": of_sources(found, asked, why),
         "loader options": of_options(asked, scratch, why),

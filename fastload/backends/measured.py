@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 
 from fastload import _native
-from fastload.backends.table import BACKENDS
+from fastload.backends.table import BACKENDS, OWN
 from fastload.files import cache
 from fastload.plan.plan import Plan
 from fastload.spec import Json
@@ -26,9 +26,7 @@ from fastload.system import machine
 SCHEMA = "fastload.backends/1"
 LARGEST = 1 << 16  # bytes of a file
 CLEAR = 1.05  # times as fast, at the low end of the interval: below it nothing is changed
-USED = dict.fromkeys(
-    name for one in BACKENDS.values() for name in (*one.distributions, *one.beside)
-)
+USED = dict.fromkeys(name for one in OWN for name in (*one.distributions, *one.beside))
 LIBRARIES = ("fastload-torch", "torch", "pillow", "numpy", *USED)
 
 
@@ -148,7 +146,8 @@ def here(device: str) -> Json:
     """The machine and the versions that a measurement holds for."""
     gpu = torch.cuda.get_device_name() if device == "cuda" and torch.cuda.is_available() else None
     facts = {"cpu": machine.cpu_model(), "usable_cores": machine.usable_cores(), "gpu": gpu}
-    return {**facts, "versions": {name: found for name in LIBRARIES if (found := _version(name))}}
+    known = dict.fromkeys((*LIBRARIES, *filter(None, map(BACKENDS.distribution, BACKENDS))))
+    return {**facts, "versions": {name: found for name in known if (found := _version(name))}}
 
 
 def _version(name: str) -> str | None:

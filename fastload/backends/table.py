@@ -1,24 +1,23 @@
 """What is known of each backend without importing it: the one table that loader, profiler, doctor,
 command line and docs read.
 
-A package of its own adds a backend by an entry point of the group "fastload.backends", whose object
-is a BackendFacts.
+Another distribution adds a backend by an entry point of the group "fastload.backends", whose object
+is a BackendFacts. docs/extending.md has an example.
 """
 
-import importlib.metadata
 from dataclasses import dataclass
 from typing import Literal
 
 from fastload.errors import BackendError
+from fastload.system.extensions import Record, Table
 from fastload.system.machine import INSTALL_FFCV
 
-GROUP = "fastload.backends"
 INSTALL_DALI = 'pip install "fastload-torch[dali]"'
 DALI = ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
 
 
 @dataclass(frozen=True)
-class BackendFacts:
+class BackendFacts(Record):
     """One backend.
 
     Its module has `unsupported(plan, device) -> list[str]`, every reason why it cannot run a plan,
@@ -26,21 +25,15 @@ class BackendFacts:
     pinned) -> Engine`.
     """
 
-    name: str
-    module: str  # imported on use
-    engine: Literal[
-        "native", "workers", "ffcv", "own"
-    ]  # what runs its batches (engines.py); own: what its runner makes
+    # What runs its batches (engine/make.py); own: what its runner makes
+    engine: Literal["native", "workers", "ffcv", "own"]
     exact: bool = False  # its pixels are the reference's
-    own_draws: bool = (
-        False  # it draws numbers of its own, so that only distributions can be compared
-    )
-    automatic: bool = False  # "auto" takes it where nothing was measured
+    own_draws: bool = False  # its random numbers are its own: only distributions can be compared
+    # "auto" takes it where nothing was measured; of fastload's own backends only
+    automatic: bool = False
     seeks: bool = False  # it decodes by seek indexes
-    places: bool = False  # with device="cuda" our kernels make the batch, at a place of `placement`
-    distributions: tuple[str, ...] = ()  # that bring its library; any one will do
+    places: bool = False  # with device="cuda" our kernels make the batch, at one of the placements
     beside: tuple[str, ...] = ()  # distributions that it needs too
-    install: str = ""  # what mends it where none is there
     # Images, at most, before an emulated step; fewer for a slow backend, so that runs hold many
     profiled_batch: int = 64
 
@@ -67,35 +60,26 @@ OWN = (
 )  # fmt: skip
 
 
-def _known() -> dict[str, BackendFacts]:
-    """By name, fastload's first.
-
-    Raises BackendError for an entry point that is no backend, or has the name of another one.
-    """
-    found = {facts.name: facts for facts in OWN}
-    for entry in importlib.metadata.entry_points(group=GROUP):
-        facts = entry.load()
-        if not isinstance(facts, BackendFacts):
-            raise BackendError(
-                f"entry point {entry.value} of {GROUP}: is {type(facts).__name__}, want a "
-                "BackendFacts; mend that package"
-            )
-        if facts.name in found:
-            raise BackendError(
-                f"entry point {entry.value} of {GROUP}: backend {facts.name!r} is there already; "
-                "rename it"
-            )
-        found[facts.name] = facts
-    return found
-
-
-BACKENDS = _known()
+BACKENDS = Table("fastload.backends", BackendFacts, OWN, BackendError)
 
 
 def facts(name: str) -> BackendFacts:
-    """Raises BackendError for a name that nobody knows."""
+    """Raises BackendError for a name that nobody knows, and for a broken entry point."""
     if name not in BACKENDS:
         raise BackendError(
             f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of them"
         )
     return BACKENDS[name]
+
+
+def is_exact(name: str) -> bool:
+    """Whether its pixels are the reference's; False for a name that nobody knows, or broken."""
+    try:
+        return facts(name).exact
+    except BackendError:
+        return False
+
+
+def shows_draws(name: str) -> bool:
+    """Whether anybody can tell what it drew. Raises BackendError."""
+    return not facts(name).own_draws

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from fastload.show.layout import Sheet
 
 # Not those that draw for themselves: nobody can tell what they drew.
-BACKENDS = ("auto", *(name for name, one in backend_facts.BACKENDS.items() if not one.own_draws))
+# Of another distribution's backend that is known when it is asked for: `problems`.
+OWN_DRAWS = [one.name for one in backend_facts.OWN if one.own_draws]
+BACKENDS = ("auto", *(name for name in backend_facts.BACKENDS if name not in OWN_DRAWS))
 MOST_IMAGES = 256  # of a sheet
 BATCH_SIZE = 16
 LARGEST = 256  # px, longer side of an image on the sheet
@@ -105,9 +107,8 @@ def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) ->
     found = [f"{verb}: --epoch is {epoch}, want 0 to 2**32 - 1"] * (not 0 <= epoch < 1 << 32)
     found += [f"{verb}: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
     found += [f"{verb}: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
-    return found + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (
-        backend not in BACKENDS
-    )
+    known = backend == "auto" or (backend in BACKENDS and backend_facts.shows_draws(backend))
+    return found + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (not known)
 
 
 def refuse(found: list[str], out: str | None) -> None:

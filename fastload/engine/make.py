@@ -5,7 +5,7 @@ from typing import Protocol
 
 import torch
 
-from fastload import backends
+from fastload.backends import choosing
 from fastload.backends.base import Engine
 from fastload.backends.native import cuda
 from fastload.backends.table import facts
@@ -51,7 +51,7 @@ class EngineOptions(PlacementOptions, Protocol):
 def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     """Of a loader whose route is this backend. Raises BackendError and DeviceError."""
     kind = devices.kind(loader.device)
-    runner = backends.module(backend).compile(plan, kind)
+    runner = choosing.module(backend).compile(plan, kind)
     depth = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
     pinned = (loader.pin_memory or kind == "cuda") and torch.cuda.is_available()
     kind_of = facts(backend).engine

@@ -1,6 +1,6 @@
 """What `DataLoader.explain()` says."""
 
-from fastload import backends
+from fastload.backends import choosing
 from fastload.backends.table import facts
 from fastload.engine import make as engines
 from fastload.loader import arguments, orders
@@ -52,7 +52,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
 
 
 def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:
-    out = backends.explain_steps(plan) + backends.explain_scale(plan)
+    out = choosing.explain_steps(plan) + choosing.explain_scale(plan)
     out += orders.explain_sizes(loader, plan)
     if loader.mix is not None:
         out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")

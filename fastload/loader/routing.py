@@ -1,6 +1,7 @@
 """Who runs a loader's data set, and why: the route."""
 
-from fastload import backends, lowering
+from fastload import lowering
+from fastload.backends import choosing
 from fastload.dataset import Dataset
 from fastload.errors import BackendError, PipelineError
 from fastload.loader import arguments
@@ -23,11 +24,11 @@ def find(loader: BaseLoader[object]) -> Route:
     options = loader.options
     # A foreign data set that is not native is best left to the engine that its author knows, which
     # mixes nothing.
-    among = backends.AUTO if ours or options.mix else ("native",)
+    among = choosing.AUTO if ours or options.mix else ("native",)
     try:
         planned = _planned(pipeline, options)
         kind = devices.kind(options.device)
-        backend, why_not, why = backends.choose(options.backend, planned, kind, among)
+        backend, why_not, why = choosing.choose(options.backend, planned, kind, among)
     except (PipelineError, BackendError) as error:
         if ours or _insists(loader):
             raise

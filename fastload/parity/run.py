@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from fastload import backends, lowering
+from fastload import lowering
+from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.dataset import Dataset
 from fastload.errors import BackendError, FastloadError, UsageError
@@ -99,7 +100,7 @@ def _cells(
     feeds: dict[Column, Iterator[Batch]] = {}
     done: dict[Column, Cell] = {}
     for column in compared:
-        if why := backends.unsupported(column.backend, row.plan, column.device):
+        if why := choosing.unsupported(column.backend, row.plan, column.device):
             done[column] = Cell(CANNOT, why=tuple(why))
             continue
         feeds[column] = batches(column, row, order, setting)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from fastload import backends, lowering
+from fastload import lowering
 from fastload.attach.stages import unseen
-from fastload.backends import measured
+from fastload.backends import choosing, measured
 from fastload.backends.table import facts
 from fastload.dataset import Dataset
 from fastload.errors import UsageError
@@ -74,7 +74,7 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
             "measures one; give another recipe"
         )
     pipeline = lowering.open(job.data, list(job.recipe.ops())).pipeline
-    backend, reasons, _ = backends.choose(
+    backend, reasons, _ = choosing.choose(
         "auto" if job.backend == "all" else job.backend, plan(pipeline), job.device
     )
     job = replace(job, workers=usable_cores() if job.workers is None else job.workers)

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from fastload import backends
+from fastload.backends import choosing
 from fastload.backends.measured import Rate
 from fastload.backends.table import BACKENDS, facts
 from fastload.errors import FastloadError
@@ -78,7 +78,7 @@ def alternatives(
 
     asked: the user wants every backend measured.
     """
-    for other in BACKENDS if asked else backends.AUTO:
+    for other in BACKENDS if asked else choosing.AUTO:
         if other != backend and _can(pipeline, other, device):
             cost = (
                 "none: the same ops" if facts(other).exact else "other pixels: see fastload parity"
@@ -97,7 +97,7 @@ def alternatives(
             ops = tuple(op for op in pipeline.ops if op not in dropped)
             best = next(
                 name
-                for name in dict.fromkeys((*backends.AUTO, backend))
+                for name in dict.fromkeys((*choosing.AUTO, backend))
                 if _can(replace(pipeline, ops=ops), name, device)
             )
             names = " and ".join(op.name for op in dropped)
@@ -120,12 +120,12 @@ def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]
 
 
 def cannot(pipeline: Pipeline, device: str) -> list[str]:
-    """Every reason why some backend is not among the alternatives, as `backends.choose` says it."""
+    """Every reason why some backend is not among the alternatives, as `choosing.choose` says it."""
     made = plan(pipeline)
     return [
         f"backend {name} cannot run this plan: {why}"
         for name in BACKENDS
-        for why in backends.unsupported(name, made, device)
+        for why in choosing.unsupported(name, made, device)
     ]
 
 
@@ -160,7 +160,7 @@ def rates(priced: tuple[Priced, ...], backend: str) -> dict[str, Rate]:
 
 def _can(pipeline: Pipeline, backend: str, device: str) -> bool:
     try:
-        return not backends.unsupported(backend, plan(pipeline), device)
+        return not choosing.unsupported(backend, plan(pipeline), device)
     except FastloadError:
         return False
 

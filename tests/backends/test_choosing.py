@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import fastload
-from fastload import backends
-from fastload.backends import measured
+from fastload.backends import choosing, measured
 from fastload.backends.measured import Rate
+from fastload.backends.table import BACKENDS
 from fastload.errors import BackendError
 from fastload.plan.plan import plan
 from fastload.transforms import CenterCrop, RandomResizedCrop, Resize, ToTensor
@@ -38,7 +38,7 @@ def today():
 
 
 def test_what_is_not_measured_is_the_first_that_can(folder, steps):
-    assert backends.choose("auto", steps, "cpu") == ("native", [], UNKNOWN)
+    assert choosing.choose("auto", steps, "cpu") == ("native", [], UNKNOWN)
     assert (
         f"  backend native: {UNKNOWN}"
         in fastload.DataLoader(fastload.open(folder, OPS)).explain().splitlines()
@@ -74,7 +74,7 @@ def test_what_was_measured_to_be_faster_is_taken_and_its_pixels_are_the_same(fol
 )
 def test_only_a_clear_gain_of_a_backend_with_the_same_pixels_counts(rates, best, steps):
     measured.remember(steps, "cpu", 1, rates)
-    assert backends.choose("auto", steps, "cpu").backend == best
+    assert choosing.choose("auto", steps, "cpu").backend == best
 
 
 def test_only_what_was_measured_on_this_very_thing_here_counts(folder, steps, monkeypatch):
@@ -121,13 +121,13 @@ def test_a_damaged_file_is_as_good_as_none(spoil, steps):
     assert spoilt != path.read_text()
     path.write_text(spoilt)
     assert measured.recall(steps, "cpu") is None
-    assert backends.choose("auto", steps, "cpu") == ("native", [], UNKNOWN)
+    assert choosing.choose("auto", steps, "cpu") == ("native", [], UNKNOWN)
 
 
 def test_a_cache_that_cannot_be_written_changes_nothing(steps, cache):
     cache.write_text("no folder")
     assert measured.remember(steps, "cpu", 1, {"native": NATIVE, "torch": TORCH}) == ""
-    assert backends.choose("auto", steps, "cpu").backend == "native"
+    assert choosing.choose("auto", steps, "cpu").backend == "native"
 
 
 def test_nothing_half_written_stays(steps, cache, monkeypatch):
@@ -154,11 +154,11 @@ def test_a_data_set_of_others_is_left_to_native_or_pytorch(folder, monkeypatch):
 
 def test_those_that_are_said_to_give_the_same_pixels_do():
     assert (
-        [name for name, one in backends.BACKENDS.items() if one.exact]
-        == list(backends.EXACT)
+        [name for name, one in BACKENDS.items() if one.exact]
+        == list(choosing.EXACT)
         == ["native", "torch", "ffcv"]
     )
-    assert set(backends.AUTO) < set(backends.EXACT)
+    assert set(choosing.AUTO) < set(choosing.EXACT)
 
 
 def test_what_cannot_run_names_what_can(folder, monkeypatch):
@@ -167,20 +167,20 @@ def test_what_cannot_run_names_what_can(folder, monkeypatch):
     )
     steps = plan(fastload.open(folder, [CenterCrop(9), Resize(8), ToTensor()]).pipeline)
     with pytest.raises(BackendError) as found:
-        backends.choose("ffcv", steps, "cpu")
+        choosing.choose("ffcv", steps, "cpu")
     lines = str(found.value).splitlines()
     assert len(lines) == 4
     assert all(line.startswith("backend ffcv cannot run this plan: ") for line in lines[:3])
     assert lines[3] == "backend torch can run it; pass backend='torch'"
     with pytest.raises(BackendError) as found:
-        backends.choose("torch", steps, "cuda")
+        choosing.choose("torch", steps, "cuda")
     assert (
         str(found.value)
         == "backend torch cannot run this plan: fills batches on the host only (got device 'cuda', "
         "want 'cpu')"
     )
     with pytest.raises(BackendError) as found:
-        backends.choose("fast", steps, "cpu")
+        choosing.choose("fast", steps, "cpu")
     assert (
         str(found.value)
         == "backend 'fast' is unknown (want auto, native, torch, ffcv, dali, dali-own); choose one "

@@ -14,7 +14,7 @@ import torch
 from torch.utils.data import Subset, WeightedRandomSampler
 
 import fastload
-from fastload import backends
+from fastload.backends import choosing
 from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.backends.ffcv import runner as ffcv
 from fastload.errors import BackendError, SampleError
@@ -329,4 +329,4 @@ def test_what_is_not_installed_says_how(monkeypatch):
 
 def test_auto_never_takes_it(cells, beton):
     steps = plan(fastload.open(beton(cells), CROPS).pipeline)
-    assert backends.choose("auto", steps, "cpu")[:2] == ("native", [])
+    assert choosing.choose("auto", steps, "cpu")[:2] == ("native", [])

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 import fastload
-from fastload import backends, recipes
+from fastload import recipes
 from fastload import transforms as T
-from fastload.backends.table import BackendFacts, facts
+from fastload.backends.table import BACKENDS, BackendFacts, facts
 from fastload.errors import BackendError, SampleError, UsageError
 from fastload.parity import measure, report, run
 from fastload.parity.report import Column
@@ -23,7 +23,7 @@ from fastload.parity.run import Setting, columns
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SHORT = Setting(images=10, batch_size=4, seed=3)
-OTHERS = [name for name in backends.BACKENDS if name != "torch"]
+OTHERS = [name for name in BACKENDS if name != "torch"]
 TIMM = [
     T.RandomResizedCrop(48, interpolation="random"), T.RandomHorizontalFlip(),
     T.RandAugment.timm("rand-m7-mstd0.5-inc1"), T.ToTensor(),
@@ -118,8 +118,8 @@ def test_rows_are_the_beginnings_of_the_pipeline(folder):
 
 
 def test_only_dali_by_itself_draws_its_own_numbers():
-    assert [name for name in backends.BACKENDS if facts(name).own_draws] == ["dali-own"]
-    assert [name for name in backends.BACKENDS if not facts(name).exact] == ["dali", "dali-own"]
+    assert [name for name in BACKENDS if facts(name).own_draws] == ["dali-own"]
+    assert [name for name in BACKENDS if not facts(name).exact] == ["dali", "dali-own"]
 
 
 def test_mixed_batches_are_the_last_row(folder):
@@ -145,7 +145,7 @@ def fake(monkeypatch):
         module.unsupported = unsupported
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setitem(
-            backends.BACKENDS,
+            BACKENDS.own,
             "fake",
             BackendFacts("fake", module.__name__, "native", own_draws=own_draws),
         )
@@ -272,7 +272,7 @@ def test_what_a_backend_cannot_is_named_in_every_row_that_has_it(folder, fake):
 
 def test_a_library_that_is_not_installed_is_a_reason(folder, monkeypatch):
     monkeypatch.setitem(
-        backends.BACKENDS, "fake", BackendFacts("fake", "fastload.backends.no_such_module", "own")
+        BACKENDS.own, "fake", BackendFacts("fake", "fastload.backends.no_such_module", "own")
     )
     (column, cell) = (last(folder).verdict, last(folder).why)
     assert (column, cell) == (

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from fastload import backends
 from fastload import transforms as T
-from fastload.backends.table import BackendFacts, facts
+from fastload.backends import choosing
+from fastload.backends.table import BACKENDS, BackendFacts, facts
 from fastload.parity import Column
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import plan
@@ -46,7 +46,7 @@ def test_every_op_is_asked_about_and_every_column_is_a_backend(tree):
     assert {f"{op}.{name}" for op, variants in recipes_named().items() for name in variants} <= {
         case.op for case in cases.ops()
     }
-    assert {column.split(" ")[0] for _, column in cells} <= set(backends.BACKENDS)
+    assert {column.split(" ")[0] for _, column in cells} <= set(BACKENDS)
 
 
 def recipes_named():
@@ -68,7 +68,7 @@ def test_reasons_stand_in_place_of_their_numbers():
 
 def test_a_backend_that_can_do_nothing_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setitem(
-        backends.BACKENDS, "none", BackendFacts("none", "fastload.backends.no_such_module", "own")
+        BACKENDS.own, "none", BackendFacts("none", "fastload.backends.no_such_module", "own")
     )
     asked = asking.ask(asking.sources(tmp_path))
     assert asked.missing[Column("none", "cpu")] == [
@@ -117,7 +117,7 @@ def test_the_page_of_pixels_is_true_for_the_backends_that_are_installed(tree, tm
         row = asking.titled(case)
         for column, source in given.items():
             cannot = bool(
-                backends.unsupported(
+                choosing.unsupported(
                     column.backend, plan(Pipeline(source, case.ops), mix=case.mix), column.device
                 )
             )
@@ -146,7 +146,7 @@ def furthest(cell):
 
 def test_the_page_has_every_backend(tree):
     _, cells = stored(tree, "parity.md")
-    assert {column for _, column in cells} == set(backends.BACKENDS) - {"torch"}
+    assert {column for _, column in cells} == set(BACKENDS) - {"torch"}
     assert {cell for (_, column), cell in cells.items() if column in ("native", "ffcv")} == {
         "bit-equal",
         "no",

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import fastload
-from fastload import DataLoader, backends, lowering, transforms
-from fastload.backends.table import BackendFacts
+from fastload import DataLoader, lowering, transforms
+from fastload.backends.table import BACKENDS, BackendFacts
 from fastload.cli import output
 from fastload.errors import FastloadError, SourceError, UsageError
 from fastload.measure import Sample
@@ -110,7 +110,7 @@ def test_all_backends_are_measured_even_if_nothing_limits(run, photos, rates):
     }
     assert measured["torch"] == 3
     assert {*measured, *refused, "native"} == set(
-        backends.BACKENDS
+        BACKENDS
     )  # each is measured, or its reasons are named
     assert found["backend_to_use"] in (*measured, "native")
     lines = DataLoader(fastload.open(photos, [*load("mild").ops()])).explain().splitlines()
@@ -141,7 +141,7 @@ def test_a_shallower_randaugment_is_offered(photos, depth, others):
 
 
 def test_the_command_line_knows_every_backend():
-    assert ("auto", *backends.BACKENDS) == output.BACKENDS
+    assert ("auto", *BACKENDS) == output.BACKENDS
 
 
 def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch):
@@ -157,12 +157,12 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
 
     monkeypatch.setattr(job, "_loader", loader)
     monkeypatch.setitem(
-        backends.BACKENDS,
+        BACKENDS.own,
         "absent",
         BackendFacts("absent", "fastload.backends.no_such_module", "own"),
     )
     monkeypatch.setitem(
-        backends.BACKENDS,
+        BACKENDS.own,
         "broken",
         BackendFacts("broken", "fastload.backends.native.runner", "native"),
     )

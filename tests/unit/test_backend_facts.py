@@ -1,41 +1,30 @@
 """The table of backends, and what other packages may add to it."""
 
-import importlib.metadata
-
 import pytest
 
+from fastload.backends import choosing
 from fastload.backends import table as backend_facts
-from fastload.backends.table import BackendFacts
+from fastload.backends.table import BACKENDS
 from fastload.errors import BackendError
+from tests import distributions
 
-
-class Entry:
-    """As importlib.metadata.EntryPoint."""
-
-    value = "theirs:FACTS"
-
-    def __init__(self, loaded):
-        self.loaded = loaded
-
-    def load(self):
-        return self.loaded
+GROUP = "fastload.backends"
+THEIRS = """
+from fastload.backends.table import BackendFacts
+FACTS = BackendFacts("theirs", "theirs.backend", "own", exact=True, automatic=True)
+"""
 
 
 @pytest.fixture
-def installed(monkeypatch):
-    def install(*loaded):
-        entries = [Entry(each) for each in loaded]
-        monkeypatch.setattr(
-            importlib.metadata,
-            "entry_points",
-            lambda group: entries if group == "fastload.backends" else [],
-        )
-
-    return install
+def installed(tmp_path, monkeypatch):
+    entries = {"theirs": "their_facts:FACTS", "broken": "no_such_module:FACTS"}
+    modules = {"their_facts": THEIRS}
+    folder = distributions.write(tmp_path, "their-package", {GROUP: entries}, modules)
+    distributions.install(monkeypatch, folder)
 
 
 def test_workers_are_processes_only_where_pytorch_makes_the_batches():
-    found = {name: facts.workers for name, facts in backend_facts.BACKENDS.items()}
+    found = {one.name: one.workers for one in backend_facts.OWN}
     assert found == {**dict.fromkeys(found, "threads"), "torch": "worker processes"}
 
 
@@ -49,22 +38,22 @@ def test_a_name_that_nobody_knows():
     )
 
 
-def test_another_package_adds_a_backend_after_ours(installed):
-    theirs = BackendFacts("theirs", "theirs.backend", "own", exact=True)
-    installed(theirs)
-    assert list(backend_facts._known()) == ["native", "torch", "ffcv", "dali", "dali-own", "theirs"]
-    assert backend_facts._known()["theirs"] is theirs
+@pytest.mark.usefixtures("installed")
+def test_another_package_adds_a_backend_after_ours():
+    assert list(BACKENDS) == ["native", "torch", "ffcv", "dali", "dali-own", "theirs", "broken"]
+    assert backend_facts.facts("theirs").exact
+    assert backend_facts.is_exact("theirs")
+    assert "theirs" not in (*choosing.AUTO, *choosing.EXACT)  # "auto" loads nobody's code
 
 
-@pytest.mark.parametrize(
-    ("loaded", "text"),
-    [
-        ("a text", "is str, want a BackendFacts; mend that package"),
-        (BackendFacts("ffcv", "theirs", "own"), "backend 'ffcv' is there already; rename it"),
-    ],
-)
-def test_what_is_no_new_backend_is_refused(installed, loaded, text):
-    installed(loaded)
+@pytest.mark.usefixtures("installed")
+def test_a_broken_backend_is_a_reason_and_no_end_of_others():
+    (reason,) = choosing.unsupported("broken", None, "cpu")
+    assert reason == (
+        "entry point 'broken' of fastload.backends in their-package: cannot be loaded "
+        "(ModuleNotFoundError: No module named 'no_such_module'); update or uninstall their-package"
+    )
+    assert not backend_facts.is_exact("broken")
     with pytest.raises(BackendError) as caught:
-        backend_facts._known()
-    assert str(caught.value) == f"entry point theirs:FACTS of fastload.backends: {text}"
+        backend_facts.facts("broken")
+    assert str(caught.value) == reason

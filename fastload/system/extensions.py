@@ -1,0 +1,161 @@
+"""What other distributions add to fastload, by entry points. docs/extending.md is the guide.
+
+There is one `Table` for each kind of thing that can be added: sources, readers, writers, backends.
+fastload's own records stand in the same tables.
+"""
+
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from fastload.errors import FastloadError
+
+Entries = Mapping[str, tuple[importlib.metadata.EntryPoint, ...]]  # by name
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row of a table: facts that are known before the code behind them is imported."""
+
+    name: str  # that users write; of an entry point the same
+    module: str  # imported on use; what it has to define depends on the table
+    summary: str = field(default="", kw_only=True)  # for help texts: what it is, in a few words
+    # Distributions that its library comes in; any one will do
+    distributions: tuple[str, ...] = field(default=(), kw_only=True)
+    install: str = field(default="", kw_only=True)  # the command that installs one
+
+
+Kind = TypeVar("Kind", bound=Record)
+
+
+class Table(Mapping[str, Kind], Generic[Kind]):
+    """Records by name: fastload's own, then those of other distributions.
+
+    The name of an entry point in `group` is its record's name; the object is the record. Names cost
+    no import. A record is loaded when it is asked for by its name, so a broken one harms nobody
+    else. fastload's own names cannot be taken.
+    """
+
+    def __init__(
+        self, group: str, kind: type[Kind], own: Sequence[Kind], error: type[FastloadError]
+    ) -> None:
+        """kind: what records have to be. error: raised for an entry point that is broken."""
+        self.group, self.kind, self.error = group, kind, error
+        self.own = {record.name: record for record in own}
+
+    def __getitem__(self, name: str) -> Kind:
+        """Raises KeyError for a name that nobody has, and `error` for a broken entry point."""
+        return self.own[name] if name in self.own else self._load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.own
+        yield from (name for name in self._entries() if name not in self.own)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        """Loads nothing."""
+        return name in self.own or name in self._entries()
+
+    def others(self) -> Iterator[Kind]:
+        """The records of other distributions, without those that are broken."""
+        for name in self:
+            if name not in self.own:
+                try:
+                    yield self[name]
+                except self.error:
+                    continue
+
+    def problems(self) -> list[str]:
+        """What is wrong with the entry points of other distributions, one line each."""
+        found = []
+        for name in self._entries():
+            if name in self.own:
+                found.append(
+                    f"{self._where(name)}: is a name of fastload's own, which is used; rename the "
+                    "entry point"
+                )
+                continue
+            try:
+                self[name]
+            except self.error as error:
+                found.append(str(error))
+        return found
+
+    def distribution(self, name: str) -> str:
+        """The distribution that a record comes from; "" for fastload's own."""
+        if name in self.own:
+            return ""
+        return " and ".join(map(_distribution, self._entries().get(name, ())))
+
+    def import_module(self, name: str) -> ModuleType:
+        """The module of a record. Raises `error` where it cannot be imported."""
+        record = self[name]
+        try:
+            return importlib.import_module(record.module)
+        except Exception as error:  # the module is anybody's
+            remedy = record.install or f"update {self.distribution(name) or 'fastload-torch'}"
+            raise self.error(
+                f"{self._where(name)}: module {record.module} cannot be imported ({_line(error)}); "
+                f"{remedy}"
+            ) from error
+
+    def _load(self, name: str) -> Kind:
+        entries = self._entries()[name]
+        where, who = self._where(name), self.distribution(name)
+        if len(entries) > 1:
+            raise self.error(
+                f"{where}: the name is there {len(entries)} times; uninstall all but one"
+            )
+        try:
+            record: object = entries[0].load()
+        except Exception as error:  # the module is anybody's
+            raise self.error(
+                f"{where}: cannot be loaded ({_line(error)}); update or uninstall {who}"
+            ) from error
+        if not isinstance(record, self.kind):
+            raise self.error(
+                f"{where}: is {type(record).__name__}, want {self.kind.__name__}; update or "
+                f"uninstall {who}"
+            )
+        if record.name != name:
+            raise self.error(
+                f"{where}: its record's name is {record.name!r}, want {name!r}; update or uninstall "
+                f"{who}"
+            )
+        return record
+
+    def _where(self, name: str) -> str:
+        """What an error is about."""
+        if name in self.own and name not in self._entries():
+            return f"{self.group} {name!r}"
+        found = " and ".join(map(_distribution, self._entries()[name]))
+        return f"entry point {name!r} of {self.group} in {found}"
+
+    def _entries(self) -> Entries:
+        return _read_entries(self.group, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _read_entries(group: str, path: tuple[str, ...]) -> Entries:
+    """Read once for each sys.path: it takes some milliseconds."""
+    found: dict[str, tuple[importlib.metadata.EntryPoint, ...]] = {}
+    for entry in importlib.metadata.entry_points(group=group):
+        found[entry.name] = (*found.get(entry.name, ()), entry)
+    return found
+
+
+def _distribution(entry: importlib.metadata.EntryPoint) -> str:
+    known = entry.dist.metadata["Name"] if entry.dist else None
+    return str(known or entry.value)
+
+
+def _line(error: Exception) -> str:
+    """An error of others' code in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
