@@ -43,7 +43,7 @@ def limits(
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files to write besides what is printed; None: none."""
+    """Files to write besides what is printed, or None."""
 
     json: str | None = None
     html: str | None = None
@@ -51,9 +51,8 @@ class Outputs:
 
     def __post_init__(self) -> None:
         for option, where in (("html", self.html), ("trace", self.trace)):
-            if where is not None and not os.path.isdir(
-                os.path.dirname(where) or "."
-            ):  # before measuring, not after
+            folder = os.path.dirname(where or "") or "."
+            if where is not None and not os.path.isdir(folder):  # said before measuring, not after
                 raise UsageError(
                     f"profile: {where}: its folder does not exist; make it, or give another file "
                     f"to --{option}"
@@ -119,7 +118,7 @@ def save(where: str, text: str, option: str) -> None:
 
 
 def fail(label: str, fail_if: str | None) -> None:
-    """Exit 1 where the verdict is what the caller will not have."""
+    """Exit 1 if the verdict is the one that --fail-if names."""
     from fastload.profiler import verdict
 
     unwanted = {"cpu-bound": (verdict.CPU,), "data-bound": verdict.DATA_BOUND}
@@ -140,8 +139,9 @@ def compare(files: tuple[str, str], json_to: str | None, *, alone: bool) -> None
             "profile: --compare takes two reports and measures nothing; leave out --data, --html "
             "and the command"
         )
-    found = two.compare(two.read(files[0]), two.read(files[1]))
-    first, *rest = found.lines()
-    output.emit(found.to_json(), json_to, Text.assemble((first, "bold"), "\n", "\n".join(rest)))
-    if found.slower:
+    comparison = two.compare(two.read(files[0]), two.read(files[1]))
+    first, *rest = comparison.lines()
+    text = Text.assemble((first, "bold"), "\n", "\n".join(rest))
+    output.emit(comparison.to_json(), json_to, text)
+    if comparison.slower:
         raise typer.Exit(1)

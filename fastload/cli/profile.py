@@ -41,9 +41,11 @@ from fastload.errors import UsageError
 if TYPE_CHECKING:
     from fastload.profiler import Report
 
-HELP = """Say what limits training: the GPU or the data path, which stage, and what would help.
-
-Of a recipe and a folder, or of any command that trains with PyTorch: fastload profile [options] -- python train.py ..."""
+HELP = (
+    "Say what limits training: the GPU or the data path, which stage, and what would help.\n\n"
+    "Of a recipe and a folder, or of any command that trains with PyTorch: "
+    "fastload profile [options] -- python train.py ..."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -79,21 +81,20 @@ def profile(
     """One of three: two reports compared, a command, or a recipe and a folder."""
     setup = Setup(backend, workers, batch_size, step_rate, assume, device, seconds, model)
     setup.check(fail_if)
-    to, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts)
+    outputs, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts)
     if compare:
         attached.compare(compare, json_to, alone=not (command or data or html))
         return
     data, command = _source(data, command, setup, more)
     if command:
         limits = attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder)
-        attached.run(command, limits, to, fail_if)
+        attached.run(command, limits, outputs, fail_if)
         return
     refuse_command_options(steps, trace, whole=whole, ladder=ladder)
-    report = _report(recipe, data, setup, more, seconds or attached.budget(quick))
-    attached.finish(report, to, fail_if)
+    attached.finish(_report(recipe, data, setup, more, quick=quick), outputs, fail_if)
 
 
-def _report(recipe: str, data: str | None, setup: Setup, more: More, seconds: float) -> "Report":
+def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: bool) -> "Report":
     """The report of a recipe on a folder. Raises FastloadError."""
     if data is None:
         raise UsageError(
@@ -109,9 +110,18 @@ def _report(recipe: str, data: str | None, setup: Setup, more: More, seconds: fl
         rate, note = step.images_per_s, step.describe()
     with output.progress("profiling", None, "runs") as advance:
         work = job.Job(
-            recipes.load(recipe), data, rate, note, setup.backend, setup.workers, setup.batch_size,
-            setup.device, seconds, model=setup.model, **asdict(more),
-        )  # fmt: skip
+            recipes.load(recipe),
+            data,
+            rate,
+            note,
+            setup.backend,
+            setup.workers,
+            setup.batch_size,
+            setup.device,
+            setup.seconds or attached.budget(quick),
+            model=setup.model,
+            **asdict(more),
+        )
         return job.run(work, advance)
 
 
@@ -125,9 +135,7 @@ def _source(
 
 
 def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list[str] | None]:
-    """What was given as data and what as a command: one word that is a folder or an FFCV file is no
-    command.
-    """
+    """Data and command apart: a single word that is a folder or an FFCV file is data."""
     if (
         not command
         or len(command) > 1

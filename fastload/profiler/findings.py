@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, Verdict
+from fastload.profiler.verdict import Verdict
 from fastload.spec import Json
 
 

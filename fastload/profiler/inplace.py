@@ -11,10 +11,11 @@ from fastload.attach.stages import unseen
 from fastload.errors import UsageError
 from fastload.measure import Sample
 from fastload.profiler import machine
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide, late_share, spikes
+from fastload.profiler.verdict import decide, late_share, spikes
 from fastload.spec import Array, Json, Longs
 from fastload.system.machine import usable_cores
 

@@ -14,16 +14,9 @@ import numpy as np
 from fastload.measure import Sample, interleaved, rate
 from fastload.profiler import stages
 from fastload.profiler.batches import Feed, alone, images_in
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.steps import synchronise
-from fastload.profiler.verdict import (
-    Evidence,
-    Rungs,
-    StageCost,
-    headroom,
-    severities,
-    spikes,
-    stall,
-)
+from fastload.profiler.verdict import headroom, severities, spikes, stall
 from fastload.system.machine import usable_cores
 
 REPLICATES = 5  # of a round

@@ -17,8 +17,9 @@ from fastload.measure import Interval, Sample, interleaved, ratio
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import plan
 from fastload.profiler.batches import Feed, alone
+from fastload.profiler.evidence import Rungs
 from fastload.profiler.ladder import Budget, Ladder
-from fastload.profiler.verdict import Rungs, overlapping, predict
+from fastload.profiler.overlap import overlapping, predict
 from fastload.spec import Stage
 from fastload.transforms import ColOut, Op, RandAugment
 

@@ -7,10 +7,13 @@ from fastload.measure import Interval
 from fastload.profiler import render
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
-from fastload.profiler.findings import Findings, Setting
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
+from fastload.profiler.findings import Findings, Setting, StepFacts
+from fastload.profiler.overlap import overlap
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, overlap
+from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.verdict import Verdict
 from fastload.spec import Json
 
 SCHEMA = "fastload.profile/1"
@@ -23,41 +26,21 @@ class Report(Findings):
         return "\n".join(render.lines(self))
 
     def to_json(self) -> Json:
-        """A document of plain values; replicates are kept raw so that others can compute their own
-        intervals.
+        """A document of plain values.
+
+        Replicates are kept raw, so that others can compute their own intervals.
         """
-        verdict = self.verdict
         return {
             "schema": SCHEMA,
-            "verdict": {
-                "label": verdict.label,
-                "stage": verdict.stage,
-                "severity": list(verdict.severity),
-                "stall_share": _interval(verdict.stall),
-                "accelerator_utilisation_share": verdict.utilisation,
-                "headroom_gpus": _interval(verdict.headroom),
-                "overlap_share": overlap(self.rungs),
-            },
-            "step": {
-                "kind": self.step.kind,
-                "assumed_img_per_s": self.step.assumed,
-                "note": self.step.note,
-            },
+            "verdict": _verdict(self.verdict, self.rungs),
+            "step": _step(self.step),
             "setting": _setting(self.setting),
-            "replicates": {
-                "step_img_per_s": list(self.rungs.step.values),
-                "loader_img_per_s": list(self.rungs.loader.values),
-                "training_img_per_s": list(self.rungs.training.values),
-            },
+            "replicates": _replicates(self.rungs),
             "evidence": _evidence(self.evidence),
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,
-            "workers": [
-                {"workers": at.workers, "loader_img_per_s": list(at.loader.values)}
-                for at in self.workers
-            ]
-            or None,
+            "workers": [_workers(at) for at in self.workers] or None,
             "cuts": [_cut(cut) for cut in self.cuts] or None,
             "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
@@ -71,6 +54,30 @@ class Report(Findings):
 
 def _interval(interval: Interval) -> dict[str, float]:
     return {"value": interval.value, "ci95_low": interval.low, "ci95_high": interval.high}
+
+
+def _verdict(verdict: Verdict, rungs: Rungs) -> Json:
+    return {
+        "label": verdict.label,
+        "stage": verdict.stage,
+        "severity": list(verdict.severity),
+        "stall_share": _interval(verdict.stall),
+        "accelerator_utilisation_share": verdict.utilisation,
+        "headroom_gpus": _interval(verdict.headroom),
+        "overlap_share": overlap(rungs),
+    }
+
+
+def _step(step: StepFacts) -> Json:
+    return {"kind": step.kind, "assumed_img_per_s": step.assumed, "note": step.note}
+
+
+def _replicates(rungs: Rungs) -> Json:
+    return {
+        "step_img_per_s": list(rungs.step.values),
+        "loader_img_per_s": list(rungs.loader.values),
+        "training_img_per_s": list(rungs.training.values),
+    }
 
 
 def _setting(setting: Setting) -> Json:
@@ -121,6 +128,10 @@ def _size(at: AtSize) -> Json:
     }
 
 
+def _workers(at: AtWorkers) -> Json:
+    return {"workers": at.workers, "loader_img_per_s": list(at.loader.values)}
+
+
 def _cut(cut: Cut) -> Json:
     return {
         "name": cut.name,
@@ -129,12 +140,12 @@ def _cut(cut: Cut) -> Json:
     }
 
 
-def _reading(found: Reading) -> Json:
+def _reading(reading: Reading) -> Json:
     return {
-        "images": found.images,
-        "cold_us_per_img": found.cold_s * 1e6,
-        "warm_us_per_img": found.warm_s * 1e6,
-        "bytes_per_img": found.bytes_per_image,
+        "images": reading.images,
+        "cold_us_per_img": reading.cold_s * 1e6,
+        "warm_us_per_img": reading.warm_s * 1e6,
+        "bytes_per_img": reading.bytes_per_image,
     }
 
 

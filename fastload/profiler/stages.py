@@ -16,7 +16,7 @@ from PIL import Image
 from fastload import lowering
 from fastload.errors import FastloadError
 from fastload.plan.plan import Plan, plan, records
-from fastload.profiler.verdict import StageCost
+from fastload.profiler.evidence import StageCost
 from fastload.sources import Source, raw_pixels, read
 from fastload.spec import Json, Stage, Work
 from fastload.transforms import pil

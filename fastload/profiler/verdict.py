@@ -10,114 +10,50 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fastload.measure import Interval, Sample, bootstrap
+from fastload.measure import Interval, bootstrap
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.spec import Array, Floats
 
 OK_BELOW, HIGH_FROM = 0.05, 0.20  # of S; the edges of TensorFlow Profiler's input-pipeline analyser
 AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
-READ_BLOCKED = (
-    0.5  # share of all stages' wall time that is waiting in read, above which reading is the cause
-)
+# Share of all stages' wall time that is waiting in read, above which reading is the cause
+READ_BLOCKED = 0.5
 SEVERITIES = ("OK", "MODERATE", "HIGH")
 
 STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
-SPIKES = (
-    0.8  # share of all waiting in the slowest tenth of the batches, above which jitter is the cause
-)
+# Share of all waiting in the slowest tenth of the batches, above which jitter is the cause
+SPIKES = 0.8
 LATE = 0.2  # share of the workers' time that late batches take beyond the typical one's
-RARE = (
-    1 / 8
-    # Share of batches, above which late ones are not rare; few are counted, so one more may be
-    # there by chance
-)
+# Share of batches, above which late ones are not rare. Few are counted, so one more may be there
+# by chance.
+RARE = 1 / 8
 TERM = 0.02  # of time, below which a term of an overlap is no cause
 MIXES = 0.6  # of the first term, from which a second one is named too
 
-GPU, CPU, READ, LOADER, OVERLAP, OPEN = (
-    "GPU-BOUND",
-    "CPU-BOUND",
-    "READ-BOUND",
-    "LOADER-BOUND",
-    "OVERLAP-BOUND",
-    "INCONCLUSIVE",
-)
-TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED = (
-    "H2D-BOUND",
-    "CPU-CONTENTION",
-    "JITTER",
-    "WORKER-STARVED",
-    "STRAGGLER",
-    "MIXED",
-)
+# Labels
+GPU = "GPU-BOUND"
+CPU = "CPU-BOUND"
+READ = "READ-BOUND"
+LOADER = "LOADER-BOUND"
+OVERLAP = "OVERLAP-BOUND"
+TRANSFER = "H2D-BOUND"
+CONTENTION = "CPU-CONTENTION"
+JITTER = "JITTER"
+CORES = "WORKER-STARVED"
+STRAGGLER = "STRAGGLER"
+MIXED = "MIXED"
+OPEN = "INCONCLUSIVE"
+# Training waits for data.
 DATA_BOUND = (
-    CPU,
-    READ,
-    LOADER,
-    OVERLAP,
-    TRANSFER,
-    CONTENTION,
-    JITTER,
-    CORES,
-    STRAGGLER,
-    MIXED,
-)  # training waits for data
-
-
-@dataclass(frozen=True)
-class Rungs:
-    """Images per second, one value per replicate; replicates of the same place ran one after the
-    other.
-    """
-
-    step: Sample  # E0: the training step alone, on batches that are there already
-    loader: Sample  # E1: the loader alone
-    training: Sample  # E2: both together
-    # Replicates are stretches of one run: all of its time counts, rare late batches too, so no
-    # medians
-    pooled: bool = False
-
-
-@dataclass(frozen=True)
-class StageCost:
-    """What one stage takes per image, in seconds of one thread."""
-
-    name: str
-    wall_s: float
-    cpu_s: float
-
-    @property
-    def blocked_s(self) -> float:
-        """Waiting: for the disk, a lock, or a core that others hold."""
-        return max(0.0, self.wall_s - self.cpu_s)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What else is known; the defaults mean: nothing."""
-
-    starved: float = 0.0  # share of the workers' time in which they waited for a core
-    workers: int | None = None
-    cores: int | None = None  # that the process may use
-    spikes: float | None = None  # share of all waiting that the slowest tenth of the batches has
-    late: float | None = (
-        # Share of the workers' time that rare late batches take beyond what a typical one takes
-        None
-    )
-    straggler: int | None = None  # the rank that waits for data while the others do not
-    transfer: Sample | None = None  # images/s of the step with copies to the GPU, beside Rungs.step
-    beside: Sample | None = (
-        None  # images/s of the step while the loader works and its batches are dropped
-    )
-    bare: Sample | None = None  # images/s of the loader alone, its batches not copied
-    alone: Sample | None = None  # images/s of the step alone, in turns with those three
+    CPU, READ, LOADER, OVERLAP, TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Verdict:
     label: str  # GPU, OPEN or one of DATA_BOUND
-    stage: (
-        str | None
-    )  # of CPU: the one that costs the most; of MIXED: the labels; of STRAGGLER: the rank
+    # Of CPU: the stage that costs the most; of MIXED: the labels; of STRAGGLER: the rank
+    stage: str | None
     severity: tuple[str, ...]  # one of SEVERITIES, or the neighbours that the interval of S spans
     stall: Interval  # S
     headroom: Interval  # loader alone / step alone: how many such GPUs the loader could feed
@@ -160,10 +96,10 @@ def _typical(rungs: Rungs) -> Callable[[Array], Floats]:
 
 def severities(s: Interval) -> tuple[str, ...]:
     """Every class that the interval touches."""
-    return SEVERITIES[_place(s.low) : _place(s.high) + 1]
+    return SEVERITIES[_severity_index(s.low) : _severity_index(s.high) + 1]
 
 
-def _place(s: float) -> int:
+def _severity_index(s: float) -> int:
     return int(s >= OK_BELOW) + int(s >= HIGH_FROM)
 
 
@@ -172,13 +108,12 @@ def decide(
 ) -> Verdict:
     """The verdict. stages: of the loader, where they are known.
 
-    An interval over the 5 % edge leaves open whether data matters at all: INCONCLUSIVE. Over the 20
-    % edge only the severity is open, and the cause is still named.
+    An interval over the 5 % edge leaves open whether data matters at all: INCONCLUSIVE. Over the
+    20 % edge only the severity is open, and the cause is still named.
     """
     known = evidence or Evidence()
-    rungs = replace(
-        rungs, pooled=rungs.pooled or late(known) > 0
-    )  # the median of short replicates may miss rare late batches
+    # The median of short replicates may miss rare late batches.
+    rungs = replace(rungs, pooled=rungs.pooled or late(known) > 0)
     s, room = stall(rungs), headroom(rungs)
     severity = severities(s)
     stage: str | None = None
@@ -202,8 +137,9 @@ def decide(
 
 
 def copies(known: Evidence, rungs: Rungs) -> bool:
-    """Whether a loader that is too slow is so only by its copies: without them it is ahead of a
-    step that has to make them.
+    """Whether a loader that is too slow is so only by its copies.
+
+    Without them it is ahead of a step that has to make them.
     """
     if known.bare is None or known.transfer is None:
         return False
@@ -217,10 +153,9 @@ def copies(known: Evidence, rungs: Rungs) -> bool:
 
 
 def lacks_cores(known: Evidence, room: float) -> str | None:
-    """The label, if the loader would keep up could its workers run whenever they can; room: loader
-    alone / step alone.
+    """The label, if the loader would keep up with cores for all its workers; else None.
 
-    Without workers nothing overlaps: training would still wait.
+    room: loader alone / step alone. Without workers nothing overlaps: training would still wait.
     """
     if (
         not known.workers
@@ -240,8 +175,9 @@ def late(known: Evidence) -> float:
 
 
 def late_share(took: np.ndarray) -> float:
-    """Of batches that took [N], s: share of all time that those of three medians and more take
-    beyond one; 0 unless they are rare.
+    """Share of all time that late batches take beyond the median; 0 unless they are rare.
+
+    took: [N], s. A late batch takes more than three medians.
     """
     took = np.maximum(took, 0.0)  # two clocks may disagree
     typical = float(np.median(took)) if len(took) else 0.0
@@ -251,7 +187,7 @@ def late_share(took: np.ndarray) -> float:
 
 
 def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | None]:
-    """Why a loader that keeps up alone does not beside the step: the largest term, or two of them."""
+    """Why a loader that keeps up alone does not beside the step: the largest term, or two."""
     bursts = late(known) > 0 or (known.spikes is not None and known.spikes > SPIKES)
     terms = {JITTER: s.value if bursts else 0.0}
     for label, sample in ((TRANSFER, known.transfer), (CONTENTION, known.beside)):
@@ -261,9 +197,8 @@ def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | Non
     if terms.get(CONTENTION, 0) > TERM or terms.get(TRANSFER, 0) > TERM:
         terms[JITTER] = max(0.0, terms[JITTER] - terms.get(CONTENTION, 0) - terms.get(TRANSFER, 0))
     first, second, *_ = [*sorted(terms.items(), key=lambda term: -term[1]), ("", 0.0)]
-    if (
-        first[1] < TERM
-    ):  # workers that wait for cores, though the step is none the slower: somebody else has them
+    if first[1] < TERM:
+        # Workers that wait for cores, though the step is not slower: other programs have them.
         return (CONTENTION if known.workers and known.starved >= STARVED else OVERLAP), None
     if second[1] >= max(TERM, MIXES * first[1]):
         return MIXED, f"{first[0]}, {second[0]}"
@@ -286,28 +221,9 @@ def _lost(rates: np.ndarray, full: np.ndarray) -> Floats:
 
 
 def spikes(wait: np.ndarray) -> float:
-    """Share of all waiting [N], s, that the tenth of the batches with the longest waits has: 0.1 if
-    all wait alike.
+    """Share of all waiting that the slowest tenth of the batches has: 0.1 if all wait alike.
+
+    wait: [N], s.
     """
     total = wait.sum()
     return float(np.sort(wait)[-max(1, len(wait) // 10) :].sum() / total) if total > 0 else 0.0
-
-
-def overlapping(rungs: Rungs) -> float:
-    """Share of the shorter one of step and loader that passes beside the longer one: 1 with enough
-    workers, 0 without any.
-    """
-    step, loader, both = (
-        1 / sample.median for sample in (rungs.step, rungs.loader, rungs.training)
-    )
-    return float(np.clip(1 - (both - max(step, loader)) / min(step, loader), 0, 1))
-
-
-def predict(step: float, loader: float, overlaps: float) -> float:
-    """Training in images/s from the rates of step and loader alone, and the share of `overlapping`."""
-    return 1 / (max(1 / step, 1 / loader) + (1 - overlaps) * min(1 / step, 1 / loader))
-
-
-def overlap(rungs: Rungs) -> float:
-    """Training as a share of what perfect overlap would give: the slower of step and loader."""
-    return rungs.training.median / min(rungs.step.median, rungs.loader.median)

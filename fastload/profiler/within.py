@@ -13,7 +13,8 @@ import torch.utils.data
 from fastload.attach import hooks, log
 from fastload.attach.recorder import Recorder
 from fastload.profiler import inplace, logs
-from fastload.profiler.verdict import Evidence, StageCost, late_share
+from fastload.profiler.evidence import Evidence, StageCost
+from fastload.profiler.verdict import late_share
 from fastload.spec import Array
 
 HOW = (

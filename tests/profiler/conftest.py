@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from fastload.cli import profile, recipes
 from fastload.measure import Sample
 from fastload.profiler import attached, ladder
-from fastload.profiler.verdict import Rungs
+from fastload.profiler.evidence import Rungs
 from tests.zygote import Zygote
 
 HEAD = """

@@ -8,9 +8,10 @@ import pytest
 from fastload.errors import UsageError
 from fastload.measure import Sample
 from fastload.profiler import compare
+from fastload.profiler.evidence import Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.report import Report
-from fastload.profiler.verdict import Rungs, StageCost, decide
+from fastload.profiler.verdict import decide
 
 RUNGS = Rungs(
     Sample((3000.0,) * 5),

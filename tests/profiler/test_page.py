@@ -12,12 +12,13 @@ from fastload.attach.log import Log
 from fastload.cli import attached
 from fastload.errors import UsageError
 from fastload.measure import Sample
-from fastload.profiler import logs, page, trace
+from fastload.profiler import charts, logs, page, trace
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import Report
 from fastload.profiler.sweep import AtWorkers
-from fastload.profiler.verdict import Evidence, Rungs, StageCost, decide
+from fastload.profiler.verdict import decide
 
 RUNGS = Rungs(Sample((3000.0,) * 3), Sample((600.0, 606.0, 594.0)), Sample((590.0, 588.0, 592.0)))
 STAGES = (StageCost("<b>&decode", 0.002, 0.002), StageCost("collate", 0.0001, 0.0001))
@@ -63,19 +64,19 @@ def test_bars_are_as_long_as_their_numbers():
     tags.feed(page.write(replace(REPORT, stages=(), workers=())))
     widths = [float(attrs["width"]) for tag, attrs in tags.seen if tag == "rect"]
     assert widths[1] / widths[0] == pytest.approx(600 / 3000, rel=0.01)
-    assert widths[0] > page.WIDTH / 2
+    assert widths[0] > charts.WIDTH / 2
 
 
 @pytest.mark.parametrize("name", ["x", "x" * 80])
 def test_names_and_numbers_have_room(name):
     """Beside bars, in letters of the usual width; names that are too long are cut."""
     tags = Tags()
-    tags.feed(page._chart("t", [page.Bar(name, 2.0, "2,000 images/s", 1.0, 3.0)]))
+    tags.feed(charts.chart("t", [charts.Bar(name, 2.0, "2,000 images/s", 1.0, 3.0)]))
     bar = next(attrs for tag, attrs in tags.seen if tag == "rect")
     ends = [float(attrs["x"]) for tag, attrs in tags.seen if tag == "text"]
-    assert ends[0] >= page.LETTER * min(len(name), page.MOST)
+    assert ends[0] >= charts.LETTER * min(len(name), charts.MOST)
     assert float(bar["x"]) > ends[0]
-    assert page.WIDTH - ends[1] >= page.LETTER * len("2,000 images/s")
+    assert charts.WIDTH - ends[1] >= charts.LETTER * len("2,000 images/s")
     assert float(bar["x"]) + 1.5 * float(bar["width"]) <= ends[1]  # the range's end
 
 

@@ -14,9 +14,9 @@ from fastload.errors import UsageError
 from fastload.measure import Sample, rate
 from fastload.profiler import EmulatedStep, logs, profile, steps
 from fastload.profiler.batches import Endless, Feed, alone, depth, images_in
+from fastload.profiler.evidence import Evidence, Rungs
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.stages import Deltas
-from fastload.profiler.verdict import Evidence, Rungs
 from fastload.profiler.within import Within
 
 

@@ -6,13 +6,14 @@ import pytest
 
 from fastload.measure import Sample
 from fastload.profiler.cold import Reading
+from fastload.profiler.evidence import Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.render import MAX_LINES
 from fastload.profiler.report import Report
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
-from fastload.profiler.verdict import Rungs, StageCost, decide
+from fastload.profiler.verdict import decide
 
 STAGES = (
     StageCost("read", 0.0004, 0.0001),

@@ -10,12 +10,13 @@ from fastload.measure import Sample
 from fastload.profiler import EmulatedStep, profile
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import SCHEMA, Report
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
-from fastload.profiler.verdict import DATA_BOUND, GPU, OPEN, Evidence, Rungs, StageCost, decide
+from fastload.profiler.verdict import DATA_BOUND, GPU, OPEN, decide
 
 FILE = Path(__file__).parents[2] / "docs" / "profile.schema.json"
 RATES = Sample((600.0, 606.0, 594.0))

@@ -9,20 +9,9 @@ from hypothesis import strategies as st
 
 from fastload.measure import Interval, Sample
 from fastload.profiler import verdict
-from fastload.profiler.verdict import (
-    Evidence,
-    Rungs,
-    StageCost,
-    cause,
-    decide,
-    late_share,
-    overlap,
-    overlapping,
-    predict,
-    severities,
-    spikes,
-    stall,
-)
+from fastload.profiler.evidence import Evidence, Rungs, StageCost
+from fastload.profiler.overlap import overlap, overlapping, predict
+from fastload.profiler.verdict import cause, decide, late_share, severities, spikes, stall
 
 DECODE_HEAVY = (
     StageCost("read", 0.1, 0.05),
