@@ -133,10 +133,14 @@ def _check(value: object) -> Check:
     if type(value) is Live:
         return partial(_same_place, value.value, _place(value.value))
     if type(value) is list:
-        rows = list in set(map(type, value))
+        kinds = set(map(type, value))
+        if kinds == {list}:
+            return partial(_same_rows, [tuple(row) for row in value])
         return partial(
             _same_list,
-            [list(row) if type(row) is list else row for row in value] if rows else list(value),
+            [list(row) if type(row) is list else row for row in value]
+            if list in kinds
+            else list(value),
         )
     if issubclass(type(value), (np.ndarray, torch.Tensor)):
         return partial(_same_array, _content(value))
@@ -155,6 +159,10 @@ def _same_atom(kept: object, now: object) -> bool:
 
 def _same_list(kept: list[object], now: object) -> bool:
     return type(now) is list and _native.same_items(kept, now)
+
+
+def _same_rows(kept: list[tuple[object, ...]], now: object) -> bool:
+    return type(now) is list and _native.same_rows(kept, now)
 
 
 def _equal(kept: object, now: object) -> bool:

@@ -1,4 +1,4 @@
-// same_items: whether a list is still what it was.
+// same_items, same_rows: whether a list is still what it was.
 #include "bind/bind.h"
 
 namespace fl::bind {
@@ -27,8 +27,27 @@ bool same_items(const nb::list& held, const nb::list& now) {
   return true;
 }
 
+// Rows that are held as tuples, whose objects lie in them: waiting for memory is most of the time.
+bool same_rows(const nb::list& held, const nb::list& now) {
+  const Py_ssize_t count = PyList_Size(held.ptr());
+  if (count != PyList_Size(now.ptr())) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *mine = PyList_GetItem(held.ptr(), i), *theirs = PyList_GetItem(now.ptr(), i);
+    if (!PyTuple_CheckExact(mine)) throw nb::type_error("held: want rows that are tuples");
+    if (!PyList_CheckExact(theirs)) return false;
+    const Py_ssize_t width = Py_SIZE(mine);  // no call, as PyTuple_Size would be
+    if (width != Py_SIZE(theirs)) return false;
+    for (Py_ssize_t k = 0; k < width; ++k)
+      if (PyTuple_GetItem(mine, k) != PyList_GetItem(theirs, k)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-void bind_lists(nb::module_& m) { m.def("same_items", &same_items, "held"_a, "now"_a); }
+void bind_lists(nb::module_& m) {
+  m.def("same_items", &same_items, "held"_a, "now"_a);
+  m.def("same_rows", &same_rows, "held"_a, "now"_a);
+}
 
 }  // namespace fl::bind

@@ -41,6 +41,19 @@ def test_lists_are_compared_by_identity():
         _native.same_items([1], (1,))
 
 
+def test_rows_are_compared_by_identity():
+    one, odd = (1, 2), Odd()
+    assert _native.same_rows([], [])
+    assert _native.same_rows([(one, odd), (), (5,)], [[one, odd], [], [5]])
+    assert not _native.same_rows([(odd,)], [[Odd()]])
+    assert not _native.same_rows([(one, 5)], [[5, one]])
+    assert not _native.same_rows([(one,)], [[one, 6]])
+    assert not _native.same_rows([(one,)], [[one], [one]])
+    assert not _native.same_rows([(one,)], [(one,)])  # was a list
+    with pytest.raises(TypeError, match="held: want rows that are tuples"):
+        _native.same_rows([[one]], [[one]])
+
+
 def changes():
     """Of a value: what it is made by, and what changes it in place."""
     row = [["a", 1], ["b", 2]]
@@ -48,6 +61,8 @@ def changes():
     yield "order", ["a", "b"], lambda it: it.reverse()
     yield "length", ["a"], lambda it: it.append("b")
     yield "row", row, lambda it: it[1].__setitem__(1, 3)
+    yield "row's kind", [["a", 1]], lambda it: it.__setitem__(0, tuple(it[0]))
+    yield "row among others", [["a", 1], ("c", 3)], lambda it: it[0].__setitem__(1, 3)
     yield "array", np.arange(5), lambda it: it.__iadd__(1)
     yield "strided", np.arange(10)[::2], lambda it: it.__setitem__(-1, 0)
     yield "tensor", torch.arange(5), lambda it: it.neg_()
