@@ -4,24 +4,17 @@ another size.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fastload.errors import PipelineError, UsageError
 from fastload.spec import Stage
-from fastload.transforms import (
-    CenterCrop,
-    Op,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
+from fastload.transforms import Op
 from fastload.transforms.base import MAX_SIDE, is_number
 from fastload.transforms.batch_resize import BatchCrop, BatchResize
+from fastload.transforms.kinds import Region
 
 MODES = ("decode", "resize", "crop")
 WHERE = "size_schedule"
@@ -262,14 +255,6 @@ def schedule_problems(how: SizeSchedule, full: int) -> list[str]:
     return [f"{WHERE}: {problem}" for problem in dict.fromkeys(found)]
 
 
-SCALABLE = (
-    RandomResizedCrop,
-    Resize,
-    CenterCrop,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomVerticalFlip,
-)
 INSTEAD = "use ProgressiveResize(mode='resize')"
 
 
@@ -279,13 +264,13 @@ def decode_problems(ops: tuple[Op, ...], height: int, width: int) -> list[str]:
     """
     found = []
     crops = [(number, op) for number, op in enumerate(ops, start=1) if op.stage == Stage.CROP]
-    if not any(isinstance(op, (RandomResizedCrop, Resize)) for _, op in crops):
+    if not any(isinstance(op, Region) for _, op in crops):
         found.append(
             f"{WHERE}: nothing resizes the images, so another size would only cut them; begin with "
             f"Resize, or {INSTEAD}"
         )
     for number, op in crops:
-        if not isinstance(op, SCALABLE) or getattr(op, "padding", None) is not None:
+        if op.scaled(1.0) is None:
             found.append(
                 f"{WHERE}: op {number} ({op.name}) has no other size; leave it out, or {INSTEAD}"
             )
@@ -303,7 +288,8 @@ def at_size(ops: tuple[Op, ...], mode: str, size: int, full: int) -> tuple[Op, .
     batch.
     """
     if mode == "decode":
-        return tuple(_scaled(op, size / full) if op.stage == Stage.CROP else op for op in ops)
+        factor = size / full
+        return tuple((op.stage == Stage.CROP and op.scaled(factor)) or op for op in ops)
     if size > full:
         raise PipelineError(
             [
@@ -314,13 +300,3 @@ def at_size(ops: tuple[Op, ...], mode: str, size: int, full: int) -> tuple[Op, .
             ]
         )
     return (*ops, (BatchResize if mode == "resize" else BatchCrop)(size / full))
-
-
-def _scaled(op: Op, factor: float) -> Op:
-    def scaled(px: Any) -> Any:
-        return tuple(map(scaled, px)) if isinstance(px, tuple) else max(1, round(px * factor))
-
-    changed = {"size": scaled(op.size)} if hasattr(op, "size") else {}
-    if (longest := getattr(op, "max_size", None)) is not None:
-        changed["max_size"] = max(scaled(longest), changed["size"] + 1)  # Resize wants it larger
-    return replace(op, **changed) if changed else op

@@ -35,7 +35,7 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     )
     return reasons + plan.every(
         lambda one: [
-            f"{step.label} has no reference" for step in one.steps if type(step.op) not in pil.APPLY
+            f"{step.label} has no reference" for step in one.steps if not pil.known(step.op)
         ]
     )
 

@@ -14,14 +14,8 @@ from fastload.lowering.rows import plain_paths, sequence
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, seek
 from fastload.sources.masks import Masks
-from fastload.transforms import (
-    Op,
-    RandomAffine,
-    RandomErasing,
-    RandomPerspective,
-    RandomRotation,
-    ToImage,
-)
+from fastload.transforms import Op, RandomErasing, ToImage
+from fastload.transforms.kinds import Warp
 
 Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]  # of one transform
 # Of each class: the attributes with its images and its masks, and what makes its targets masks.
@@ -80,7 +74,7 @@ def joint(transforms: object, one: Lower) -> tuple[tuple[Op, ...], str, Reasons]
     ]
     reasons += [
         f"transform {op.name} moves masks by torch's arithmetic, fastload by Pillow's"
-        for op in ops if isinstance(op, (RandomAffine, RandomPerspective, RandomRotation))
+        for op in ops if isinstance(op, Warp)
     ]  # fmt: skip
     reasons += ["transform RandomErasing warns at every mask"] * any(
         isinstance(op, RandomErasing) for op in ops

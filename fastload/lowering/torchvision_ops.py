@@ -9,60 +9,19 @@ from fastload import transforms
 from fastload.lowering.names import Reasons, attribute, classes, type_name
 from fastload.spec import Json
 from fastload.transforms import Op
+from fastload.transforms.kinds import Flip, Warp
 
 Arguments = Json
 Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]
 
-# torchvision class name → the attributes that become the op's arguments; the same in both APIs.
-FIELDS: dict[str, tuple[str, ...]] = {
-    "AugMix": (
-        "severity",
-        "mixture_width",
-        "chain_depth",
-        "alpha",
-        "all_ops",
-        "interpolation",
-        "fill",
-    ),
-    "AutoAugment": ("policy", "interpolation", "fill"),
-    "CenterCrop": ("size",),
-    "ColorJitter": ("brightness", "contrast", "saturation", "hue"),
-    "ConvertImageDtype": ("dtype",),
-    "GaussianBlur": ("kernel_size", "sigma"),
-    "Grayscale": ("num_output_channels",),
-    "Normalize": ("mean", "std", "inplace"),
-    "PILToTensor": (),
-    "Pad": ("padding", "fill", "padding_mode"),
-    "RandAugment": ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill"),
-    "RandomAdjustSharpness": ("sharpness_factor", "p"),
-    "RandomAffine": ("degrees", "translate", "scale", "shear", "interpolation", "fill", "center"),
-    "RandomApply": ("transforms", "p"),
-    "RandomAutocontrast": ("p",),
-    "RandomChoice": ("transforms", "p"),
-    "RandomCrop": ("size", "padding", "pad_if_needed", "fill", "padding_mode"),
-    "RandomEqualize": ("p",),
-    "RandomErasing": ("p", "scale", "ratio", "value", "inplace"),
-    "RandomGrayscale": ("p",),
-    "RandomHorizontalFlip": ("p",),
-    "RandomInvert": ("p",),
-    "RandomOrder": ("transforms",),
-    "RandomPerspective": ("distortion_scale", "p", "interpolation", "fill"),
-    "RandomPosterize": ("bits", "p"),
-    "RandomResizedCrop": ("size", "scale", "ratio", "interpolation", "antialias"),
-    "RandomRotation": ("degrees", "interpolation", "expand", "center", "fill"),
-    "RandomSolarize": ("threshold", "p"),
-    "RandomVerticalFlip": ("p",),
-    "Resize": ("size", "interpolation", "max_size", "antialias"),
-    "ToDtype": ("dtype", "scale"),
-    "ToImage": (),
-    "ToTensor": (),
-    "TrivialAugmentWide": ("num_magnitude_bins", "interpolation", "fill"),
+# Of each class of torchvision's, by name, the op; the same in its two APIs.
+KNOWN: dict[str, type[Op]] = {
+    name: kind
+    for name in transforms.__all__
+    if isinstance(kind := getattr(transforms, name), type)
+    and issubclass(kind, Op)
+    and kind.torchvision is not None
 }
-AT_TIMES = (  # ops of CROP with a probability of their own
-    transforms.RandomAffine, transforms.RandomHorizontalFlip, transforms.RandomPerspective,
-    transforms.RandomRotation,
-    transforms.RandomVerticalFlip,
-)  # fmt: skip
 POLICIES = (
     "AugMix",
     "AutoAugment",
@@ -79,14 +38,14 @@ def ops(transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | Non
     Raises ValueError, TypeError and AttributeError for arguments that no op takes.
     """
     name = type(transform).__name__
-    if name not in FIELDS or type(transform) not in classes(name):
+    if name not in KNOWN or type(transform) not in classes(name):
         return None
     if name in GROUPS:
         return _group(name, transform, lower)
     if name == "ToTensor" and (why := default_dtype(transform)):
         return (), why
-    kind: Callable[..., Op] = getattr(transforms, name)
-    arguments: Arguments = {field: _frozen(getattr(transform, field)) for field in FIELDS[name]}
+    kind = KNOWN[name]
+    arguments = _arguments(kind, transform)
     if isinstance(arguments.get("interpolation"), str):
         raise TypeError(
             f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses"
@@ -102,6 +61,11 @@ def ops(transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | Non
     if name == "RandomCrop" and arguments["padding"] is not None:
         _fit_padding(transform, arguments)
     return (kind(**arguments),), []
+
+
+def _arguments(kind: type[Op], transform: object) -> Arguments:
+    """The op's arguments, as the transform has them."""
+    return {field: _frozen(getattr(transform, field)) for field in kind.torchvision or ()}
 
 
 def default_dtype(transform: object) -> Reasons:
@@ -128,9 +92,8 @@ def _fit_padding(transform: object, arguments: Arguments) -> None:
 
 
 def _group(name: str, transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons]:
-    arguments: Arguments = {
-        field: getattr(transform, field) for field in FIELDS[name] if field != "transforms"
-    }
+    arguments = _arguments(KNOWN[name], transform)
+    del arguments["transforms"]
     inner, reasons = list[Op](), Reasons()
     for part in attribute(transform, "transforms"):
         found, why = lower(part)
@@ -138,11 +101,12 @@ def _group(name: str, transform: object, lower: Lower) -> tuple[tuple[Op, ...], 
         reasons += [f"{type_name(transform)}: {reason}" for reason in why]
     if reasons:
         return (), reasons
-    if (
-        name == "RandomApply" and len(inner) == 1 and isinstance(inner[0], AT_TIMES)
-    ):  # whether to, twice
-        return (replace(inner[0], p=inner[0].p * arguments["p"]),), []
-    return (getattr(transforms, name)(tuple(inner), **arguments),), []
+    only = inner[0] if len(inner) == 1 else None
+    if name == "RandomApply" and isinstance(only, (Flip, Warp)) and hasattr(only, "p"):
+        changes: Arguments = {"p": only.p * arguments["p"]}  # whether to, twice
+        return (replace(only, **changes),), []
+    group: Callable[..., Op] = KNOWN[name]
+    return (group(tuple(inner), **arguments),), []
 
 
 def _as_one(found: tuple[Op, ...]) -> Op:

@@ -21,7 +21,8 @@ from fastload.profiler.evidence import Rungs
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.overlap import overlapping, predict
 from fastload.spec import Stage
-from fastload.transforms import ColOut, Op, RandAugment
+from fastload.transforms import Op, RandAugment
+from fastload.transforms.kinds import Gather
 
 WORTH = 1.05  # a gain below this is not worth a change
 REPLICATES = 3
@@ -86,7 +87,7 @@ def alternatives(
             )
             yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
-    shrinking = tuple(op for op in pipeline.ops if isinstance(op, ColOut))
+    shrinking = tuple(op for op in pipeline.ops if isinstance(op, Gather))
     yield from (
         Alternative(f"RandAugment of depth {n} in place of {m}", MILDER, backend, ops)
         for n, m, ops in _shallower(pipeline.ops)

@@ -4,44 +4,43 @@ from collections.abc import Iterator
 
 from PIL import Image
 
-from fastload.plan.plan import Plan, Step
-from fastload.show import log
+from fastload.plan.plan import Plan
 from fastload.spec import Array, Stage
-from fastload.transforms import ColOut, Grayscale, pil
+from fastload.transforms import pil
+from fastload.transforms.kinds import Gather
+from fastload.transforms.programs import Program, row_words
 
 
 def stages(
     plan: Plan, image: Image.Image, records: list[Array]
 ) -> Iterator[tuple[str, str, Image.Image]]:
     """(title, words, picture after it) for each CROP op, each row of AUGMENT that changes
-    something, and ColOut.
+    something, and op that keeps some rows and columns.
 
     records: one sample's, one per step. Other STORE ops do not move pixels; what they make is the
         result.
     """
     now: Image.Image = image
     for step, record in zip(plan.steps, records, strict=True):
-        if step.op.stage == Stage.AUGMENT:
-            for words, after in _rows(step, now, record):
+        op = step.op
+        if isinstance(op, Program):
+            for words, after in _rows(op, now, record):
                 now = after
-                yield step.op.name, words, after.convert("RGB")
-        elif step.op.stage == Stage.CROP or isinstance(step.op, ColOut):
-            now = pil.moved(step.op, now, record)
-            yield step.op.name, log.words(step, record), now.convert("RGB")
+                yield op.name, words, after.convert("RGB")
+        elif op.stage == Stage.CROP or isinstance(op, Gather):
+            now = pil.moved(op, now, record)
+            yield op.name, op.words(record, step.spec), now.convert("RGB")
 
 
-def _rows(step: Step, image: Image.Image, record: Array) -> Iterator[tuple[str, Image.Image]]:
+def _rows(op: Program, image: Image.Image, record: Array) -> Iterator[tuple[str, Image.Image]]:
     """A program row by row: each picture is what the program gives up to there, since mixing rows
     look back to its start.
     """
-    if isinstance(step.op, Grayscale):
-        yield log.words(step, record), pil.moved(step.op, image, record)
-        return
     changed = False
-    for part, rows in step.op.parts(record):  # type: ignore[attr-defined]  # a Program's
+    for part, rows in op.parts(record):
         start = image
         for count, values in enumerate(rows.tolist(), start=1):
-            words = log.row(values)
+            words = row_words(values)
             if words:
                 image, changed = pil.moved(part, start, rows[:count]), True
                 yield words, image

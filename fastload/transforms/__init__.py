@@ -2,10 +2,10 @@
 
 from fastload.transforms.augmix import AugMix
 from fastload.transforms.base import Op, Params
+from fastload.transforms.blur import GaussianBlur
 from fastload.transforms.choose import RandomApply, RandomChoice, RandomOrder
 from fastload.transforms.color import (
     ColorJitter,
-    GaussianBlur,
     Grayscale,
     RandomAdjustSharpness,
     RandomAutocontrast,

@@ -40,6 +40,11 @@ class AugMix(Policy):
     definition: Levels | Second | None = None  # None: torchvision's
     mixing: Literal["torchvision", "composer", "timm"] = "torchvision"
 
+    mixes = True
+    torchvision = (
+        "severity", "mixture_width", "chain_depth", "alpha", "all_ops", "interpolation", "fill"
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 

@@ -27,15 +27,46 @@ class Params(NamedTuple):
 
 @dataclass(frozen=True)
 class Op:
-    """One step of a pipeline. Subclasses are frozen dataclasses; nothing here touches pixels."""
+    """One step of a pipeline. Subclasses are frozen dataclasses; nothing here touches pixels.
+
+    Most are of a kind (kinds.py, programs.Program), which says how backends run them.
+    """
 
     stage: ClassVar[Stage]
-    per_batch: ClassVar[bool] = False  # draws are keyed by the batch and shared by its samples
     movable: ClassVar[bool] = False  # may also come after ops of AUGMENT; then it is one of theirs
+    fast_decode: ClassVar[bool] = False  # goes with JPEGs decoded at 1/2, 1/4 or 1/8 of their size
+    # What torchvision's transform of the same name is made of: the attributes that become the op's
+    # arguments. None: it has no such transform.
+    torchvision: ClassVar[tuple[str, ...] | None] = None
 
     @property
     def name(self) -> str:
         return type(self).__name__
+
+    @property
+    def per_batch(self) -> bool:
+        """Whether its draws are keyed by the batch, and shared by its samples."""
+        return False
+
+    @property
+    def keeps_masks(self) -> bool:
+        """Whether all pixels stay where they are, so that a mask is left as it is."""
+        return False
+
+    def colour(self, channels: int = 3) -> tuple[int, ...]:
+        """What lies outside the image, 0..255 per channel: the op's `fill`; black without one."""
+        return fill_colour(getattr(self, "fill", None), channels)
+
+    def scaled(self, factor: float) -> "Op | None":
+        """The op of CROP that makes images `factor` times as high and wide; None: there is none."""
+        return None
+
+    def words(self, record: Records, before: Spec) -> str:
+        """What one sample's record means, as `show` says it; "": nothing worth a line.
+
+        before: the image before the op.
+        """
+        return ""
 
     def problems(self, spec: Spec) -> list[str]:
         """Everything that makes this op impossible on an image like `spec`:
@@ -98,6 +129,13 @@ def pair(size: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
     A wrong length is reported by `size_problems`.
     """
     return (size, size) if isinstance(size, int) else tuple(size)
+
+
+def scaled_size(size: int | tuple[int, ...], factor: float) -> int | tuple[int, ...]:
+    """A `size` argument times `factor`, px, each side 1 at least."""
+    if isinstance(size, tuple):
+        return tuple(max(1, round(px * factor)) for px in size)
+    return max(1, round(size * factor))
 
 
 def size_problems(size: tuple[int, ...]) -> list[str]:

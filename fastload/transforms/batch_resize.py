@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Spec, Stage
-from fastload.transforms.base import Op, Params
+from fastload.spec import Floats, Ints, Spec
+from fastload.transforms.base import Params
+from fastload.transforms.kinds import Gather
 
 
 @dataclass(frozen=True)
-class BatchResize(Op):
+class BatchResize(Gather):
     """Keep the nearest row and column of each place in an image `factor` (above 0, below 1) times
     as high and wide.
     """
 
     factor: float
 
-    stage = Stage.STORE
     per_batch = True
 
     def problems(self, spec: Spec) -> list[str]:

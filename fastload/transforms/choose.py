@@ -42,6 +42,10 @@ class _Group(Program):
             found.append(f"its ops make {self.rows()} steps, want up to {MAX_ROWS}; take fewer")
         return found
 
+    @property
+    def keeps_masks(self) -> bool:
+        return all(op.keeps_masks for op in self.transforms)
+
     def rows(self) -> int:
         return sum(int(op.rows()) for op in self.transforms)
 
@@ -72,6 +76,8 @@ class RandomApply(_Group):
 
     p: float = 0.5
 
+    torchvision = ("transforms", "p")
+
     def problems(self, spec: Spec) -> list[str]:
         return probability_problems("p", self.p) + super().problems(spec)
 
@@ -86,6 +92,8 @@ class RandomChoice(_Group):
     """One of `transforms`, with probabilities in proportion to p (None: all alike)."""
 
     p: Any = None
+
+    torchvision = ("transforms", "p")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,8 +113,8 @@ class RandomChoice(_Group):
         shares = np.cumsum(np.array(self.p or [1.0] * len(self.transforms), np.float64))
         chosen = np.searchsorted(shares / shares[-1], u[:, 0], side="right")
         programs = [
-            where(chosen[:, None] == place, program)
-            for place, program in enumerate(self._programs(u, sizes))
+            where(chosen[:, None] == number, program)
+            for number, program in enumerate(self._programs(u, sizes))
         ]
         return Params(np.concatenate(programs, axis=1), sizes)
 
@@ -115,8 +123,10 @@ class RandomChoice(_Group):
 class RandomOrder(_Group):
     """All of `transforms`, in a random order.
 
-    Its programs have a place for each op at each turn.
+    Its programs have rows for each op at each turn.
     """
+
+    torchvision = ("transforms",)
 
     def rows(self) -> int:
         return len(self.transforms) * super().rows()

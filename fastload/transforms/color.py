@@ -1,4 +1,4 @@
-"""AUGMENT: colour, lookup and blur ops, each a program of one row or a few.
+"""AUGMENT: colour and lookup ops, each a program of one row or a few.
 
 Names, defaults and arithmetic are torchvision v2's.
 """
@@ -6,17 +6,17 @@ Names, defaults and arithmetic are torchvision v2's.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from PIL import Image, ImageOps
 
-from fastload.spec import Floats, Ints, Spec, Stage
-from fastload.transforms.base import Params, is_number, pair, probability_problems
+from fastload.spec import Floats, Ints, Spec
+from fastload.transforms.base import Params, is_number, probability_problems
 from fastload.transforms.programs import CODE, Program, rows, where
 from fastload.transforms.sampling import order, single
 
-LARGEST_KERNEL = 255  # px
+JITTER = ("brightness", "contrast", "saturation", "hue")
 JITTERED = ("Brightness", "Contrast", "Color", "Hue")
 
 
@@ -43,8 +43,11 @@ class ColorJitter(Program):
     saturation: Any = None
     hue: Any = None  # turns of the colour circle
 
+    keeps_masks = True
+    torchvision = JITTER
+
     def __post_init__(self) -> None:
-        for name in ("brightness", "contrast", "saturation", "hue"):
+        for name in JITTER:
             value = getattr(self, name)
             centre = 0.0 if name == "hue" else 1.0
             if is_number(value) and value >= 0:
@@ -58,7 +61,7 @@ class ColorJitter(Program):
 
     def problems(self, spec: Spec) -> list[str]:
         found = []
-        for name in ("brightness", "contrast", "saturation", "hue"):
+        for name in JITTER:
             value = getattr(self, name)
             low, high = (-0.5, 0.5) if name == "hue" else (0.0, float("inf"))
             numbers = (
@@ -99,6 +102,9 @@ class ColorJitter(Program):
 @dataclass(frozen=True)
 class _Maybe(Program, ABC):
     """One row with probability p."""
+
+    keeps_masks = True
+    torchvision: ClassVar[tuple[str, ...] | None] = ("p",)
 
     def problems(self, spec: Spec) -> list[str]:
         return probability_problems("p", self._p)
@@ -141,6 +147,8 @@ class Grayscale(_Maybe):
 
     num_output_channels: int = 1
 
+    torchvision = ("num_output_channels",)
+
     def problems(self, spec: Spec) -> list[str]:
         known = self.num_output_channels in (1, 3)
         return [] if known else [f"num_output_channels is {self.num_output_channels}, want 1 or 3"]
@@ -165,6 +173,8 @@ class RandomSolarize(_Maybe):
     threshold: float
     p: float = 0.5
 
+    torchvision = ("threshold", "p")
+
     def problems(self, spec: Spec) -> list[str]:
         fits = is_number(self.threshold) and 0 <= self.threshold <= 256
         return super().problems(spec) + (
@@ -184,6 +194,8 @@ class RandomPosterize(_Maybe):
     bits: int
     p: float = 0.5
 
+    torchvision = ("bits", "p")
+
     def problems(self, spec: Spec) -> list[str]:
         low = fewest_bits()
         fits = isinstance(self.bits, int) and low <= self.bits <= 8
@@ -200,6 +212,8 @@ class RandomAdjustSharpness(_Maybe):
 
     sharpness_factor: float
     p: float = 0.5
+
+    torchvision = ("sharpness_factor", "p")
 
     def problems(self, spec: Spec) -> list[str]:
         fits = is_number(self.sharpness_factor) and self.sharpness_factor >= 0
@@ -239,49 +253,3 @@ class RandomInvert(_Maybe):
 
     def _row(self) -> tuple[str, float]:
         return "Invert", 0.0
-
-
-@dataclass(frozen=True)
-class GaussianBlur(Program):
-    """Blur with a standard deviation drawn from `sigma` (px); edges are mirrored."""
-
-    kernel_size: Any  # px, odd: one number, or (width, height), as torchvision has it
-    sigma: Any = (0.1, 2.0)  # px: (low, high), or one number
-
-    stage = Stage.AUGMENT
-
-    def __post_init__(self) -> None:
-        size = self.kernel_size
-        size = pair(size) if isinstance(size, int) else tuple(size)
-        object.__setattr__(self, "kernel_size", size * 2 if len(size) == 1 else size)
-        sigma = (self.sigma,) if isinstance(self.sigma, (int, float)) else tuple(self.sigma)
-        object.__setattr__(self, "sigma", sigma * 2 if len(sigma) == 1 else sigma)
-
-    def problems(self, spec: Spec) -> list[str]:
-        size, found = self.kernel_size, []
-        if len(size) != 2 or not all(
-            isinstance(s, int) and 0 < s <= LARGEST_KERNEL and s % 2 for s in size
-        ):
-            found.append(f"kernel_size is {size}, want odd numbers from 1 to {LARGEST_KERNEL}")
-        elif (
-            spec.width
-            and spec.height
-            and (size[0] // 2 >= spec.width or size[1] // 2 >= spec.height)
-        ):
-            found.append(
-                f"kernel_size is {size}, too large to mirror an image of "
-                f"{spec.height}x{spec.width}; take a smaller one"
-            )
-        if (
-            len(self.sigma) != 2
-            or not all(is_number(s) for s in self.sigma)
-            or not 0 < self.sigma[0] <= self.sigma[1]
-        ):
-            found.append(f"sigma is {self.sigma}, want two rising numbers above 0")
-        return found
-
-    def draws(self, spec: Spec) -> int:
-        return 1
-
-    def params(self, u: Floats, sizes: Ints) -> Params:
-        return Params(rows(CODE["GaussianBlur"], single(u, *self.sigma)), sizes)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Spec, Stage
-from fastload.transforms.base import Op, Params, probability_problems
+from fastload.spec import Floats, Ints, Spec
+from fastload.transforms.base import Params, probability_problems
+from fastload.transforms.kinds import Gather
 
 
 @dataclass(frozen=True)
-class ColOut(Op):
+class ColOut(Gather):
     """Keep int((1 - p) * size) rows and columns, in order, dropping the others at random; the image
     shrinks.
     """
@@ -22,10 +23,8 @@ class ColOut(Op):
     # The same rows and columns for a whole batch (Composer's default), or drawn per sample
     batch: bool = True
 
-    stage = Stage.STORE
-
     @property
-    def per_batch(self) -> bool:  # type: ignore[override]  # in Op it is a constant of the class
+    def per_batch(self) -> bool:
         return self.batch
 
     def problems(self, spec: Spec) -> list[str]:
@@ -46,7 +45,6 @@ class ColOut(Op):
         return found
 
     def kept(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns that stay."""
         return int((1 - self.p_row) * height), int((1 - self.p_col) * width)
 
     def draws(self, spec: Spec) -> int:

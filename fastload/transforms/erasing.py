@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.spec import Floats, Ints, Records, Spec, Stage
 from fastload.transforms.base import Op, Params, is_number, probability_problems
+from fastload.transforms.kinds import window_words
 from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26 and timm 1.0.31
@@ -40,6 +41,8 @@ class RandomErasing(Op):
     )  # who draws: in float32, in float64
 
     stage = Stage.STORE
+    keeps_masks = True
+    torchvision = ("p", "scale", "ratio", "value", "inplace")
 
     def __post_init__(self) -> None:
         for name in ("scale", "ratio"):
@@ -117,6 +120,9 @@ class RandomErasing(Op):
         keys = (parts[..., :1] * 2.0**32).astype(np.uint32).view(np.int32)
         records = np.concatenate([np.where(wanted[..., None], boxes, 0), keys], axis=-1)
         return Params(records.astype(np.int32), sizes)
+
+    def words(self, record: Records, before: Spec) -> str:
+        return ", ".join(window_words(box[:4]) for box in record if box[2] and box[3]) or "nothing"
 
 
 def _rising(values: Sequence[float], low: float, high: float) -> bool:

@@ -3,23 +3,24 @@
 Names, defaults and arithmetic are torchvision v2's.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from fastload.spec import Bools, Floats, Ints, Spec, Stage
+from fastload.spec import Bools, Floats, Ints, Spec
 from fastload.transforms.base import (
     FILTERS,
-    Op,
     Params,
     everywhere,
     filter_name,
     filter_problems,
     pair,
     probability_problems,
+    scaled_size,
     size_problems,
 )
+from fastload.transforms.kinds import Flip, Region, Window
 from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
@@ -30,7 +31,7 @@ RANDOM = (
 
 
 @dataclass(frozen=True)
-class RandomResizedCrop(Op):
+class RandomResizedCrop(Region):
     """Cut a random box and resize it to `size`.
 
     Source: Szegedy et al. 2014, arXiv:1409.4842, section 6.
@@ -45,7 +46,7 @@ class RandomResizedCrop(Op):
         default="torchvision", repr=False
     )  # who draws: in float32, in float64
 
-    stage = Stage.CROP
+    torchvision = ("size", "scale", "ratio", "interpolation", "antialias")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", pair(self.size))
@@ -87,6 +88,15 @@ class RandomResizedCrop(Op):
             ]
             boxes = np.concatenate([boxes, drawn], axis=1)
         return Params(boxes, everywhere(self.size, sizes))
+
+    def targets(self, records: Ints, sizes: Ints) -> Ints:
+        return everywhere(self.size, sizes)
+
+    def filters(self, records: Ints) -> Ints | None:
+        return np.ascontiguousarray(records[:, 4]) if self.interpolation == "random" else None
+
+    def scaled(self, factor: float) -> "RandomResizedCrop":
+        return replace(self, size=scaled_size(self.size, factor))
 
 
 def crop_boxes(
@@ -134,7 +144,7 @@ def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:
 
 
 @dataclass(frozen=True)
-class Resize(Op):
+class Resize(Region):
     """Resize to (height, width), or, given one number, so that the shorter edge has that length."""
 
     size: Any  # px: one number, or (height, width)
@@ -142,7 +152,8 @@ class Resize(Op):
     max_size: int | None = None  # px, bound of the longer edge
     antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
 
-    stage = Stage.CROP
+    cuts = False
+    torchvision = ("size", "interpolation", "max_size", "antialias")
 
     def __post_init__(self) -> None:
         size = self.size if isinstance(self.size, int) else tuple(self.size)
@@ -175,6 +186,19 @@ class Resize(Op):
         targets = self._targets(sizes)
         return Params(targets, targets)
 
+    def boxes(self, records: Ints, sizes: Ints) -> Ints:
+        return np.concatenate([np.zeros_like(sizes), sizes], axis=1)
+
+    def targets(self, records: Ints, sizes: Ints) -> Ints:
+        return records
+
+    def scaled(self, factor: float) -> "Resize":
+        size = scaled_size(self.size, factor)
+        if self.max_size is None or isinstance(size, tuple):
+            return replace(self, size=size)
+        longest = max(1, round(self.max_size * factor))
+        return replace(self, size=size, max_size=max(longest, size + 1))  # it wants it larger
+
     def _targets(self, sizes: Ints) -> Ints:
         if isinstance(self.size, tuple):
             return everywhere(self.size, sizes)
@@ -198,14 +222,15 @@ class Resize(Op):
 
 
 @dataclass(frozen=True)
-class CenterCrop(Op):
+class CenterCrop(Window):
     """Cut `size` from the centre; smaller images are padded with 0 on both sides, as torchvision
     does.
     """
 
     size: Any  # height and width, or one number for both, px; kept as a pair
 
-    stage = Stage.CROP
+    fast_decode = True
+    torchvision = ("size",)
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -230,13 +255,19 @@ class CenterCrop(Op):
         )
         return Params(np.concatenate([start, out], axis=1), out)
 
+    def stays_inside(self, before: Spec) -> bool:
+        height, width = before.height or 0, before.width or 0  # 0: not known
+        return bool(self.size[0] <= height and self.size[1] <= width)
+
+    def scaled(self, factor: float) -> "CenterCrop":
+        return replace(self, size=scaled_size(self.size, factor))
+
 
 @dataclass(frozen=True)
-class _Flip(Op):
+class _AtTimes(Flip):
     p: float = 0.5
 
-    stage = Stage.CROP
-    movable = True
+    torchvision = ("p",)
 
     def problems(self, spec: Spec) -> list[str]:
         return probability_problems("p", self.p)
@@ -250,10 +281,15 @@ class _Flip(Op):
 
 
 @dataclass(frozen=True)
-class RandomHorizontalFlip(_Flip):
+class RandomHorizontalFlip(_AtTimes):
     """Mirror left and right with probability p."""
+
+    axis = 1
+    fast_decode = True
 
 
 @dataclass(frozen=True)
-class RandomVerticalFlip(_Flip):
+class RandomVerticalFlip(_AtTimes):
     """Mirror top and bottom with probability p."""
+
+    axis = 0

@@ -5,10 +5,12 @@ Names, defaults and arithmetic are torchvision v2's.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from fastload.spec import Spec, Stage
-from fastload.transforms.base import Op
+from numpy.typing import ArrayLike
+
+from fastload.spec import Spec
+from fastload.transforms.kinds import Values
 
 DTYPES = ("uint8", "float16", "bfloat16", "float32")  # what STORE can write
 
@@ -19,7 +21,7 @@ def dtype_name(dtype: object) -> str:
 
 
 @dataclass(frozen=True)
-class ToImage(Op):
+class ToImage(Values):
     """Image to uint8 tensor [C, H, W].
 
     channels_last: the batch keeps PIL's memory order (its shape stays [N, C, H, W]).
@@ -27,7 +29,7 @@ class ToImage(Op):
 
     channels_last: bool = False
 
-    stage = Stage.STORE
+    torchvision = ()
 
     def problems(self, spec: Spec) -> list[str]:
         return (
@@ -38,6 +40,9 @@ class ToImage(Op):
 
     def out_spec(self, spec: Spec) -> Spec:
         return replace(spec, tensor=True, channels_last=self.channels_last)
+
+    def linear(self, before: Spec) -> tuple[ArrayLike, ArrayLike] | None:
+        return 0, 1
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,12 @@ class ToTensor(ToImage):
     def out_spec(self, spec: Spec) -> Spec:
         return replace(super().out_spec(spec), dtype="float32", scaled=True)
 
+    def linear(self, before: Spec) -> tuple[ArrayLike, ArrayLike] | None:
+        return 0, 255
+
 
 @dataclass(frozen=True)
-class ToDtype(Op):
+class ToDtype(Values):
     """Change the type; scale=True also maps 0..255 to 0..1, as torchvision v2 does (its default is
     False).
     """
@@ -62,7 +70,7 @@ class ToDtype(Op):
     dtype: Any = "float32"
     scale: bool = False
 
-    stage = Stage.STORE
+    torchvision: ClassVar[tuple[str, ...] | None] = ("dtype", "scale")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
@@ -79,6 +87,10 @@ class ToDtype(Op):
         scaled = spec.scaled or (self.scale and spec.dtype == "uint8" and self.dtype != "uint8")
         return replace(spec, dtype=self.dtype, scaled=scaled)
 
+    def linear(self, before: Spec) -> tuple[ArrayLike, ArrayLike] | None:
+        scales = self.scale and before.dtype == "uint8" != self.dtype
+        return 0, 255 if scales else 1
+
 
 @dataclass(frozen=True)
 class ConvertImageDtype(ToDtype):
@@ -88,16 +100,18 @@ class ConvertImageDtype(ToDtype):
 
     scale: bool = True
 
+    torchvision = ("dtype",)
+
 
 @dataclass(frozen=True)
-class Normalize(Op):
+class Normalize(Values):
     """(value - mean) / std per channel; mean and std in the units that the image has by then."""
 
     mean: Sequence[float]
     std: Sequence[float]
     inplace: bool = False  # torchvision's argument; batches are always written in place
 
-    stage = Stage.STORE
+    torchvision = ("mean", "std", "inplace")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", tuple(float(v) for v in self.mean))
@@ -115,3 +129,6 @@ class Normalize(Op):
         if not spec.tensor or spec.dtype == "uint8":
             found.append("images are uint8, want float; put ToDtype(float32, scale=True) before it")
         return found
+
+    def linear(self, before: Spec) -> tuple[ArrayLike, ArrayLike] | None:
+        return self.mean, self.std

@@ -3,23 +3,24 @@
 Names, defaults and arithmetic are torchvision v2's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastload.errors import PipelineError
-from fastload.spec import Floats, Ints, Longs, Spec, Stage
+from fastload.spec import Floats, Ints, Longs, Spec
 from fastload.transforms.base import (
     MAX_SIDE,
     Fill,
-    Op,
     Params,
     everywhere,
     fill_problems,
     pair,
+    scaled_size,
     size_problems,
 )
+from fastload.transforms.kinds import Window
 
 MODES = ("constant", "edge", "reflect", "symmetric")
 Border = tuple[int, int, int, int]  # left, top, right, bottom; px
@@ -45,7 +46,7 @@ def border_problems(given: tuple[Any, ...], mode: str, fill: object, channels: i
 
 
 @dataclass(frozen=True)
-class Pad(Op):
+class Pad(Window):
     """Widen every image by a border."""
 
     # Px: one number, (left and right, top and bottom), or (left, top, right, bottom); kept as four
@@ -53,7 +54,7 @@ class Pad(Op):
     fill: Fill = 0  # of padding_mode constant
     padding_mode: str = "constant"
 
-    stage = Stage.CROP
+    torchvision = ("padding", "fill", "padding_mode")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "padding", border(self.padding))
@@ -76,9 +77,12 @@ class Pad(Op):
         after = (sizes + np.array([top + bottom, left + right])).astype(np.int32)
         return Params(np.concatenate([everywhere((-top, -left), sizes), after], axis=1), after)
 
+    def stays_inside(self, before: Spec) -> bool:
+        return not any(self.padding)
+
 
 @dataclass(frozen=True)
-class RandomCrop(Op):
+class RandomCrop(Window):
     """Cut `size` at random from the image, padded on request."""
 
     size: Any  # height and width, or one number for both, px; kept as a pair
@@ -87,7 +91,7 @@ class RandomCrop(Op):
     fill: Fill = 0
     padding_mode: str = "constant"
 
-    stage = Stage.CROP
+    torchvision = ("size", "padding", "pad_if_needed", "fill", "padding_mode")
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -153,3 +157,14 @@ class RandomCrop(Op):
         room = sizes + self._wider + 2 * lacking - out
         start = start + np.floor(u * (room + 1)).astype(np.int64)
         return Params(np.concatenate([start.astype(np.int32), out], axis=1), out)
+
+    def stays_inside(self, before: Spec) -> bool:
+        height, width = before.height or 0, before.width or 0  # 0: not known
+        fits = self.size[0] <= height and self.size[1] <= width
+        # Without pad_if_needed it refuses images that are smaller.
+        return not any(self._border) and (not self.pad_if_needed or bool(fits))
+
+    def scaled(self, factor: float) -> "RandomCrop | None":
+        if self.padding is not None:
+            return None
+        return replace(self, size=scaled_size(self.size, factor))

@@ -7,8 +7,7 @@ Kept apart from the ops so that describing a pipeline needs none of these calls.
 import re
 import struct
 import zlib
-from collections.abc import Callable
-from typing import Any, overload
+from typing import overload
 
 import PIL
 import torch
@@ -17,13 +16,13 @@ from PIL import Image
 from fastload.errors import SampleError, sample_error
 from fastload.spec import Records
 from fastload.transforms.base import ImageLike, Op
-from fastload.transforms.reference import augment, crop, decoding, store
+from fastload.transforms.reference import augment, decoding, store  # noqa: F401  they register
 from fastload.transforms.reference.crop import RESAMPLING
 from fastload.transforms.reference.decoding import check_size, decode_pixels, header_size
+from fastload.transforms.reference.pixels import known, pixels
 from fastload.transforms.reference.store import to_tensor
 
 __all__ = [
-    "APPLY",
     "DECODE_ERRORS",
     "PASS_ORDER",
     "RESAMPLING",
@@ -34,7 +33,9 @@ __all__ = [
     "decode",
     "decode_pixels",
     "header_size",
+    "known",
     "moved",
+    "pixels",
     "reason",
     "size",
     "to_tensor",
@@ -53,11 +54,6 @@ ADDRESS = re.compile(r" <_io\.BytesIO object at 0x[0-9a-f]+>")  # in Pillow's te
 # Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine
 # follows the installed one.
 PASS_ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
-APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
-    **crop.APPLY,
-    **augment.APPLY,
-    **store.APPLY,
-}
 
 
 def size(image: ImageLike) -> tuple[int, int]:
@@ -101,9 +97,9 @@ def apply_any(op: Op, image: ImageLike, record: Records) -> ImageLike:
     """`apply`, and a uint8 tensor [C, H, W] comes back as a tensor."""
     if not isinstance(image, torch.Tensor) or op.stage.name == "STORE":
         return apply(op, image, record)
-    pixels = image.permute(1, 2, 0).numpy()
+    values = image.permute(1, 2, 0).numpy()
     changed = apply(
-        op, Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels), record
+        op, Image.fromarray(values.squeeze(-1) if values.shape[-1] == 1 else values), record
     )
     return to_tensor(changed)
 
@@ -117,12 +113,8 @@ def apply(op: Op, image: ImageLike, record: Records) -> ImageLike: ...
 
 
 def apply(op: Op, image: ImageLike, record: Records) -> ImageLike:
-    """The image after `op`:
-
-    PIL images up to the first op that makes a tensor, then tensors [C, H, W].
-    """
-    changed: ImageLike = APPLY[type(op)](op, image, record)
-    return changed
+    """The image after `op`, by one sample's record: see `reference.pixels`."""
+    return pixels(op, image, record)
 
 
 def moved(op: Op, image: Image.Image, record: Records) -> Image.Image:

@@ -2,8 +2,8 @@
 explained in programs.py.
 
 A policy's arguments are torchvision's; `RandAugment.timm` and the like give the same op with
-another library's definition,
-whose magnitudes are its own: none is ever taken for another's.
+another
+library's definition, whose magnitudes are its own: none is ever taken for another's.
 """
 
 from dataclasses import dataclass
@@ -90,6 +90,8 @@ class RandAugment(Policy):
     fill: Fill = None  # None: black
     definition: Levels | Second | None = None  # None: torchvision's
 
+    torchvision = ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill")
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
@@ -158,6 +160,8 @@ class TrivialAugmentWide(Policy):
     fill: Fill = None  # None: black
     definition: Levels | Second | None = None  # None: torchvision's
 
+    torchvision = ("num_magnitude_bins", "interpolation", "fill")
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
@@ -209,6 +213,8 @@ class AutoAugment(Policy):
     definition: timm.Levels | Second | None = (
         None  # None: torchvision's; timm's: the noise of the magnitudes
     )
+
+    torchvision = ("policy", "interpolation", "fill")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "policy", str(getattr(self.policy, "value", self.policy)))

@@ -1,68 +1,87 @@
 """The record of every AUGMENT op: a short program of uint8 ops per sample.
 
-A program is float64 [N, rows, 3], run row by row: op code, final argument in the op's own unit
-(CODES), and PIL's number of the filter (read by the geometric ops only). Each library's
-"magnitude", every random order and every probability is resolved into it (Identity where an op does
-not run), so that backends only apply. What is the same for all samples stays in the op:
-`colour()`, its fill, and GaussianBlur's `kernel_size`. Ops made of ops say by `parts()` which rows
-belong to which inner op.
+A program is float64 [N, rows, 3], run row by row: op code, final argument in the code's own unit,
+and PIL's number of the filter (read by the geometric ops only). Each library's "magnitude", every
+random order and every probability is resolved into it (Identity where an op does not run), so that
+backends only apply. What is the same for all samples stays in the op: `colour()`, its fill, and
+GaussianBlur's `kernel_size`. Ops made of ops say by `parts()` which rows belong to which inner op.
+
+CODES is the one table of codes. The extension's instructions come first, under their own numbers;
+`kernels/augment/program.h` states them. The units of arguments are those there, but for these:
+
+    SolarizeAdd      0..128, added to values below 128
+    Hue              turns of the colour circle, -0.5..0.5
+    GaussianBlur     standard deviation, px; kernel_size is the op's
+    Custom           32-bit key of the uniforms that the user's function gets
+    ShearX, ShearY   shear factor (px per px): the pixel at x comes from x + factor * y
+    TranslateX, -Y   px, content moves right / down; fractions count
+    Rotate           degrees, counter-clockwise
+    GaussianBlurPIL  standard deviation, px, of what Pillow makes of three box blurs
+
+Mixing: the sum is float32 and starts at 0; the start is the image before the program.
 """
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fastload.spec import Floats, Ints, Longs, Stage
-from fastload.transforms.base import FILTERS, Op, fill_colour
+from fastload import _native
+from fastload.spec import Floats, Ints, Longs, Records, Spec, Stage
+from fastload.transforms.base import FILTERS, Op
 
-CODES = (
-    "Identity",  # no argument
-    "ShearX", "ShearY",  # shear factor (px per px): the pixel at x comes from x + factor * y
-    "TranslateX", "TranslateY",  # px, content moves right / down; fractions count
-    "Rotate",  # degrees, counter-clockwise
-    "Brightness", "Color", "Contrast", "Sharpness",  # enhancement factor, 1 = unchanged
-    "Posterize",  # bits kept, 0..8
-    "Solarize",  # values from the threshold up are inverted, 0..256
-    "AutoContrast", "Equalize",  # no argument
-    "Invert",  # no argument
-    "SolarizeAdd",  # 0..128, added to values below 128
-    "Hue",  # turns of the colour circle, -0.5..0.5
-    "GaussianBlur",  # standard deviation, px; kernel_size is the op's
-    "GaussianBlurPIL",  # standard deviation, px, of what Pillow makes of three box blurs
-    "Custom",  # 32-bit key of the uniforms that the user's function gets
-    # Mixing. The sum is float32 and starts at 0; the start is the image before the program.
-    "Add",  # sum += weight * image; the image is the start again
-    "Sum",  # image = the sum, cut to uint8
-    "Mix",  # image = (1 - weight) * start + weight * sum in float32, cut to uint8
-    "Blend",  # image = PIL's blend of start (weight 0) and image (weight 1)
-)  # fmt: skip
+# What only programs know, and the instruction that the native engine writes it as.
+WRITTEN_AS = {
+    "ShearX": "Affine", "ShearY": "Affine", "TranslateX": "Affine", "TranslateY": "Affine",
+    "Rotate": "Affine", "GaussianBlurPIL": "BoxBlur",
+}  # fmt: skip
+CODES = (*_native.INSTRUCTIONS, *WRITTEN_AS)
 CODE = {name: code for code, name in enumerate(CODES)}
 ENHANCE = ("Brightness", "Color", "Contrast", "Sharpness")
+MIXING = ("Add", "Sum", "Mix", "Blend")
+UNITS = {  # of arguments in words
+    "ShearX": "{:.3g}", "ShearY": "{:.3g}", "TranslateX": "{:.1f} px", "TranslateY": "{:.1f} px",
+    "Rotate": "{:.1f}°",
+    "Brightness": "{:.2f}", "Color": "{:.2f}", "Contrast": "{:.2f}", "Sharpness": "{:.2f}",
+    "Posterize": "{:.0f} bits", "Solarize": "from {:g}", "SolarizeAdd": "{:.0f}",
+    "Hue": "{:.3f} turns",
+    "GaussianBlur": "{:.2f} px", "GaussianBlurPIL": "{:.2f} px", "Custom": "with key {:.0f}",
+    "Add": "{:.3f}", "Mix": "{:.3f}", "Blend": "{:.3f}",
+}  # fmt: skip
 MAX_DEPTH = 16  # ops that an image goes through one after the other
 MAX_ROWS = 128  # of one program
 
 
 @dataclass(frozen=True)
 class Program(Op):
-    """What the ops whose record is a program share."""
+    """AUGMENT's one kind: an op whose record is a program."""
 
     stage = Stage.AUGMENT
+    mixes: ClassVar[bool] = False  # its programs have codes of MIXING
 
     def rows(self) -> int:
         """How long the op's programs are."""
         return 1
-
-    def colour(self, channels: int = 3) -> tuple[int, ...]:
-        """What lies outside the image, 0..255 per channel."""
-        return fill_colour(getattr(self, "fill", None), channels)
 
     def parts(self, program: Floats) -> "list[tuple[Program, Floats]]":
         """The ops that the rows of programs [..., rows, 3] belong to, in order: itself, but for ops
         made of ops.
         """
         return [(self, program)]
+
+    def words(self, record: Records, before: Spec) -> str:
+        return ", then ".join(filter(None, map(row_words, record.tolist()))) or "nothing"
+
+
+def row_words(row: list[float]) -> str:
+    """One row of a program in words: code, argument, filter. Empty for Identity."""
+    name = CODES[int(row[0])]
+    if name == "Identity":
+        return ""
+    if (name, row[1]) == ("Posterize", 1.0):
+        return "Posterize 1 bit"
+    return f"{name} {UNITS[name].format(row[1])}" if name in UNITS else name
 
 
 @runtime_checkable

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Spec, Stage
+from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import (
     Fill,
-    Op,
     Params,
     fill_problems,
     filter_name,
@@ -25,6 +24,7 @@ from fastload.transforms.base import (
     is_number,
     probability_problems,
 )
+from fastload.transforms.kinds import Warp
 from fastload.transforms.matrices import IDENTITY, Definition, affine, expand, perspective, rotation
 from fastload.transforms.sampling import single
 
@@ -62,14 +62,8 @@ def _centre_problems(centre: object) -> list[str]:
     return [] if fits else [f"center is {centre}, want None or x and y, px"]
 
 
-@dataclass(frozen=True)
-class Warp(Op):
-    """What they share."""
-
-    stage = Stage.CROP
-
-    def _common_problems(self, spec: Spec, interpolation: str, fill: object) -> list[str]:
-        return filter_problems(interpolation) + fill_problems(fill, spec.channels)
+def _common_problems(spec: Spec, interpolation: str, fill: object) -> list[str]:
+    return filter_problems(interpolation) + fill_problems(fill, spec.channels)
 
 
 def _params(matrices: Floats, sizes: Ints) -> Params:
@@ -92,6 +86,8 @@ class RandomRotation(Warp):
     fill: Fill = 0
     p: float = 1.0  # not in torchvision, whose RandomApply does the same
 
+    torchvision = ("degrees", "interpolation", "expand", "center", "fill")
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "degrees", symmetric(self.degrees))
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
@@ -110,7 +106,7 @@ class RandomRotation(Warp):
                 f"p is {self.p} with expand=True, which makes images of two sizes; leave one of "
                 "them out"
             )
-        return found + self._common_problems(spec, self.interpolation, self.fill)
+        return found + _common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
         return 1 + (self.p != 1)
@@ -150,6 +146,10 @@ class RandomAffine(Warp):
     p: float = 1.0  # not in torchvision, whose RandomApply does the same
     definition: Definition = field(default="v2", repr=False)  # whose order of operations
 
+    torchvision = (
+        "degrees", "translate", "scale", "shear", "interpolation", "fill", "center"
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         for name in ("degrees", "shear"):
             object.__setattr__(self, name, symmetric(getattr(self, name)))
@@ -171,7 +171,7 @@ class RandomAffine(Warp):
         rising = _two(self.scale, 1e-6, math.inf) and self.scale[0] <= self.scale[1]
         if self.scale is not None and not rising:
             found.append(f"scale is {self.scale}, want None or 2 rising numbers above 0")
-        return found + self._common_problems(spec, self.interpolation, self.fill)
+        return found + _common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
         return 6 + (self.p != 1)  # angle, translation x and y, scale, shear x and y; whether
@@ -203,6 +203,9 @@ class RandomPerspective(Warp):
     interpolation: str = "bilinear"
     fill: Fill = 0
 
+    projective = True
+    torchvision = ("distortion_scale", "p", "interpolation", "fill")
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
@@ -210,7 +213,7 @@ class RandomPerspective(Warp):
         found = probability_problems("p", self.p) + probability_problems(
             "distortion_scale", self.distortion_scale
         )
-        return found + self._common_problems(spec, self.interpolation, self.fill)
+        return found + _common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
         return 9  # whether, and x and y of four corners

@@ -34,7 +34,9 @@ def test_randaugment_has_torchvisions_magnitudes(name, magnitude, negative):
     value = float(magnitudes[magnitude]) if magnitudes.ndim else 0.0
     want = final(name, -value if signed and negative else value)
     op = RandAugment(1, magnitude)
-    assert tuple(programs(op, uniforms(CODE[name], 14, side_u=0.1 if negative else 0.9))[0, 0]) == (
+    assert tuple(
+        programs(op, uniforms(RAND.names.index(name), 14, side_u=0.1 if negative else 0.9))[0, 0]
+    ) == (
         CODE[name],
         want,
         0,
@@ -47,7 +49,9 @@ def test_trivialaugment_has_torchvisions_magnitudes(name, bin_):
     magnitudes, _ = autoaugment.TrivialAugmentWide()._augmentation_space(31)[name]
     want = final(name, float(magnitudes[bin_]) if magnitudes.ndim else 0.0)
     op = TrivialAugmentWide()
-    assert tuple(programs(op, uniforms(CODE[name], 14, bin_u=(bin_ + 0.5) / 31))[0, 0]) == (
+    assert tuple(
+        programs(op, uniforms(RAND.names.index(name), 14, bin_u=(bin_ + 0.5) / 31))[0, 0]
+    ) == (
         CODE[name],
         want,
         0,
@@ -105,11 +109,11 @@ def test_ops_and_signs_are_drawn_evenly(op, p_value):
 
 
 def test_pairs_of_ops_are_independent(p_value):
-    codes = drawn(RandAugment(2))[..., 0].astype(int)
-    assert (
-        p_value(np.bincount(codes[:, 0] * 14 + codes[:, 1], minlength=196), np.full(196, 1 / 196))
-        > 1e-3
-    )
+    number = np.zeros(len(CODES), int)
+    number[[CODE[name] for name in RAND.names]] = range(14)
+    ops = number[drawn(RandAugment(2))[..., 0].astype(int)]
+    counts = np.bincount(ops[:, 0] * 14 + ops[:, 1], minlength=196)
+    assert p_value(counts, np.full(196, 1 / 196)) > 1e-3
 
 
 def test_trivialaugments_bins_are_drawn_evenly(p_value):

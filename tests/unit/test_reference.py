@@ -12,12 +12,13 @@ from PIL import Image
 from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
 
+from fastload import _native
 from fastload import transforms as T
 from fastload.spec import Spec
 from fastload.transforms import pil
 from fastload.transforms.base import FILTERS
-from fastload.transforms.programs import CODE, CODES, rows
-from fastload.transforms.reference.augment import gaussian_weights
+from fastload.transforms.programs import CODE, CODES, WRITTEN_AS, rows
+from fastload.transforms.reference.augment import DRAWN, gaussian_weights
 
 HEIGHT, WIDTH = 37, 53
 
@@ -119,9 +120,22 @@ def plain(default):
     return str(getattr(default, "value", default)).removeprefix("torch.")
 
 
+def test_codes_are_the_extensions():
+    assert [CODE[name] for name in _native.INSTRUCTIONS] == list(range(len(_native.INSTRUCTIONS)))
+    assert set(CODES) == {*_native.INSTRUCTIONS, *WRITTEN_AS}
+    assert set(WRITTEN_AS.values()) < set(_native.INSTRUCTIONS)
+    assert not set(WRITTEN_AS) & set(_native.INSTRUCTIONS)
+
+
+def test_every_code_is_drawn_or_written_by_the_engine():
+    written = {"Affine", "Perspective", "FlipX", "FlipY", "BoxBlur", "Start", "Grayscale"}
+    assert set(CODES) == DRAWN | written
+    assert not DRAWN & written
+
+
 def test_every_code_runs(make_image):
     image = Image.fromarray(make_image(HEIGHT, WIDTH, 3))
-    for name in set(CODES) - {"Custom"}:  # which needs a function: tests/backends/test_custom.py
+    for name in DRAWN - {"Custom"}:  # which needs a function: tests/backends/test_custom.py
         assert pil.apply(T.RandAugment(1), image, rows([CODE[name]], [0.25], 2)).size == image.size
 
 

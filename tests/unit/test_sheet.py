@@ -10,11 +10,11 @@ from PIL import Image
 from fastload import transforms as T
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import Step, plan
-from fastload.show import log, page, sheet
+from fastload.show import page, sheet
 from fastload.show.layout import Card, Sheet, columns
 from fastload.show.pixels import denormalised
 from fastload.spec import Spec
-from fastload.transforms.programs import CODE
+from fastload.transforms.programs import CODE, row_words
 
 
 def numbers(value: float = 1.0) -> st.SearchStrategy[list[float]]:
@@ -84,12 +84,13 @@ def program(*rows: tuple[str, float]) -> np.ndarray:
     ],
 )  # fmt: skip
 def test_records_in_words(op, record, words):
-    assert log.words(step_of(op), np.array(record)) == words
+    step = step_of(op)
+    assert step.op.words(np.array(record), step.spec) == words
 
 
 @pytest.mark.parametrize("name", CODE)
 def test_every_code_of_a_program_has_words(name):
-    said = log.row([CODE[name], 0.25, 0])
+    said = row_words([CODE[name], 0.25, 0])
     assert said.split(" ")[0] == ("" if name == "Identity" else name)
 
 

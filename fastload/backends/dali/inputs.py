@@ -21,16 +21,8 @@ from fastload.plan.bad_samples import Trouble
 from fastload.plan.plan import Plan
 from fastload.sources import raw_pixels, read
 from fastload.spec import Array, Ints, Pixels, Stage, Work
-from fastload.transforms import (
-    CenterCrop,
-    Pad,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    Resize,
-    pil,
-)
-from fastload.transforms.base import Op
+from fastload.transforms import pil
+from fastload.transforms.kinds import Flip, Region, Window
 
 TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32",
     1), "filter": ("int32", 0),
@@ -60,21 +52,19 @@ class Picture:
         """Names in TYPES: what of CROP runs, told by records."""
         if self.own:
             return ("size",)
-        ops = tuple(step.op for step in self.plan.stage(Stage.CROP))
-        names = ["anchor", "shape"] if self._has(ops, RandomResizedCrop) else []
-        if self._has(ops, RandomResizedCrop, Resize):
+        ops = [step.op for step in self.plan.stage(Stage.CROP)]
+        regions = [op for op in ops if isinstance(op, Region)]
+        names = ["anchor", "shape"] if any(op.cuts for op in regions) else []
+        if regions:
             names += ["size"] + ["filter"] * (self.filter == "random")
-        names += ["start", "window"] if self._has(ops, CenterCrop, Pad, RandomCrop) else []
-        return (*names, "flip") if self._has(ops, RandomHorizontalFlip) else tuple(names)
+        names += ["start", "window"] if any(isinstance(op, Window) for op in ops) else []
+        mirrors = any(isinstance(op, Flip) and op.axis for op in ops)
+        return (*names, "flip") if mirrors else tuple(names)
 
     @property
     def filter(self) -> str:
         """Of the one resize; "random" where each sample has its own."""
         return crop.interpolation(self.plan.stage(Stage.CROP))
-
-    @staticmethod
-    def _has(ops: tuple[Op, ...], *kinds: type) -> bool:
-        return any(isinstance(op, kinds) for op in ops)
 
     def inputs(self) -> list[Input]:
         found = [Input(name, *TYPES[name]) for name in self.parts]

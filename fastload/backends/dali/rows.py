@@ -12,18 +12,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from fastload.backends.native import augment, instructions
+from fastload.backends.native import augment, crop, instructions
 from fastload.backends.native.instructions import ARGUMENTS, FILTER, INSTRUCTION, NUMBER
 from fastload.errors import BackendError
 from fastload.plan.plan import Plan
 from fastload.spec import Array, Floats, Ints, Spec, Stage
-from fastload.transforms import (
-    RandomAffine,
-    RandomHorizontalFlip,
-    RandomRotation,
-    RandomVerticalFlip,
-)
-from fastload.transforms.base import Op, fill_colour
+from fastload.transforms.kinds import Flip, Warp
+from fastload.transforms.programs import Program
 
 # Kinds of branches and the per-sample arguments of each; numbers below are places here, 0 leaves
 # the image as it is.
@@ -68,7 +63,7 @@ class Row:
         return tuple(name for name in TYPES if name in used)
 
 
-def names(op: Op, spec: Spec) -> set[str]:
+def names(op: Program, spec: Spec) -> set[str]:
     """The kinds that programs of `op` are made of, found by drawing many; what has no kind is named
     as its instruction.
     """
@@ -80,7 +75,7 @@ def names(op: Op, spec: Spec) -> set[str]:
     sizes = np.tile(np.array([spec.height or 64, spec.width or 64], np.int32), (PROBES, 1))
     rows = [
         instructions.of_program(part, record, sizes)
-        for part, record in augment.parts(op, op.params(u, sizes).records)
+        for part, record in op.parts(np.asarray(op.params(u, sizes).records, np.float64))
     ]
     return set(_kinds(np.concatenate(rows, axis=1)).ravel().tolist()) - {"Identity"}
 
@@ -97,11 +92,9 @@ def rows(plan: Plan) -> tuple[Row, ...]:
     """The rows of all programs of a picture: those of CROP, then AUGMENT's."""
     found: list[Row] = []
     crops = plan.stage(Stage.CROP)
-    warps = [step.op for step in crops if isinstance(step.op, (RandomAffine, RandomRotation))]
-    if warps or any(isinstance(step.op, RandomVerticalFlip) for step in crops):
-        flips = sum(
-            isinstance(step.op, (RandomHorizontalFlip, RandomVerticalFlip)) for step in crops
-        )
+    warps = [step.op for step in crops if isinstance(step.op, Warp)]
+    flips = [step.op for step in crops if isinstance(step.op, Flip)]
+    if warps or any(not op.axis for op in flips):
         kinds = (
             "FlipX",
             "FlipY",
@@ -109,18 +102,19 @@ def rows(plan: Plan) -> tuple[Row, ...]:
                 "AffineBilinear" if op.interpolation == "bilinear" else "Affine" for op in warps
             ),
         )
-        fill = fill_colour(warps[0].fill, 3)[0] if warps else 0
-        found += [Row(kinds, fill)] * (1 + flips + len(warps))
+        fill = warps[0].colour()[0] if warps else 0
+        found += [Row(kinds, fill)] * (1 + len(flips) + len(warps))
     for step in plan.stage(Stage.AUGMENT):
-        if name := augment.FLIPS.get(type(step.op)):
-            found.append(Row((name,), 0))
-            continue
-        kinds = tuple(kind for kind in KINDS if kind in names(step.op, step.spec))
-        found += [
-            Row(kinds, float(op.colour()[0]))
-            for op, _ in augment.parts(step.op)
-            for _ in range(op.rows())
-        ]
+        if isinstance(step.op, Flip):
+            found.append(Row((crop.FLIPS[step.op.axis],), 0))
+        elif isinstance(step.op, Program):
+            drawn = names(step.op, step.spec)
+            kinds = tuple(kind for kind in KINDS if kind in drawn)
+            found += [
+                Row(kinds, float(op.colour()[0]))
+                for op, _ in augment.parts(step.op)
+                for _ in range(op.rows())
+            ]
     return tuple(found)
 
 

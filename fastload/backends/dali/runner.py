@@ -13,32 +13,12 @@ from fastload.backends.dali.installed import missing
 from fastload.backends.native import augment, crop, store
 from fastload.plan.plan import Plan, Step
 from fastload.spec import Stage
-from fastload.transforms import (
-    CenterCrop,
-    Pad,
-    RandomAffine,
-    RandomCrop,
-    RandomErasing,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomRotation,
-    RandomVerticalFlip,
-    Resize,
-)
-from fastload.transforms.base import fill_colour
+from fastload.transforms import RandomErasing
+from fastload.transforms.base import Op
 from fastload.transforms.erasing import KINDS
+from fastload.transforms.kinds import Flip, Region, Values, Warp, Window
+from fastload.transforms.programs import Program
 
-CROPS = (
-    CenterCrop,
-    Pad,
-    RandomAffine,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomRotation,
-    RandomVerticalFlip,
-    Resize,
-)
 RESIZES = ("nearest", "bilinear", "bicubic", "lanczos", "random")
 WARPS = ("nearest", "bilinear")
 
@@ -82,7 +62,7 @@ def _unsupported(plan: Plan) -> list[str]:
     reasons = [
         f"{step.label} is not written for DALI; use backend='native'"
         for step in crops
-        if not isinstance(step.op, CROPS)
+        if not _has_graph(step.op)
     ]
     reasons += crop.unsupported(crops) + [
         reason for step in crops for reason in crop_problems(step)
@@ -92,17 +72,22 @@ def _unsupported(plan: Plan) -> list[str]:
     return reasons + store_problems(plan)
 
 
+def _has_graph(op: Op) -> bool:
+    """Whether an op of CROP is written for DALI."""
+    return isinstance(op, (Flip, Region, Window)) or (isinstance(op, Warp) and not op.projective)
+
+
 def crop_problems(step: Step) -> list[str]:
     op = step.op
-    if isinstance(op, (RandomResizedCrop, Resize)) and op.interpolation not in RESIZES:
+    if isinstance(op, Region) and op.interpolation not in RESIZES:
         return [
             (
                 f"{step.label} has interpolation {op.interpolation!r}; DALI has "
                 f"{', '.join(RESIZES[:-1])}"
             )
         ]
-    if isinstance(op, (RandomAffine, RandomRotation)):
-        return warp_problems(step.label, op.interpolation, fill_colour(op.fill, 3))
+    if isinstance(op, Warp) and not op.projective:
+        return warp_problems(step.label, op.interpolation, op.colour())
     return []
 
 
@@ -118,8 +103,9 @@ def warp_problems(label: str, interpolation: str, fill: tuple[int, ...]) -> list
 
 
 def _augment_problems(step: Step) -> list[str]:
-    if type(step.op) in augment.FLIPS or augment.unsupported((step,)):
+    if isinstance(step.op, Flip) or augment.unsupported((step,)):
         return []  # fine, or reported already
+    assert isinstance(step.op, Program)
     others = sorted(dali_rows.names(step.op, step.spec) - set(dali_rows.KINDS))
     if others:
         return [
@@ -145,6 +131,12 @@ def store_problems(plan: Plan) -> list[str]:
     reasons = store.unsupported(steps)
     if plan.size_mode != "decode":
         reasons += store.erased_first(steps, plan.size_mode)
+    reasons += [
+        f"{step.label} is no multiple and sum of the value, which is what DALI has; use "
+        "backend='native'"
+        for step in steps
+        if isinstance(step.op, Values) and step.op.linear(step.spec) is None
+    ]
     return reasons + [
         f"{step.label} fills with noise ({step.op.value!r}), which DALI has not; give a number, or "
         "use backend='native'"

@@ -10,7 +10,7 @@ import torch
 from fastload.backends.native import store
 from fastload.plan.plan import Plan
 from fastload.spec import Array, Floats, Ints, Stage
-from fastload.transforms import Normalize, ToDtype, ToTensor
+from fastload.transforms.kinds import Values
 
 
 class Tail(NamedTuple):
@@ -26,17 +26,9 @@ def linear(plan: Plan) -> tuple[Floats, Floats]:
     """float64 [3] each: STORE makes value * factor + shift of a uint8 value of each channel."""
     factor, shift = np.ones(3), np.zeros(3)
     for step in plan.stage(Stage.STORE):
-        op = step.op
-        if step.spec.dtype == "uint8" and (
-            isinstance(op, ToTensor)
-            or (isinstance(op, ToDtype) and op.scale and op.dtype != "uint8")
-        ):
-            factor, shift = factor / 255, shift / 255
-        elif isinstance(op, Normalize):
-            factor, shift = (
-                factor / np.array(op.std),
-                (shift - np.array(op.mean)) / np.array(op.std),
-            )
+        if isinstance(step.op, Values) and (change := step.op.linear(step.spec)) is not None:
+            mean, deviation = map(np.array, change)
+            factor, shift = factor / deviation, (shift - mean) / deviation
     return factor, shift
 
 

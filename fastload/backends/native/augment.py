@@ -1,54 +1,51 @@
 """The AUGMENT stage as one program per sample, in the kernels' instructions."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fastload import _native
 from fastload.backends.native import instructions
+from fastload.backends.native.crop import FLIPS
 from fastload.plan.plan import Step
 from fastload.spec import Floats, Ints
-from fastload.transforms import AugMix, Grayscale, Op, RandomHorizontalFlip, RandomVerticalFlip
 from fastload.transforms.compiling import Compiled
 from fastload.transforms.functions import Custom
+from fastload.transforms.kinds import Flip
 from fastload.transforms.programs import Program
-from fastload.transforms.reference import augment as reference
-
-OPS = frozenset(reference.APPLY)
-FLIPS: dict[type[Op], str] = {
-    RandomHorizontalFlip: "FlipX",
-    RandomVerticalFlip: "FlipY",
-}  # where they come after ops of AUGMENT
 
 
 def unsupported(steps: tuple[Step, ...]) -> list[str]:
     """Why these AUGMENT steps are no instructions."""
     reasons = []
     for step in steps:
-        if type(step.op) in FLIPS:
+        if isinstance(step.op, Flip):
             continue
-        if type(step.op) not in OPS or any(type(part) not in OPS for part, _ in parts(step.op)):
+        if not isinstance(step.op, Program):
             reasons.append(f"{step.label} is not written natively")
-        elif isinstance(step.op, Grayscale) and step.op.num_output_channels == 1:
+        elif step.op.out_spec(step.spec).channels not in (3, step.spec.channels):
             reasons.append(f"{step.label} leaves one channel; the native engine stores three")
         else:
             reasons += [
                 f"{step.label}{'' if op is step.op else f' holds {op.name}, which'} stays in "
                 f"Python: {op.code}"
-                for op, _ in parts(step.op) if isinstance(op, Custom) and isinstance(op.code, str)
-            ]  # fmt: skip
+                for op in _custom((step,))
+                if isinstance(op.code, str)
+            ]
     return reasons
+
+
+def _custom(steps: tuple[Step, ...]) -> Iterator[Custom]:
+    """The users' functions, in the order in which programs run them."""
+    for step in steps:
+        if isinstance(step.op, Program):
+            yield from (op for op, _ in parts(step.op) if isinstance(op, Custom))
 
 
 def functions(steps: tuple[Step, ...]) -> _native.Functions | None:
     """The users' functions in the order of `fold`'s numbers; None where there are none."""
-    ops = [
-        op
-        for step in steps
-        if type(step.op) not in FLIPS
-        for op, _ in parts(step.op)
-        if isinstance(op, Custom)
-    ]
+    ops = list(_custom(steps))
     codes = [op.code for op in ops if isinstance(op.code, Compiled)]
     if not codes:
         return None
@@ -57,34 +54,31 @@ def functions(steps: tuple[Step, ...]) -> _native.Functions | None:
     )
 
 
-def parts(op: Any, programs: Any = None) -> list[tuple[Program, Any]]:
-    """The ops that the rows of an op's programs belong to, with these rows."""
-    found: list[tuple[Program, Any]] = op.parts(
-        np.zeros((1, op.rows(), 3)) if programs is None else programs
-    )
-    return found
+def parts(op: Program) -> list[tuple[Program, Floats]]:
+    """The ops that the rows of an op's programs belong to, with rows of no meaning."""
+    return op.parts(np.zeros((1, op.rows(), 3)))
 
 
 def depth(steps: tuple[Step, ...]) -> int:
     """Instructions of one program, at most."""
     return sum(
-        1
-        if type(step.op) in FLIPS
-        else sum(op.rows() + isinstance(op, AugMix) for op, _ in parts(step.op))
+        sum(op.rows() + op.mixes for op, _ in parts(step.op))
+        if isinstance(step.op, Program)
+        else 1  # a flip
         for step in steps
     )
 
 
 def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> list[Floats]:
     """Instructions float64 [N, rows, 13] of each op, for N images of `sizes` int32 [N, 2], px."""
-    found: list[Floats] = []
+    out: list[Floats] = []
     number = 0  # of the user's function
     for step, record in zip(steps, records, strict=True):
-        if name := FLIPS.get(type(step.op)):
-            found.append(instructions.switched(name, record[:, 0])[:, None])
-            continue
-        for op, rows in step.op.parts(record):  # type: ignore[attr-defined]
-            found.append(instructions.of_program(op, rows, sizes))
-            if isinstance(op, Custom):
-                found[-1][..., instructions.ARGUMENTS], number = number, number + 1
-    return found
+        if isinstance(step.op, Flip):
+            out.append(instructions.switched(FLIPS[step.op.axis], record[:, 0])[:, None])
+        elif isinstance(step.op, Program):
+            for op, rows in step.op.parts(record):
+                out.append(instructions.of_program(op, rows, sizes))
+                if isinstance(op, Custom):
+                    out[-1][..., instructions.ARGUMENTS], number = number, number + 1
+    return out

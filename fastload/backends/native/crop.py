@@ -9,23 +9,12 @@ from numpy.typing import NDArray
 from fastload.backends.native import instructions
 from fastload.plan.plan import Plan, Step
 from fastload.spec import Array, Floats, Ints, Spec, Stage
-from fastload.transforms import (
-    CenterCrop,
-    Pad,
-    RandomAffine,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomPerspective,
-    RandomResizedCrop,
-    RandomRotation,
-    RandomVerticalFlip,
-    Resize,
-)
-from fastload.transforms.base import fill_colour
+from fastload.transforms import RandomAffine
+from fastload.transforms.kinds import Flip, Region, Warp, Window
 from fastload.transforms.matrices import IDENTITY
 
 BOX, RESIZED, WINDOW, FLIP, SCALE = slice(0, 4), slice(4, 6), slice(6, 8), 8, 9
-SCALED = (CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize)
+FLIPS = ("FlipY", "FlipX")  # instructions, by a flip's axis
 SCALES = (2, 4, 8)  # a JPEG can be decoded at one over these
 STEEPEST, SMALLEST = (
     89.0,
@@ -38,88 +27,68 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
     reasons: list[str] = []
     before: list[Step] = []
     for step in steps:
-        if isinstance(step.op, RandomHorizontalFlip):
-            continue
-        if isinstance(step.op, (RandomResizedCrop, Resize)):
+        op = step.op
+        if isinstance(op, Flip):
+            if op.axis:
+                continue  # a column of the record, wherever it stands
+        elif isinstance(op, Region):
             if before:
                 reasons.append(
                     f"{step.label} resizes after {before[-1].label}; one resize, first of all, is "
                     "what a record holds"
                 )
             before = []
-        elif isinstance(step.op, (CenterCrop, Pad, RandomCrop)):
-            reasons += _window_problems(step, before)
-        elif isinstance(step.op, (RandomAffine, RandomPerspective, RandomRotation)):
-            reasons += _warp_problems(step)
-        elif not isinstance(step.op, RandomVerticalFlip):
+        elif isinstance(op, Window):
+            reasons += _window_problems(step, op, before)
+        elif isinstance(op, Warp):
+            reasons += _warp_problems(step.label, op)
+        else:
             reasons.append(f"{step.label} is not written natively")
         before.append(step)
     return reasons
 
 
-def _window_problems(step: Step, before: list[Step]) -> list[str]:
-    op, reasons = step.op, []
-    if warped := [
-        s for s in before if isinstance(s.op, (RandomAffine, RandomPerspective, RandomRotation))
-    ]:
+def _window_problems(step: Step, op: Window, before: list[Step]) -> list[str]:
+    if warped := [s for s in before if isinstance(s.op, Warp)]:
         return [
             (
                 f"{step.label} cuts after {warped[-1].label}; the native engine warps what has its "
                 "last size"
             )
         ]
-    if _stays_inside(step):
+    if op.stays_inside(step.spec):
         return []
-    if isinstance(op, (Pad, RandomCrop)) and op.padding_mode != "constant":
+    reasons = []
+    if op.padding_mode != "constant":
         reasons.append(
             f"{step.label} has padding_mode {op.padding_mode!r}; the native engine pads with black"
         )
-    elif isinstance(op, (Pad, RandomCrop)) and any(fill_colour(op.fill, 3)):
-        reasons.append(f"{step.label} pads with {op.fill}; the native engine pads with black")
-    if windows := [s for s in before if isinstance(s.op, (CenterCrop, Pad, RandomCrop))]:
+    elif any(op.colour()):
+        fill = getattr(op, "fill", op.colour())
+        reasons.append(f"{step.label} pads with {fill}; the native engine pads with black")
+    if windows := [s for s in before if isinstance(s.op, Window)]:
         reasons.append(
             f"{step.label} may reach beyond {windows[-1].label}; one window is what a record holds"
         )
     return reasons
 
 
-def _stays_inside(step: Step) -> bool:
-    """Whether the window never shows what lies outside the image before it."""
-    op, height, width = step.op, step.spec.height, step.spec.width
-    if isinstance(op, Pad):
-        return not any(op.padding)
-    if isinstance(op, RandomCrop) and not op.pad_if_needed:
-        return not any(op.padding or ())  # it refuses images that are smaller
-    if (
-        not isinstance(op, (CenterCrop, RandomCrop))
-        or any(getattr(op, "padding", None) or ())
-        or height is None
-        or width is None
-    ):
-        return False
-    return bool(op.size[0] <= height and op.size[1] <= width)
-
-
-def _warp_problems(step: Step) -> list[str]:
-    op = step.op
-    if isinstance(op, RandomRotation) and op.expand:
-        return [f"{step.label} has expand=True; the native engine keeps the size"]
+def _warp_problems(label: str, op: Warp) -> list[str]:
+    if op.expand:
+        return [f"{label} has expand=True; the native engine keeps the size"]
     if isinstance(op, RandomAffine) and max(map(abs, op.shear or (0.0,))) > STEEPEST:
-        most = f"the native engine shears by up to {STEEPEST:g} degrees"
-        return [f"{step.label} has shear {op.shear}; {most}"]
-    if isinstance(op, RandomAffine) and op.scale and op.scale[0] < SMALLEST:
         return [
-            f"{step.label} has scale {op.scale}; the native engine scales by {SMALLEST:g} or more"
+            f"{label} has shear {op.shear}; the native engine shears by up to {STEEPEST:g} degrees"
         ]
+    if isinstance(op, RandomAffine) and op.scale and op.scale[0] < SMALLEST:
+        return [f"{label} has scale {op.scale}; the native engine scales by {SMALLEST:g} or more"]
     return []
 
 
 def interpolation(steps: tuple[Step, ...]) -> str:
     """The filter of the one resize, which may be "random"; "bilinear" where nothing is resized."""
-    found = [
-        step.op.interpolation for step in steps if isinstance(step.op, (RandomResizedCrop, Resize))
-    ]
-    return found[0] if found else "bilinear"
+    used = [step.op.interpolation for step in steps if isinstance(step.op, Region)]
+    return used[0] if used else "bilinear"
 
 
 def filters(steps: tuple[Step, ...], records: list[Array]) -> Ints | None:
@@ -127,8 +96,8 @@ def filters(steps: tuple[Step, ...], records: list[Array]) -> Ints | None:
     samples have the same.
     """
     for step, record in zip(steps, records, strict=True):
-        if isinstance(step.op, RandomResizedCrop) and step.op.interpolation == "random":
-            return np.ascontiguousarray(record[:, 4])
+        if isinstance(step.op, Region) and (drawn := step.op.filters(record)) is not None:
+            return drawn
     return None
 
 
@@ -147,22 +116,17 @@ def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> tuple[In
     rows: list[Floats] = []
     for step, record in zip(steps, records, strict=True):
         op = step.op
-        if isinstance(op, (RandomHorizontalFlip, RandomVerticalFlip)):
-            name, axis = ("FlipX", 1) if isinstance(op, RandomHorizontalFlip) else ("FlipY", 0)
+        if isinstance(op, Flip):
             if rows:
-                rows.append(instructions.switched(name, record[:, 0]))
+                rows.append(instructions.switched(FLIPS[op.axis], record[:, 0]))
             else:
-                flips[:, axis] ^= record[:, 0].astype(bool)
-        elif isinstance(op, (RandomAffine, RandomPerspective, RandomRotation)):
+                flips[:, op.axis] ^= record[:, 0].astype(bool)
+        elif isinstance(op, Warp):
             rows.append(_warp(op, record))
-        elif isinstance(op, RandomResizedCrop):
-            out[:, BOX] = record[:, :4]
-            out[:, 1] = np.where(
-                flips[:, 1], sizes[:, 1] - record[:, 1] - record[:, 3], record[:, 1]
-            )
-            window = out[:, RESIZED] = np.broadcast_to(np.array(op.size, np.int32), sizes.shape)
-        elif isinstance(op, Resize):
-            window = out[:, RESIZED] = record
+        elif isinstance(op, Region):
+            out[:, BOX] = box = op.boxes(record, sizes)
+            out[:, 1] = np.where(flips[:, 1], sizes[:, 1] - box[:, 1] - box[:, 3], box[:, 1])
+            window = out[:, RESIZED] = op.targets(record, sizes)
         else:
             start += np.where(flips, window - record[:, :2] - record[:, 2:4], record[:, :2])
             window = record[:, 2:4]
@@ -170,10 +134,10 @@ def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> tuple[In
     return out, [instructions.switched("FlipY", flips[:, 0]), *rows] if flips[:, 0].any() else rows
 
 
-def _warp(op: RandomAffine | RandomPerspective | RandomRotation, record: Floats) -> Floats:
+def _warp(op: Warp, record: Floats) -> Floats:
     """Instructions [N, 13] of a warp's records."""
-    name = "Perspective" if isinstance(op, RandomPerspective) else "Affine"
-    out = instructions.of_matrices(name, record[:, :8], op.interpolation, fill_colour(op.fill, 3))
+    name = "Perspective" if op.projective else "Affine"
+    out = instructions.of_matrices(name, record[:, :8], op.interpolation, op.colour())
     out[(record[:, :8] == IDENTITY).all(axis=1)] = 0.0  # the image as it is
     return out
 
@@ -191,7 +155,7 @@ def _no_scaling(plan: Plan) -> list[str]:
         f"{s.label} is none of the ops that go with it (RandomResizedCrop, Resize, CenterCrop, "
         "RandomHorizontalFlip)"
         for s in steps
-        if not isinstance(s.op, SCALED)
+        if not s.op.fast_decode
     ]
     return unsupported(steps) or others
 

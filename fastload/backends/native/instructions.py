@@ -14,28 +14,21 @@ import numpy as np
 from fastload import _native
 from fastload.spec import Floats, Ints
 from fastload.transforms.base import FILTERS
-from fastload.transforms.programs import CODE, CODES, ENHANCE, Program
+from fastload.transforms.programs import CODE, CODES, ENHANCE, MIXING, WRITTEN_AS, Program
 from fastload.transforms.reference.augment import HALF
 
 NUMBER, FILTER, FILL, ARGUMENTS = 0, 1, slice(2, 5), 5
 WIDTH = 13
-INSTRUCTION = {name: number for number, name in enumerate(_native.INSTRUCTIONS)}
+INSTRUCTION = {name: CODE[name] for name in _native.INSTRUCTIONS}
 SAMPLING = np.zeros(max(FILTERS.values()) + 1)  # from PIL's numbers to the kernels'
 SAMPLING[[FILTERS["nearest"], FILTERS["bilinear"], FILTERS["bicubic"]]] = 0, 1, 2
 MOST = 1e6  # of a factor: from here on, every difference of two values leaves 0..255
-AFFINE = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
 
 # By op code (programs.CODES): the instruction; whether its argument is cut to a whole number, and
 # how large it may be; and what arguments are made of it: FIXED + argument * TIMES. PIL's affine
 # coefficients take an output px to an input px.
-NUMBERS = np.array(
-    [
-        INSTRUCTION[
-            "Affine" if name in AFFINE else "BoxBlur" if name == "GaussianBlurPIL" else name
-        ]
-        for name in CODES
-    ]
-)
+NUMBERS = np.array([INSTRUCTION[WRITTEN_AS.get(name, name)] for name in CODES])
+MIXES = np.isin(CODES, MIXING)
 WHOLE = np.isin(CODES, ("Posterize", "SolarizeAdd"))
 LIMIT = np.where(np.isin(CODES, ENHANCE), MOST, np.inf)
 FIXED, TIMES = np.zeros((len(CODES), WIDTH - ARGUMENTS)), np.zeros((len(CODES), WIDTH - ARGUMENTS))
@@ -70,7 +63,7 @@ def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:
             rows = out[at]
             make(op, argument[at], sizes[at[0]].astype(np.float64), rows)
             out[at] = rows
-    mixes = (codes >= CODE["Add"]).any(axis=1)
+    mixes = MIXES[codes].any(axis=1)
     return joined([switched("Start", mixes)[:, None], out]) if mixes.any() else out
 
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.plan.plan import Step
 from fastload.spec import Array, Ints
-from fastload.transforms import ColOut, Normalize, RandomErasing, ToDtype, ToImage, pil
-from fastload.transforms.batch_resize import BatchResize
+from fastload.transforms import RandomErasing, pil
 from fastload.transforms.erasing import KINDS
+from fastload.transforms.kinds import Gather, Values
 from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.sampling import LEVELS, noise_values
 
-GATHERS = (ColOut, BatchResize)  # ops that only choose rows and columns
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
 
 
@@ -80,9 +79,8 @@ def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
         return None
     ramp = torch.arange(256, dtype=torch.uint8).expand(3, 1, 256)
     for step in steps:
-        if isinstance(step.op, (*GATHERS, RandomErasing)):
-            continue
-        ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
+        if isinstance(step.op, Values):
+            ramp = pil.apply(step.op, ramp, ONE_BY_ONE)
     return _bits(ramp.reshape(3, 256), dtype)
 
 
@@ -93,7 +91,7 @@ def kept(steps: tuple[Step, ...], records: list[Array]) -> tuple[Ints | None, In
     rows: Ints | None = None
     columns: Ints | None = None
     for step, record in zip(steps, records, strict=True):
-        if not isinstance(step.op, GATHERS):
+        if not isinstance(step.op, Gather):
             continue
         count, _ = step.op.kept(step.spec.height or 0, step.spec.width or 0)
         record = record[:1] if step.op.per_batch else record
@@ -106,9 +104,9 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
     reasons: list[str] = []
     erasing: Step | None = None
     for step in steps:
-        if not isinstance(step.op, (*GATHERS, Normalize, RandomErasing, ToDtype, ToImage)):
+        if not isinstance(step.op, (Gather, RandomErasing, Values)):
             reasons.append(f"{step.label} is not written natively")
-        elif isinstance(step.op, GATHERS) and erasing:
+        elif isinstance(step.op, Gather) and erasing:
             reasons.append(
                 f"{step.label} drops rows and columns after {erasing.label}; natively it comes "
                 "before"

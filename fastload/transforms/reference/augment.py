@@ -1,36 +1,23 @@
 """AUGMENT on PIL images: runs programs (see transforms/programs.py) row by row."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 from fastload.spec import Floats, Records, Singles
-from fastload.transforms.augmix import AugMix
-from fastload.transforms.base import Op
-from fastload.transforms.choose import RandomApply, RandomChoice, RandomOrder
-from fastload.transforms.color import (
-    ColorJitter,
-    GaussianBlur,
-    Grayscale,
-    RandomAdjustSharpness,
-    RandomAutocontrast,
-    RandomEqualize,
-    RandomGrayscale,
-    RandomInvert,
-    RandomPosterize,
-    RandomSolarize,
-)
+from fastload.transforms.color import Grayscale
 from fastload.transforms.functions import Custom
-from fastload.transforms.policies import AutoAugment, RandAugment, TrivialAugmentWide
-from fastload.transforms.programs import CODE, CODES, ENHANCE, Program
+from fastload.transforms.programs import CODE, CODES, ENHANCE, MIXING, Program
+from fastload.transforms.reference.crop import colour
+from fastload.transforms.reference.pixels import pixels
 
 HALF = 128  # SolarizeAdd leaves values from here up as they are
 GEOMETRIC = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate")
-MIXING = CODE["Add"]  # codes from here on
+MIXES = np.isin(CODES, MIXING)  # by code
 
 
+@pixels.register
 def _program(op: Program, image: Image.Image, record: Floats) -> Image.Image:
     for part, rows in op.parts(record):
         image = _run(part, image, rows)
@@ -38,12 +25,10 @@ def _program(op: Program, image: Image.Image, record: Floats) -> Image.Image:
 
 
 def _run(op: Program, start: Image.Image, program: Floats) -> Image.Image:
-    image, total = (
-        start,
-        np.zeros(np.asarray(start).shape if (program[:, 0] >= MIXING).any() else (), np.float32),
-    )
+    mixes = MIXES[program[:, 0].astype(np.int64)].any()
+    image, total = start, np.zeros(np.asarray(start).shape if mixes else (), np.float32)
     for code, argument, number in program.tolist():
-        if code < MIXING:
+        if not MIXES[int(code)]:
             image = _one(op, image, CODES[int(code)], argument, Image.Resampling(int(number)))
         elif code == CODE["Add"]:
             image, total = start, total + np.float32(argument) * np.asarray(image, np.float32)
@@ -64,26 +49,23 @@ def _cut(values: Singles) -> Image.Image:
 def _one(
     op: Program, image: Image.Image, name: str, argument: float, resampling: Image.Resampling
 ) -> Image.Image:
-    """One of CODES; `argument` is in the unit stated there."""
+    """One of CODES, but for MIXING."""
     if name in GEOMETRIC:
-        fill = op.colour(len(image.getbands()))
-        return _geometric(image, name, argument, resampling, fill if len(fill) > 1 else fill[0])
+        return _geometric(image, name, argument, resampling, colour(op, image))
     if name in ENHANCE:
         enhanced: Image.Image = getattr(ImageEnhance, name)(image).enhance(argument)
         return enhanced
     if name == "GaussianBlur":
         return gaussian_blur(image, getattr(op, "kernel_size", (1, 1)), argument)
-    if isinstance(op, Custom):
-        return (
-            _custom(op, image, int(argument)) if name == "Custom" else image
-        )  # Identity where it is left out
+    if name == "Custom" and isinstance(op, Custom):
+        return _custom(op, image, int(argument))
     return OTHERS[name](image, argument)
 
 
 def _custom(op: Custom, image: Image.Image, key: int) -> Image.Image:
-    pixels = np.asarray(image)
+    values = np.asarray(image)
     return Image.fromarray(
-        op.run(pixels.reshape(image.height, image.width, -1), key).reshape(pixels.shape)
+        op.run(values.reshape(image.height, image.width, -1), key).reshape(values.shape)
     )
 
 
@@ -128,11 +110,11 @@ def gaussian_blur(image: Image.Image, kernel: tuple[int, int], sigma: float) -> 
     float32 from taps in order, each product rounded before it is added; edges are mirrored without
     repeating them.
     """
-    pixels = np.asarray(image, np.float32)
+    values = np.asarray(image, np.float32)
     width, height = kernel
     for axis, size in ((1, width), (0, height)):
-        pixels = _convolve(pixels, gaussian_weights(size, sigma), axis)
-    return Image.fromarray(np.rint(pixels).astype(np.uint8))
+        values = _convolve(values, gaussian_weights(size, sigma), axis)
+    return Image.fromarray(np.rint(values).astype(np.uint8))
 
 
 def gaussian_weights(size: int, sigma: float) -> Singles:
@@ -143,12 +125,12 @@ def gaussian_weights(size: int, sigma: float) -> Singles:
     return out
 
 
-def _convolve(pixels: Singles, weights: Singles, axis: int) -> Singles:
-    reach, side = len(weights) // 2, pixels.shape[axis]
+def _convolve(values: Singles, weights: Singles, axis: int) -> Singles:
+    reach, side = len(weights) // 2, values.shape[axis]
     sources = np.pad(np.arange(side), reach, mode="reflect")
-    total = np.zeros_like(pixels)
+    total = np.zeros_like(values)
     for tap, weight in enumerate(weights):
-        total = total + weight * np.take(pixels, sources[tap : tap + side], axis=axis)
+        total = total + weight * np.take(values, sources[tap : tap + side], axis=axis)
     return total
 
 
@@ -165,19 +147,12 @@ OTHERS: dict[str, Callable[[Image.Image, float], Image.Image]] = {
     "GaussianBlurPIL": lambda image, sigma: image.filter(ImageFilter.GaussianBlur(sigma)),
 }
 
+# All codes that a program may have. The other instructions are what the native engine writes for
+# CROP, for these and for itself.
+DRAWN = frozenset((*GEOMETRIC, *ENHANCE, "GaussianBlur", "Custom", *OTHERS, *MIXING))
 
+
+@pixels.register
 def _grayscale(op: Grayscale, image: Image.Image, record: Records) -> Image.Image:
     grey = image.convert("L")
     return grey if op.num_output_channels == 1 else Image.merge("RGB", (grey, grey, grey))
-
-
-PROGRAMS: tuple[type[Program], ...] = (
-    AugMix, AutoAugment, ColorJitter, Custom, GaussianBlur, RandAugment, RandomAdjustSharpness,
-    RandomApply, RandomAutocontrast,
-    RandomChoice, RandomEqualize, RandomGrayscale, RandomInvert, RandomOrder, RandomPosterize,
-    RandomSolarize, TrivialAugmentWide,
-)  # fmt: skip
-APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
-    **dict.fromkeys(PROGRAMS, _program),
-    Grayscale: _grayscale,
-}

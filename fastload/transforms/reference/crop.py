@@ -1,53 +1,36 @@
 """CROP on PIL images."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from fastload.spec import Longs, Records
-from fastload.transforms.base import FILTERS, Fill, Op, fill_colour
-from fastload.transforms.geometry import (
-    CenterCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
+from fastload.spec import Ints, Longs, Records
+from fastload.transforms.base import FILTERS, Op
+from fastload.transforms.kinds import Flip, Region, Warp, Window
 from fastload.transforms.matrices import IDENTITY
-from fastload.transforms.padding import Pad, RandomCrop
-from fastload.transforms.warp import RandomAffine, RandomPerspective, RandomRotation
+from fastload.transforms.reference.pixels import pixels
 
 RESAMPLING = {name: Image.Resampling(number) for name, number in FILTERS.items()}
 
 
-def _random_resized_crop(op: RandomResizedCrop, image: Image.Image, record: Records) -> Image.Image:
-    top, left, height, width = (int(v) for v in record[:4])
-    out_height, out_width = op.size
-    box = image.crop((left, top, left + width, top + height))
-    drawn = (
-        Image.Resampling(int(record[4]))
-        if op.interpolation == "random"
-        else RESAMPLING[op.interpolation]
-    )
-    return box.resize((out_width, out_height), drawn)
+@pixels.register
+def _region(op: Region, image: Image.Image, record: Ints) -> Image.Image:
+    one, size = record[None], np.array([[image.height, image.width]], np.int32)
+    top, left, height, width = (int(v) for v in op.boxes(one, size)[0])
+    out_height, out_width = (int(v) for v in op.targets(one, size)[0])
+    drawn = op.filters(one)
+    resampling = RESAMPLING[op.interpolation] if drawn is None else Image.Resampling(int(drawn[0]))
+    if (height, width) != (image.height, image.width):
+        image = image.crop((left, top, left + width, top + height))
+    return image.resize((out_width, out_height), resampling)
 
 
-def _resize(op: Resize, image: Image.Image, record: Records) -> Image.Image:
-    height, width = (int(v) for v in record)
-    return image.resize((width, height), RESAMPLING[op.interpolation])
-
-
-def _center_crop(op: CenterCrop, image: Image.Image, record: Records) -> Image.Image:
-    top, left, height, width = (int(v) for v in record)
-    return image.crop((left, top, left + width, top + height))  # PIL fills what lies outside with 0
-
-
-def _window(op: Pad | RandomCrop, image: Image.Image, record: Records) -> Image.Image:
+@pixels.register
+def _window(op: Window, image: Image.Image, record: Records) -> Image.Image:
     top, left, height, width = (int(v) for v in record)
     if op.padding_mode == "constant":
-        out = Image.new(image.mode, (width, height), colour(op.fill, image))
+        out = Image.new(image.mode, (width, height), colour(op, image))
         out.paste(image, (-left, -top))
         return out
     rows = sources(image.height, top, height, op.padding_mode)
@@ -64,46 +47,38 @@ def sources(side: int, start: int, length: int, mode: Any) -> Longs:
     return padded[start + before : start + before + length]
 
 
-def colour(fill: Fill, image: Image.Image) -> int | tuple[int, ...]:
-    """The fill of an image's mode, as PIL takes it."""
-    values = fill_colour(fill, len(image.getbands()))
+def colour(op: Op, image: Image.Image) -> int | tuple[int, ...]:
+    """The op's fill in an image's mode, as PIL takes it."""
+    values = op.colour(len(image.getbands()))
     return values[0] if len(values) == 1 else values
 
 
-def _horizontal_flip(op: RandomHorizontalFlip, image: Image.Image, record: Records) -> Image.Image:
-    return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if int(record[0]) else image
+@pixels.register
+def _flip(op: Flip, image: Image.Image, record: Records) -> Image.Image:
+    if not int(record[0]):
+        return image
+    return image.transpose(
+        Image.Transpose.FLIP_LEFT_RIGHT if op.axis else Image.Transpose.FLIP_TOP_BOTTOM
+    )
 
 
-def _vertical_flip(op: RandomVerticalFlip, image: Image.Image, record: Records) -> Image.Image:
-    return image.transpose(Image.Transpose.FLIP_TOP_BOTTOM) if int(record[0]) else image
+@pixels.register
+def _warp(op: Warp, image: Image.Image, record: Records) -> Image.Image:
+    return warped(op, image, record, RESAMPLING[op.interpolation], colour(op, image))
 
 
-def _warp(
-    op: RandomAffine | RandomPerspective | RandomRotation, image: Image.Image, record: Records
+def warped(
+    op: Warp,
+    image: Image.Image,
+    record: Records,
+    resampling: Image.Resampling,
+    fill: int | tuple[int, ...],
 ) -> Image.Image:
+    """An image, or a mask, through a record's matrix; the same object where nothing moves."""
     height, width = (int(v) for v in record[8:])
     if tuple(record[:8]) == IDENTITY and image.size == (width, height):
         return image
-    kind, count = (
-        (Image.Transform.PERSPECTIVE, 8)
-        if isinstance(op, RandomPerspective)
-        else (Image.Transform.AFFINE, 6)
-    )
-    data = [float(v) for v in record[:count]]
+    kind = Image.Transform.PERSPECTIVE if op.projective else Image.Transform.AFFINE
     return image.transform(
-        (width, height), kind, data, RESAMPLING[op.interpolation], fillcolor=colour(op.fill, image)
+        (width, height), kind, op.coefficients(record), resampling, fillcolor=fill
     )
-
-
-APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
-    RandomResizedCrop: _random_resized_crop,
-    Resize: _resize,
-    CenterCrop: _center_crop,
-    Pad: _window,
-    RandomCrop: _window,
-    RandomHorizontalFlip: _horizontal_flip,
-    RandomVerticalFlip: _vertical_flip,
-    RandomAffine: _warp,
-    RandomPerspective: _warp,
-    RandomRotation: _warp,
-}

@@ -5,45 +5,20 @@ All that moves whole rows and columns is folded into two lists of numbers, so th
 gathered once.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fastload.spec import Longs, Records
+from fastload.spec import Ints, Longs, Records
 from fastload.transforms.base import Op
-from fastload.transforms.batch_resize import BatchCrop, BatchResize
-from fastload.transforms.choose import RandomApply, RandomChoice
-from fastload.transforms.color import (
-    ColorJitter,
-    GaussianBlur,
-    Grayscale,
-    RandomAdjustSharpness,
-    RandomAutocontrast,
-    RandomEqualize,
-    RandomGrayscale,
-    RandomInvert,
-    RandomPosterize,
-    RandomSolarize,
-)
-from fastload.transforms.colout import ColOut
-from fastload.transforms.erasing import RandomErasing
-from fastload.transforms.geometry import (
-    CenterCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
-from fastload.transforms.matrices import IDENTITY
-from fastload.transforms.output import Normalize, ToDtype, ToImage
-from fastload.transforms.padding import Pad, RandomCrop
+from fastload.transforms.kinds import Flip, Gather, Region, Warp, Window
 from fastload.transforms.reference import crop
 from fastload.transforms.reference.decoding import opened
-from fastload.transforms.warp import RandomAffine, RandomPerspective, RandomRotation
 
 MaskPixels = NDArray[Any]  # uint8 or int32 [H, W]
 MODES = (
@@ -91,25 +66,29 @@ def nearest(count: int, side: int) -> Longs:
     return out
 
 
-def _resized_crop(op: RandomResizedCrop, mask: Moved, record: Records, fill: int | None) -> Moved:
+@singledispatch
+def moved_by(op: Op, mask: Moved, record: Records, fill: int | None) -> Moved:
+    """A mask after the op, by one sample's record; a function for a class is registered with
+    `@moved_by.register`, and serves its subclasses. fill: as `moved` has it.
+    """
+    return mask
+
+
+@moved_by.register
+def _region(op: Region, mask: Moved, record: Ints, fill: int | None) -> Moved:
+    one, size = record[None], np.array([mask.size], np.int32)
+    top, left, height, width = (int(v) for v in op.boxes(one, size)[0])
+    rows, columns = (int(v) for v in op.targets(one, size)[0])
+    return mask.taken(top + nearest(rows, height), left + nearest(columns, width))
+
+
+@moved_by.register
+def _window(op: Window, mask: Moved, record: Records, fill: int | None) -> Moved:
     top, left, height, width = (int(v) for v in record)
-    return mask.taken(top + nearest(op.size[0], height), left + nearest(op.size[1], width))
-
-
-def _resize(op: Resize, mask: Moved, record: Records, fill: int | None) -> Moved:
-    height, width = (int(v) for v in record)
-    return mask.taken(nearest(height, mask.size[0]), nearest(width, mask.size[1]))
-
-
-def _window(
-    op: CenterCrop | Pad | RandomCrop, mask: Moved, record: Records, fill: int | None
-) -> Moved:
-    top, left, height, width = (int(v) for v in record)
-    mode = getattr(op, "padding_mode", "constant")
-    if mode != "constant":
+    if op.padding_mode != "constant":
         return mask.taken(
-            crop.sources(mask.size[0], top, height, mode),
-            crop.sources(mask.size[1], left, width, mode),
+            crop.sources(mask.size[0], top, height, op.padding_mode),
+            crop.sources(mask.size[1], left, width, op.padding_mode),
         )
     rows, columns = (
         np.arange(max(start, 0), min(start + length, side))
@@ -129,74 +108,36 @@ def _fill(op: Op, fill: int | None) -> int:
     return int(given[0] if isinstance(given, (tuple, list)) else given)
 
 
-def _horizontal_flip(
-    op: RandomHorizontalFlip, mask: Moved, record: Records, fill: int | None
-) -> Moved:
-    return replace(mask, columns=mask.columns[::-1]) if int(record[0]) else mask
-
-
-def _vertical_flip(op: RandomVerticalFlip, mask: Moved, record: Records, fill: int | None) -> Moved:
-    return replace(mask, rows=mask.rows[::-1]) if int(record[0]) else mask
-
-
-def _warp(
-    op: RandomAffine | RandomPerspective | RandomRotation,
-    mask: Moved,
-    record: Records,
-    fill: int | None,
-) -> Moved:
-    """By Pillow, which warps its image too: the same matrix, the nearest pixel."""
-    height, width = (int(v) for v in record[8:])
-    if tuple(record[:8]) == IDENTITY and mask.size == (height, width):
+@moved_by.register
+def _flip(op: Flip, mask: Moved, record: Records, fill: int | None) -> Moved:
+    if not int(record[0]):
         return mask
-    kind, count = (
-        (Image.Transform.PERSPECTIVE, 8)
-        if isinstance(op, RandomPerspective)
-        else (Image.Transform.AFFINE, 6)
-    )
-    matrix, image = [float(v) for v in record[:count]], Image.fromarray(mask.pixels())
-    return _begun(
-        np.asarray(
-            image.transform(
-                (width, height), kind, matrix, Image.Resampling.NEAREST, fillcolor=_fill(op, fill)
-            )
-        )
+    return (
+        replace(mask, columns=mask.columns[::-1])
+        if op.axis
+        else replace(mask, rows=mask.rows[::-1])
     )
 
 
-def _gather(op: ColOut | BatchResize, mask: Moved, record: Records, fill: int | None) -> Moved:
+@moved_by.register
+def _warp(op: Warp, mask: Moved, record: Records, fill: int | None) -> Moved:
+    """By Pillow, which warps its image too: the same matrix, the nearest pixel."""
+    before = Image.fromarray(mask.pixels())
+    after = crop.warped(op, before, record, Image.Resampling.NEAREST, _fill(op, fill))
+    return mask if after is before else _begun(np.asarray(after))
+
+
+@moved_by.register
+def _gather(op: Gather, mask: Moved, record: Records, fill: int | None) -> Moved:
     rows, columns = op.kept(*mask.size)
     return mask.taken(
         record[:rows].astype(np.int64), record[rows : rows + columns].astype(np.int64)
     )
 
 
-MOVES: dict[type[Op], Callable[[Any, Moved, Any, int | None], Moved]] = {
-    RandomResizedCrop: _resized_crop,
-    Resize: _resize,
-    CenterCrop: _window,
-    Pad: _window,
-    RandomCrop: _window,
-    RandomHorizontalFlip: _horizontal_flip,
-    RandomVerticalFlip: _vertical_flip,
-    RandomAffine: _warp,
-    RandomPerspective: _warp,
-    RandomRotation: _warp,
-    ColOut: _gather,
-    BatchResize: _gather,
-    BatchCrop: _gather,
-}
-STILL = (  # these leave masks as they are
-    ColorJitter, GaussianBlur, Grayscale, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize,
-    RandomErasing, RandomGrayscale,
-    RandomInvert, RandomPosterize, RandomSolarize, Normalize, ToDtype, ToImage,
-)  # fmt: skip
-
-
 def problems(op: Op, fill: int | None) -> list[str]:
     """Why masks cannot follow an op: "what; what to do"."""
-    parts = op.transforms if isinstance(op, (RandomApply, RandomChoice)) else (op,)
-    if any(not isinstance(part, (*MOVES, *STILL)) for part in parts):
+    if not op.keeps_masks and moved_by.dispatch(type(op)) is moved_by.dispatch(object):
         return ["masks have no such op; leave it out"]
     given = getattr(op, "fill", None)
     if fill is None and isinstance(given, (tuple, list)) and len(set(given)) > 1:
@@ -213,8 +154,7 @@ def moved(
     """
     now = _begun(mask)
     for op, record in zip(ops, records, strict=True):
-        if move := MOVES.get(type(op)):
-            now = move(op, now, record, fill)
+        now = moved_by(op, now, record, fill)
     return now.pixels()
 
 

@@ -1,45 +1,38 @@
 """STORE on tensors [C, H, W], and the gather of ColOut and the batch resizes also on PIL images."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import torch
 from PIL import Image
 
 from fastload import rng
 from fastload.spec import Records
-from fastload.transforms.base import ImageLike, Op
-from fastload.transforms.batch_resize import BatchCrop, BatchResize
-from fastload.transforms.colout import ColOut
+from fastload.transforms.base import ImageLike
 from fastload.transforms.erasing import KINDS, RandomErasing
-from fastload.transforms.output import (
-    ConvertImageDtype,
-    Normalize,
-    PILToTensor,
-    ToDtype,
-    ToImage,
-    ToTensor,
-)
+from fastload.transforms.kinds import Gather
+from fastload.transforms.output import ConvertImageDtype, Normalize, ToDtype, ToImage, ToTensor
+from fastload.transforms.reference.pixels import pixels
 from fastload.transforms.sampling import noise_values
 
 
 def to_tensor(image: ImageLike) -> torch.Tensor:
     if isinstance(image, torch.Tensor):
         return image
-    pixels = np.array(image, copy=True)
-    pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
-    return torch.from_numpy(pixels).permute(2, 0, 1).contiguous()
+    values = np.array(image, copy=True)
+    values = values[:, :, None] if values.ndim == 2 else values
+    return torch.from_numpy(values).permute(2, 0, 1).contiguous()
 
 
+@pixels.register
 def _to_image(op: ToImage, image: ImageLike, record: Records) -> torch.Tensor:
     return to_tensor(image)
 
 
+@pixels.register
 def _to_float(op: ToTensor, image: ImageLike, record: Records) -> torch.Tensor:
     return to_tensor(image).to(torch.float32).div(255)
 
 
+@pixels.register
 def _to_dtype(op: ToDtype, image: torch.Tensor, record: Records) -> torch.Tensor:
     dtype = getattr(torch, op.dtype)
     if not op.scale or image.dtype == dtype or image.is_floating_point():
@@ -47,6 +40,7 @@ def _to_dtype(op: ToDtype, image: torch.Tensor, record: Records) -> torch.Tensor
     return image.to(dtype).mul_(1.0 / 255.0)  # torchvision v2 multiplies …
 
 
+@pixels.register
 def _convert_dtype(op: ConvertImageDtype, image: torch.Tensor, record: Records) -> torch.Tensor:
     dtype = getattr(torch, op.dtype)
     return (
@@ -54,12 +48,14 @@ def _convert_dtype(op: ConvertImageDtype, image: torch.Tensor, record: Records) 
     )  # … its first API divides
 
 
+@pixels.register
 def _normalize(op: Normalize, image: torch.Tensor, record: Records) -> torch.Tensor:
     mean, std = (torch.tensor(v, dtype=image.dtype)[:, None, None] for v in (op.mean, op.std))
     return image.sub(mean).div_(std)
 
 
-def _gather(op: ColOut | BatchResize, image: ImageLike, record: Records) -> ImageLike:
+@pixels.register
+def _gather(op: Gather, image: ImageLike, record: Records) -> ImageLike:
     size = image.shape[-2:] if isinstance(image, torch.Tensor) else (image.height, image.width)
     rows, columns = op.kept(int(size[0]), int(size[1]))
     rows_at, columns_at = (
@@ -71,6 +67,7 @@ def _gather(op: ColOut | BatchResize, image: ImageLike, record: Records) -> Imag
     return Image.fromarray(np.asarray(image)[rows_at][:, columns_at])
 
 
+@pixels.register
 def _erase(op: RandomErasing, image: torch.Tensor, record: Records) -> torch.Tensor:
     out = image.clone()
     for top, left, height, width, key in record.tolist():
@@ -91,17 +88,3 @@ def _filling(op: RandomErasing, shape: tuple[int, int, int], key: int) -> torch.
     return (
         torch.from_numpy(noise_values()[levels]).reshape(height, width, channels).permute(2, 0, 1)
     )
-
-
-APPLY: dict[type[Op], Callable[[Any, Any, Any], Any]] = {
-    ToImage: _to_image,
-    PILToTensor: _to_image,
-    ToTensor: _to_float,
-    ToDtype: _to_dtype,
-    ConvertImageDtype: _convert_dtype,
-    Normalize: _normalize,
-    ColOut: _gather,
-    BatchResize: _gather,
-    BatchCrop: _gather,
-    RandomErasing: _erase,
-}

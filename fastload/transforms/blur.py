@@ -1,0 +1,58 @@
+"""AUGMENT: GaussianBlur. Name, defaults and arithmetic are torchvision v2's."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastload.spec import Floats, Ints, Spec
+from fastload.transforms.base import Params, is_number, pair
+from fastload.transforms.programs import CODE, Program, rows
+from fastload.transforms.sampling import single
+
+LARGEST_KERNEL = 255  # px
+
+
+@dataclass(frozen=True)
+class GaussianBlur(Program):
+    """Blur with a standard deviation drawn from `sigma` (px); edges are mirrored."""
+
+    kernel_size: Any  # px, odd: one number, or (width, height), as torchvision has it
+    sigma: Any = (0.1, 2.0)  # px: (low, high), or one number
+
+    keeps_masks = True
+    torchvision = ("kernel_size", "sigma")
+
+    def __post_init__(self) -> None:
+        size = self.kernel_size
+        size = pair(size) if isinstance(size, int) else tuple(size)
+        object.__setattr__(self, "kernel_size", size * 2 if len(size) == 1 else size)
+        sigma = (self.sigma,) if isinstance(self.sigma, (int, float)) else tuple(self.sigma)
+        object.__setattr__(self, "sigma", sigma * 2 if len(sigma) == 1 else sigma)
+
+    def problems(self, spec: Spec) -> list[str]:
+        size, found = self.kernel_size, []
+        if len(size) != 2 or not all(
+            isinstance(s, int) and 0 < s <= LARGEST_KERNEL and s % 2 for s in size
+        ):
+            found.append(f"kernel_size is {size}, want odd numbers from 1 to {LARGEST_KERNEL}")
+        elif (
+            spec.width
+            and spec.height
+            and (size[0] // 2 >= spec.width or size[1] // 2 >= spec.height)
+        ):
+            found.append(
+                f"kernel_size is {size}, too large to mirror an image of "
+                f"{spec.height}x{spec.width}; take a smaller one"
+            )
+        if (
+            len(self.sigma) != 2
+            or not all(is_number(s) for s in self.sigma)
+            or not 0 < self.sigma[0] <= self.sigma[1]
+        ):
+            found.append(f"sigma is {self.sigma}, want two rising numbers above 0")
+        return found
+
+    def draws(self, spec: Spec) -> int:
+        return 1
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        return Params(rows(CODE["GaussianBlur"], single(u, *self.sigma)), sizes)
