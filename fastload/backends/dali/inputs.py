@@ -21,7 +21,7 @@ from fastload.plan.bad_samples import Trouble
 from fastload.plan.plan import Plan
 from fastload.sources import raw_pixels, read
 from fastload.spec import Array, Ints, Pixels, Stage, Work
-from fastload.transforms import pil
+from fastload.transforms import RandomResizedCrop, pil
 from fastload.transforms.kinds import Flip, Region, Window
 
 TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32",
