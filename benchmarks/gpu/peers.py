@@ -72,16 +72,10 @@ def dali(spec: dict[str, Any], hardware: float) -> Batches:
         }
         return fn.crop_mirror_normalize(images, mirror=mirror, **scaled), labels.gpu()
 
-    made = pipeline(
-        batch_size=spec["batch"],
-        num_threads=spec["workers"],
-        device_id=0,
-        prefetch_queue_depth=2,
-        seed=0,
-    )
-    for (batch,) in DALIGenericIterator(
-        made, ["images", "labels"]
-    ):  # told of no reader, it goes on without an end
+    threads = {"num_threads": spec["workers"], "prefetch_queue_depth": 2}
+    made = pipeline(batch_size=spec["batch"], device_id=0, seed=0, **threads)
+    # Told of no reader, it goes on without an end.
+    for (batch,) in DALIGenericIterator(made, ["images", "labels"]):
         yield batch["images"].permute(0, 3, 1, 2), batch["labels"].squeeze(-1).long()
 
 
@@ -240,11 +234,8 @@ def fastload_batches(spec: dict[str, Any]) -> tuple[Any, Batches]:
     )
     ops: list[Any] = [T.RandomResizedCrop(size, AREA, RATIO), T.RandomHorizontalFlip()]
     ops += [T.RandAugment(1)] * hot + [T.ToImage(channels_last=True)] + [dropped] * hot
-    ops += (
-        [T.ToDtype("float16", scale=True), T.Normalize(MEAN, STD)]
-        if spec["device"] == "cuda"
-        else []
-    )
+    if spec["device"] == "cuda":
+        ops += [T.ToDtype("float16", scale=True), T.Normalize(MEAN, STD)]
     data: Any = fastload.open(spec["data"], ops)
     places = (
         {} if spec["device"] == "cpu" else {"decode": spec["decode"], "augment": spec["augment"]}

@@ -170,6 +170,10 @@ def warps(rng: np.random.Generator, mode: v2.InterpolationMode) -> Iterator[Case
             )
 
         yield Case("RandomAffine", sheared, theirs, tensors)
+    yield perspectives(rng, mode, of_tensors=tensors)
+
+
+def perspectives(rng: np.random.Generator, mode: v2.InterpolationMode, *, of_tensors: bool) -> Case:
     start = np.array([[0, 0], [40, 0], [40, 30], [0, 30]])
     end = start + rng.integers(0, 12, (4, 2)) * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
 
@@ -180,7 +184,7 @@ def warps(rng: np.random.Generator, mode: v2.InterpolationMode) -> Iterator[Case
     def their_perspective(image: Any) -> Any:
         return F.perspective(image, start.tolist(), end.tolist(), mode, 0)
 
-    yield Case("RandomPerspective", perspective, their_perspective, tensors)
+    return Case("RandomPerspective", perspective, their_perspective, of_tensors)
 
 
 def measured() -> list[Differences]:

@@ -4,58 +4,28 @@ import gc
 import weakref
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 import fastload
-from fastload.backends.dali import installed as dali_installed
-from fastload.backends.dali import own as dali_own
-from fastload.dataset import Dataset
-from fastload.errors import BackendError, SampleError
-from fastload.plan.pipeline import Pipeline
-from fastload.plan.plan import plan
-from fastload.sources import ArraySource
+from fastload.errors import BackendError
 from fastload.transforms import (
-    AugMix,
     AutoAugment,
-    CenterCrop,
     ColOut,
-    GaussianBlur,
     Normalize,
     RandAugment,
-    RandomErasing,
     RandomHorizontalFlip,
-    RandomPerspective,
     RandomResizedCrop,
-    Resize,
     ToDtype,
     ToImage,
-    ToTensor,
     TrivialAugmentWide,
     Views,
-)  # fmt: skip
+)
+
+from .dali_helpers import BOTH, TRAIN, equal, loader, reasons
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
-TRAIN = [RandomResizedCrop((24, 31)), RandomHorizontalFlip()]
-BOTH = ("dali", "dali-own")
-
-
-def loader(path, ops=TRAIN, backend="dali", batch_size=7, **options):
-    return fastload.DataLoader(
-        fastload.open(path, ops),
-        batch_size,
-        **{"shuffle": True, "seed": 5, "backend": backend, **options},
-    )
-
-
-def equal(first, second):
-    return len(first) == len(second) and all(
-        torch.equal(x, y)
-        for a, b in zip(first, second, strict=True)
-        for x, y in zip(a, b, strict=True)
-    )
 
 
 @pytest.mark.parametrize("backend", BOTH)
@@ -194,178 +164,6 @@ def test_masks_stay_on_their_images(folder, tmp_path):
     assert reasons(caught) == [
         "masks need the crops of their images, which only DALI knows; use backend='dali'"
     ]
-
-
-@pytest.mark.parametrize("backend", BOTH)
-@pytest.mark.parametrize("content", [b"", b"no image", "cut"])
-def test_a_bad_sample_is_named_after_the_batches_before_it(
-    backend, content, bad_folder, encode, make_image
-):
-    good = [encode(make_image(50, 60, number)) for number in range(12)]
-    bad = good[9][:-300] if content == "cut" else content
-    path = bad_folder(
-        {f"{number:02d}.jpg": bad if number == 9 else data for number, data in enumerate(good)}
-    )
-    batches = iter(loader(path, backend=backend, batch_size=4, shuffle=False, num_workers=1))
-    assert [len(next(batches)[0]) for _ in range(2)] == [4, 4]
-    with pytest.raises(
-        SampleError,
-        match=r"/a/09\.jpg, sample 9: cannot be decoded \(.*\); mend or remove the file$",
-    ):
-        next(batches)
-    assert [len(images) for images, _ in batches] == [1]  # the epoch goes on: 13 samples
-
-
-def test_what_dali_itself_refuses_is_asked_of_pillow(bad_folder, encode, make_image, monkeypatch):
-    monkeypatch.setattr(
-        "fastload.backends.dali.inputs.certain", lambda *_: True
-    )  # so that it reaches DALI
-    good = encode(make_image(50, 60, 1))
-    path = bad_folder({"1.jpg": good, "2.jpg": good[:-300], "3.jpg": good})
-    batches = iter(loader(path, [CenterCrop((40, 50))], batch_size=1, shuffle=False, num_workers=1))
-    assert len(list(zip(range(2), batches, strict=False))) == 2
-    with pytest.raises(
-        SampleError,
-        match=r"2\.jpg, sample 2: cannot be decoded \(image file is truncated.*mend or remove the "
-        r"file$",
-    ):
-        next(batches)
-    monkeypatch.setattr("PIL.ImageFile.LOAD_TRUNCATED_IMAGES", True)
-    native = [
-        images for images, _ in loader(path, [CenterCrop((40, 50))], "native", 3, shuffle=False)
-    ]
-    found = [
-        images
-        for images, _ in loader(
-            path, [CenterCrop((40, 50))], "dali", 3, shuffle=False, num_workers=1
-        )
-    ]
-    assert [torch.equal(a, b) for a, b in zip(native, found, strict=True)] == [True, True]
-
-
-def test_png_and_grey_images_come_through_pillow(bad_folder, encode, make_image):
-    pixels = make_image(50, 60, 3)
-    path = bad_folder(
-        {
-            "1.jpg": encode(pixels, "PNG"),
-            "2.jpg": encode(pixels[..., 0]),
-            "3.png": encode(np.dstack([pixels, pixels[..., :1]]), "PNG"),
-        }
-    )
-    native, found = (
-        list(loader(path, [CenterCrop((40, 50))], name, shuffle=False))
-        for name in ("native", "dali")
-    )
-    assert equal(native, found)
-
-
-def test_pixels_in_memory():
-    images = np.random.default_rng(0).integers(0, 256, (9, 20, 26, 3), np.uint8)
-    source = ArraySource("memory", images, np.arange(9), ("a",) * 9)
-    batches = fastload.DataLoader(
-        Dataset(Pipeline(source, (CenterCrop((20, 26)),))), 9, backend="dali"
-    )
-    assert torch.equal(next(iter(batches))[0], torch.from_numpy(images).permute(0, 3, 1, 2))
-
-
-def test_explain_and_auto(folder):
-    assert (
-        loader(folder, num_workers=3).explain().splitlines()[0]
-        == "backend dali, 3 threads, device cpu"
-    )
-    assert (
-        loader(folder, backend="auto").explain().splitlines()[0]
-        == "backend native, the caller's thread, device cpu"
-    )
-
-
-def reasons(caught):
-    *lines, last = str(caught.value).splitlines()
-    assert last == "backend native can run it; pass backend='native'"
-    return [line.partition(" cannot run this plan: ")[2] for line in lines]
-
-
-def test_every_reason_at_once(folder):
-    ops = [
-        RandomResizedCrop(24, interpolation="hamming"), RandomPerspective(), AugMix(),
-        RandAugment.timm("rand-m9"),
-        RandAugment(fill=(1, 2, 3)), ToTensor(), RandomErasing(value="random"),
-    ]  # fmt: skip
-    with pytest.raises(BackendError) as caught:
-        loader(folder, ops, decode_scale="fast")
-    assert reasons(caught) == [
-        "op 2 (RandomPerspective) is not written for DALI; use backend='native'",
-        (
-            "op 1 (RandomResizedCrop) has interpolation 'hamming'; DALI has nearest, bilinear, "
-            "bicubic, lanczos"
-        ),
-        "op 3 (AugMix) draws Add, Start, Sum, which is not written for DALI; use backend='native'",
-        (
-            "op 4 (RandAugment) draws bicubic Affine, which is not written for DALI; use "
-            "backend='native'"
-        ),
-        "op 5 (RandAugment) has fill (1, 2, 3); DALI fills with one number",
-        (
-            "op 7 (RandomErasing) fills with noise ('random'), which DALI has not; give a number, or "
-            "use backend='native'"
-        ),
-        "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'",
-    ]
-
-
-def test_every_reason_of_dali_by_itself(folder):
-    ops = [
-        Resize(30),
-        CenterCrop(24),
-        GaussianBlur(3),
-        RandAugment.composer(),
-        AutoAugment("svhn"),
-        ToImage(),
-    ]
-    with pytest.raises(BackendError) as caught:
-        loader(folder, ops, "dali-own")
-    assert reasons(caught) == [
-        (
-            "CROP is Resize, CenterCrop; DALI by itself has RandomResizedCrop, then "
-            "RandomHorizontalFlip; use backend='dali'"
-        ),
-        "op 3 (GaussianBlur) is none of DALI's own policies; use backend='dali'",
-        (
-            "op 4 (RandAugment) has another library's definition; DALI has its own only; use "
-            "backend='dali'"
-        ),
-        (
-            "op 5 (AutoAugment) has policy 'svhn'; DALI by itself has 'imagenet' as fastload means it; "
-            "use backend='dali'"
-        ),
-    ]
-
-
-def test_not_installed_or_too_old(folder, monkeypatch):
-    monkeypatch.setattr(dali_installed, "installed", lambda *_: "1.44.0")
-    with pytest.raises(BackendError) as caught:
-        loader(folder)
-    assert str(caught.value) == (
-        "backend dali cannot run this plan: NVIDIA DALI is 1.44.0, want 2.2 or newer; pip install "
-        '"fastload-torch[dali]"\n'
-        "backend native can run it; pass backend='native'"
-    )
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    assert (
-        dali_installed.missing()
-        == dali_own.unsupported(plan(fastload.open(folder, TRAIN).pipeline))
-        == ['NVIDIA DALI is not installed; pip install "fastload-torch[dali]"']
-    )
-
-
-def test_a_broken_nvimagecodec_decodes_whole_images(monkeypatch):
-    monkeypatch.setattr(dali_installed, "installed", lambda *_: "0.9.0.20")
-    assert (dali_installed.whole_decode("cuda"), dali_installed.whole_decode("cpu")) == (
-        True,
-        False,
-    )
-    monkeypatch.setattr(dali_installed, "installed", lambda *_: "0.8.0.1")
-    assert not dali_installed.whole_decode("cuda")
 
 
 @pytest.mark.parametrize(

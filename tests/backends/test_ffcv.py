@@ -3,7 +3,6 @@ not notice.
 """
 
 import gc
-import importlib
 import os
 import re
 import threading
@@ -11,22 +10,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.utils.data import Subset, WeightedRandomSampler
+from torch.utils.data import WeightedRandomSampler
 
 import fastload
-from fastload.backends import choosing
-from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.backends.ffcv import runner as ffcv
-from fastload.errors import BackendError, SampleError
-from fastload.plan.plan import plan
-from fastload.system.machine import INSTALL_FFCV
+from fastload.errors import SampleError
 from fastload.transforms import (
     CenterCrop,
     ColOut,
     Normalize,
     RandAugment,
     RandomErasing,
-    RandomHorizontalFlip,
     RandomResizedCrop,
     Resize,
     ToDtype,
@@ -34,14 +28,10 @@ from fastload.transforms import (
     ToTensor,
     Views,
 )
-from tests.beton.layout import Writer
 from tests.waiting import until
 
-needs_ffcv = pytest.mark.skipif(
-    bool(ffcv_installed.problem()), reason=f"{ffcv_installed.problem()}"
-)
-FIELDS = [("note", "bytes"), ("image", "image"), ("weight", "float"), ("label", "int")]
-CROPS = [RandomResizedCrop((24, 31)), RandomHorizontalFlip()]
+from .ffcv_helpers import CROPS, needs_ffcv, pair
+
 MEDIUM = [
     *CROPS,
     RandAugment(2, 9),
@@ -61,45 +51,6 @@ TWO = Views(
 )
 
 
-@pytest.fixture
-def cells(make_image, encode):
-    """13 images, every third raw, and a CMYK JPEG, which only Pillow decodes."""
-    from PIL import Image
-
-    found = []
-    for number in range(13):
-        pixels = make_image(40 + 3 * number, 61 - number, number)
-        raw, jpeg = (
-            ("raw", pixels),
-            ("jpg", encode(pixels, quality=90, subsampling=number % 3), *pixels.shape[:2]),
-        )
-        found.append(jpeg if number % 3 else raw)
-    found[4] = ("jpg", as_jpeg(Image.fromarray(make_image(30, 41, 4)).convert("CMYK")), 30, 41)
-    return found
-
-
-@pytest.fixture
-def beton(tmp_path):
-    """Writes a file of these images, labels and other fields."""
-
-    def write(cells):
-        rows = [
-            [bytes(number % 3), cell, number / 2, number % 5] for number, cell in enumerate(cells)
-        ]
-        (tmp_path / "x.beton").write_bytes(Writer(FIELDS, rows).bytes())
-        return str(tmp_path / "x.beton")
-
-    return write
-
-
-def as_jpeg(image):
-    import io
-
-    out = io.BytesIO()
-    image.save(out, "JPEG")
-    return out.getvalue()
-
-
 def same(got, want):
     got, want = list(got), list(want)
     assert len(got) == len(want)
@@ -111,17 +62,6 @@ def same(got, want):
             assert torch.equal(x, y)
         assert torch.equal(a_labels, b_labels)
         assert a_labels.dtype == torch.int64
-
-
-def pair(path, ops, batch_size=4, **options):
-    """A loader by FFCV and one by the native engine."""
-    data = fastload.open(path, ops)
-    subset = options.pop("subset", None)
-    data = data if subset is None else Subset(data, subset)
-    return [
-        fastload.DataLoader(data, batch_size, backend=backend, seed=3, **options)
-        for backend in ("ffcv", "native")
-    ]
 
 
 @needs_ffcv
@@ -251,82 +191,3 @@ def test_what_is_raised_in_ffcvs_thread_arrives(cells, beton, monkeypatch):
         next(iter(ours))
     monkeypatch.undo()
     assert len(list(ours)) == 4
-
-
-@needs_ffcv
-def test_explain_and_counters(cells, beton):
-    ours, _ = pair(beton(cells), CROPS, num_workers=2)
-    assert ours.explain().splitlines()[0] == "backend ffcv, 2 threads, device cpu"
-    assert len(list(ours)) == 4
-    assert ours.decodes() == {"indexed": 0, "whole": 7, "library": 0, "refused": 0, "scaled": 0}
-    assert ours.stats()["stages"]["store"]["samples"] == 13
-
-
-@needs_ffcv
-def test_what_cannot_be_imported_says_so(cells, beton, monkeypatch):
-    real = importlib.import_module
-
-    def refuse(name, *package):
-        if name.split(".")[0] != "ffcv":  # Numba imports its own parts so
-            return real(name, *package)
-        raise ImportError(f"libturbojpeg.so.0: no such file, for {name}")
-
-    steps = plan(fastload.open(beton(cells), CROPS).pipeline)
-    monkeypatch.setattr("importlib.import_module", refuse)
-    with pytest.raises(BackendError) as found:
-        ffcv.loop(steps, 1)
-    why = (
-        "ffcv is installed and cannot be imported (libturbojpeg.so.0: no such file, for "
-        "ffcv.loader)"
-    )
-    assert str(found.value) == f"backend ffcv: {why}; {INSTALL_FFCV}"
-
-
-def test_every_reason_at_once(folder, monkeypatch):
-    monkeypatch.setattr(
-        "importlib.metadata.version", lambda name: {"ffcv": "0.0.3", "numba": "0.60"}[name]
-    )
-    steps = plan(
-        fastload.open(folder, [Resize((9, 9)), Resize((8, 8)), ToTensor()]).pipeline, "fast"
-    )
-    here = 'use backend="native"'
-    assert ffcv.unsupported(steps, "cuda") == [
-        f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
-        (
-            f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, "
-            f"or {here}"
-        ),
-        (
-            "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record "
-            "holds"
-        ),
-    ]
-    again = (
-        "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a "
-        'record holds; use backend="torch"'
-    )
-    assert ffcv.unsupported(steps)[-1] == again
-    steps = plan(fastload.open(folder, [RandomResizedCrop((8, 9))]).pipeline, "fast")
-    fast = (
-        "decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it "
-        f"out, or {here}"
-    )
-    assert ffcv.unsupported(steps)[-1] == fast
-
-
-def test_what_is_not_installed_says_how(monkeypatch):
-    import importlib.metadata
-
-    def missing(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr("importlib.metadata.version", missing)
-    assert ffcv_installed.problem() == (
-        "ffcv is not installed; apt-get install pkg-config libopencv-dev libturbojpeg0-dev && "
-        "pip install wheel numba && pip install --no-build-isolation ffcv==1.0.2"
-    )
-
-
-def test_auto_never_takes_it(cells, beton):
-    steps = plan(fastload.open(beton(cells), CROPS).pipeline)
-    assert choosing.choose("auto", steps, "cpu")[:2] == ("native", [])

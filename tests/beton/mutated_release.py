@@ -135,14 +135,8 @@ def main(files: int, seed: int) -> int:
     total, failed = collections.Counter[str](), 0
     for first in range(0, files, CHUNK):
         count = min(CHUNK, files - first)
-        command = [
-            sys.executable,
-            "-m",
-            "tests.beton.mutated_release",
-            str(first),
-            str(count),
-            str(seed),
-        ]
+        command = [sys.executable, "-m", "tests.beton.mutated_release"]
+        command += [str(first), str(count), str(seed)]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=SECONDS, check=False

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner, Result
 
+from fastload.cli import parity, profile, recipes, replay, show
 from tests.conftest import PACKAGE, TREE
 
 sys.path.append(str(TREE))  # last: for `import benchmarks`, never for another fastload
@@ -52,6 +55,15 @@ def fresh_command(tmp_path: Path, surroundings: dict[str, Any]) -> Command:
         "timeout": 300,
     }
     return lambda *arguments: subprocess.run([sys.executable, *arguments], check=False, **how)
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """run("show", PATH, …): a verb in this process; an error of fastload's is in `.exception`."""
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    for verb in (parity, profile, recipes, replay, show):
+        verb.register(app)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """`fastload parity`: the table, the document, the sheet, the exit codes."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-import typer
 from PIL import Image
-from typer.testing import CliRunner
 
-from fastload.cli import parity
 from fastload.errors import UsageError
 from fastload.parity import Cell, Column, Report
 from fastload.parity.report import Worst
@@ -36,29 +34,14 @@ def tiny(tmp_path):
 
 
 @pytest.fixture
-def run():
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-    parity.register(app)
-    return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)))
+def run(run):
+    return partial(run, "parity")
 
 
 def test_the_table_and_the_document(run, folder, tiny, tmp_path):
     sheet, document = tmp_path / "sheet.png", tmp_path / "found.json"
-    done = run(
-        folder,
-        "--recipe",
-        tiny,
-        "--backend",
-        "native",
-        "--images",
-        6,
-        "-o",
-        sheet,
-        "--json",
-        document,
-        "--fail-above",
-        0,
-    )
+    what = ("--recipe", tiny, "--backend", "native", "--images", 6)
+    done = run(folder, *what, "-o", sheet, "--json", document, "--fail-above", 0)
     assert (done.exit_code, done.exception) == (0, None)
     lines = done.stdout.splitlines()
     assert lines[0] == "recipe tiny, 6 images, against the torch backend; levels of 255"

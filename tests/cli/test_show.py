@@ -1,55 +1,20 @@
-"""show and replay: the loader's own pixels, every draw in words, and files that are whole or not
-there.
-"""
+"""show: the loader's own pixels, every draw in words, and files that are whole or not there."""
 
 import errno
 import html
 import json
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from PIL import Image
-from typer.testing import CliRunner, Result
 
 import fastload
 from fastload import recipes
-from fastload import transforms as T
-from fastload.cli import replay, show
-from fastload.show.batch import Epoch, Run, cut
-from fastload.show.stages import stages
+from fastload.show.batch import Epoch, Run
 
-NUMBERS = (T.ToDtype, T.Normalize)  # without them a recipe gives uint8
-
-
-@pytest.fixture
-def run() -> Callable[..., Result]:
-    """run("show", PATH, …); an error of fastload's is in `.exception`."""
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-    show.register(app)
-    replay.register(app)
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
-
-
-def unmixed(recipe: str) -> recipes.Recipe:
-    found = recipes.load(recipe)
-    return replace(found, training=replace(found.training, mixup=None))
-
-
-def unnormalised(
-    folder: str, recipe: recipes.Recipe, epoch: int, seed: int, batch_size: int
-) -> list[list[np.ndarray]]:
-    """The epoch's batches as pixels [H, W, 3] of each image, from a loader that does not normalise."""
-    ops = [op for op in recipe.ops() if not isinstance(op, NUMBERS)]
-    loader = fastload.DataLoader(
-        fastload.open(folder, ops), batch_size, shuffle=True, seed=seed, mix=recipe.mix()
-    )
-    loader.set_epoch(epoch)
-    return [list(images.permute(0, 2, 3, 1).numpy()) for images, _ in loader]
+from .show_helpers import unmixed, unnormalised
 
 
 @pytest.mark.parametrize("backend", ["native", "torch"])
@@ -96,21 +61,6 @@ def test_originals_are_small_and_show_the_box(encode, tmp_path):
     np.testing.assert_allclose(coloured.max(0) + 1, (top + height, left + width), atol=1.5)
 
 
-@pytest.mark.parametrize("recipe", ["baseline", "mild", "medium", "hot"])
-def test_a_replay_ends_in_what_the_loader_gives(folder, recipe):
-    batches = unnormalised(folder, unmixed(recipe), 1, 3, 9)
-    made = Epoch(Run(folder, unmixed(recipe), seed=3, epoch=1, batch_size=9))
-    for step in (0, 4):
-        for number, sample in enumerate(made.step(step).samples.tolist()):
-            work, place = made.sample(sample)
-            assert (work.step, work.samples[place].tolist()) == (step, [sample])
-            (shown,) = made.show(work, place)
-            records = [record[0] for record in made.records(cut(work, place), [shown.size])]
-            *_, (_, _, last) = stages(made.plan, made.original(sample), records)
-            np.testing.assert_array_equal(np.asarray(shown.image), batches[step][number])
-            np.testing.assert_array_equal(np.asarray(last), batches[step][number])
-
-
 def test_part_of_a_batch_has_the_batchs_draws(folder):
     made = Epoch(Run(folder, recipes.load("hot")))
     whole, few = made.show(made.step(1)), made.show(made.step(1), slice(2, 5))
@@ -142,22 +92,6 @@ def test_a_mixed_batch_is_shown_with_partners_and_shares(folder, backend):
         )
         assert np.abs(np.asarray(one.image) - both).max() <= 0.5 + 1e-3  # the nearest value
     assert line.as_dict()["stage"] == "MIX"
-
-
-def test_mixing_programs_are_replayed_from_their_start(folder):
-    """AugMix's rows look back to the image before the program."""
-    ops = (
-        T.RandomResizedCrop((24, 31)),
-        T.RandomApply([T.AugMix(), T.ColorJitter(0.4, hue=0.2)], p=1.0),
-        T.ToImage(),
-    )
-    made = Epoch(Run(folder, replace(unmixed("hot"), train=ops), batch_size=3))
-    for sample in range(3):
-        work, place = made.sample(sample)
-        (shown,) = made.show(work, place)
-        records = [record[0] for record in made.records(cut(work, place), [shown.size])]
-        *_, (_, _, last) = stages(made.plan, made.original(sample), records)
-        np.testing.assert_array_equal(np.asarray(last), np.asarray(shown.image))
 
 
 def test_show_writes_a_picture_of_every_image(run, folder, tmp_path):
@@ -220,34 +154,6 @@ def test_html_stands_alone_and_escapes_names(run, make_image, encode, tmp_path):
         found for found in ("<script", "<b>", "http://", "https://", "<link") if found in text
     ] == []
     assert html.escape(name) in text
-
-
-def test_replay_says_and_draws_every_stage(run, folder, tmp_path):
-    out = str(tmp_path / "one.html")
-    done = run("replay", folder, "--sample", "17", "--epoch", "3", "-o", out, "--json", "-")
-    assert done.exception is None
-    facts = json.loads(done.stdout)
-    assert (facts["sample"], facts["class"], facts["epoch"], facts["output"]) == (
-        17,
-        "class1",
-        3,
-        out,
-    )
-    text = Path(out).read_text()
-    titles = [part.split("</h2>")[0] for part in text.split("<h2>")[1:]]
-    assert titles == [
-        "original",
-        "RandomResizedCrop",
-        "RandomHorizontalFlip",
-        "RandAugment",
-        "ColOut",
-        "result",
-    ]
-    assert all(html.escape(line["words"]) in text for line in facts["log"])
-    plain = run("replay", folder, "--sample", "17", "--epoch", "3")
-    assert plain.stdout.splitlines()[2:] == [
-        f"{line['op']}: {line['words']}" for line in facts["log"]
-    ]
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,11 @@ import json
 
 import numpy as np
 import pytest
-import typer
 from PIL import Image
-from typer.testing import CliRunner
 
 import fastload
 from fastload import recipes
 from fastload import transforms as T
-from fastload.cli import profile, replay, show
-from fastload.cli import recipes as verb
 from fastload.errors import PipelineError, UsageError
 from fastload.show.batch import Epoch, Run
 
@@ -56,14 +52,6 @@ def recipe(tmp_path):
         return str(path)
 
     return write
-
-
-@pytest.fixture
-def run():
-    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-    for command in (show, replay, profile, verb):
-        command.register(app)
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
 
 
 @pytest.mark.parametrize("backend", ["native", "torch"])

@@ -171,6 +171,13 @@ def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FFCV files are written in rounds of two samples."""
+    monkeypatch.setattr(beton_writer, "TASK", 1)
+    monkeypatch.setattr(beton_writer, "ROUND", 2)
+
+
+@pytest.fixture
 def small(tmp_path: Path) -> Path:
     """Seven images in two classes, none square."""
     files = {

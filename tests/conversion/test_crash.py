@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import subprocess
-import threading
 
 import pytest
 
@@ -15,37 +14,12 @@ from fastload.conversion import job, target, units, verify
 from fastload.errors import ConversionError, SourceError
 from fastload.sources import open_source
 
-CALLS = ("open", "write", "writev", "fsync", "rename", "mkdir", "unlink")
+from .system_calls import Nth, die
 
 
 @pytest.fixture
 def tmp_path(in_memory):
     return in_memory
-
-
-class Nth:
-    """Replaces os functions: the kth call does something else before its work."""
-
-    def __init__(self, k, act):
-        self.k, self.act, self.count = k, act, 0
-        self.lock = threading.Lock()
-
-    def wrap(self, real, name):
-        def call(path, *arguments, **named):
-            reads = name == "open" and not (arguments[0] & os.O_WRONLY)
-            with self.lock:
-                self.count += not reads
-                mine = self.count == self.k and not reads
-            if mine:
-                self.act()
-            return real(path, *arguments, **named)
-
-        return call
-
-    def install(self, monkeypatch):
-        for name in CALLS:
-            monkeypatch.setattr(target.os, name, self.wrap(getattr(os, name), name))
-        return self
 
 
 def needed(source, out, shard_bytes=job.SHARD_BYTES):
@@ -55,10 +29,6 @@ def needed(source, out, shard_bytes=job.SHARD_BYTES):
     return units.human(
         job.prepare(str(source), str(out), job.Options(shard_bytes=shard_bytes)).plan.bytes
     )
-
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def is_absent_or_whole(folder, count=7):
@@ -116,6 +86,13 @@ def test_killed_at_any_moment(tools, small, tmp_path):
         assert is_absent_or_whole(out)
 
 
+def what_to_do(code, source, out):
+    if code == errno.ENOSPC:
+        room = f"needs up to {needed(source, out, 3000)}"
+        return f"(No space left on device; {room}); free some room or give another folder"
+    return "(Input/output error); check the folder's permissions and its disk"
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(
     tools, small, tmp_path, monkeypatch, code
@@ -139,18 +116,7 @@ def test_an_error_of_every_system_call_leaves_nothing_or_what_resumes(
         assert nth.count >= k
         kept = text.endswith("; what is done is kept: go on with --resume")
         left = "what is done is kept: go on with --resume" if kept else "nothing was left there"
-        if code == errno.ENOSPC:
-            room = f"needs up to {needed(small, out, 3000)}"
-            want = (
-                f"{out}: cannot be written (No space left on device; {room}); free some room "
-                f"or give another folder; {left}"
-            )
-        else:
-            want = (
-                f"{out}: cannot be written (Input/output error); check the folder's "
-                f"permissions and its disk; {left}"
-            )
-        assert text == want
+        assert text == f"{out}: cannot be written {what_to_do(code, small, out)}; {left}"
         assert kept or os.listdir(tmp_path / "parent") == []
         ends.append(kept)
         if kept:

@@ -164,20 +164,8 @@ def test_a_forecast_is_near_and_writes_nothing(tools, small, tmp_path):
 def test_commands(tools, small, tmp_path):
     said = json.loads(run("convert", small, tmp_path / "a", "--dry-run", "--json", "-").stdout)
     assert (said["samples"], said["forecast"]["looked_at"]) == (7, 7)
-    assert (
-        run(
-            "convert",
-            small,
-            tmp_path / "w",
-            "--to",
-            "webdataset",
-            "--max-side",
-            "12",
-            "--subset",
-            "5",
-        ).exit_code
-        == 0
-    )
+    part = ("--to", "webdataset", "--max-side", 12, "--subset", 5)
+    assert run("convert", small, tmp_path / "w", *part).exit_code == 0
     assert len(open_reader(str(tmp_path / "w"))) == 5
     assert run("convert", tmp_path / "w", tmp_path / "s", "--shuffle", 3).exit_code == 0
     assert run("convert", small, tmp_path / "b.beton", "--max-side", "12").exit_code == 0
@@ -192,6 +180,9 @@ def test_commands(tools, small, tmp_path):
         done = run(*args)
         assert (done.exit_code, text in done.stdout) == (0, True), done.output
     assert tools.samples(tmp_path / "m") == tools.samples(tmp_path / "s")
+
+
+def test_texts_of_what_commands_refuse(tmp_path):
     for args, text in (
         (
             ("split", tmp_path / "s", tmp_path / "q", "--parts", "a=x"),

@@ -3,88 +3,27 @@ every byte.
 """
 
 import io
-import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import fastload
-from fastload import _native, cli, transforms
+from fastload import _native, transforms
 from fastload.conversion import indexing, inspect, job, transcoding, verify
-from fastload.sources import open_source
 from fastload.sources.shard_index import read_index
 
-
-def contents(folder):
-    return {name: (folder / name).read_bytes() for name in sorted(os.listdir(folder))}
-
-
-def payloads(folder):
-    """Key to bytes of all samples."""
-    source = open_source(folder)
-    place = source.locate(np.arange(len(source)))
-    rows = zip(
-        place.file.tolist(),
-        place.offset.tolist(),
-        place.size.tolist(),
-        place.checksum.tolist(),
-        strict=True,
-    )
-    data = [
-        (source.files.read(file, offset, size), checksum) for file, offset, size, checksum in rows
-    ]
-    assert [_native.xxh3(image) for image, _ in data] == [checksum for _, checksum in data]
-    return {source.index.key(n): image for n, (image, _) in enumerate(data)}
-
-
-def encode(height, width, seed=0, **how):
-    """A photograph-like JPEG: noise would hide what the tables are worth."""
-    y, x = np.mgrid[:height, :width]
-    pixels = (
-        128
-        + 60 * np.sin((x + seed) / 5)
-        + 50 * np.cos(y / 7)
-        + np.random.default_rng(seed).normal(0, 4, (height, width))
-    )
-    out = io.BytesIO()
-    Image.fromarray(
-        np.stack([pixels, pixels * 0.8, 255 - pixels], -1).clip(0, 255).astype(np.uint8)
-    ).save(out, "JPEG", quality=85, **how)
-    return out.getvalue()
-
-
-PROGRESSIVE, RESTARTS, OPTIMISED = (
-    {"progressive": True},
-    {"restart_marker_rows": 1},
-    {"optimize": True},
-)
+from .transcode_helpers import OPTIMISED, PROGRESSIVE, WANT, encode, payloads, write_mixed
 
 
 @pytest.fixture
 def mixed(tools, tmp_path):
-    files = {
-        "a/plain.jpg": encode(60, 90),
-        "a/progressive.jpg": encode(150, 210, 1, **PROGRESSIVE),
-        "a/restarts.jpg": encode(150, 200, 2, **RESTARTS),
-        "b/late.jpg": encode(80, 90, 3, **PROGRESSIVE),
-        "b/cmyk.jpg": tools.encode(40, 50, 4, mode="CMYK", progressive=True),
-        "b/a.png": tools.encode(20, 30, 5, format="PNG"),
-        "b/second.jpg": encode(100, 130, 6, **PROGRESSIVE),
-    }
-    late = files["b/late.jpg"]
-    at = late.rfind(b"\xff\xc4")  # in front of the last scan's table
-    files["b/late.jpg"] = late[:at] + b"\xff\xfe\x00\x04no" + late[at:]
-    return tools.write_tree(tmp_path / "mixed", files)
+    return write_mixed(tools, tmp_path)
 
 
-WANT = {
-    "a/progressive": encode(150, 210, 1, **OPTIMISED),
-    "a/restarts": encode(150, 200, 2, **OPTIMISED),
-    "b/second": encode(100, 130, 6, **OPTIMISED),
-}
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in sorted(os.listdir(folder))}
 
 
 def test_only_what_gains_is_rewritten(tools, mixed, tmp_path):
@@ -250,82 +189,3 @@ def test_damage_of_one_kind_is_one_reason():
     data = encode(150, 210, 1, **PROGRESSIVE)
     reasons = {transcoding.rewrite(data[:-2] + bytes(n) + data[-2:]).reason for n in (40, 50, 60)}
     assert reasons == {"Corrupt JPEG data"}
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Run a command: exit code, stdout, stderr."""
-    monkeypatch.setattr(cli, "VERBS", ("convert", "inspect"))
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
-def row(out, name):
-    (line,) = [line for line in out.splitlines() if line.startswith(name)]
-    return line.removeprefix(name).strip()
-
-
-def test_what_convert_says(command, mixed, tmp_path):
-    code, out, err = command("convert", mixed, tmp_path / "plain")
-    assert code == 0
-    assert not [line for line in out.splitlines() if line.startswith("transcoded")]
-    assert err.splitlines() == [
-        (
-            "no seek index: 4 images: not covered: progressive, lossless, hierarchical or arithmetic "
-            "coding"
-        ),
-        (
-            "no seek index: 1 images: not covered: restart markers, where decoding can begin without "
-            "an index"
-        ),
-        "no seek index: 1 images: not a JPEG",
-        "3 progressive images decode slowly; --transcode rewrites them losslessly",
-    ]
-    code, out, err = command(
-        "convert", mixed, tmp_path / "new", "--transcode", "--json", tmp_path / "said.json"
-    )
-    before = sum((mixed / f"{key}.jpg").stat().st_size for key in WANT)
-    change = sum(map(len, WANT.values())) - before
-    how = "larger" if change > 0 else "saved"
-    assert (code, row(out, "transcoded")) == (
-        0,
-        f"2 progressive, 1 restart-marked; {abs(change)} B {how} ({change / before:+.1%})",
-    )
-    assert err.splitlines() == [
-        (
-            "no seek index: 2 images: not covered: progressive, lossless, hierarchical or arithmetic "
-            "coding"
-        ),
-        "no seek index: 1 images: not a JPEG",
-        "not transcoded: 1 images: markers between its scans",
-    ]
-    said = json.loads((tmp_path / "said.json").read_text())["transcoding"]
-    assert said == {
-        "on": True, "images": {"progressive": 2, "restart-marked": 1}, "before": before,
-        "after": before + change,
-        "left": {"markers between its scans": 1}, "slow": {"progressive": 1},
-    }  # fmt: skip
-
-
-def test_nothing_to_do(command, small, tmp_path):
-    code, out, err = command("convert", small, tmp_path / "out", "--transcode")
-    assert (code, row(out, "transcoded"), err) == (0, "none", "")
-    assert row(command("inspect", tmp_path / "out")[1], "transcoded") == "0 images"
-    assert payloads(tmp_path / "out")["cat/1"] == (Path(small) / "cat/1.JPEG").read_bytes()
-
-
-def test_inspect_of_a_folder_says_what_decodes_slowly(command, mixed, small):
-    code, out, _ = command("inspect", mixed)
-    assert (code, row(out, "progressive: decode slowly")) == (0, "42.9% (convert --transcode)")
-    assert inspect.inspect(str(mixed)).slow == {"progressive": 3 / 7}
-    assert inspect.inspect(str(small)).slow == {}

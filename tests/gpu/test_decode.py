@@ -12,9 +12,9 @@ from tests.backends import divided
 from tests.conftest import encoded, textured
 from tests.kernels.device_helpers import crops_of, decode_work, job_of, on_cpu
 from tests.kernels.helpers import FILTERS, jpeg, noise, scene
+from tests.kernels.hostile_jpegs import SEAL, SIZE, a_box, scan_of, seal, seeds
 from tests.kernels.jpeg_writer import Writer
 from tests.kernels.test_jpeg_engine import ADOBE_RGB, FACTORS, some_boxes
-from tests.kernels.test_jpeg_engine_hostile import SEAL, SIZE, a_box, scan_of, seal, seeds
 
 pytestmark = pytest.mark.cuda
 

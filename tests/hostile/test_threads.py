@@ -1,89 +1,21 @@
-"""Loaders in several threads, several iterators at once, and iterators in forked children: what
-docs/differences.md promises.
-"""
+"""Loaders in several threads and several iterators at once: what docs/differences.md promises."""
 
 import gc
 import json
-import os
-import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
-from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload import transforms as T
 from fastload.order import samplers
-from fastload.system.opening import Opening
 
-THREADS = 6
-
-
-class Mine(ImageFolder):
-    """Runs on PyTorch's own engine."""
-
-
-def chain() -> Any:
-    return v1.Compose([v1.Resize((6, 9)), v1.ToTensor()])
-
-
-@contextmanager
-def switching() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-def in_threads(call: Callable[[int], Any], count: int = THREADS) -> list[Any]:
-    """What each gave; they begin together. Raises what one raised."""
-    gate, found, errors = threading.Barrier(count), [None] * count, []
-
-    def run(number: int) -> None:
-        try:
-            gate.wait()
-            found[number] = call(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    with switching():
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-    assert not any(thread.is_alive() for thread in threads)
-    for error in errors:
-        raise error
-    return found
-
-
-HOW = {
-    "native": (ImageFolder, {}), "native, threads": (ImageFolder, {"num_workers": 2}),
-    "torch": (Mine, {}),
-    "torch, processes": (Mine, {"num_workers": 1}), "reference": (None, {"backend": "torch"}),
-}  # fmt: skip
-
-
-def loader(name: str, folder: str, **more: Any) -> Any:
-    kind, how = HOW[name]
-    data = fastload.open(folder, chain()) if kind is None else kind(folder, chain())
-    return fastload.DataLoader(data, 7, **how, **more)
-
-
-def flat(batches: Any) -> list[Any]:
-    return [(images.sum().item(), labels.tolist()) for images, labels in batches]
+from .thread_helpers import HOW, THREADS, chain, flat, in_threads, loader
 
 
 @pytest.mark.parametrize("name", HOW)
@@ -210,128 +142,6 @@ def test_a_sampler_may_iterate_its_own_loader(folder):
     made = fastload.DataLoader(ImageFolder(folder, chain()), 2, sampler=sampler)
     sampler.loader, sampler.plain = made, fastload.DataLoader(ImageFolder(folder, chain()))
     assert len(list(made)) == 2
-
-
-def forked(call: Callable[[], Any]) -> Any:
-    """What `call` gives in a child; its error's text."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:  # pragma: no cover
-        try:
-            text = json.dumps(call())
-        except BaseException as error:
-            text = json.dumps(f"{type(error).__name__}: {error}")
-        os.write(write, text.encode())
-        os._exit(0)
-    os.close(write)
-    with open(read) as file:
-        text = file.read()
-    os.waitpid(pid, 0)
-    return json.loads(text)
-
-
-def listed(batches: Any) -> list[Any]:
-    return json.loads(json.dumps(flat(batches)))
-
-
-@pytest.mark.parametrize("name", ["native", "torch", "reference"])
-@pytest.mark.parametrize("taken", [0, 1, 3, 6])
-def test_an_open_iterator_goes_on_in_a_forked_child(name, taken, folder):
-    want = listed(loader(name, folder))
-    made = loader(name, folder)
-    batches = iter(made)
-    assert listed([next(batches) for _ in range(taken)]) == want[:taken]
-    for _ in range(2):
-        assert forked(lambda: listed(batches)) == want[taken:]
-    assert forked(lambda: listed(made)) == want
-    assert listed(batches) == want[taken:]  # the parent's own is where it was
-
-
-def test_augmentation_is_the_same_in_a_child(folder):
-    chain = v1.Compose([v1.RandomResizedCrop(8), v1.RandomHorizontalFlip(), v1.ToTensor()])
-    made = fastload.DataLoader(ImageFolder(folder, chain), 7, shuffle=True, seed=3)
-    assert made.explain().startswith("backend native")
-    batches = iter(made)
-    next(batches)
-    in_child = forked(lambda: listed(batches))
-    assert in_child == listed(batches)
-    assert len(in_child) == 5
-
-
-def test_a_child_leaves_its_parents_indexes_alone(folder, cache):
-    made = loader("native", folder)
-    batches = iter(made)
-    next(batches)
-
-    def logs() -> dict[str, int]:
-        return {str(path): path.stat().st_size for path in Path(cache).rglob("*") if path.is_file()}
-
-    before = logs()
-    assert before
-    assert len(forked(lambda: listed(batches))) == 5
-    assert logs() == before
-
-
-def test_an_iterator_with_threads_says_whose_it_is(folder):
-    """Nobody makes its batches in a child: an error, and no waiting."""
-    made, want = loader("native, threads", folder), listed(loader("native", folder))
-    batches = iter(made)
-    next(batches)
-    found = forked(lambda: listed(batches))
-    text = (
-        "loader: an iterator with workers was opened in another process; call iter() of the "
-        "loader in this one"
-    )
-    assert found == f"BackendError: {text}"
-    assert forked(lambda: listed(made)) == want
-    assert listed(batches) == want[1:]
-
-
-def test_children_while_all_threads_iterate(folder):
-    """Forks at any moment, also while another thread is inside iter(): each child reads the whole
-    data set.
-    """
-    made, want, over = (
-        loader("native, threads", folder),
-        listed(loader("native", folder)),
-        threading.Event(),
-    )
-
-    def work(number: int) -> None:
-        if number:
-            while not over.is_set():
-                assert len(flat(made)) == 6
-            return
-        try:
-            for _ in range(12):
-                assert forked(lambda: listed(made)) == want
-        finally:
-            over.set()
-
-    in_threads(work, 3)
-
-
-def test_a_lock_that_another_thread_holds_is_open_in_a_child():
-    opening, held, over = Opening(), threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with opening.alone():
-            held.set()
-            over.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-
-    def take() -> bool:
-        with opening.alone():
-            return True
-
-    assert forked(take) is True
-    over.set()
-    thread.join()
-    with opening.alone():  # a fork inside leaves through the lock that it came by
-        assert forked(take) is True
 
 
 class Slow(Dataset):

@@ -4,78 +4,27 @@ never other pixels.
 
 import struct
 import time
-from io import BytesIO
 
 import numpy as np
 import pytest
-from PIL import Image, ImageFile
 
 from fastload import _native as native
 
-from .helpers import fetch, files, jpeg, noise, picture, scene
+from .helpers import jpeg, noise, scene
+from .hostile_jpegs import (
+    SIZE,
+    a_box,
+    built_index,
+    by_engine,
+    by_library,
+    check_rebuilt_index,
+    despite_damage,
+    scan_of,
+    seeds,
+)
 from .jpeg_writer import Writer, dht, dqt, segment
 from .test_hostile import mutated, small
 from .test_jpeg_engine import FACTORS
-
-SIZE = 37, 53
-SEAL = 8
-
-
-def by_library(tmp_path, payloads, boxes):
-    """What libjpeg-turbo makes of each region: pixels, or None where it errs or warns."""
-    pool = native.Pool(2)
-    job = fetch(pool, files(tmp_path, payloads))
-    job.wait_fetched()
-    crops = np.zeros((len(payloads), 9), np.int32)
-    crops[:, :4] = boxes
-    crops[:, 4:6] = crops[:, 2:4]
-    fits = (job.sizes[:, 0] >= crops[:, 0] + crops[:, 2]) & (
-        job.sizes[:, 1] >= crops[:, 1] + crops[:, 3]
-    )
-    crops[~fits, :6] = [0, 0, 1, 1, 1, 1]
-    out = np.zeros((len(payloads), *SIZE, 3), np.uint8)
-    job.run([picture(crops, "box", None, out, *SIZE, True)])
-    job.wait_done()
-    good = fits & (job.status == native.OK)
-    return [out[n, : box[2], : box[3]] if good[n] else None for n, box in enumerate(boxes)]
-
-
-def by_engine(data, box, index=None):
-    """Pixels or None, the same from both targets."""
-    pixels, reason = native.jpeg_region(data, box, index, "scalar")
-    tuned, tuned_reason = native.jpeg_region(data, box, index, "best")
-    assert (pixels is None) == (tuned is None), (reason, tuned_reason)
-    assert (pixels is None) == bool(reason)
-    if pixels is not None:
-        np.testing.assert_array_equal(pixels, tuned)
-    return pixels
-
-
-def a_box(rng):
-    top, left = int(rng.integers(0, SIZE[0])), int(rng.integers(0, SIZE[1]))
-    return (
-        top,
-        left,
-        int(rng.integers(1, SIZE[0] - top + 1)),
-        int(rng.integers(1, SIZE[1] - left + 1)),
-    )
-
-
-def seeds():
-    writers = [
-        Writer(*SIZE, FACTORS[name], seed=5, long=name == "4:2:0")
-        for name in ("4:4:4", "4:2:0", "4:1:1", "grey")
-    ]
-    images = [
-        jpeg(scene(*SIZE), sampling, **options)
-        for sampling in ("4:4:4", "4:2:2", "4:2:0")
-        for options in ({}, {"optimize": True})
-    ]
-    return images + [writer.encode() for writer in writers]
-
-
-def scan_of(data):
-    return data.index(b"\xff\xda") + 2
 
 
 def test_two_thousand_mutants(tmp_path):
@@ -102,35 +51,6 @@ def test_two_thousand_mutants(tmp_path):
             np.testing.assert_array_equal(got, want)
         check_rebuilt_index(data, box, got)
     assert both * 0.7 < taken < both * 1.02
-
-
-def despite_damage(data):
-    """libjpeg-turbo's pixels without regard to its warnings; those before the damage are right."""
-    with Image.open(BytesIO(data)) as image, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
-        return np.asarray(image.convert("RGB"))
-
-
-def check_rebuilt_index(data, box, plain):
-    """With the index of the damaged file itself: the same pixels, or a refusal."""
-    index = built_index(data, 2)
-    if isinstance(index, str):
-        return
-    got = by_engine(data, box, index)
-    if got is not None and plain is not None:
-        np.testing.assert_array_equal(got, plain)
-
-
-def built_index(data, step):
-    """The index or why there is none, the same from both targets."""
-    found = []
-    for target in ("scalar", "best"):
-        try:
-            found.append(native.jpeg_index(data, step, target))
-        except ValueError as error:
-            found.append(str(error))
-    assert found[0] == found[1]
-    return found[0]
 
 
 WINDOW = 96 << 10  # bytes of a scan that the decoder holds at a time
@@ -167,15 +87,6 @@ def test_a_file_that_ends_where_the_window_does(block, past):
     complete = block != bytes(4) and past > 0 and (WINDOW + past) // 4 - 4 >= 80 * 323
     assert (by_engine(data, (0, 0, *LONG)) is not None) == complete
     assert isinstance(built_index(data, 8), bytes) == complete
-
-
-def test_mutants_with_the_index_of_the_file_before():
-    rng = np.random.default_rng(2)
-    for n, data in enumerate(seeds() * 20):
-        index = native.jpeg_index(data, 1 + n % 5)
-        other = mutated(data, rng)
-        if other != data:
-            assert by_engine(other, a_box(rng), index) is None
 
 
 def test_mutants_with_restart_markers(tmp_path):
@@ -282,60 +193,3 @@ def test_tables_with_too_many_codes(counts):
     assert ("Huffman table has too many codes" in reason) == too_many
     with pytest.raises(ValueError):
         native.decode(bad)
-
-
-def seal(index):
-    return index[:-SEAL] + struct.pack("<Q", native.xxh3(index[:-SEAL]))
-
-
-def test_damaged_indexes_are_refused():
-    rng = np.random.default_rng(5)
-    data = jpeg(scene(*SIZE), "4:2:0")
-    index = native.jpeg_index(data, 1)
-    for _ in range(1000):
-        bad = mutated(index, rng)
-        if bad != index:
-            assert by_engine(data, a_box(rng), bad) is None
-    for end in range(len(index)):
-        assert by_engine(data, (0, 0, 1, 1), index[:end]) is None
-
-
-def test_indexes_that_lie():
-    """Well-formed, and still wrong: each number fits what is decoded before it or behind it, or its
-    segment is refused.
-    """
-    rng = np.random.default_rng(6)
-    taken = refused = 0
-    for data in seeds():
-        whole = native.decode(data)
-        index = native.jpeg_index(data, int(rng.integers(0, 4)))
-        for _ in range(300):
-            bad = bytearray(index)
-            for _ in range(int(rng.integers(1, 4))):
-                bad[int(rng.integers(36, len(bad) - SEAL))] ^= 1 << int(rng.integers(0, 8))
-            top, left, height, width = box = a_box(rng)
-            got = by_engine(data, box, seal(bytes(bad)))
-            taken, refused = taken + (got is not None), refused + (got is None)
-            if got is not None:
-                np.testing.assert_array_equal(got, whole[top : top + height, left : left + width])
-    assert taken > 100
-    assert refused > 1000
-
-
-def test_index_of_another_file():
-    one, other = jpeg(scene(*SIZE, 1), "4:4:4"), jpeg(scene(*SIZE, 2), "4:4:4")
-    index = native.jpeg_index(one, 2)
-    assert (
-        native.jpeg_region(other, (0, 0, 5, 5), index, "best")[1]
-        == "index refused: of a file of another size"
-    )
-    flipped = bytearray(one)
-    flipped[-30] ^= 1
-    assert (
-        native.jpeg_region(bytes(flipped), (0, 0, 5, 5), index, "best")[1]
-        == "index refused: of another file"
-    )
-    assert (
-        native.jpeg_region(one, (0, 0, 5, 5), b"FLSI\x01" + index[5:], "best")[1]
-        == "index refused: not an index of this version"
-    )

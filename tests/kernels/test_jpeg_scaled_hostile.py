@@ -8,10 +8,10 @@ import pytest
 from fastload import _native as native
 
 from .helpers import fetch, files, jpeg, picture, scene
+from .hostile_jpegs import SIZE, scan_of, seeds
 from .jpeg_writer import Writer
 from .test_hostile import mutated, small
 from .test_jpeg_engine import FACTORS, some_boxes
-from .test_jpeg_engine_hostile import SIZE, scan_of, seeds
 
 SCALES = (2, 4, 8)
 

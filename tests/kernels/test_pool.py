@@ -163,3 +163,13 @@ def test_a_pool_says_what_its_threads_do(tmp_path):
     assert what.startswith(f"makes {tmp_path}/")
     assert 0 <= seconds < time.monotonic() - begun
     assert not pool.forked
+
+
+def test_a_pool_has_no_negative_threads():
+    for counts, text in (
+        ((-1,), "Pool: threads (got -1, want 0..1024)"),
+        ((1, -2), "Pool: readers (got -2, want 0..1024)"),
+    ):
+        with pytest.raises(ValueError) as error:
+            native.Pool(*counts)
+        assert str(error.value) == text

@@ -147,6 +147,28 @@ def of_recipes(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"recipe {name}", lambda ops=ops: loader(fastload.open(path, ops))
 
 
+def of_sizes(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Schedules of sizes, and decoding at a smaller scale."""
+    for mode in ("decode", "resize", "crop"):
+        how = fastload.ProgressiveResize(total_epochs=3, scale=0.6, delay=0.3, mode=mode)
+        yield (
+            f"sizes {mode}",
+            lambda how=how: loader(
+                fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=how
+            ),
+        )
+    yield (
+        "sizes listed",
+        lambda: loader(
+            fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=[24, 32]
+        ),
+    )
+    yield (
+        "scaled",
+        lambda: loader(fastload.open(path, [T.Resize((9, 9)), *FLOAT]), decode_scale="fast"),
+    )
+
+
 def of_options(
     path: str, beton: str, shards: str, targets: str
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -160,12 +182,8 @@ def of_options(
                     fastload.open(path, hot), mix=mix, backend=backend
                 ),
             )
-    views = T.Views(
-        [
-            ([CROP, T.RandomHorizontalFlip(), T.ToTensor()], 2),
-            ([T.RandomResizedCrop((16, 24)), T.ToTensor()], 3),
-        ]
-    )
+    large = [CROP, T.RandomHorizontalFlip(), T.ToTensor()]
+    views = T.Views([(large, 2), ([T.RandomResizedCrop((16, 24)), T.ToTensor()], 3)])
     still = [T.RandomResizedCrop((28, 36)), T.RandomHorizontalFlip(), T.ToImage()]
     for backend in ("native", "torch"):
         yield (
@@ -191,24 +209,7 @@ def of_options(
         "channels last",
         lambda: loader(fastload.open(path, hot), collate_fn=torch.utils.data.default_collate),
     )
-    for mode in ("decode", "resize", "crop"):
-        how = fastload.ProgressiveResize(total_epochs=3, scale=0.6, delay=0.3, mode=mode)
-        yield (
-            f"sizes {mode}",
-            lambda how=how: loader(
-                fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=how
-            ),
-        )
-    yield (
-        "sizes listed",
-        lambda: loader(
-            fastload.open(path, [T.RandomResizedCrop(40), *FLOAT]), size_schedule=[24, 32]
-        ),
-    )
-    yield (
-        "scaled",
-        lambda: loader(fastload.open(path, [T.Resize((9, 9)), *FLOAT]), decode_scale="fast"),
-    )
+    yield from of_sizes(path)
     yield "no seed", lambda: loader(fastload.open(path, hot), seed=None)
     weights = WeightedRandomSampler([1.0 + i % 4 for i in range(21)], 17)
     yield "weighted", lambda: loader(fastload.open(path, hot), shuffle=None, sampler=weights)

@@ -9,7 +9,7 @@ from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional as F
 
 import fastload
-from fastload.errors import PipelineError, SampleError, SourceError
+from fastload.errors import SampleError
 from fastload.plan.plan import records
 from fastload.spec import Work
 from fastload.transforms import (
@@ -17,7 +17,6 @@ from fastload.transforms import (
     ColorJitter,
     ColOut,
     Pad,
-    RandAugment,
     RandomAffine,
     RandomApply,
     RandomCrop,
@@ -30,65 +29,20 @@ from fastload.transforms import (
     Resize,
     ToDtype,
     ToImage,
-    Views,
 )
 from fastload.transforms.reference import masks as reference
 
-SIZES = ((37, 53), (64, 48), (70, 90), (41, 45))  # height, width; px
-COUNT = 12
-
-
-def classes(height, width, seed):
-    """uint8 [H, W]: noise of 21 classes, with a frame of 255, as VOC has it: any pixel that is off
-    shows.
-    """
-    mask = (
-        np.random.default_rng([seed, height, width])
-        .integers(0, 21, (height, width))
-        .astype(np.uint8)
-    )
-    mask[:2] = mask[:, -2:] = 255
-    return mask
-
-
-def palette(mask):
-    image = Image.fromarray(mask, "P")
-    image.putpalette(np.random.default_rng(1).integers(0, 256, 768).astype(np.uint8).tobytes())
-    return image
+from .mask_helpers import COUNT, classes, opened, write_pairs, write_twins
 
 
 @pytest.fixture
 def pairs(tmp_path, make_image, encode):
-    """images/… .jpg and masks/… .png, some a folder deeper; and a mask without an image."""
-    for number in range(COUNT):
-        stem = f"{'deep/' * (number % 3 == 0)}{number:02d}"
-        height, width = SIZES[number % 4]
-        for folder in ("images", "masks"):
-            (tmp_path / folder / "deep").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "images" / f"{stem}.jpg").write_bytes(
-            encode(make_image(height, width, number), quality=90)
-        )
-        palette(classes(height, width, number)).save(tmp_path / "masks" / f"{stem}.png")
-    palette(classes(9, 8, 0)).save(tmp_path / "masks" / "extra.png")
-    return tmp_path
+    return write_pairs(tmp_path, make_image, encode)
 
 
 @pytest.fixture
 def twins(tmp_path):
-    """Images that are their masks: RGB PNGs whose red is the class number."""
-    for folder in ("images", "masks"):
-        (tmp_path / folder).mkdir()
-    for number in range(COUNT):
-        mask = classes(*SIZES[number % 4], number)
-        Image.fromarray(np.stack([mask, 255 - mask, mask // 2], -1)).save(
-            tmp_path / "images" / f"{number}.png"
-        )
-        Image.fromarray(mask).save(tmp_path / "masks" / f"{number}.png")
-    return tmp_path
-
-
-def opened(root, ops, **options):
-    return fastload.open(root / "images", ops, masks=root / "masks", **options)
+    return write_twins(tmp_path)
 
 
 def batches(root, ops, backend="native", **options):
@@ -318,116 +272,4 @@ def test_explain_tells_how_masks_are_made(pairs):
         lines[2]
         == f"  masks   {pairs / 'masks'}: uint8, decoded by Pillow, moved like their images by "
         "nearest pixels"
-    )
-
-
-@pytest.mark.parametrize("backend", ["native", "torch"])
-def test_a_mask_that_does_not_fit(pairs, backend):
-    def told(change):
-        path = pairs / "masks" / "01.png"
-        before, data = path.read_bytes(), opened(pairs, [Resize((9, 8))])
-        change(path)
-        with pytest.raises(SampleError) as caught:
-            list(fastload.DataLoader(data, 4, num_workers=1, backend=backend))
-        path.write_bytes(before)
-        return str(caught.value).removeprefix(f"{path}, sample 0: ")
-
-    assert (
-        told(lambda path: palette(classes(48, 64, 1)).save(path))
-        == "mask is 48x64 px, its image 64x48 px; make them equal"
-    )
-    rgb = (
-        "cannot be decoded as a mask (mode RGB, want one channel of class numbers: 1, L, P, I); "
-        "mend or replace the file"
-    )
-    assert told(lambda path: palette(classes(64, 48, 1)).convert("RGB").save(path)) == rgb
-    assert told(lambda path: path.write_bytes(b"nothing")).startswith(
-        "cannot be decoded as a mask (cannot identify image file"
-    )
-    assert told(lambda path: path.write_bytes(path.read_bytes()[:900])).startswith(
-        "cannot be decoded as a mask ("
-    )
-    assert (
-        told(lambda path: path.unlink())
-        == "cannot be read (No such file or directory); restore the mask"
-    )
-
-
-def test_folders_that_do_not_fit(pairs):
-    for name in ("01", "deep/00"):
-        (pairs / "masks" / f"{name}.png").unlink()
-    Image.fromarray(classes(9, 9, 1)).save(pairs / "masks" / "02.bmp")
-    images, masks = pairs / "images", pairs / "masks"
-    away = "or take those images away"
-    lacking = (
-        f"{masks}: no mask for 2 of 12 images (01.jpg, deep/00.jpg); add files with the "
-        f"same stems, {away}"
-    )
-    several = (
-        f"{masks}: 1 images have several masks (such as 02.bmp and 02.png), want one each; "
-        "take the others away"
-    )
-    twelve = (
-        "masks: no mask for 12 of 12 images (01.jpg, 02.jpg, 04.jpg, 05.jpg, 07.jpg and 7 more)"
-    )
-    for given, text in (
-        (masks, f"{lacking}\n{several}"),
-        (
-            lambda name: masks / name,
-            f"{twelve}; the function gives {masks / '01.jpg'} for the first, {away}",
-        ),
-        (
-            pairs / "none",
-            f"{pairs / 'none'}: is no folder, want one of images or of masks; check the path",
-        ),
-        (
-            images,
-            (
-                f"{images}: holds the images and the masks, want a folder for each; or give masks as a "
-                "function of the image's path"
-            ),
-        ),
-    ):
-        with pytest.raises(SourceError) as caught:
-            fastload.open(images, masks=given)
-        assert str(caught.value) == text
-    (pairs / "empty").mkdir()
-    with pytest.raises(
-        SourceError, match=r"empty: no images \(got none, want files that end in \.jpg, "
-    ):
-        fastload.open(pairs / "empty", masks=masks)
-
-
-def test_masks_below_the_images_are_no_images(twins):
-    (twins / "masks").rename(twins / "images" / "masks")
-    assert len(fastload.open(twins / "images", masks=twins / "images" / "masks")) == COUNT
-
-
-def test_ops_that_masks_cannot_follow(pairs):
-    data = opened(
-        pairs, [RandomResizedCrop(9), RandAugment(), RandomApply([ColorJitter(0.1)]), ToImage()]
-    )
-    with pytest.raises(PipelineError) as caught:
-        fastload.DataLoader(data)
-    assert str(caught.value) == "op 2 (RandAugment): masks have no such op; leave it out"
-    filled = [CenterCrop(9), Pad(2, (1, 2, 3))]
-    with pytest.raises(PipelineError) as caught:
-        fastload.DataLoader(opened(pairs, filled))
-    assert (
-        str(caught.value)
-        == "op 2 (Pad): fills with (1, 2, 3), and a mask has one number; give mask_fill"
-    )
-    assert (
-        next(iter(fastload.DataLoader(opened(pairs, filled, mask_fill=255))))[1][0, 0].tolist()
-        == [255] * 13
-    )
-
-
-def test_arguments_that_make_no_sense(pairs):
-    with pytest.raises(PipelineError) as caught:
-        opened(pairs, Views([Resize((9, 8))]), mask_dtype="float32", mask_fill=300)
-    assert caught.value.problems == (
-        "masks: Views makes several pictures of an image, want one; leave out masks or Views",
-        "mask_dtype is 'float32', want 'uint8' or 'int64'",
-        "mask_fill is 300, want None (the op's fill) or a whole number from 0 to 255",
     )

@@ -16,11 +16,13 @@ from torchvision.transforms import v2
 import fastload
 from fastload import sources
 
+from .dataset_helpers import EVAL, cifar, files, made, reasons
+from .test_dataset_reasons import MyDataset
+
 # timm, and some of torchvision, leave closing files to the garbage collector.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
-EVAL = v2.Compose([v2.Resize((12, 15)), v2.ToImage()])
 KNOWN = "backend native, 2 threads, device cpu"
 
 
@@ -44,36 +46,6 @@ def same_batches(data, shuffle_by=None):
         assert torch.equal(labels, want_labels)
         batches += 1
     assert batches == len(ours)
-
-
-def reasons(data):
-    first, *rest = fastload.DataLoader(data, 7).explain().splitlines()
-    assert first == "PyTorch's own engine, unchanged:"
-    return [reason.strip() for reason in rest]
-
-
-def made(kind, **held):
-    """A data set of torchvision without its files."""
-    out = getattr(datasets, kind).__new__(getattr(datasets, kind))
-    out.__dict__.update(
-        {"root": "root", "transform": EVAL, "target_transform": None, "transforms": None} | held
-    )
-    return out
-
-
-def cifar(kind="CIFAR10", count=20, **held):
-    images = np.random.default_rng(0).integers(0, 256, (count, 32, 32, 3), np.uint8)
-    return made(
-        kind,
-        **(
-            {"data": images, "targets": [n % 7 for n in range(count)], "classes": list("abcdefg")}
-            | held
-        ),
-    )
-
-
-def files(folder):
-    return datasets.ImageFolder(folder).samples
 
 
 def by_files(folder):
@@ -240,50 +212,6 @@ def test_views_of_sources_can_be_sent_to_other_processes(folder):
     assert copy.labels.tolist() == parts.labels.tolist()
 
 
-class MyDataset(ImageDataset):
-    pass
-
-
-def collect_paths(path):
-    return datasets.folder.default_loader(path)
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"loader": collect_paths}, f"Food101 has its own loader ({__name__}.collect_paths)"),
-        ({"target_transform": str}, "Food101 has a target_transform"),
-        ({"transform": None}, "Food101 has no transform, so its images are no tensors"),
-        ({"_labels": ["cat"] * 40}, "Food101 has labels that are no whole numbers"),
-    ],
-    ids=["loader", "target_transform", "transform", "labels"],
-)
-def test_reasons_of_file_data_sets(folder, change, reason):
-    paths, labels = map(list, zip(*files(folder), strict=True))
-    held = {"_image_files": paths, "_labels": labels, "loader": datasets.folder.default_loader}
-    data = made("Food101", **held | change)
-    assert fastload.lowering.lower(data)[1] == [reason]
-
-
-def test_targets_that_are_no_classes(folder):
-    paths, labels = map(list, zip(*files(folder), strict=True))
-    joint = datasets.vision.StandardTransform(EVAL, None)
-    pets = made(
-        "OxfordIIITPet",
-        _images=paths,
-        _labels=labels,
-        _target_types=["category", "segmentation"],
-        transforms=joint,
-        classes=[],
-    )
-    text = "OxfordIIITPet has target_types ['category', 'segmentation'], which are no class numbers"
-    assert fastload.lowering.lower(pets)[1] == [text]
-    pets.transforms = lambda image, target: (image, target)
-    assert (
-        "OxfordIIITPet has transforms of image and target (" in fastload.lowering.lower(pets)[1][0]
-    )
-
-
 def test_timms_data_set(folder, monkeypatch):
     same_batches(ImageDataset(folder, transform=EVAL))
     assert (
@@ -300,37 +228,3 @@ def test_timms_data_set(folder, monkeypatch):
     assert reasons(ImageDataset(folder, transform=EVAL)) == [
         "timm.data.dataset.ImageDataset has its own __getitem__"
     ]
-
-
-@pytest.mark.parametrize("gone", ["data", "targets", "transform", "target_transform"])
-def test_attributes_that_are_not_there_are_a_reason(gone):
-    data = cifar()
-    del data.__dict__[gone]
-    assert (
-        "CIFAR10 is not as fastload knows it (AttributeError: 'CIFAR10' object has no attribute "
-        in reasons(data)[0]
-    )
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"data": np.zeros((20, 32, 32, 3))}, "CIFAR10 has data of float64 [20, 32, 32, 3]"),
-        ({"data": np.zeros((20, 32, 32), np.uint8)}, "CIFAR10 has data of uint8 [20, 32, 32]"),
-        ({"targets": [0.5] * 20}, "CIFAR10 has labels that are no whole numbers"),
-        ({"targets": [1] * 3}, "CIFAR10 has no label for each image"),
-    ],
-    ids=["floats", "grey", "labels", "few labels"],
-)
-def test_arrays_of_another_kind_are_a_reason(change, reason):
-    assert reasons(cifar(**change)) == [reason]
-    assert (
-        fastload.DataLoader(cifar(), 5)
-        .explain()
-        .endswith("seek index: none, the images are pixels in memory")
-    )
-
-
-def test_wrapped_data_sets_are_not_taken(folder):
-    wrapped = datasets.wrap_dataset_for_transforms_v2(datasets.ImageFolder(folder, EVAL))
-    assert "WrappedImageFolder is not one that fastload reads" in reasons(wrapped)[0]

@@ -1,31 +1,23 @@
-"""timm's, Composer's and the TrivialAugment authors' magnitudes and draws, number by number."""
+"""timm's magnitudes and draws, number by number."""
 
 import random
 
 import numpy as np
 import pytest
-from PIL import Image, ImageEnhance, ImageOps
+from PIL import Image
 from timm.data import auto_augment as theirs
 from torchvision.transforms import autoaugment
 
 from fastload import transforms as T
-from fastload.errors import PipelineError
 from fastload.spec import Spec
 from fastload.transforms import pil
-from fastload.transforms.definitions import composer, official, subpolicies, timm
+from fastload.transforms.definitions import subpolicies, timm
 from fastload.transforms.programs import CODE, rows
 
-SIZE = np.array([[90, 60]], np.int32)  # height, width; px
+from .definition_helpers import SIZE, drawn
+
 LEVELS = (0.0, 0.4, 1.0, 2.5, 5.0, 6.1, 7.0, 9.99, 10.0, 14.0)
 HPARAMS = {"translate_const": 250, "img_mean": (1, 2, 3)}
-
-
-def drawn(op, count, seed):
-    """Records of `count` samples of SIZE."""
-    return op.params(
-        np.random.default_rng(seed).random((count, op.draws(Spec()))),
-        np.repeat(SIZE, count, axis=0),
-    ).records
 
 
 def value(name, level, negative):
@@ -106,87 +98,6 @@ def test_policies_are_torchvisions(name):
         for pair in policies
     )
     assert subpolicies.TORCHVISION[name] == want
-
-
-CONFIGS = [
-    "rand",
-    "rand-m7-mstd0.5-inc1",
-    "rand-m9-n3-mstd0.5",
-    "rand-p1-mmax30-m15",
-    "rand-mstd101-inc0",
-    "rand-mstd1-tweights",
-    "rand-t3aw-n5",
-]
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_randaugment_strings_are_read_as_timm_reads_them(config):
-    op, want = T.RandAugment.timm(config), theirs.rand_augment_transform(config)
-    levels, first = op.definition, want.ops[0]
-    assert (op.num_ops, levels.names) == (want.num_layers, tuple(call.name for call in want.ops))
-    assert (op.magnitude, levels.p, levels.std) == (
-        first.magnitude,
-        first.prob,
-        first.magnitude_std,
-    )
-    assert levels.most == (first.magnitude_max or 10)
-    if want.choice_weights is None:
-        assert levels.weights is None
-    else:
-        np.testing.assert_allclose(
-            np.array(levels.weights) / sum(levels.weights), want.choice_weights
-        )
-
-
-@pytest.mark.parametrize("config", ["augmix", "augmix-m5-w4-d2", "augmix-m1-a0.5-mstd2-b0"])
-def test_augmix_strings_are_read_as_timm_reads_them(config):
-    op, want = T.AugMix.timm(config), theirs.augment_and_mix_transform(config)
-    assert (op.severity, op.mixture_width, op.chain_depth, op.alpha) == (
-        want.ops[0].magnitude,
-        want.width,
-        want.depth,
-        want.alpha,
-    )
-    assert (op.definition.std, op.definition.p) == (want.ops[0].magnitude_std, want.ops[0].prob)
-
-
-GRAMMAR = "t, m, n, p, mstd, mmax, inc, w, each with its value"
-
-
-@pytest.mark.parametrize(
-    ("make", "texts"),
-    [
-        (lambda: T.RandAugment.timm("augmix-m3"), [("RandAugment.timm('augmix-m3'): begins with "
-                                                   "'augmix', want rand")]),
-        (
-            lambda: T.RandAugment.timm("rand-q3-inc-m7.5-n2-n3"),
-            [
-                ("RandAugment.timm('rand-q3-inc-m7.5-n2-n3'): section 'q3' is unknown (want one of "
-                f"{GRAMMAR})"),
-                ("RandAugment.timm('rand-q3-inc-m7.5-n2-n3'): section 'inc' is unknown (want one "
-                f"of {GRAMMAR})"),
-                "RandAugment.timm('rand-q3-inc-m7.5-n2-n3'): section 'm7.5' has no whole number",
-                ("RandAugment.timm('rand-q3-inc-m7.5-n2-n3'): section 'n3' gives n again; give it "
-                "once"),
-            ],
-        ),
-        (
-            lambda: T.RandAugment.timm("rand-tall-w1"),
-            [
-                "RandAugment.timm('rand-tall-w1'): set 'all' is unknown (want 3a, weights, 3aw)",
-                "RandAugment.timm('rand-tall-w1'): weights 1 are unknown (want w0)",
-            ],
-        ),
-        (lambda: T.AutoAugment.timm("v1"), [("AutoAugment.timm('v1'): begins with 'v1', want "
-                                            "original or originalr or v0 or v0r or 3a")]),
-        (lambda: T.AugMix.timm("augmix-b1"), [("AugMix.timm('augmix-b1'): section 'b1' (blending "
-                                              "chain by chain) is not written; drop it")]),
-    ],
-)  # fmt: skip
-def test_wrong_strings(make, texts):
-    with pytest.raises(PipelineError) as caught:
-        make()
-    assert list(caught.value.problems) == texts
 
 
 def test_timm_applies_each_op_with_its_probability(p_value):
@@ -281,97 +192,3 @@ def test_timms_autoaugment_draws_its_policies(config, p_value):
             )
         else:
             assert not programs[:, place].any()
-
-
-def by_hand(level, u, severity):
-    """Composer's arguments of one image of SIZE, op by op: level ~ U(0.1, severity)."""
-    symmetric = 1 + u * (severity - 1), 1 - u * 0.09 * severity
-    return {
-        "Posterize": {4 - int(level * 4 / 10)}, "Solarize": {256 - int(level * 256 / 10)},
-        "Rotate": {-int(level * 30 / 10), int(level * 30 / 10)},
-        "ShearX": {-level * 0.3 / 10, level * 0.3 / 10}, "ShearY": {-level * 0.3 / 10,
-        level * 0.3 / 10},
-        "TranslateX": {-int(level * (60 / 3) / 10), int(level * (60 / 3) / 10)},
-        "TranslateY": {-int(level * (90 / 3) / 10), int(level * (90 / 3) / 10)},
-        "Color": set(symmetric), "Contrast": set(symmetric), "Sharpness": set(symmetric),
-        "Brightness": {f * 0.75 if f > 1 else f for f in symmetric}, "AutoContrast": {0},
-        "Equalize": {0},
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("augmentation_set", composer.SETS)
-@pytest.mark.parametrize("severity", [0.5, 3, 10])
-def test_composers_arguments(severity, augmentation_set):
-    op = T.RandAugment.composer(severity, 1, augmentation_set)
-    u = np.random.default_rng(5).random((500, 4))
-    for (code, argument, number), draw in zip(
-        op.params(u, np.repeat(SIZE, 500, axis=0)).records[:, 0], u, strict=True
-    ):
-        name = composer.SETS[augmentation_set][int(draw[0] * len(composer.SETS[augmentation_set]))]
-        level = 0.1 + draw[1] * (severity - 0.1)
-        original = augmentation_set == "original" and name in (
-            "Color",
-            "Contrast",
-            "Brightness",
-            "Sharpness",
-        )
-        want = {level * 1.8 / 10 + 0.1} if original else by_hand(level, draw[1], severity)[name]
-        assert (code, number) == (CODE[name], 2)
-        assert min(abs(argument - w) for w in want) < 1e-12
-
-
-def test_composers_draws(p_value):
-    for augmentation_set, names in composer.SETS.items():
-        programs = drawn(T.RandAugment.composer(10, 1, augmentation_set), 100_000, 15)[:, 0]
-        counts = np.array([(programs[:, 0] == CODE[name]).sum() for name in names])
-        assert p_value(counts, np.full(len(names), 1 / len(names))) > 1e-3
-        shears = programs[programs[:, 0] == CODE["ShearY"], 1]
-        counts, _ = np.histogram(shears, [-0.3, -0.15, -0.003, 0.003, 0.15, 0.3])
-        half = np.array([(10 - 5) / 9.9, (5 - 0.1) / 9.9]) / 2
-        assert p_value(counts, np.array([half[0], half[1], 0, half[1], half[0]])) > 1e-3
-    factors = drawn(T.RandAugment.composer(10, 1), 100_000, 16)[:, 0]
-    factors = factors[factors[:, 0] == CODE["Contrast"], 1]
-    counts, _ = np.histogram(factors, [0.1, 0.4, 0.7, 1.0, 4.0, 7.0, 10.0])
-    assert p_value(counts, np.full(6, 1 / 6)) > 1e-3
-
-
-def test_composers_pixels(make_image):
-    image = Image.fromarray(make_image(90, 60, 2))
-    op = T.RandAugment.composer()
-    shear = image.transform(
-        image.size, Image.Transform.AFFINE, (1, 0.21, 0, 0, 1, 0), Image.Resampling.BILINEAR
-    )
-    for name, argument, want in (
-        ("ShearX", 0.21, shear), ("Rotate", -12.0, image.rotate(-12, Image.Resampling.BILINEAR)),
-        ("Solarize", 30.0, ImageOps.solarize(image, 30)),
-        ("Sharpness", 7.3, ImageEnhance.Sharpness(image).enhance(7.3)),
-    ):  # fmt: skip
-        np.testing.assert_array_equal(
-            np.asarray(pil.apply(op, image, rows([CODE[name]], [argument], 2))), np.asarray(want)
-        )
-
-
-def test_the_authors_trivialaugment():
-    levels = np.arange(31.0)[None]
-    values = official.arguments(levels, np.ones_like(levels))[:, 0]
-    bits = np.bincount(values[CODE["Posterize"]].astype(int), minlength=9)
-    assert bits.tolist() == [0, 0, 1, 5, 5, 5, 5, 5, 5]
-    assert values[CODE["Solarize"], [0, 1, 2, 29, 30]].tolist() == [256, 248, 239, 9, 0]
-    assert values[CODE["Color"], [0, 30]] == pytest.approx([0.01, 2.0])
-    assert values[CODE["Rotate"], [1, 30]].tolist() == [4, 135]
-    assert values[CODE["TranslateX"], [1, 15, 30]].tolist() == [1, 16, 32]
-    assert values[CODE["ShearX"], 30] == pytest.approx(0.99)
-
-
-def test_the_authors_draws(p_value):
-    programs = drawn(T.TrivialAugmentWide.official(), 100_000, 17)[:, 0]
-    counts = np.array([(programs[:, 0] == CODE[name]).sum() for name in official.NAMES])
-    assert p_value(counts, np.full(14, 1 / 14)) > 1e-3
-    factors = programs[programs[:, 0] == CODE["Sharpness"], 1]
-    assert (
-        p_value(np.bincount(np.rint((factors - 0.01) / 1.99 * 30).astype(int)), np.full(31, 1 / 31))
-        > 1e-3
-    )
-    assert T.TrivialAugmentWide(30, definition=official.Wide()).problems(Spec()) == [
-        "num_magnitude_bins is 30, want 31 (the authors' definition)"
-    ]

@@ -1,4 +1,5 @@
 """Given its record, each op gives torchvision v2's own pixels on PIL images."""
+
 # ruff: noqa: ARG005  # the table's functions share one signature
 
 import inspect
@@ -20,25 +21,7 @@ from fastload.transforms.base import FILTERS
 from fastload.transforms.programs import CODE, CODES, WRITTEN_AS, rows
 from fastload.transforms.reference.augment import DRAWN, gaussian_weights
 
-HEIGHT, WIDTH = 37, 53
-
-
-def images(make_image):
-    """Textured, saturated, constant and grey, none square."""
-    textured = make_image(HEIGHT, WIDTH, 3)
-    noise = np.random.default_rng(0).integers(0, 2, (WIDTH, HEIGHT, 3), dtype=np.uint8) * 255
-    return [
-        Image.fromarray(textured), Image.fromarray(noise), Image.new("RGB", (41, 30), (7, 200,
-        128)), Image.new("RGB", (5, 9)),
-        Image.fromarray(textured[..., 0]),
-    ]  # fmt: skip
-
-
-MODES = {
-    "nearest": F.InterpolationMode.NEAREST,
-    "bilinear": F.InterpolationMode.BILINEAR,
-    "bicubic": F.InterpolationMode.BICUBIC,
-}
+from .reference_helpers import HEIGHT, MODES, WIDTH, images
 
 
 def shear(image, degrees, mode, fill):
@@ -166,110 +149,6 @@ def test_solarize_add_moves_the_darker_half():
         pil.apply(T.RandAugment(1), ramp, rows([CODE["SolarizeAdd"]], [110.0]))
     ).ravel()
     assert got.tolist() == [*range(110, 238), *range(128, 256)]
-
-
-def drawn(value: float) -> float:
-    """What torchvision's transforms make of a range of this one value: a float32 number."""
-    return torch.empty(1).uniform_(value, value).item()
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_rotations(mode, make_image):
-    for image in images(make_image):
-        for angle in (0.0, 17.3, 90.0, -45.0, 180.0, 270.0, 359.9):
-            for expand in (False, True):
-                for center in (None, (3, 5)):
-                    op = T.RandomRotation((angle, angle), mode, expand, center, fill=9)
-                    got = op(image)
-                    want = F.rotate(image, drawn(angle), MODES[mode], expand, center, 9)
-                    assert got.size == want.size
-                    np.testing.assert_array_equal(
-                        np.asarray(got),
-                        np.asarray(want),
-                        err_msg=f"{angle} {expand} {center} {image}",
-                    )
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_affine_maps(mode, make_image):
-    for image in images(make_image):
-        for angle, move, scale, x, y in (
-            (0.0, 0.0, 1.0, 0.0, 0.0),
-            (33.0, 0.2, 0.7, 11.0, -8.0),
-            (-120.0, 0.1, 1.6, 0.0, 20.0),
-        ):
-            for center in (None, (7, 2)):
-                op = T.RandomAffine(
-                    (angle, angle), (move, move), (scale, scale), (x, x, y, y), mode, 55, center
-                )
-                u = np.full((1, 6), 0.999999)
-                record = op.params(u, np.array([[image.height, image.width]], np.int32)).records[0]
-                shift = [
-                    round(move * image.width * 0.999998),
-                    round(move * image.height * 0.999998),
-                ]
-                want = F.affine(image, angle, shift, drawn(scale), [x, y], MODES[mode], 55, center)
-                np.testing.assert_array_equal(
-                    np.asarray(pil.apply(op, image, record)), np.asarray(want)
-                )
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_perspectives(mode, make_image):
-    for image in images(make_image):
-        op = T.RandomPerspective(0.6, 1.0, mode, 5)
-        u = np.random.default_rng(1).random((5, op.draws(Spec())))
-        for record in op.params(
-            u, np.repeat([[image.height, image.width]], 5, axis=0).astype(np.int32)
-        ).records:
-            want = F.perspective(
-                image, None, None, MODES[mode], 5, coefficients=record[:8].tolist()
-            )
-            np.testing.assert_array_equal(
-                np.asarray(pil.apply(op, image, record)), np.asarray(want)
-            )
-
-
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
-def test_windows(mode, make_image):
-    for image in images(make_image):
-        for padding in (0, (3, 8), (1, 2, 30, 4)):
-            want = F.pad(image, padding if isinstance(padding, int) else list(padding), 42, mode)
-            np.testing.assert_array_equal(
-                np.asarray(T.Pad(padding, 42, mode)(image)), np.asarray(want)
-            )
-            op = T.RandomCrop((8, 5), padding, fill=42, padding_mode=mode)
-            left, top = T.Pad(padding).padding[:2]
-            size = np.array([[image.height, image.width]], np.int32)
-            for u in (0.0, 0.5, 0.999):
-                record = op.params(np.full((1, 2), u), size).records[0]
-                cut = F.crop(want, int(record[0]) + top, int(record[1]) + left, 8, 5)
-                np.testing.assert_array_equal(
-                    np.asarray(pil.apply(op, image, record)), np.asarray(cut)
-                )
-
-
-@pytest.mark.parametrize(
-    "op",
-    [
-        T.RandomVerticalFlip(1.0),
-        T.RandomHorizontalFlip(1.0),
-        T.Grayscale(),
-        T.Grayscale(3),
-        T.RandomGrayscale(1.0),
-    ],
-    ids=str,
-)
-def test_flips_and_greys(op, make_image):
-    functional = {
-        "RandomVerticalFlip": F.vertical_flip, "RandomHorizontalFlip": F.horizontal_flip,
-        "Grayscale": lambda i: F.rgb_to_grayscale(i, getattr(op, "num_output_channels", 3)),
-        "RandomGrayscale": lambda i: F.rgb_to_grayscale(i, len(i.getbands())),
-    }  # fmt: skip
-    for image in images(make_image):
-        got, want = op(image), functional[op.name](image)
-        assert got.mode == want.mode
-        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
 
 
 @pytest.mark.parametrize("kernel", [(3, 3), (5, 9), (23, 23)], ids=str)

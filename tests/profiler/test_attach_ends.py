@@ -1,0 +1,125 @@
+"""`fastload profile -- COMMAND` on scripts that fail, do not stop, or give too little to measure."""
+
+import pytest
+
+from fastload.attach.control import Limits
+from fastload.profiler import attached
+
+from .attach_helpers import profiled
+
+
+def test_a_crash_is_reported_and_its_status_passed_on(script):
+    body = """
+def crash(count=[0]):
+    count[0] += 1
+    if count[0] == 40:
+        import os
+        os._exit(3)  # no atexit, as after a segmentation fault
+    time.sleep(0.02)
+train(crash, DataLoader(Images(), 4))
+"""
+    done = profiled(script(body), 1000)
+    assert (done.code, done.stopped) == (3, False)
+    assert len(done.report.rungs.training.values) >= 3
+
+
+def test_a_program_that_does_not_stop_is_ended(script, monkeypatch):
+    monkeypatch.setattr(attached, "PATIENCE_S", 1.0)
+    end = attached._end
+
+    def ended(child):  # which takes as long as it takes
+        monkeypatch.setattr(attached, "PATIENCE_S", 600.0)
+        return end(child)
+
+    monkeypatch.setattr(attached, "_end", ended)
+    body = """
+while True:
+    try:
+        train(lambda: time.sleep(0.001), DataLoader(Images(), 4))
+    except SystemExit:
+        time.sleep(0.01)
+"""
+    done = profiled(script(body), 20)
+    assert (done.code, done.stopped) == (128 + 15, True)  # SIGTERM
+    assert done.report is not None
+
+
+NOTHING = (
+    "profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes "
+    "(want 14 of one epoch's batches or more); check the command"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--data", "x", "--", "true"), ("profile: --data and a command exclude each other; give "
+                                        "one")),
+        (("--steps", "3"), ("profile: --steps, --whole, --ladder and --trace are for a command; "
+                           "give one after --")),
+        (("--cold", "--", "true"), ("profile: --sweep, --cold, --verify and --cuts need a recipe "
+                                   "and --data, not a command")),
+        (("--html", "/no/such/x.html"), ("profile: /no/such/x.html: its folder does not exist; make "
+                                        "it, or give another file to --html")),
+        (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
+        (("--whole", "--ladder", "--", "true"), ("profile: --whole excludes --steps and --ladder; "
+                                                "give one")),
+        (("--", "/no/such"), ("profile: /no/such cannot be started (No such file or directory); "
+                             "check the command after --")),
+        (("--", "true"), NOTHING),
+    ],
+)  # fmt: skip
+def test_errors(run, arguments, text):
+    assert str(run("profile", *arguments).exception) == text
+
+
+def test_a_run_that_is_too_short(script):
+    done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(36)))"))
+    assert (
+        done.why
+        == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run "
+        "longer (--steps, --seconds)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("plain", "body", "code", "text"),
+    [
+        (True, "raise ValueError('mine')", 1, "ValueError: mine\n"),
+        (False, "train(lambda: sys.exit(7), DataLoader(Images(), 4))", 7, ""),
+        (True, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", 137, ""),
+    ],
+    ids=["raises", "exits", "killed"],
+)
+def test_a_script_that_fails_keeps_its_status_and_its_traceback(
+    fresh_script, program, plain, body, code, text
+):
+    done = program("-m", "fastload", "profile", "--", *fresh_script(body, plain=plain))
+    assert (done.returncode, done.stdout) == (code, "")
+    own, _, ours = done.stderr.partition("fastload: profile: ")
+    assert own.endswith(text)
+    assert own.startswith("Traceback (most recent call last):" if text else "")
+    assert ours.splitlines()[0] == f"the command ended with status {code}"
+    assert len(ours.splitlines()) == 2  # and why there is no report
+
+
+def test_a_script_that_never_gives_a_batch_is_ended(script, monkeypatch):
+    monkeypatch.setattr(attached, "QUIET_S", 0.5)
+    monkeypatch.setattr(attached, "SILENT_S", 3.0)
+    lines = []
+    done = attached.run(script("while True: time.sleep(0.1)"), Limits(10), None, lines.append)
+    assert done.code == 128 + 15
+    assert done.why == NOTHING
+    assert lines == [
+        (
+            "fastload: profile: no DataLoader has given a batch for 0 s; it is ended in 2 s if none "
+            "comes (--whole waits for ever)"
+        ),
+        "fastload: profile: no DataLoader has given a batch for 3 s, so the command was ended",
+    ]
+
+
+def test_a_script_may_be_silent_with_whole(script, monkeypatch):
+    monkeypatch.setattr(attached, "QUIET_S", 0.0)
+    monkeypatch.setattr(attached, "SILENT_S", 0.0)
+    assert attached.run(script("time.sleep(0.5)"), Limits()).code == 0
