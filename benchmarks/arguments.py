@@ -173,7 +173,9 @@ def add_pages(verbs: "Verbs") -> None:
     drawn = verbs.add_parser(
         "plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl"
     )
-    drawn.add_argument("names", nargs="*", help="benchmarks; default: all")
+    drawn.add_argument(
+        "names", nargs="*", help="benchmarks (default: all), or headline: README's chart"
+    )
     drawn.set_defaults(run=runs.run_plot)
     listed = verbs.add_parser("table", help="put the tables of the results into Markdown files")
     listed.add_argument(

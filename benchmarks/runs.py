@@ -17,7 +17,7 @@ from benchmarks.gpu import augment as device_augment
 from benchmarks.gpu import decode as device_decode
 from benchmarks.gpu import device
 from benchmarks.loaders import dali, limits, loader, storage
-from benchmarks.pages import backends, parity, results
+from benchmarks.pages import backends, headline, parity, results
 from benchmarks.report import plot, row, table
 from fastload import demo_images
 from fastload.cli.output import progress
@@ -168,11 +168,13 @@ def run_gpu(given: argparse.Namespace) -> None:
 
 
 def run_plot(given: argparse.Namespace) -> None:
-    for path in [given.results / f"{name}.jsonl" for name in given.names] or sorted(
-        given.results.glob("*.jsonl")
-    ):
-        for written in plot.draw(row.latest(row.read(path)), path.with_suffix("")):
-            print(written)
+    results = given.results
+    for name in given.names or sorted(path.stem for path in results.glob("*.jsonl")):
+        if name == "headline":
+            written = headline.draw(headline.rows(results), results / name)
+        else:
+            written = plot.draw(row.latest(row.read(results / f"{name}.jsonl")), results / name)
+        print(*written, sep="\n")
 
 
 def run_table(given: argparse.Namespace) -> bool:

@@ -6,12 +6,14 @@ hand.
 <!-- /benchmarks -->
 
 `<!-- benchmarks: decode stages -->` takes the further table "stages" of decode.jsonl;
-`<!-- benchmarks: peers (pipeline: crop, flip) -->` only the rows with that setting.
+`<!-- benchmarks: peers (pipeline: crop, flip) -->` only the rows with that setting;
+`<!-- benchmarks: headline -->` is README's table.
 """
 
 import re
 from pathlib import Path
 
+from benchmarks.pages import headline
 from benchmarks.report import row
 from benchmarks.report.table import markdown
 from benchmarks.verdict import tables as verdict
@@ -42,6 +44,8 @@ def _between(
 ) -> str:
     if benchmark == "verdict":
         return verdict.markdown(results, name)
+    if benchmark == "headline":
+        return headline.markdown(headline.rows(results))
     rows = row.read(results / f"{benchmark}.jsonl")
     if not rows:
         raise UsageError(

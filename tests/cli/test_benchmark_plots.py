@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 
+from benchmarks.pages import headline, results
+from fastload.errors import UsageError
 from tests.cli.test_benchmarks import ROW, row
 
 
@@ -49,3 +51,32 @@ def test_a_plot_is_a_png_and_an_svg(command, tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "loader.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "loader.svg").read_text()
+
+
+def test_the_headline_is_of_five_rows_on_one_core(command, tmp_path):
+    pytest.importorskip("matplotlib")
+    made = [
+        dataclasses.replace(
+            ROW, benchmark="peers", variant=variant, settings=headline.SETTINGS, ratio=ratio,
+            ratio_low=1.96, ratio_high=2.04,
+        )
+        for variant, ratio in zip(headline.LABELS, (None, 2.0, 2.0, 2.0, 2.0), strict=True)
+    ]  # fmt: skip
+    row.save(tmp_path / "peers.jsonl", made)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- benchmarks: headline -->\n<!-- /benchmarks -->\n")
+    assert results.update(page, tmp_path)
+    assert page.read_text().splitlines()[3:5] == [
+        "| PyTorch's `DataLoader`, torchvision | 2,000 | 1 |",
+        "| NVIDIA DALI, on the CPU | 2,000 | 2.0 (2.0 to 2.0) |",
+    ]
+    done = command("-m", "benchmarks", "plot", "headline", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [str(tmp_path / f"headline.{e}") for e in ("png", "svg")]
+    assert "NVIDIA DALI, on the CPU" in (tmp_path / "headline.svg").read_text()
+    row.save(tmp_path / "others" / "peers.jsonl", made[1:])
+    with pytest.raises(
+        UsageError,
+        match=r"^headline: peers has no row of PyTorch, torchvision, Pillow on one core; ",
+    ):
+        headline.rows(tmp_path / "others")

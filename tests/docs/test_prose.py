@@ -16,6 +16,7 @@ GENERATED = {"ops.md", "pipelines.md", "backends.md", "parity.md"}
 PAGES = [
     *(page for page in sorted((TREE / "docs").rglob("*.md")) if page.name not in GENERATED),
     TREE / "CONTRIBUTING.md",
+    TREE / "README.md",
 ]
 
 
@@ -70,7 +71,10 @@ DESIGN = [
 PLAIN = [
     TREE / "docs" / name
     for name in (
+        "../README.md",
+        "README.md",
         "custom-ops.md",
+        "features.md",
         "loader.md",
         "mixing.md",
         "reliability.md",

@@ -1,0 +1,57 @@
+"""README's example runs and prints what README says; its first number is that of the rows."""
+
+import re
+from pathlib import Path
+
+import pytest
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+
+from benchmarks.pages import headline
+from benchmarks.report import row
+from tests.conftest import TREE
+
+README = TREE / "README.md"
+
+
+def block(name: str) -> str:
+    """The code below `<!-- name -->`."""
+    found = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```", README.read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_example_prints_what_the_page_says(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train").symlink_to(folder)
+    ops = [
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(),
+        transforms.TrivialAugmentWide(), transforms.ToTensor(),
+        transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    ]  # fmt: skip
+    names = {"ImageFolder": ImageFolder, "transform": transforms.Compose(ops)}
+    exec(block("example"), names)  # README's own code
+    *lines, index = capsys.readouterr().out.splitlines()
+    *shown, shown_index = block("printed").splitlines()
+    assert lines == shown
+    parts = re.compile(
+        r"  seek index: \d+ of \d+ images; others are collected into \S+/seek/\w{16}"
+    )
+    assert parts.fullmatch(index)
+    assert parts.fullmatch(shown_index)
+
+
+def test_the_first_number_is_measured() -> None:
+    ratios = [r.ratio for r in headline.rows(row.RESULTS) if r.variant.startswith("fastload")]
+    said = re.search(r"\*\*(\d+) to (\d+) times as fast\*\*", README.read_text())
+    assert said
+    assert [round(ratio) for ratio in ratios if ratio] == [int(said[1]), int(said[2])]
+
+
+def test_the_page_fits_one_look() -> None:
+    """Claim, picture, installation and example come before everything else."""
+    headings = re.findall(r"^## (.*)", README.read_text(), re.MULTILINE)
+    assert headings[:4] == ["Install", "Use it", "How fast", "When not to use it"]
+    assert len(README.read_text().splitlines()) < 160
