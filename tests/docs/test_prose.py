@@ -73,12 +73,23 @@ PLAIN = [
     for name in (
         "../README.md",
         "README.md",
+        "bad-images.md",
+        "convert.md",
         "custom-ops.md",
+        "dali.md",
+        "decode.md",
+        "differences.md",
         "features.md",
+        "fuzzing.md",
+        "gpu.md",
         "loader.md",
+        "migrate/ffcv.md",
         "mixing.md",
+        "peers.md",
+        "recipes.md",
         "reliability.md",
         "resume.md",
+        "training.md",
         "views.md",
     )
 ]
