@@ -1,3 +1,11 @@
+// Nearest affine maps as Pillow walks them (Geometry.c). A position decides which pixel is copied,
+// so each way must round as Pillow does at every step:
+//
+//   scaled   axes stay apart (ImagingScaleAffine): positions are running sums in double
+//   fixed    16.16 fixed point, if no corner is 32768 px or more away (affine_fixed)
+//   summed   all others: running sums in double, along a row and from row to row
+//
+// Bit-equal on the GPU: gpu/block/space.h has the same three, with tables for the first.
 #include "augment/geometry.h"
 
 #include <cmath>
@@ -10,7 +18,8 @@ void fill_pixels(uint8_t* row, int from, int to, const Fill& fill) {
   for (int x = from; x < to; ++x) std::memcpy(row + x * kChannels, fill.data(), kChannels);
 }
 
-// Axes that stay apart: positions are running sums. What comes from outside is the fill.
+// Axes that stay apart: positions are running sums. What comes from outside is the fill. `columns`
+// is made once for all rows. Where the map only shifts, whole runs are copied.
 void scaled(const Image& in, const double* a, const Fill& fill, std::vector<int>& columns,
             const Pixels& out) {
   columns.resize(out.width);

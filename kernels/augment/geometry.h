@@ -5,7 +5,8 @@
 
 namespace fl::augment {
 
-// a: six coefficients, output px to input px. `columns` is scratch.
+// a: six coefficients, output px to input px. `columns` is scratch. Every px of `out` is written.
+// `passes` has the fixed-point walk, which is worth tuning.
 void nearest_affine(const Image& in, const double* a, const Fill& fill, std::vector<int>& columns,
                     const Passes& passes, const Pixels& out);
 

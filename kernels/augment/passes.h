@@ -27,7 +27,8 @@ struct Blur {
 };
 
 // Images have kPadding bytes after the last row, which may be read and overwritten. `in` and `out`
-// never overlap and are of one size.
+// never overlap and are of one size. What each pass computes is said in body/augment_*.h; these are
+// its loops.
 struct Passes {
   void (*lookup)(const Pixels& image, const Lut& lut);
   void (*count)(const Image& image, Counts& counts);

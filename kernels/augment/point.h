@@ -7,6 +7,7 @@
 
 namespace fl::augment {
 
+// The one list of lookup ops; the CPU's and the GPU's machines both end here.
 FL_HD uint8_t point(Code code, const double* a, int value) {
   switch (code) {
     case Code::kBrightness:

@@ -1,3 +1,7 @@
+// The check of a program: after `parse` every instruction can run on an image of that size without
+// a further look. Ranges are as wide as the kernels can take, not as a user should choose: what
+// stays inside overflows no integer and indexes nothing outside. Values are doubles from Python, so
+// NaN is refused too.
 #include "augment/parse.h"
 
 #include <cmath>
@@ -54,6 +58,7 @@ double checked(const Where& where, double value, const Range& range) {
   return value;
 }
 
+// A mirrored border has no more px than the image less one: more taps would read outside.
 void check_blur(const Where& where, const Instruction& it, int height, int width) {
   for (int axis = 0; axis < 2; ++axis) {
     const int taps = static_cast<int>(it.arguments[axis]), side = axis == 0 ? width : height;
@@ -65,6 +70,7 @@ void check_blur(const Where& where, const Instruction& it, int height, int width
   }
 }
 
+// The program keeps a pointer into the caller's table, which must outlive it.
 const Function* find(const Where& where, double number, std::span<const Function> functions) {
   if (number >= static_cast<double>(functions.size()))
     refuse(where.text(), "function", text(number),
@@ -123,6 +129,7 @@ std::span<const Range> ranges(Code code) {
   }
 }
 
+// Sums and mixes need a Start before them: it makes the memory that they use.
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
               std::span<const Function> functions) {
   Program out;

@@ -60,6 +60,7 @@ struct Function {
 
 enum class Sampling : uint8_t { kNearest, kBilinear, kBicubic };
 
+// A checked row. The same numbers go to the GPU (gpu/block/program.h).
 struct Instruction {
   Code code = Code::kIdentity;
   Sampling sampling = Sampling::kNearest;

@@ -1,3 +1,13 @@
+// The interpreter of AUGMENT on the CPU: one image through one program, step by step.
+// gpu/block/machine.h is its twin on the GPU: the same steps in the same order, so both give the
+// same bits; tests compare them on every instruction.
+//
+// Two ideas save passes over the image. Lookups are not applied when they come: consecutive ones
+// become one table, and the last one may be left to STORE (Result::pending). Ops that cannot work
+// in place write to a second buffer, and the two change roles.
+//
+// Runs in a worker thread without the GIL. Allocates nothing once the workspace has grown, but for
+// a blur's weights.
 #include "augment/run.h"
 
 #include <algorithm>
@@ -17,6 +27,7 @@ namespace {
 
 using Arguments = std::array<double, kArguments>;
 
+// Of one run. The workspace may come from other images: nothing in it is read before it is written.
 class Machine {
  public:
   Machine(const Pixels& image, Workspace& workspace, const Passes& passes)
@@ -39,6 +50,7 @@ class Machine {
     pending_ = true;
   }
 
+  // Every op that looks at pixels calls this first.
   void flush() {
     if (pending_) passes_.lookup(image_, work_.lut);
     pending_ = false;
@@ -76,6 +88,8 @@ class Machine {
   bool summed_ = false;   // false: the sum is 0, and not written yet
 };
 
+// The histogram is counted on the pixels as they are, then moved through the pending table: 768
+// lookups in place of a pass. The result is one more pending lookup.
 void Machine::by_histogram(Code code) {
   Counts counts;
   passes_.count(view(), counts);
@@ -88,6 +102,8 @@ void Machine::by_histogram(Code code) {
   look_up([&](int c, int value) { return tables[c][value]; });
 }
 
+// The mean is of luma, which mixes the channels, so counts of each channel do not give it: pending
+// lookups are done first.
 void Machine::contrast(float factor) {
   flush();
   const int grey =
@@ -109,6 +125,7 @@ void Machine::warp(const Instruction& it) {
   });
 }
 
+// Weights need exp, so they are made here and not in the passes.
 void Machine::blur(const Arguments& a) {
   Blur how;
   how.across.resize(static_cast<size_t>(a[0]));
@@ -119,6 +136,7 @@ void Machine::blur(const Arguments& a) {
   replace([&](const Image& in, const Pixels& out) { passes_.blur(in, how, work_.rows, out); });
 }
 
+// A radius that rounds to no blur leaves the image as it is, without a pass.
 void Machine::box_blur(const Arguments& a) {
   flush();
   for (const bool down : {false, true}) {
@@ -134,6 +152,10 @@ void Machine::flip_y() {
     std::swap_ranges(image_.row(a), image_.row(a) + image_.width * kChannels, image_.row(b));
 }
 
+// A user's function, compiled by Numba. It gets the image's own memory and as many uniforms as it
+// declared, drawn below the key in its row: the numbers of rng.keyed_uniforms, so the reference can
+// run it again. It runs without the GIL and cannot raise; an exception comes back as a code and
+// fails the sample.
 void Machine::custom(const Instruction& it) {
   const int64_t count = it.function->uniforms;
   auto* u = reinterpret_cast<double*>(
@@ -153,6 +175,8 @@ void Machine::custom(const Instruction& it) {
         (failed == kOtherShape ? " returned an image of another shape" : " raised an exception"));
 }
 
+// AugMix and its like: the image is remembered, and a sum of 0 begins. The sum is not written
+// before the first `add`, which then stores instead of adding.
 void Machine::start() {
   flush();
   uint8_t* copy = work_.start.reserve(bytes() + kPadding);
@@ -162,6 +186,7 @@ void Machine::start() {
   summed_ = false;
 }
 
+// The image joins the sum, and is the remembered one again for the next chain.
 void Machine::add(float weight) {
   flush();
   passes_.add(view(), weight, !summed_, sum_);

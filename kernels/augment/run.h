@@ -8,6 +8,7 @@
 
 namespace fl::augment {
 
+// Memory of one thread, reused from image to image. `trim` gives back what is larger than usual.
 struct Workspace {
   Scratch other;             // ops that cannot work in place write here, and back
   Scratch rows;              // float rows of a blur

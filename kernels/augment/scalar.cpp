@@ -1,4 +1,7 @@
 // AUGMENT's passes written plainly: what the tuned versions are compared with.
+//
+// Loops over body/augment_*.h and nothing else; fast enough for tests, and the fallback for
+// machines without vectors.
 #include <algorithm>
 #include <cstring>
 
@@ -110,6 +113,7 @@ void warp(const Image& in, const Map& map, Sampling how, const Fill& fill, const
   }
 }
 
+// Sums anew for every value: the tuned version may sum in any order, since whole numbers are exact.
 void box(const Image& in, const Box& box, bool down, Scratch&, const Pixels& out) {
   const auto at = [&](int x, int y, int c, int step) -> uint32_t {
     const int from_x = std::clamp(x + (down ? 0 : step), 0, in.width - 1);
@@ -126,6 +130,8 @@ void box(const Image& in, const Box& box, bool down, Scratch&, const Pixels& out
   }
 }
 
+// Float sums tap by tap from the first on; the tuned version keeps that order, since float sums are
+// not associative.
 void blur(const Image& in, const Blur& how, Scratch& rows, const Pixels& out) {
   const int bytes = in.width * kChannels, across = static_cast<int>(how.across.size()),
             down = static_cast<int>(how.down.size());

@@ -1,4 +1,8 @@
 // AUGMENT's passes over colours in vector code (Highway), bit-equal to body/augment_point.h.
+//
+// Vectors may read and write up to kPadding bytes behind the last row, which Passes allows. What is
+// left of a row or of an image after whole vectors is made by the scalar body, or by a last vector
+// that overlaps the one before.
 #include <algorithm>
 #include <cstring>
 
@@ -50,6 +54,8 @@ HWY_INLINE V32 quarter(VU16 values, bool upper) {
                                  : hn::InterleaveLower(kU16, values, zero));
 }
 
+// Through a byte shuffle and not a saturating pack: the order within each block of 16 bytes must be
+// that of half() and quarter().
 HWY_INLINE V8 pack(V32 a, V32 b, V32 c, V32 d) {  // values 0..255
   const V16 ab = hn::ReorderDemote2To(kD16, a, b), cd = hn::ReorderDemote2To(kD16, c, d);
   alignas(16) constexpr uint8_t kEven[16] = {0,   2,   4,   6,   8,   10,  12,  14,
@@ -88,6 +94,7 @@ HWY_INLINE V32 luma_quarter(V16 red_green, V16 blue, V32 green) {
   return hn::Add(hn::ShiftRight<16>(sum), green);
 }
 
+// luma() of a vector of pixels, as 32-bit lanes in quarters.
 struct Luma {
   V32 quarters[4];
 
@@ -202,6 +209,8 @@ void Sharpen(const Image& in, float factor, const Pixels& out) {
   }
 }
 
+// Unsigned, since the weighted sum needs all 32 bits. `Mul` keeps the low 32 bits, which is what
+// the specification's uint32_t do.
 HWY_INLINE V32 boxed(V32 sum, V32 ends, const Box& box) {
   const V32 inner = hn::Set(kD32, static_cast<int32_t>(box.inner)),
             outer = hn::Set(kD32, static_cast<int32_t>(box.outer));
@@ -233,6 +242,8 @@ HWY_INLINE void box_row(const Box& box, int bytes, uint8_t* out, const Taps& tap
   }
 }
 
+// Along a row, neighbours lie kChannels bytes apart in a copy of it that is continued at both ends.
+// Down a column they lie in other rows, and clamping the row number is enough.
 void BoxPass(const Image& in, const Box& box, bool down, Scratch& row, const Pixels& out) {
   const int bytes = in.width * kChannels, wide = box.reach + 1;
   uint8_t* padded = row.reserve(bytes + 2 * wide * kChannels + kPadding);

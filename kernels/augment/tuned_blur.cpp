@@ -1,5 +1,8 @@
 // The Gaussian blur in vector code (Highway), bit-equal to the scalar passes: the same sums in the
 // same order.
+//
+// A float sum depends on its order. Here lanes are different values, each summed over k from 0 on,
+// with a multiplication and an addition that round apart: the scalar loop's bits.
 #include <algorithm>
 
 #include "augment/tuned.h"

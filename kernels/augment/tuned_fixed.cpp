@@ -59,7 +59,8 @@ struct Span {
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-// Steps k with 0 <= at + k * step < limit.
+// Steps k with 0 <= at + k * step < limit. Solved in whole numbers, so that it is exact: which px
+// are inside decides what may be read.
 Span steps_inside(int64_t at, int64_t step, int64_t limit) {
   if (step == 0) return at >= 0 && at < limit ? Span{0, INT32_MAX} : Span{0, 0};
   if (step < 0) return steps_inside(limit - 1 - at, -step, limit);
@@ -73,6 +74,7 @@ void fill_pixels(uint8_t* row, int64_t begin, int64_t end, const Fill& fill) {
     for (int64_t x = begin; x < end; ++x) std::memcpy(row + x * kChannels, fill.data(), kChannels);
 }
 
+// A map that only shifts is a memcpy.
 void copy(const Image& in, const FixedMap& map, int64_t x, int64_t y, int64_t count, uint8_t* to) {
   if (map.y_right != 0 || map.x_right != 1 << kFixedBits)
     return HWY_DYNAMIC_DISPATCH(CopyPixels)(in, map, x, y, count, to);
@@ -84,6 +86,8 @@ void copy(const Image& in, const FixedMap& map, int64_t x, int64_t y, int64_t co
 
 namespace tuned {
 
+// Inside the span every px is inside the image, so the loop has no bounds to check. Before and
+// behind it lies the fill.
 void fixed(const Image& in, const FixedMap& map, const Fill& fill, const Pixels& out) {
   for (int64_t row = 0; row < out.height; ++row) {
     const int64_t x = map.x + row * map.x_down, y = map.y + row * map.y_down;

@@ -41,6 +41,8 @@ struct Colours {
   VI hue, saturation, value;
 };
 
+// All three ways to a hue are worked out, and masks choose. Grey pixels divide by 1 in place of 0;
+// what comes of that is masked.
 HWY_INLINE Colours to_colours(VI red, VI green, VI blue) {
   const VI most = hn::Max(red, hn::Max(green, blue)), least = hn::Min(red, hn::Min(green, blue));
   const VI zero = hn::Zero(kI), spread = hn::Sub(most, least);
@@ -69,6 +71,7 @@ HWY_INLINE VI of_value(VD value, VD share) {  // half away from zero; nothing is
   return cut(hn::Add(whole, up));
 }
 
+// The order of conversions between float32 and double is from_hsv's: each rounds.
 HWY_INLINE void to_pixels(const Colours& in, VI& red, VI& green, VI& blue) {
   const VD angle = hn::Div(hn::Mul(to_double(in.hue), number(6.0)), number(255.0));
   const VI sextant = cut(angle);

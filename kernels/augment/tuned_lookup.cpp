@@ -1,4 +1,7 @@
 // Table lookups in vector code (Highway): 16 shuffles of 16 entries for each channel.
+//
+// Bit-equal to a plain lookup. A gather would load one entry at a time; a shuffle looks up a whole
+// vector.
 #include <cstring>
 
 #include "augment/tuned.h"

@@ -37,6 +37,7 @@ int64_t values(int height, int width) { return static_cast<int64_t>(height) * wi
 
 HWY_INLINE VInt load(const uint8_t* from) { return hn::PromoteTo(kInt, hn::LoadU(kByte, from)); }
 
+// Clips before it converts, so that what is out of range or no number never reaches the conversion.
 HWY_INLINE void store(VFloat value, uint8_t* to) {
   const VFloat clipped = hn::Min(hn::Max(value, hn::Zero(kFloat)), hn::Set(kFloat, 255.0f));
   hn::StoreU(hn::DemoteTo(kByte, hn::ConvertTo(kInt, clipped)), kByte, to);  // cuts off

@@ -1,5 +1,7 @@
-// Bilinear maps and the Gaussian blur in vector code (Highway), bit-equal to
-// body/augment_geometry.h and augment_blur.h.
+// Affine and perspective maps in vector code (Highway), for all three filters; bit-equal to
+// body/augment_geometry.h. Positions and weights are doubles, as in Pillow, so a vector has 2 to 8
+// px. Each px is gathered as 8 bytes: itself, the next one and two bytes more, which the padding
+// allows.
 #include <algorithm>
 #include <cstring>
 
@@ -156,6 +158,7 @@ struct Bilinear {
   }
 };
 
+// Only where all 4x4 px are inside; at the border the specification itself samples, px by px.
 struct Bicubic {
   VI first[4], second[4];  // of four rows: two px and the next two
   VD right, down;
@@ -212,6 +215,8 @@ struct Bicubic {
   }
 };
 
+// Positions outside are replaced by a safe one before anything is gathered, so nothing outside the
+// image is read; the fill takes their place afterwards.
 template <class Sampler, class Row, class Map>
 void warp_image(const Image& in, const Map& map, const Fill& fill, const Pixels& out) {
   const VI outside = hn::Set(kI, fill[0] | fill[1] << 8 | fill[2] << 16);

@@ -1,3 +1,6 @@
+// XXH3 by the header-only build of xxHash (XXH_INLINE_ALL): its functions are compiled into this
+// file, so no library is linked and no symbol can meet another copy of xxHash in the process. Files
+// that hash a stream in parts include the header in the same way.
 #include "base/hash.h"
 
 #define XXH_INLINE_ALL

@@ -1,4 +1,7 @@
 // Views of RGB images (uint8, channels last) and the records that say what to cut from them.
+//
+// Views own no memory and check no bounds: whoever makes one vouches for its size. In a row the
+// pixels lie side by side, R G B; rows are `stride` bytes apart.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +23,7 @@ struct Region {
   bool empty() const { return height <= 0 || width <= 0; }
 };
 
+// Pixels that are read.
 struct Image {
   const uint8_t* data = nullptr;
   int height = 0, width = 0;  // px
@@ -32,6 +36,7 @@ struct Image {
   }
 };
 
+// Pixels that are written. A separate type, so that the compiler tells inputs from outputs.
 struct Pixels {
   uint8_t* data = nullptr;
   int height = 0, width = 0;  // px
@@ -52,11 +57,13 @@ struct Crop {
 };
 static_assert(sizeof(Crop) == 10 * sizeof(int32_t));
 
-// px of an image decoded at 1/scale
+// px of an image decoded at 1/scale Rounded up, as libjpeg and Pillow do.
 constexpr int shrunk(int size, int scale) {
   return static_cast<int>((int64_t{size} + scale - 1) / scale);
 }
 
+// In the order of the names that parse_filter takes. Python counts them as Pillow does
+// (Image.Resampling); bind/crops.cpp translates.
 enum class Filter { kNearest, kBox, kBilinear, kHamming, kBicubic, kLanczos };
 
 }  // namespace fl

@@ -1,4 +1,7 @@
 // Numbers out of untrusted bytes: a read past the end gives 0 and clears `good`.
+//
+// Nothing outside the bytes is touched, whatever offset is asked for. `good` never becomes true
+// again, so a parser may read several fields and look at it once.
 #pragma once
 
 #include <cstdint>

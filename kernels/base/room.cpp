@@ -1,5 +1,10 @@
 // One mutex: it is taken for images of many megapixels and for foreign decoders, never for ordinary
 // ones.
+//
+// The design: memory is asked for before it is taken. Without limits (no RLIMIT_AS or RLIMIT_DATA,
+// no strict accounting) a question costs two system calls and every answer is yes. With limits,
+// whether memory can be had is tried with mmap, since only the kernel knows what all parts of the
+// process have taken.
 #include "base/room.h"
 
 #include <sys/mman.h>
@@ -25,6 +30,7 @@ constexpr size_t kLarge = size_t{256} << 20;
 constexpr size_t kPlenty = size_t{1} << 30;
 constexpr size_t kLookAfter = size_t{4} << 20;  // bytes of small allocations between two looks
 
+// What all threads of this process share. Numbers without a comment are bytes.
 struct State {
   const pid_t process = getpid();
   std::mutex mutex;
@@ -69,6 +75,8 @@ bool strict_accounting() {
   return strict;
 }
 
+// Private pages are counted against the limits when they are mapped, and cost nothing until they
+// are touched. So mapping and unmapping asks the question without an effect.
 bool mappable(size_t bytes) noexcept {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
@@ -82,7 +90,8 @@ size_t promised() noexcept {
 }
 
 // The number behind `name` at the start of a line; SIZE_MAX if there is none. An empty name: the
-// file's first.
+// file's first. Not std::ifstream: files of /proc and of control groups are read often, and a
+// stream would allocate.
 size_t number(const std::string& path, const char* name) {
   std::FILE* file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return SIZE_MAX;
@@ -98,6 +107,7 @@ size_t number(const std::string& path, const char* name) {
   return found;
 }
 
+// The names are those of version 2 and of version 1 of control groups.
 size_t first_of(const std::string& folder, const char* one, const char* other,
                 const char* name = "") {
   const size_t found = number(folder + "/" + one, name);
@@ -147,6 +157,8 @@ void admit(size_t bytes, size_t margin) {
   if (!fits(bytes, margin)) throw std::bad_alloc();
 }
 
+// Asking each time would cost more than the allocation. So threads count together, and who crosses
+// a multiple of kLookAfter looks.
 void admit_small(size_t bytes) {
   const size_t before = small.fetch_add(bytes, std::memory_order_relaxed);
   if (before / kLookAfter != (before + bytes) / kLookAfter) admit(0);
@@ -173,7 +185,10 @@ size_t available() {
 }
 
 // Foreign code that has to work alone closes the pools before it queues: tasks that run may still
-// need claims.
+// need claims. Tickets keep the order: a large claim is not passed for ever by small ones. A claim
+// is granted when all claims together stay within `most` and the memory is there; without any other
+// claim, the limit is not asked, since one image may be larger than it. What is refused throws in
+// its turn, so those behind it go on.
 void Claim::take(size_t bytes, bool foreign) {
   drop();
   State& all = state();
@@ -208,6 +223,8 @@ void Claim::take(size_t bytes, bool foreign) {
   if (!there) throw std::bad_alloc();
 }
 
+// A child of fork inherits the object, but not the claim: it must not give back what its parent
+// holds. So the state that granted it is compared, and its process.
 void Claim::drop() noexcept {
   const void* of = std::exchange(of_, nullptr);
   const size_t bytes = std::exchange(bytes_, 0);

@@ -18,7 +18,9 @@
 
 namespace fl {
 
-// Of memory that is used again and again, only the first `bytes` count now.
+// Of memory that is used again and again, only the first `bytes` count now. Reused memory has no
+// end of its own that the sanitizer would guard: without this, reading an older image behind a
+// smaller one would pass unseen.
 inline void only([[maybe_unused]] const uint8_t* memory, [[maybe_unused]] size_t bytes,
                  [[maybe_unused]] size_t capacity) {
 #ifdef FL_ADDRESS_SANITIZER

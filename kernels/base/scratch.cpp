@@ -1,3 +1,5 @@
+// Where the memory of images comes from. It asks base/room.h first, so that a process with limits
+// fails with std::bad_alloc in a place that handles it, instead of in Python or in Pillow.
 #include "base/scratch.h"
 
 #include <sys/mman.h>
@@ -21,6 +23,9 @@ void Free::operator()(void* memory) const noexcept {
     std::free(memory);
 }
 
+// Below kMapped: uninitialised memory of the heap. From there on: pages of their own, which the
+// system gets back at once when they are freed; in an arena of the allocator they could stay for
+// the rest of the run. Neither may be relied on to be zero. Both are aligned to a cache line.
 Memory allocate(size_t bytes) {
 #ifndef FL_ADDRESS_SANITIZER  // which sees only the heap's ends
   if (bytes >= kMapped) {

@@ -22,6 +22,8 @@ using Memory = std::unique_ptr<uint8_t[], Free>;
 // `room::kMargin`.
 Memory allocate(size_t bytes);
 
+// Grows, and never shrinks by itself: after the first images of a run no allocation is left. Not
+// thread-safe; each thread has its own.
 class Scratch {
  public:
   // At least `bytes`, not initialised; what was there before is lost.

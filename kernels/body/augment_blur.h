@@ -18,6 +18,8 @@ FL_HD int mirrored(int at, int count) {
   return at < 0 ? -at : at < count ? at : 2 * count - 2 - at;
 }
 
+// The weights of torchvision's GaussianBlur, in double and rounded to float32 at the end. Host only
+// in practice: exp is not the same on every machine, so a GPU gets finished weights.
 FL_HD void gaussian(int taps, double sigma, float* weights) {
   double sum = 0;
   for (int k = 0; k < taps; ++k) {
@@ -38,7 +40,7 @@ FL_HD uint8_t round_to_byte(float value) {  // half to even
 constexpr int kMaxBoxRadius = 127;  // px: sums of 16 bits hold it
 
 // Weights in 24 bits of a box that reaches `radius` px to both sides; the outermost px count in
-// part.
+// part. As Pillow's BoxBlur.c has it: (2 * reach + 1) * inner + 2 * outer is 2^24, up to rounding.
 struct Box {
   int reach = 0;  // px that count in full
   uint32_t inner = 1 << 24, outer = 0;

@@ -11,6 +11,8 @@
 
 namespace fl {
 
+// An image that positions are looked up in. column() and line() clamp, which is how the border
+// continues.
 struct Texture {
   const uint8_t* data;  // [height, width, 3]
   int height, width;    // px
@@ -28,6 +30,8 @@ struct Position {
   double x, y;  // px
 };
 
+// Sums in this order: affine_transform of Pillow's Geometry.c. Another order would round
+// differently.
 struct AffineMap {
   double a[6];
 
@@ -37,6 +41,8 @@ struct AffineMap {
   }
 };
 
+// perspective_transform of Geometry.c. A depth of 0 gives infinity or no number; Texture::holds is
+// false for both.
 struct PerspectiveMap {
   double a[8];
 
@@ -49,12 +55,14 @@ struct PerspectiveMap {
 };
 
 // Nearest affine maps in 16.16 fixed point, each coefficient rounded half up on its own.
+// affine_fixed of Pillow's Geometry.c.
 constexpr int kFixedBits = 16;
 
 FL_HD int64_t to_fixed(double value) {
   return static_cast<int64_t>(std::floor(value * (1 << kFixedBits) + 0.5));
 }
 
+// 64 bits: of maps that fits_fixed takes, no product overflows.
 struct FixedMap {
   int64_t x, y;              // of output px 0, 0
   int64_t x_right, y_right;  // what one output px to the right adds
@@ -107,6 +115,7 @@ FL_HD void nearest(const Texture& from, Position at, uint8_t* out) {
   for (int c = 0; c < 3; ++c) out[c] = px[c];
 }
 
+// Rounds towards zero at the end, as Pillow's bilinear_filter: a picture becomes up to 1 darker.
 FL_HD void bilinear(const Texture& from, Position at, uint8_t* out) {
   const double x = at.x - 0.5, y = at.y - 0.5;
   const int left = floor_to_int(x), top = floor_to_int(y);
@@ -119,11 +128,13 @@ FL_HD void bilinear(const Texture& from, Position at, uint8_t* out) {
   }
 }
 
+// Catmull-Rom (a = -0.5), in the order of operations of Geometry.c.
 FL_HD double cubic(double a, double b, double c, double d, double share) {
   const double p2 = -a + c, p3 = 2 * (a - b) + c - d, p4 = -a + b - c + d;
   return b + share * (p2 + share * (p3 + share * p4));
 }
 
+// Rows first, then down; overshoot is clipped, then cut off.
 FL_HD void bicubic(const Texture& from, Position at, uint8_t* out) {
   const double x = at.x - 0.5, y = at.y - 0.5;
   const int left = floor_to_int(x), top = floor_to_int(y);

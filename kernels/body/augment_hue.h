@@ -13,6 +13,8 @@ struct Hsv {
   uint8_t hue, saturation, value;
 };
 
+// rgb2hsv_row of Pillow's Convert.c: 8 bits for each of the three, so that a round trip changes
+// pixels even with shift 0.
 FL_HD Hsv to_hsv(int red, int green, int blue) {
   const int most = red > green ? (red > blue ? red : blue) : (green > blue ? green : blue);
   const int least = red < green ? (red < blue ? red : blue) : (green < blue ? green : blue);
@@ -29,12 +31,14 @@ FL_HD Hsv to_hsv(int red, int green, int blue) {
           clip_to_byte(static_cast<int>(saturation * 255.0)), static_cast<uint8_t>(most)};
 }
 
+// Half away from zero, as the C library's round: the product is never negative.
 FL_HD uint8_t of_value(int value, double share) {
   const double product = static_cast<float>(value) * share;  // 0..255, up to rounding errors
   const int cut = static_cast<int>(product);
   return clip_to_byte(cut + (product - cut >= 0.5));
 }
 
+// hsv2rgb_row of Convert.c. The sextant 6 (hue 255) is 0 again.
 FL_HD void from_hsv(Hsv in, uint8_t* rgb) {
   const int sextant = static_cast<int>(static_cast<float>(in.hue) * 6.0 / 255.0);
   const float part =

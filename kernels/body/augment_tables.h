@@ -22,6 +22,7 @@ FL_HD uint8_t stretched(int value, int low, int high) {
   return clip_to_byte(static_cast<int>(scaled + offset));
 }
 
+// ImageOps.autocontrast without a cutoff.
 FL_HD void autocontrast_table(const uint32_t* counts, uint8_t* table) {
   int low = 0, high = 255;
   while (low < 255 && counts[low] == 0) ++low;
@@ -39,6 +40,7 @@ FL_HD uint8_t evened(int value, int64_t below, int64_t step) {
   return static_cast<uint8_t>(place > 255 ? 255 : place);
 }
 
+// ImageOps.equalize: integers only, so the order of steps is free.
 FL_HD void equalize_table(const uint32_t* counts, uint8_t* table) {
   int64_t pixels = 0;
   uint32_t highest = 0;

@@ -19,7 +19,7 @@ struct Filling {
 };
 static_assert(sizeof(Filling) == 2 * sizeof(int32_t));
 
-// Boxes of one image.
+// Boxes of one image. Later boxes lie over earlier ones.
 template <class T>
 struct Erased {
   const int32_t* boxes = nullptr;  // [count, 4]: top, left, height, width; px, inside the image

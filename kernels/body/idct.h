@@ -73,7 +73,8 @@ FL_HD void idct_line(const int16_t in[kBlockSize], int32_t round, int32_t out[kB
   }
 }
 
-// quant: 16 bits without a sign, which the low half of a product does not see.
+// quant: 16 bits without a sign, which the low half of a product does not see. Of a plausible block
+// nothing wraps.
 FL_HD int16_t dequantise(int16_t coefficient, int16_t quant) {
   return static_cast<int16_t>(coefficient * quant);  // C++20: modulo 2^16
 }

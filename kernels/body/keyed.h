@@ -11,6 +11,8 @@ struct Keyed {
 
   uint32_t key;
 
+  // The op number is one that no transform has, so keyed words meet none of the draws that made the
+  // key.
   FL_HD Philox words(uint64_t block) const {
     return Draw{key, 0, block >> 16, 0, kOp}.words(static_cast<uint32_t>(block & 0xFFFF));
   }

@@ -43,6 +43,7 @@ struct Mix {
   bool channels_last;
   Partner how;
 
+  // What STORE without a partner would have written at this px.
   FL_HD Bits finished(const Image& image, int64_t pixel, int channel) const {
     const int64_t y = pixel / width, x = pixel % width;
     const int box = image.erased.over(y, x);

@@ -30,6 +30,8 @@ struct Uint8 {
   FL_HD static Bits round(float value) { return static_cast<Bits>(rintf(value)); }
 };
 
+// IEEE 754 binary16. Written out in integers: nvcc and C++ compilers have different half types, and
+// some machines none.
 struct Float16 {
   using Bits = uint16_t;
 
@@ -43,6 +45,8 @@ struct Float16 {
     return sign ? -small : small;
   }
 
+  // Half to even. Below 2^-14 adding 0.5 moves the value to where the last bit of a float32 is
+  // 2^-24, so that the FPU rounds it.
   FL_HD static Bits round(float value) {
     const uint32_t bits = float_bits(value), magnitude = bits & 0x7FFFFFFFu;
     const auto sign = static_cast<Bits>((bits >> 16) & 0x8000u);
@@ -60,6 +64,7 @@ struct Float16 {
   }
 };
 
+// The upper half of a float32, rounded half to even; what is no number stays none.
 struct Bfloat16 {
   using Bits = uint16_t;
 

@@ -16,7 +16,8 @@ namespace fl {
 enum class Upsampling { kNone, kH2V1, kH1V2, kH2V2, kRepeat };
 
 // horizontal, vertical: output pixels per sample. samples: the component's true width. smooth:
-// false where blocks shrink to one pixel (libjpeg then repeats samples).
+// false where blocks shrink to one pixel (libjpeg then repeats samples). jinit_upsampler of
+// libjpeg's jdsample.c.
 FL_HD Upsampling choose_upsampling(int horizontal, int vertical, int samples, bool smooth = true) {
   if (horizontal == 1 && vertical == 1) return Upsampling::kNone;
   if (!smooth) return Upsampling::kRepeat;
@@ -38,7 +39,8 @@ FL_HD uint8_t blend_h1v2(int near, int far, bool below) {
   return static_cast<uint8_t>((3 * near + far + (below ? 2 : 1)) >> 2);
 }
 
-// own, neighbour: 3 * near + far of their columns.
+// own, neighbour: 3 * near + far of their columns. Both directions at once, rounded once: 9/16,
+// 3/16, 3/16 and 1/16.
 FL_HD uint8_t blend_h2v2(int own, int neighbour, bool right) {
   return static_cast<uint8_t>((3 * own + neighbour + (right ? 7 : 8)) >> 4);
 }

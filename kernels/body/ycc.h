@@ -23,6 +23,7 @@ constexpr int32_t kBlueCb = 116130;  // 1.772
 
 FL_HD uint8_t clip_colour(int32_t v) { return static_cast<uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
 
+// Green's two products are added before the shift, as in jdcolor.c: rounding each would differ.
 FL_HD Rgb ycc_to_rgb(uint8_t luma, uint8_t blue, uint8_t red) {
   using namespace ycc;
   const int32_t y = luma, cb = blue - 128, cr = red - 128;

@@ -1,5 +1,8 @@
 // The resampling filters, in double as Pillow computes them. Host only: sin is not the same
 // everywhere.
+//
+// The formulas are those of Pillow's Resample.c, and so is the order of their operations: a weight
+// is rounded to 22 bits once, but a last bit of a double may still decide which way.
 #pragma once
 
 #include <cmath>
@@ -10,6 +13,7 @@ namespace fl::cpu {
 
 constexpr double kPi = 3.14159265358979323846;
 
+// A filter and how far it reaches.
 struct Kernel {
   double (*weight)(double);
   double support;  // px on each side at scale 1
@@ -46,6 +50,7 @@ inline double sinc(double x) {
 
 inline double lanczos(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
 
+// Not for nearest, which has no weights.
 inline Kernel kernel(Filter filter) {
   switch (filter) {
     case Filter::kBox:

@@ -34,7 +34,7 @@ HWY_INLINE int groups(const Axis& axis) {
 }
 
 // Do all bytes that each group's step looks at stand in one window? Positions rise, or fall where
-// mirrored.
+// mirrored. Where not (strong shrinking, or too many taps), the general pass of tuned.cpp is taken.
 HWY_INLINE bool fits(const Axis& axis) {
   if (axis.taps > kMost || axis.count > kMaxWidth) return false;
   for (int group = 0; group < groups(axis); ++group) {
@@ -45,6 +45,10 @@ HWY_INLINE bool fits(const Axis& axis) {
   return true;
 }
 
+// What 16 output bytes need, for each step of four taps: where they look, and their weights. A
+// weight has 23 bits with its sign; as three signed digits to the base 256 it goes through
+// multipliers of 8 bits (dpbusd: unsigned values times signed weights). Sums of digits are exact,
+// and are put together at the end.
 template <int kSteps>
 struct Group {
   ptrdiff_t base;  // byte of the row where the first step's window begins
@@ -69,6 +73,8 @@ struct Group {
     for (int step = 0; step < kSteps; ++step) take_weights(axis, of_pixel, step);
   }
 
+  // The digit is the low byte with its sign; what is left after subtracting it is a multiple of
+  // 256. Taps beyond axis.taps weigh 0, so what is read for them does not count.
   HWY_INLINE void take_weights(const Axis& axis, V32 of_pixel, int step) {
     for (V32& packed : weights[step]) packed = hn::Zero(kD32);
     for (int tap = kTaps - 1; tap >= 0; --tap) {
@@ -84,6 +90,8 @@ struct Group {
   }
 };
 
+// Reads kWindow bytes per step from group.base on, more than the row may have: the caller's image
+// is padded. Writes 16 bytes; beyond the last output they are padding of the row.
 template <int kSteps>
 HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8_t* out) {
   V32 sums[kDigits] = {hn::Set(kD32, 1 << (kWeightBits - 1)), hn::Zero(kD32), hn::Zero(kD32)};
@@ -104,6 +112,9 @@ HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8
 constexpr int kRowsTogether = 16;
 constexpr size_t kGroupBytes = 16 << 10;
 
+// As many groups as the memory holds at a time; for these all rows, a few rows at a time for all
+// groups. So neither weights nor pixels are fetched twice from further away than the first-level
+// cache.
 template <int kSteps>
 HWY_NOINLINE void all_groups(const Image& in, const Axis& axis, const Pixels& out) {
   constexpr int kMost = kGroupBytes / sizeof(Group<kSteps>);

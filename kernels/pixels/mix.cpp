@@ -1,6 +1,10 @@
 // Mixing on the CPU: the weights go into one table per image, so that a mixed value is two lookups
 // and a sum; sums are rounded to the type by vectors. What is erased is rare: there the
 // specification itself writes over what is done.
+//
+// Bit-equal to body/mix.h: the tables hold the rounded products, the sum of two is rounded to
+// float32, and rounding to the type is either the specification's own function or one instruction
+// that also rounds half to even.
 #include "pixels/mix.h"
 
 #include "simd/vectors.h"
@@ -32,6 +36,7 @@ int64_t BlendBytes(const uint8_t*, const uint8_t*, float, float, int64_t, uint8_
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Sums lie in 0..255, so there is nothing to clip; the vector rounds half to even, as rintf.
 void ToUint8(const float* sums, int64_t count, uint8_t* out) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<uint8_t, decltype(d)> bytes;
@@ -131,6 +136,8 @@ void sum_row(const Weighed& by, const uint8_t* __restrict a, const uint8_t* __re
   }
 }
 
+// Row by row through a line of sums in float32; where float32 is what is stored, straight into the
+// output.
 template <class Type>
 void blend(const Mix<Type>& how, Scratch& scratch) {
   const Weighed by(how);
@@ -196,6 +203,8 @@ void paste(const Mix<Type>& how) {
   }
 }
 
+// Every px under an erased box is made again by the specification, of the image's and the partner's
+// boxes alike: what is right once is right twice.
 template <class Type>
 void patch(const Mix<Type>& how, const typename Mix<Type>::Image& image) {
   for (int k = 0; k < image.erased.count; ++k) {
@@ -205,6 +214,8 @@ void patch(const Mix<Type>& how, const typename Mix<Type>::Image& image) {
   }
 }
 
+// A weight of 0 for the partner is common (MixUp leaves some samples alone, CutMix all but the
+// box): that is a plain STORE.
 template <class Type>
 void mix_tuned(const Mix<Type>& how, const Format& format, Scratch& scratch) {
   if (how.how.other == 0)

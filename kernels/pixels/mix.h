@@ -18,7 +18,8 @@ struct Mixture {
   Number number;            // what is stored, of format.item_size bytes
 };
 
-// Image n into `out`, a slot of its own. scratch: for one row of numbers.
+// Image n into `out`, a slot of its own. scratch: for one row of numbers. Thread-safe for different
+// n. Reads image n and its partner; both must be complete.
 void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scratch& scratch,
          Target target);
 

@@ -17,6 +17,8 @@ inline size_t row_bytes(int width) {
   return ((bytes + 2 * kPadding - 1) / kPadding | 1) * kPadding;
 }
 
+// horizontal: every output column of every row of `in`. vertical_row: output row `row`, `bytes`
+// values; `in` is the first source row of the axis.
 namespace scalar {
 void horizontal(const Image& in, const Axis& axis, const Pixels& out);
 void vertical_row(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row, uint8_t* out,

@@ -1,5 +1,10 @@
 // CROP from its passes: plan both directions, run what is not a plain copy, fill what the window
 // shows beyond the image.
+//
+// Each pass rounds to uint8. Between them lies one image of at most kMaxPixels pixels in the
+// caller's scratch memory. The second pass works row by row straight into the output. All versions
+// give Pillow's bits (Image.resize with `box`, then crop and flip), and read nothing outside
+// `source` but its padding.
 #include "pixels/resize.h"
 
 #include <algorithm>
@@ -18,6 +23,7 @@ std::string by(int64_t height, int64_t width) {
   return std::to_string(height) + "x" + std::to_string(width);
 }
 
+// Nearest, and mirrored columns without a resize.
 void pick_columns(const Image& in, const Axis& axis, const Pixels& out) {
   for (int y = 0; y < in.height; ++y) {
     uint8_t* to = out.row(y);
@@ -42,7 +48,10 @@ void last_row_apart(const Image& in, const Axis& axis, const Pixels& out, uint8_
   tuned::horizontal(last, axis, {out.row(in.height - 1), 1, out.width, out.stride});
 }
 
-// Columns of every needed row; returns the rows that the vertical pass reads.
+// Columns of every needed row; returns the rows that the vertical pass reads. A tuned pass reads
+// whole vectors, up to kPadding bytes past a row's last pixel. If the caller's image is not padded,
+// only its last row can reach past the memory, so that row is copied; of an image narrower than a
+// vector all rows are.
 Image across(const Image& source, const Axis& axis, Scratch& scratch, Target target) {
   if (axis.kind == Axis::Kind::kCopy) return source;
   const size_t stride = row_bytes(axis.count), source_row = row_bytes(source.width);
@@ -80,7 +89,8 @@ void make_row(const Image& in, const Axis& axis, int row, uint8_t* out, Target t
   }
 }
 
-// Rows of every needed column.
+// Rows of every needed column. Only with rows first: all outputs of the vertical pass, before the
+// horizontal one.
 Image down(const Image& source, const Axis& axis, Scratch& scratch, Target target) {
   const size_t stride = row_bytes(source.width);
   uint8_t* memory = scratch.reserve(stride * axis.count + kPadding);
@@ -102,7 +112,7 @@ struct Touched {
 };
 
 // Pillow 13 (pull request 9549) makes the rows first where that saves work; the roundings then
-// differ.
+// differ. The rule: more rows are dropped than twice as many columns.
 bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& crop) {
   const int64_t shorter = int64_t{rows.size} - crop.resized_height,
                 narrower = int64_t{columns.size} - crop.resized_width;
@@ -111,6 +121,8 @@ bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& 
 
 }  // namespace
 
+// Everything that plan_crop and crop_resize rely on. Numbers come from Python as int32, so sums are
+// made in 64 bits.
 void check_crop(const Crop& crop, int height, int width, int out_height, int out_width,
                 const std::string& where) {
   const int64_t bottom = static_cast<int64_t>(crop.top) + crop.height,

@@ -29,6 +29,8 @@ struct CropScratch {
   size_t held() const { return across.capacity() + down.capacity(); }
 };
 
+// All numbers of one crop: integers that depend on sizes and filter only, so the CPU and the GPU
+// work from the same plan.
 struct CropPlan {
   bool rows_first = false;
   // px of the image (at 1/scale) that are needed; empty where the window shows nothing
@@ -46,7 +48,8 @@ void check_scale(int scale, const std::string& where);
 void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width,
                CropPlan& plan);
 
-// `source` holds exactly plan.source. Every pixel of `out` is written.
+// `source` holds exactly plan.source. Every pixel of `out` is written. scalar and tuned give the
+// same bits. No allocation once the scratch memory has grown.
 void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch,
                  Target target);
 

@@ -6,6 +6,8 @@
 
 namespace fl::cpu::scalar {
 
+// A row's last pixels may have fewer sources than taps: what is missing would weigh 0 and is not
+// read.
 void horizontal(const Image& in, const Axis& axis, const Pixels& out) {
   for (int y = 0; y < in.height; ++y) {
     for (int x = 0; x < axis.count; ++x) {

@@ -74,6 +74,8 @@ void lookup(const Store<T>& how, const uint8_t* in, int64_t at, int64_t count) {
                     : lookup_planes<kGather>(how, in, at, count);
 }
 
+// A table lookup is one load per value; what is left of the work is the interleaving. Without a
+// table, uint8 is copied or dealt out to planes by vectors.
 template <class T>
 void store_tuned(const Store<T>& how) {
   if (how.kept.rows != nullptr) {
@@ -94,6 +96,8 @@ void store_tuned(const Store<T>& how) {
   for (int64_t i = done; i < how.pixels; ++i) how(i);
 }
 
+// AUGMENT's pending lookups are put into the table, so they cost no pass over the pixels: 768
+// values are looked up instead of 150,000.
 template <class T>
 void store_as(const Pixel8& from, const Format& format, void* out, Target target) {
   Store<T> how{from.image,           static_cast<const T*>(format.table),

@@ -28,6 +28,7 @@ struct Pixel8 {
   const Lookup* first = nullptr;
 };
 
+// out: pixels * 3 values of the format, a slot of its own. Must not overlap the image.
 void store(const Pixel8& from, const Format& format, void* out, Target target);
 
 // body/erase.h's, whose fills and tables are of the format's type.

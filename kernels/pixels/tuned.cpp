@@ -1,6 +1,10 @@
 // The passes of a resize in vector code (Highway), bit-equal to body/resize.h. Weights have 22
 // bits, multipliers 16, so each weight is split in two (weights.cpp, split_pairs) and two taps at a
 // time go through 16-bit multiply-adds.
+//
+// Reads: up to one vector (64 bytes at most) past the last pixel of a row, which `padded` allows.
+// Writes: whole vectors, within row_bytes() of an output row. Lanes and vectors may be made twice
+// where a row ends; they get the same values.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -43,6 +47,9 @@ HWY_INLINE V8 clip(V32 a, V32 b, V32 c, V32 d) {
 
 // ---- vertical: neighbours in memory are independent, rows are taps
 
+// One vector of bytes from each of the rows that weigh. Two rows are interleaved, so that a
+// multiply-add takes both at once. `last`: bytes from the first to the last row there is; a tap
+// beyond it weighs 0 and may read any row.
 template <int kTaps>
 HWY_INLINE V8 weigh_columns(const uint8_t* in, ptrdiff_t stride, const int32_t* pairs, int any_taps,
                             ptrdiff_t last) {
@@ -97,6 +104,7 @@ void VerticalRow(const uint8_t* in, ptrdiff_t stride, const Axis& axis, int row,
 
 using Rows = const uint8_t* const*;
 
+// Sixteen bytes of as many rows as a vector has blocks, from byte `at` of each.
 HWY_INLINE V8 load_rows(Rows rows, ptrdiff_t at) {
   const hn::FixedTag<uint8_t, 16> block;
 #if HWY_MAX_BYTES >= 64
@@ -126,6 +134,8 @@ alignas(16) constexpr uint8_t kDropSpare[16] = {0,  1,  2,  4,  5,   6,   8,   9
 constexpr int kSets = 2;  // vectors of rows at a time: they share the weights, and hide latencies
 constexpr int kRows = kSets * kBlocks;
 
+// Output pixel x of two vectors of rows. Four taps are one load of 16 bytes (12 count); two sets of
+// sums keep the multiply-add units busy while the other set waits.
 template <int kTaps>
 HWY_INLINE void weigh_pixels(Rows rows, const Axis& axis, int x, V32* out) {
   const int taps = kTaps == kAnyTaps ? axis.taps : kTaps;
@@ -152,12 +162,14 @@ HWY_INLINE void weigh_pixels(Rows rows, const Axis& axis, int x, V32* out) {
   out[1] = b.rounded();
 }
 
+// Four pixels to each row: 12 bytes, and 4 more that the next group or the padding takes.
 HWY_INLINE void store_rows(V8 pixels, uint8_t* const* rows, int x) {
   alignas(64) uint8_t bytes[kLanes];
   hn::Store(hn::TableLookupBytesOr0(pixels, hn::LoadDup128(kD8, kDropSpare)), kD8, bytes);
   for (int b = 0; b < kBlocks; ++b) std::memcpy(rows[b] + x * kChannels, bytes + 16 * b, 16);
 }
 
+// kRows rows at a time share the weights of a group of four output pixels.
 template <int kTaps>
 void horizontal_with(const Image& in, const Axis& axis, const Pixels& out) {
   for (int y = 0; y < in.height; y += kRows) {

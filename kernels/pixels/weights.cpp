@@ -1,4 +1,9 @@
 // Host side of the resize: positions and fixed-point weights, made in double and rounded once.
+//
+// precompute_coeffs and normalize_coeffs_8bpc of Pillow's Resample.c: which source pixels an output
+// sees, weights in double, divided by their sum, rounded half away from zero to 22 bits. For a
+// window only the outputs that it shows are made. The result is the same on every machine, since
+// nothing but the filters calls the math library.
 #include "pixels/weights.h"
 
 #include <algorithm>
@@ -32,6 +37,7 @@ void copy(const Shown& out, Axis& axis) {
   axis.end = out.high;
 }
 
+// A flip without a resize: each output has one source.
 void mirror(const Shown& out, Axis& axis) {
   axis.kind = Axis::Kind::kPick;
   axis.begin = out.low;
@@ -65,6 +71,7 @@ struct Bounds {
   int begin, end;  // source px with a weight
 };
 
+// Where outputs lie among the sources, in source pixels.
 struct Geometry {
   double scale, support;  // source px per output px; source px on each side
   double origin;          // where the first output begins
@@ -78,6 +85,7 @@ struct Geometry {
   }
 };
 
+// Half away from zero, as Pillow casts.
 int32_t to_fixed(double weight) {
   return static_cast<int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << kWeightBits));
 }
@@ -142,6 +150,10 @@ std::vector<double> weigh(const Weight& weight, const Sources& all, double shrin
   return weights;
 }
 
+// Filters widen when an image shrinks (stretch), which is what makes them antialias. The number of
+// taps is the largest of all outputs, rounded up to even, since multiply-adds take two. Outputs at
+// the far border move their first source back and lead with zeros, so that `first + taps` does not
+// pass the last source where there are enough of them.
 template <class Weight>
 void weighted(const Weight& weight, const Kernel& how, const Span& span, const Shown& out,
               Axis& axis) {

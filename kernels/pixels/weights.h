@@ -30,6 +30,7 @@ struct Axis {
   static constexpr int kOutside = -1;
 };
 
+// One direction of a resize, before it is worked out.
 struct Span {
   // px of the source in this direction: the box, and what is left of the px at its ends
   int size;
@@ -43,7 +44,7 @@ struct Span {
   bool whole() const { return begin == 0.0 && length == size; }
 };
 
-// Fills `axis`, reusing its memory.
+// Fills `axis`, reusing its memory. Throws std::bad_alloc only. Needs a span of a checked crop.
 void plan_axis(Filter filter, const Span& span, Axis& axis);
 
 Filter parse_filter(const std::string& name);

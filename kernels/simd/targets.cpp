@@ -1,4 +1,7 @@
 // Names of the instruction sets that the tuned code can use on this machine.
+//
+// Highway compiles the tuned files once per instruction set and picks the best one at the first
+// call, by cpuid. This file decides what it may pick from.
 #include "simd/targets.h"
 
 #include "base/error.h"
@@ -24,6 +27,8 @@ void check_targets() {
 #endif
 }
 
+// For tests and benchmarks: a machine with AVX-512 runs the code of AVX2 and SSE too. Not
+// thread-safe; nothing tuned may run meanwhile.
 void limit_targets(const std::string& name) {
   hwy::SetSupportedTargetsForTest(0);  // no limit
   int64_t allowed = 0;
