@@ -6,22 +6,16 @@ from dataclasses import replace
 import torch
 
 from fastload import transforms
+from fastload.errors import UsageError
 from fastload.lowering.names import Reasons, attribute, classes, type_name
 from fastload.spec import Json
 from fastload.transforms import Op
 from fastload.transforms.kinds import Flip, Warp
+from fastload.transforms.registry import OPS, named
 
 Arguments = Json
 Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]
 
-# Of each class of torchvision's, by name, the op; the same in its two APIs.
-KNOWN: dict[str, type[Op]] = {
-    name: kind
-    for name in transforms.__all__
-    if isinstance(kind := getattr(transforms, name), type)
-    and issubclass(kind, Op)
-    and kind.torchvision is not None
-}
 POLICIES = (
     "AugMix",
     "AutoAugment",
@@ -38,14 +32,23 @@ def ops(transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | Non
     Raises ValueError, TypeError and AttributeError for arguments that no op takes.
     """
     name = type(transform).__name__
-    if name not in KNOWN or type(transform) not in classes(name):
+    if name not in OPS or type(transform) not in classes(name):
+        return None
+    try:
+        kind = named(name)
+    except UsageError as error:  # another distribution's, broken
+        return (), [str(error)]
+    if kind.torchvision is None:
         return None
     if name in GROUPS:
-        return _group(name, transform, lower)
+        return _group(kind, transform, lower)
     if name == "ToTensor" and (why := default_dtype(transform)):
         return (), why
-    kind = KNOWN[name]
-    arguments = _arguments(kind, transform)
+    return (_single(kind, transform),), []
+
+
+def _single(kind: type[Op], transform: object) -> Op:
+    name, arguments = kind.__name__, _arguments(kind, transform)
     if isinstance(arguments.get("interpolation"), str):
         raise TypeError(
             f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses"
@@ -60,7 +63,7 @@ def ops(transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | Non
         arguments["value"] = "random"
     if name == "RandomCrop" and arguments["padding"] is not None:
         _fit_padding(transform, arguments)
-    return (kind(**arguments),), []
+    return kind(**arguments)
 
 
 def _arguments(kind: type[Op], transform: object) -> Arguments:
@@ -91,8 +94,8 @@ def _fit_padding(transform: object, arguments: Arguments) -> None:
         raise ValueError("padding and pad_if_needed mirror the image twice, one after the other")
 
 
-def _group(name: str, transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons]:
-    arguments = _arguments(KNOWN[name], transform)
+def _group(kind: type[Op], transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons]:
+    name, arguments = kind.__name__, _arguments(kind, transform)
     del arguments["transforms"]
     inner, reasons = list[Op](), Reasons()
     for part in attribute(transform, "transforms"):
@@ -105,7 +108,7 @@ def _group(name: str, transform: object, lower: Lower) -> tuple[tuple[Op, ...], 
     if name == "RandomApply" and isinstance(only, (Flip, Warp)) and hasattr(only, "p"):
         changes: Arguments = {"p": only.p * arguments["p"]}  # whether to, twice
         return (replace(only, **changes),), []
-    group: Callable[..., Op] = KNOWN[name]
+    group: Callable[..., Op] = kind
     return (group(tuple(inner), **arguments),), []
 
 

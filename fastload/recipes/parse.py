@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any
 
-from fastload import transforms
 from fastload.errors import PipelineError, UsageError
 from fastload.plan.plan import place
 from fastload.recipes.schema import Between, OneOf, Recipe, Training
 from fastload.spec import Json
-from fastload.transforms import Op
+from fastload.transforms import Op, registry
 from fastload.transforms.views import MOST
 
 if sys.version_info >= (3, 11):
@@ -35,19 +34,7 @@ NAMED = {  # other libraries' definitions of the same ops
     "RandomErasing": ("timm",),
     "TrivialAugmentWide": ("official",),
 }  # fmt: skip
-# What `op = "..."` may name; nothing else is ever called.
-OPS: dict[str, Callable[..., Op]] = {
-    name: value
-    for name, value in vars(transforms).items()
-    if name in transforms.__all__
-    and isinstance(value, type)
-    and issubclass(value, Op)
-    and value is not Op
-} | {
-    f"{name}.{variant}": getattr(getattr(transforms, name), variant)
-    for name, variants in NAMED.items()
-    for variant in variants
-}
+VARIANTS = tuple(f"{name}.{variant}" for name, variants in NAMED.items() for variant in variants)
 
 
 def read_toml(path: str) -> Table:
@@ -237,13 +224,26 @@ def _ops(data: Table, key: str, where: str, problems: list[str]) -> tuple[Op, ..
     return ops
 
 
+def _maker(name: str) -> Callable[..., Op]:
+    """What makes the op of that name; nothing else is ever called. Raises UsageError."""
+    kind, _, variant = name.partition(".")
+    found: Callable[..., Op] = registry.named(kind)
+    return getattr(found, variant) if variant else found
+
+
 def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
     name = entry.get("op") if isinstance(entry, dict) else None
-    if not isinstance(name, str) or name not in OPS:
-        problems.append(f"{where}: op is {name!r}, want one of {', '.join(sorted(OPS))}")
+    if not isinstance(name, str) or (name not in registry.OPS and name not in VARIANTS):
+        names = ", ".join(sorted((*registry.OPS, *VARIANTS)))
+        problems.append(f"{where}: op is {name!r}, want one of {names}")
+        return None
+    try:
+        make = _maker(name)
+    except UsageError as error:
+        problems.append(f"{where}: {error}")
         return None
     arguments = {key: value for key, value in entry.items() if key != "op"}
-    known = list(inspect.signature(OPS[name]).parameters)
+    known = list(inspect.signature(make).parameters)
     if wrong := [key for key in arguments if key not in known]:
         problems.append(
             f"{where} ({name}): takes no {', '.join(map(_shown, wrong))} (it takes "
@@ -251,7 +251,7 @@ def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
         )
         return None
     try:
-        return OPS[name](**arguments)
+        return make(**arguments)
     except (TypeError, ValueError, AttributeError) as error:
         problems.append(f"{where} ({name}): its arguments do not fit ({error}); correct them")
         return None
