@@ -16,9 +16,8 @@ from fastload import _native
 from fastload.errors import UsageError
 from fastload.spec import Floats, Longs, Work
 
-BATCH_DRAWS = (
-    1 << 15
-)  # op numbers from here on belong to a batch (keyed by step and rank), below to a sample
+# Op numbers from here on belong to a batch (keyed by step and rank), those below to a sample.
+BATCH_DRAWS = 1 << 15
 VIEW_DRAWS = 1 << 40  # from one view's steps to the next one's, in the keys of a batch's draws
 SHUFFLE_OP = BATCH_DRAWS - 1  # the key of an epoch's order
 KEYED_OP = BATCH_DRAWS - 2  # draws below a key that is itself a draw
@@ -43,10 +42,8 @@ def batch_uniforms(work: Work, op: int, count: int) -> Floats:
     """
     out = np.empty((1, count), np.float64)
     if out.size:
-        step, rank = (
-            np.array([work.step + work.view * VIEW_DRAWS], np.int64),
-            np.array([work.rank], np.int64),
-        )
+        step = np.array([work.step + work.view * VIEW_DRAWS], np.int64)
+        rank = np.array([work.rank], np.int64)
         _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
     return out
 

@@ -66,12 +66,10 @@ class Work:
     rank: int = 0
     size: int | None = None  # of the size schedule, px; None: what the pipeline gives
     view: int = 0  # which of several pictures of its samples
-    valid: NDArray[np.bool_] | None = (
-        None  # [N], handed out with the batch: False where a sample only fills it up
-    )
-    choices: Longs | None = (
-        None  # [K]: samples that may stand in for a bad one; None: any of the data set
-    )
+    # [N], handed out with the batch: False where a sample only fills it up
+    valid: NDArray[np.bool_] | None = None
+    # [K]: samples that may stand in for a bad one; None: any of the data set
+    choices: Longs | None = None
 
     def of_view(self, view: int, views: int) -> "Work":
         """The same samples for one of `views` pictures of each: every view is an occurrence of its

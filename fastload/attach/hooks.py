@@ -16,12 +16,10 @@ from fastload.attach.control import Control, Limits
 from fastload.attach.recorder import Recorder, time_collate
 from fastload.attach.stages import STAGES
 
-FOLDER, STEPS, SECONDS, LADDER = (
-    "FASTLOAD_ATTACH",
-    "FASTLOAD_ATTACH_STEPS",
-    "FASTLOAD_ATTACH_SECONDS",
-    "FASTLOAD_ATTACH_LADDER",
-)
+FOLDER = "FASTLOAD_ATTACH"
+STEPS = "FASTLOAD_ATTACH_STEPS"
+SECONDS = "FASTLOAD_ATTACH_SECONDS"
+LADDER = "FASTLOAD_ATTACH_LADDER"
 
 _make: Callable[[], Recorder] | None = None  # of this process; a forked child makes its own
 _recorder: Recorder | None = None
@@ -192,9 +190,8 @@ def _drop_in(module: ModuleType) -> None:
     def make(original: Callable[..., object]) -> Callable[..., object]:
         def _make_engine(self: Any, *args: object) -> object:
             engine: Any = original(self, *args)
-            engine._fastload_loader = weakref.ref(
-                self
-            )  # the program drops the loader when it likes
+            # Weak: the program drops the loader when it likes.
+            engine._fastload_loader = weakref.ref(self)
             return engine
 
         return _make_engine

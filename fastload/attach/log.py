@@ -16,9 +16,8 @@ HEADER = struct.Struct("<8sQQ")  # magic, records written, the parent's pid
 MAGIC = b"flattch1"
 START = 64  # bytes before the first record
 CAPACITY = 1 << 14  # records, 1.3 MB
-WAIT, END, FETCH, STAGE, RUNG = range(
-    1, 6
-)  # kinds: a batch came; an epoch ended; a worker made a batch; a stage of it; a rung
+# Kinds of records: a batch came; an epoch ended; a worker made a batch; a stage of it; a rung
+WAIT, END, FETCH, STAGE, RUNG = range(1, 6)
 UNKNOWN = float("nan")
 
 
@@ -33,9 +32,8 @@ class Log:
         self._parent = os.getppid()
         path = os.path.join(folder, f"{self.pid}.log")
         with open(path, "w+b") as file:
-            os.posix_fallocate(
-                file.fileno(), 0, START + capacity * RECORD.size
-            )  # a full disk fails here, not at a write
+            # A full disk fails here, not at a write.
+            os.posix_fallocate(file.fileno(), 0, START + capacity * RECORD.size)
             self._map = mmap.mmap(file.fileno(), 0)
         self._number = itertools.count()
         HEADER.pack_into(self._map, 0, MAGIC, 0, self._parent)

@@ -16,11 +16,8 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeAlias
 
 Facts: TypeAlias = dict[str, Any]  # as JSON has them
-DEPTH, WIDTH, COUNT = (
-    8,
-    16,
-    256,
-)  # how far a batch is searched: levels, parts of each container, parts in all
+# How far a batch is searched: levels, parts of each container, parts in all
+DEPTH, WIDTH, COUNT = 8, 16, 256
 UNKNOWN = 0
 FUNCTIONS = (FunctionType, BuiltinFunctionType)  # a method's text has its object's in it
 

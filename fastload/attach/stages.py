@@ -14,9 +14,8 @@ COMPOSES = (
     "torchvision.transforms.transforms.Compose",
     "torchvision.transforms.v2._container.Compose",
 )
-DEEP_EVERY = (
-    10  # batches: only every tenth is split into stages, since each clock costs about a microsecond
-)
+# Only every tenth batch is split into stages: reading a clock costs about a microsecond.
+DEEP_EVERY = 10
 SCHEDSTAT = "/proc/thread-self/schedstat"  # CPU time, time in the run queue, both ns, and slices
 
 
@@ -64,9 +63,8 @@ class Stages(threading.local):
         self._wall, self._cpu = wall, cpu
 
 
-_files: dict[
-    tuple[int, int], int
-] = {}  # open SCHEDSTAT by process and thread: opening costs more than reading
+# Open files SCHEDSTAT by process and thread: opening costs more than reading.
+_files: dict[tuple[int, int], int] = {}
 
 STAGES = Stages()
 
@@ -132,10 +130,8 @@ def join_transforms(done: list[Split]) -> None:
 
 def starved() -> float:
     """Seconds that this thread has waited for a core, ever; 0 where the system does not say."""
-    thread = (
-        os.getpid(),
-        threading.get_ident(),
-    )  # a forked child has its parent's open files, which tell of the parent
+    # A forked child has its parent's open files, which tell of the parent.
+    thread = (os.getpid(), threading.get_ident())
     try:
         if thread not in _files:
             _files[thread] = os.open(SCHEDSTAT, os.O_RDONLY | os.O_CLOEXEC)

@@ -180,9 +180,8 @@ def compare(folder: str, count: int, workers: int, batch: int, say: Say) -> list
         folder, transforms.Compose([*crop, transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
     )
     loaders = {
-        TORCH: torch.utils.data.DataLoader(
-            dataset, persistent_workers=True, **common
-        ),  # first: it forks before there are threads
+        # First: it forks before there are threads.
+        TORCH: torch.utils.data.DataLoader(dataset, persistent_workers=True, **common),
         FOLDER: fastload.DataLoader(dataset, **plain, **common),
     }
     return _epochs(loaders, count)

@@ -30,12 +30,10 @@ from fastload.system.machine import (
 )
 
 GIB = 1 << 30
-SMALL_SHM = (
-    GIB  # bytes; PyTorch's workers hand batches over in /dev/shm, Docker's default is 64 MiB
-)
-FEW_FILES = (
-    4096  # descriptors; PyTorch's workers take one per tensor under way, shards one per file
-)
+# Bytes. PyTorch's workers hand batches over in /dev/shm; Docker's default is 64 MiB.
+SMALL_SHM = GIB
+# File descriptors. PyTorch's workers take one per tensor under way, shards one per file.
+FEW_FILES = 4096
 
 # What it is for, the distributions that bring it (any one will do), how to get it.
 OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {

@@ -107,10 +107,8 @@ def warnings(found: Json) -> Iterator[str]:
         return
     for number, gpu in enumerate(torch["gpus"]):
         if not _runs(gpu, ours):
-            got, want = (
-                _text(gpu["capability"]),
-                ", ".join(_text(divmod(one, 10)) for one in ours["architectures"]),
-            )
+            got = _text(gpu["capability"])
+            want = ", ".join(_text(divmod(one, 10)) for one in ours["architectures"])
             build = f"build with -DCMAKE_CUDA_ARCHITECTURES={got.replace('.', '')}"
             yield (
                 f"GPU {number} ({gpu['name']}): compute capability {got}, fastload's kernels "

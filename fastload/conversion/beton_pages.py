@@ -93,19 +93,15 @@ class Pages:
 
     def restore(self, record: Json) -> int:
         """Take over what `since` said; how many samples of the source that were."""
-        count, new = (
-            len(self.table),
-            np.frombuffer(base64.b64decode(record["table"]), format.PAYLOAD),
-        )
+        count = len(self.table)
+        new = np.frombuffer(base64.b64decode(record["table"]), format.PAYLOAD)
         self.table += [(int(sample), int(ptr), int(size)) for sample, ptr, size in new.tolist()]
         self.rows[count : len(self.table)] = np.frombuffer(base64.b64decode(record["rows"]), ROWS)
         self.bad += [Bad(*each) for each in record["bad"]]
         self.tallies.append(Tally.unpack(record["transcoding"]))
-        self.at, self.page, self.noted = (
-            record["at"],
-            record["page"],
-            (len(self.table), len(self.bad)),
-        )
+        self.at = record["at"]
+        self.page = record["page"]
+        self.noted = (len(self.table), len(self.bad))
         return int(record["samples"])
 
     def finish(self) -> int:

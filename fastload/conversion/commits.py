@@ -152,10 +152,8 @@ def discard(folder: Folder) -> None:
     mine = [name for name in names if name.startswith(TEMPORARY) and name != UNFINISHED]
     if INDEX not in names:
         mine += [name for name in names if is_part(name)]
-    for name in (
-        *mine,
-        UNFINISHED,
-    ):  # the mark goes last: a kill in between leaves it to the next run
+    # The mark goes last: a kill in between leaves it to the next run.
+    for name in (*mine, UNFINISHED):
         folder.remove(name)
 
 

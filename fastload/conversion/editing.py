@@ -29,9 +29,8 @@ class Edits:
     """Changes to every image."""
 
     max_side: int | None = None  # px: larger images are made smaller, so that no side is longer
-    quality: int | None = (
-        None  # 1..100: JPEGs are encoded anew with it; of those that must be, QUALITY without it
-    )
+    # 1..100: JPEGs are encoded anew with it; of those that must be, QUALITY without it
+    quality: int | None = None
     strip_metadata: bool = False  # what says nothing about pixels is left out; lossless
     apply_exif: bool = False  # images are turned as their EXIF orientation says
 

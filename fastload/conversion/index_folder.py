@@ -21,8 +21,7 @@ from fastload.spec import Longs
 
 TASK = 64  # files that one worker indexes at once
 MODE = 0o666  # of the files, less the umask
-# Tasks between two writes: their indexes are held in memory, to be written in the order of the
-# files
+# Tasks between two writes. Their indexes are held in memory, to be written in the files' order.
 ROUND = 256
 
 

@@ -108,9 +108,9 @@ def one_image(index: int, seed: int, classes: int = 20) -> tuple[bytes, Info]:
     planes = paint(rng, info, seed)
     try:
         jpeg = encode(planes, info)
-    # Pillow's buffer for optimised tables holds 8 bits per pixel (16 from quality 95), this picture
-    # has more
     except OSError:
+        # Pillow's buffer for optimised tables holds 8 bits per pixel (16 from quality 95). This
+        # image has more.
         info = replace(info, optimized=False)
         jpeg = encode(planes, info)
     return jpeg[:JFIF_END] + metadata(rng, info) + jpeg[JFIF_END:], info

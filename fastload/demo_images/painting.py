@@ -84,11 +84,9 @@ def _colour(rng: Random, hue: float | None = None) -> tuple[int, ...]:
     if hue is None:
         luma, angle, chroma = rng.uniform(20, 235), rng.uniform(0, 2 * math.pi), rng.normal(0, 18)
     else:
-        luma, angle, chroma = (
-            rng.uniform(80, 180),
-            2 * math.pi * hue + rng.normal(0, 0.08),
-            rng.uniform(40, 60),
-        )
+        luma = rng.uniform(80, 180)
+        angle = 2 * math.pi * hue + rng.normal(0, 0.08)
+        chroma = rng.uniform(40, 60)
     strength = 0.0 if rng.random() < 0.05 else rng.lognormal(math.log(50), 1.2)
     return tuple(
         int(min(255, max(0, v)))
@@ -141,9 +139,7 @@ def _field(seed: int, kind: str, angle: int = 0) -> Field:
 
 def _window(rng: Random, field: Field, height: int, width: int) -> Field:
     top, left = rng.integers(0, FIELD_SIDE, 2)
-    rows, columns = (
-        np.arange(top, top + height) % FIELD_SIDE,
-        np.arange(left, left + width) % FIELD_SIDE,
-    )
+    rows = np.arange(top, top + height) % FIELD_SIDE
+    columns = np.arange(left, left + width) % FIELD_SIDE
     window: Field = field[rows[:, None], columns]
     return window

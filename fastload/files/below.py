@@ -246,10 +246,8 @@ class Folder:
         for parent, folders, names, descriptor in os.fwalk(
             ".", topdown=False, follow_symlinks=False, dir_fd=self.descriptor
         ):
-            below, path = (
-                Folder(descriptor, os.path.normpath(self.at(parent))),
-                parent.removeprefix(".").removeprefix("/"),
-            )
+            below = Folder(descriptor, os.path.normpath(self.at(parent)))
+            path = parent.removeprefix(".").removeprefix("/")
             links = [
                 name for name in folders if stat.S_ISLNK(os.lstat(name, dir_fd=descriptor).st_mode)
             ]

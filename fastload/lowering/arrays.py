@@ -50,9 +50,8 @@ def source(dataset: object) -> ArraySource:
     """Raises ValueError if its arrays were replaced by others."""
     kind, name = ARRAYS[type(dataset).__name__], type(dataset).__name__
     images, given = kind.images(dataset), getattr(dataset, kind.labels)
-    if not isinstance(
-        images, np.ndarray
-    ):  # another's elements would be copied, and their changes not seen
+    if not isinstance(images, np.ndarray):
+        # Elements of anything else would be copied, and later changes would not be seen.
         raise ValueError(f"has data of class {type_name(images)}")  # noqa: TRY004  as below
     if images.dtype != np.uint8 or (
         images.ndim != 3 if is_grey(dataset) else images.ndim != 4 or images.shape[3] != 3

@@ -79,12 +79,8 @@ def _lowered(dataset: object, make: Callable[[], Source], *, grey: bool) -> Lowe
         source = make()
     except ValueError as error:
         return None, [*reasons, f"{kind} {error}"]
-    except (
-        TypeError,
-        AttributeError,
-        LookupError,
-        RuntimeError,
-    ) as error:  # other versions keep other attributes
+    except (TypeError, AttributeError, LookupError, RuntimeError) as error:
+        # Other versions of the library have other attributes.
         return None, [
             *reasons,
             f"{kind} is not as fastload knows it ({type(error).__name__}: {error})",

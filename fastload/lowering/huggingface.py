@@ -70,10 +70,8 @@ def _source(dataset: Any, image: str, label: str) -> Source:
             *([rows.column(0)] if rows is not None else []),
         ]
     )
-    labels, classes = (
-        _labels(dataset, label),
-        tuple(getattr(dataset.features[label], "names", None) or ()),
-    )
+    labels = _labels(dataset, label)
+    classes = tuple(getattr(dataset.features[label], "names", None) or ())
     column = dataset.data.column(image)
     parts = [chunk.flatten() for chunk in column.chunks]  # bytes, path
     if parts and all(content.null_count == len(content) for content, _ in parts):

@@ -57,9 +57,8 @@ def is_method(function: FunctionType, kind: type, home: type, name: str) -> bool
     """Whether it is what the file of its class defines; or of a base, where the class defines none
     of its own.
     """
-    made = name == "__new__" and not library(
-        function.__globals__.get("__name__")
-    )  # by Python, of an Enum or a NamedTuple
+    # Python makes `__new__` of an Enum and of a NamedTuple.
+    made = name == "__new__" and not library(function.__globals__.get("__name__"))
     if made or not library(home.__module__):
         return is_library(function)
     if is_defined(function, home.__module__, f"{home.__qualname__}.{name}"):

@@ -208,10 +208,8 @@ def _aug_mix(transform: _Chains) -> Op:
     p, magnitude = _same(
         ((op.prob, op.magnitude) for op in transform.ops), "probability or magnitude"
     )
-    levels, shape = (
-        replace(levels, p=p),
-        (magnitude, transform.width, transform.depth, transform.alpha),
-    )
+    levels = replace(levels, p=p)
+    shape = (magnitude, transform.width, transform.depth, transform.alpha)
     return transforms.AugMix(*shape, definition=levels, mixing="timm", **look)
 
 

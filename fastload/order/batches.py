@@ -12,8 +12,7 @@ from fastload.order.samplers import next_epoch
 
 
 class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
-    """Batches of about equal numbers of pixels: the smaller a size schedule makes the images, the
-    more of them.
+    """Batches of about equal numbers of pixels: the smaller the images, the more of them.
 
     For `DataLoader(batch_sampler=PixelBatchSampler(...), size_schedule=schedule)`, with the same
     schedule in both.
@@ -21,10 +20,10 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
     sampler:    the order of the samples; its set_epoch, if it has one, is called by this one's
     schedule:   what size_schedule takes; it must not count steps, whose number would depend on this
     full:       side in px that the pipeline gives, before the schedule
-    batch_size: images of that size in a batch. At `size` px there are batch_size * (full / size)**2
-        of them, rounded down
-                to a multiple of `multiple` (but not below batch_size where the images are smaller),
-                up to `largest`
+    batch_size: images of that size in a batch. At `size` px there are
+                batch_size * (full / size)**2 of them, rounded down to a multiple of `multiple`
+                (but not below batch_size where the images are smaller), up to `largest`
+
     The last batch may be shorter, unless drop_last. Without `set_epoch` each iteration is one epoch
     further.
     """
@@ -53,12 +52,8 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
                 raise UsageError(
                     f"PixelBatchSampler: {name} is {value!r}, want a whole number from {least}"
                 )
-        self.sampler, self.full, self.batch_size, self.drop_last = (
-            sampler,
-            full,
-            batch_size,
-            drop_last,
-        )
+        self.sampler, self.full = sampler, full
+        self.batch_size, self.drop_last = batch_size, drop_last
         self.multiple, self.largest = multiple, largest
         found = progressive.schedule(schedule)
         if found is None or found.counts_steps:

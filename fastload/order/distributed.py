@@ -107,13 +107,11 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
             if rank is None
             else rank
         )
-        self.shuffle, self.seed, self.drop_last, self.repeats, self.eval_exact = (
-            shuffle,
-            seed,
-            drop_last,
-            repeats,
-            eval_exact,
-        )
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = drop_last
+        self.repeats = repeats
+        self.eval_exact = eval_exact
         self.weights = None if weights is None else np.asarray(weights, np.float64)
         self.num_samples, self.epoch = num_samples, -1
         if problems := [*self._problems(), *self._weight_problems()]:
@@ -167,8 +165,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         turns, places = np.divmod(positions, max(1, self.length * self.repeats))
         places, copies = np.divmod(places, self.repeats)
         samples = rng.permute(places, self.length, self.seed, epoch) if self.shuffle else places
-        # What fills up the last round is the same picture again; more copies of repeated
-        # augmentation are other ones.
+        # A sample that fills up the last round is the same image again. Another copy by repeated
+        # augmentation is another image.
         return samples, copies + turns * self.repeats if self.repeats > 1 else np.zeros_like(copies)
 
     def _uniforms(self, epoch: int, positions: Longs) -> Floats:
@@ -189,9 +187,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         seen = np.zeros(self.length, np.int64)
         for start in range(0, positions, COUNTED):
             u = self._uniforms(epoch, np.arange(start, min(start + COUNTED, positions)))
-            seen += np.bincount(
-                self._chosen(np.sort(u)), minlength=self.length
-            )  # sorted, the search is local
+            # Sorted, so that the search stays local
+            seen += np.bincount(self._chosen(np.sort(u)), minlength=self.length)
         return seen
 
     def _problems(self) -> list[str]:

@@ -20,15 +20,8 @@ from fastload.sources import Source
 
 NAMES = 64  # samples whose names and labels stand for the data set
 KEYED = (ShuffleSampler, DistributedSampler)
-PURE = (
-    SequentialSampler,
-    TorchsSampler,
-    *KEYED,
-    list,
-    tuple,
-    range,
-    _InfiniteConstantSampler,
-)  # orders that move no generator but their own
+# Orders that move no generator but their own
+PURE = (SequentialSampler, TorchsSampler, *KEYED, list, tuple, range, _InfiniteConstantSampler)
 
 
 def own_generator(loader: OrderedLoader) -> torch.Generator | None:

@@ -16,8 +16,6 @@ from fastload.spec import Longs
 from fastload.system.opening import Opening
 
 CHUNK = 4096  # positions permuted at once
-
-
 _counting = Opening()  # of epochs: threads may begin theirs at once
 
 
@@ -62,12 +60,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
             num_replicas = torch.distributed.get_world_size() if joined else 1
         if rank is None:
             rank = torch.distributed.get_rank() if joined and num_replicas > 1 else 0
-        self.seed, self.num_replicas, self.rank, self.drop_last = (
-            seed,
-            num_replicas,
-            rank,
-            drop_last,
-        )
+        self.seed, self.drop_last = seed, drop_last
+        self.num_replicas, self.rank = num_replicas, rank
         problems = self._problems()
         if problems:
             raise UsageError("\n".join(f"ShuffleSampler: {problem}" for problem in problems))

@@ -21,8 +21,8 @@ from fastload.plan.plan import Plan
 from fastload.show.pixels import denormalised
 from fastload.spec import Floats
 
-# Share of images that are far off in the mean, from which they are other pictures, not the same
-# ones by other arithmetic
+# Share of images with a large mean difference, from which they are other images, not the same ones
+# by other arithmetic
 OTHERS = 0.1
 Images = list[torch.Tensor]  # [N, C, H, W] of each view
 
@@ -85,11 +85,9 @@ class Comparison:
     def cell(self) -> Cell:
         """What all batches come to."""
         found = PerImage(*(np.concatenate(parts) for parts in zip(*self.found, strict=True)))
-        largest, mean, share = (
-            float(found.largest.max()),
-            float(found.mean.mean()),
-            float(found.share.mean()),
-        )
+        largest = float(found.largest.max())
+        mean = float(found.mean.mean())
+        share = float(found.share.mean())
         own = self.own and float((found.mean > NEAR).mean()) >= OTHERS
         chance = self._chance() if own else None
         verdict = DIFFERS if largest > NEAR else WITHIN if share else EQUAL

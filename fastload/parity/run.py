@@ -119,11 +119,8 @@ def _advance(
     """Compare one more batch; a cell where that ends the row."""
     try:
         got = next(feed, None)
-    except (
-        FastloadError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # other libraries' own errors; a failing backend is a finding, not the end
+    except (FastloadError, RuntimeError, ValueError) as error:
+        # Other libraries raise these too. A backend that fails is a result, not the end.
         return Cell(FAILED, why=(str(error).strip().partition("\n")[0] or type(error).__name__,))
     if got is None:
         return Cell(FAILED, why=(f"its epoch ended after {comparison.images} images",))

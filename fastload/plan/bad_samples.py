@@ -36,9 +36,8 @@ class Report(NamedTuple):
     """A batch's bad samples."""
 
     errors: tuple[SampleError, ...]
-    own: tuple[
-        int, ...
-    ]  # samples that the batch was to have; the others were only tried in their places
+    # Samples that the batch was to have. Others were only tried in their place.
+    own: tuple[int, ...]
 
 
 class Tried(NamedTuple):
@@ -57,9 +56,8 @@ class Trouble:
     errors: list[SampleError] = field(default_factory=list)
     own: list[int] = field(default_factory=list)  # as in Report
     lost: set[int] = field(default_factory=set)  # places in the batch that are left out
-    given: dict[int, Iterator[int]] = field(
-        default_factory=dict
-    )  # of each bad place: what is still to be tried
+    # Of each bad place: what is still to be tried
+    given: dict[int, Iterator[int]] = field(default_factory=dict)
 
     def note(self, place: int, error: SampleError) -> None:
         """A sample in this place is bad."""
@@ -108,10 +106,8 @@ def standing_in(work: Work, place: int, sample: int, first: Work, views: int) ->
     first: the work as it was ordered.
     """
     samples, occurrences = work.samples.copy(), work.occurrences.copy()
-    samples[place], occurrences[place] = (
-        sample,
-        OCCURRENCES // max(1, views) - 1 - first.occurrences[place],
-    )
+    samples[place] = sample
+    occurrences[place] = OCCURRENCES // max(1, views) - 1 - first.occurrences[place]
     valid = (
         None if work.valid is None else np.where(np.arange(len(work)) == place, False, work.valid)
     )
@@ -181,10 +177,8 @@ class BadSamples:
     def __init__(self, source: Source, path: str | None, most: float) -> None:
         self.source, self.path, self.most = source, path or default_path(source), most
         self.limit = limit(most, len(source))
-        self.listed, self.read = (
-            set[int](),
-            0,
-        )  # keys of lines; bytes of the list that were looked at
+        self.listed = set[int]()  # keys of lines
+        self.read = 0  # bytes of the list that were looked at
 
     def take(self, meter: Meter, progress: Any, found: Report) -> None:
         """List and count a batch's bad samples; progress: of the epoch.
@@ -193,9 +187,8 @@ class BadSamples:
         """
         if not found.errors:
             return
-        met: set[int] = vars(progress).setdefault(
-            "met", set()
-        )  # other epochs may be under way in other threads
+        # Other epochs may be under way in other threads.
+        met: set[int] = vars(progress).setdefault("met", set())
         meter.mine().bad_samples += len(found.errors)
         self._list(found.errors)
         progress.bad += len(set(found.own) - met)

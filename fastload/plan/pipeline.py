@@ -11,9 +11,8 @@ from fastload.transforms import Op
 class Pipeline:
     source: Source
     ops: tuple[Op, ...] = ()
-    views: tuple[
-        tuple[Op, ...], ...
-    ] = ()  # in place of ops: those of each of a sample's several pictures
+    # In place of ops: those of each of a sample's several pictures
+    views: tuple[tuple[Op, ...], ...] = ()
     masks: Masks | None = None  # in place of labels
 
     @property

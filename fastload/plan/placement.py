@@ -33,11 +33,8 @@ class Placement(NamedTuple):
 
 
 HOST = Placement()
-ALL = (
-    HOST,
-    Placement("cpu", "gpu"),
-    Placement("gpu", "gpu"),
-)  # the one that takes least of the GPU first
+# The one that takes least of the GPU comes first.
+ALL = (HOST, Placement("cpu", "gpu"), Placement("gpu", "gpu"))
 
 
 def problems(decode: str, augment: str, device: str | None) -> list[str]:
@@ -105,9 +102,8 @@ class Chooser:
         self.dropped: dict[Placement, str] = {}  # and why
         self._lock = threading.Lock()  # batches are begun in one thread and handed out in another
         self._trials: dict[int | None, _Trial] = {}
-        self._row: tuple[int | None, Placement] | None = (
-            None  # what was handed out last, and how often in a row
-        )
+        # What was handed out last, and how often in a row
+        self._row: tuple[int | None, Placement] | None = None
         self._fresh = 0
 
     def begin(self) -> None:

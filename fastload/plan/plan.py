@@ -48,9 +48,8 @@ class Plan:
     place: Placement = HOST  # where DECODE and AUGMENT run
     view: int = 0  # which of the sample's pictures this is …
     views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
-    more: tuple[
-        "Plan", ...
-    ] = ()  # the sample's other pictures, which share its bytes and its decoding
+    # The sample's other pictures, which share its bytes and its decoding
+    more: tuple["Plan", ...] = ()
     masks: Masks | None = None  # what a batch has in place of labels
     mix: Mix | None = None  # what becomes of finished batches, labels too
     on_error: str = "raise"  # what a bad sample does to its batch; or "substitute", "skip"

@@ -16,9 +16,8 @@ from fastload.profiler import inplace, logs
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report
 
-PATIENCE_S = (
-    20.0  # between a program's stop and its end; then it is told to end, and at last killed
-)
+# From a program's stop to its end. After that it is told to end, and at last killed.
+PATIENCE_S = 20.0
 POLL_S = 0.1
 QUIET_S, SILENT_S = 60.0, 600.0  # without a batch: then it is said, and then the command is ended
 
@@ -69,9 +68,8 @@ class Silence:
 
     def __init__(self, folder: str, limits: Limits, say: Callable[[str], object]) -> None:
         self.folder, self.say = folder, say
-        self.ends = (
-            limits.steps is not None or limits.seconds is not None
-        )  # with --whole it may do what it likes
+        # With --whole the command may take as long as it likes.
+        self.ends = limits.steps is not None or limits.seconds is not None
         self.written, self.since, self.told = 0, time.perf_counter(), False
 
     def too_long(self) -> bool:
@@ -103,11 +101,8 @@ def _wait(child: "subprocess.Popen[bytes]", folder: str, silence: Silence) -> in
         try:
             if (code := child.poll()) is not None:
                 return code
-            time.sleep(
-                POLL_S
-                # wait(timeout) would wake eight times as often, beside a training that needs the
-                # cores
-            )
+            # wait(timeout) would wake eight times as often, and the training needs the cores.
+            time.sleep(POLL_S)
             if stopped is None and _has_stopped(folder):
                 stopped = time.perf_counter()
             if silence.too_long() or (

@@ -16,9 +16,8 @@ class Feed:
     def __init__(self, loader: Iterable[object]) -> None:
         self.loader = loader
         self.depth = depth(loader)
-        self.round = max(
-            1, int(getattr(loader, "num_workers", 0) or 0)
-        )  # batches that workers in step give at once
+        # Batches that workers in step give at once
+        self.round = max(1, int(getattr(loader, "num_workers", 0) or 0))
         self.taken = 0
         self._batches: Iterator[object] = iter(loader)
 
@@ -68,9 +67,8 @@ def alone(feed: Feed, seconds: float) -> float:
         return images
 
     found = rate(take, seconds)
-    time.sleep(
-        feed.depth * images / feed.round / found
-    )  # while it fills up again, the next in turn would lack the cores
+    # While it fills up again, the next in turn would lack the cores.
+    time.sleep(feed.depth * images / feed.round / found)
     return found
 
 

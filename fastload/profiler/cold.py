@@ -11,9 +11,8 @@ import numpy as np
 from fastload.sources import Source, raw_pixels, read
 
 MOST = 256  # images
-SLOWER = (
-    1.5  # cold by warm, below which the cache was not emptied, or the disk is as fast as memory
-)
+# Cold by warm, below which the cache was not emptied, or the disk is as fast as memory
+SLOWER = 1.5
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,7 @@ def drop(source: Source, sample: int) -> None:
     file = os.open(source.files.path(int(place.file[0])), os.O_RDONLY)
     try:
         size = int(place.size[0])
-        os.posix_fadvise(
-            file, int(place.offset[0]), max(size, 0), os.POSIX_FADV_DONTNEED
-        )  # 0: to the end
+        length = max(size, 0)  # 0: to the end
+        os.posix_fadvise(file, int(place.offset[0]), length, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(file)

@@ -71,9 +71,8 @@ def of_torch(loader: Any) -> Makers:
     ):
         return {}
     out: Makers = {}
-    if callable(getattr(dataset, "loader", None)) and hasattr(
-        dataset, "samples"
-    ):  # torchvision's folders
+    if callable(getattr(dataset, "loader", None)) and hasattr(dataset, "samples"):
+        # One of torchvision's folders
         out["read"] = partial(_cut, loader, _as_it_is, _bytes)
     out["+ decode" if out else "data set"] = partial(_cut, loader, _as_it_is)
     for number, member in enumerate(members, start=1):
@@ -92,9 +91,8 @@ def _cut(
     The user's own data set stays as it is.
     """
     dataset = copy.copy(loader.dataset)
-    both = getattr(
-        dataset, "transforms", None
-    )  # torchvision's pair of transform and target_transform
+    # torchvision's pair of transform and target_transform:
+    both = getattr(dataset, "transforms", None)
     if hasattr(both, "transform"):
         dataset.transforms = copy.copy(both)
         dataset.transforms.transform = transform

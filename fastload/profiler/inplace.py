@@ -121,9 +121,8 @@ def training(process: Process) -> Iterations | None:
         return None
     loader = int(votes.argmax())
     first = np.flatnonzero(same & (records["loader"][:-1] == loader))
-    edges = np.r_[
-        True, records["kind"][:-1] == log.END
-    ]  # an epoch's first batch waits for the workers' start
+    # An epoch's first batch waits for the workers' start.
+    edges = np.r_[True, records["kind"][:-1] == log.END]
     first = first[~edges[first]][WARM_UP:]
     if len(first) < FEWEST:
         return None
@@ -165,11 +164,9 @@ def estimated(found: Iterations, processes: list[Process]) -> Rungs:
     values, even = [], evenness(processes)
     for picks in np.array_split(np.arange(len(found.t)), min(WINDOWS, max(3, len(found.t) // 5))):
         part = found.of(picks)
-        images, whole, waited = (
-            float(part.images.sum()),
-            float(part.length.sum()),
-            float(part.wait.sum()),
-        )
+        images = float(part.images.sum())
+        whole = float(part.length.sum())
+        waited = float(part.wait.sum())
         values.append(
             (
                 images / max(whole - waited, 1e-9),
@@ -233,9 +230,8 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
     outside = sum(
         max(0.0, sums[name][0] - sums[name][1]) for name in (b"dataset", b"decode") if name in sums
     )
-    deep = fetches[
-        np.isin(fetches["t"], rows["t"])
-    ]  # those that were split: other work comes and goes
+    # Only batches that were split by stage: other work on the machine comes and goes.
+    deep = fetches[np.isin(fetches["t"], rows["t"])]
     late = float(deep["starved"].sum()) / images if len(deep) else share * wall
     reading = float(max(0.0, outside - late))  # waiting, but not for a core
     costs = [StageCost("read", reading, 0.0)]

@@ -82,9 +82,8 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
         reasons = list(dict.fromkeys([*reasons, *remedies.cannot(pipeline, job.device)]))
     report = _measure(job, pipeline, backend, budget, on_done)
     report = replace(report, setting=replace(report.setting, why_backend=tuple(reasons)))
-    if (
-        report.verdict.label != GPU or job.backend == "all"
-    ):  # nothing helps a loader that is fast enough
+    # Nothing helps a loader that is fast enough.
+    if report.verdict.label != GPU or job.backend == "all":
         report = _with_remedies(report, job, pipeline, backend, budget, on_done)
     if job.backend == "all":
         measured.remember(
@@ -198,10 +197,8 @@ def _more(
             Budget(job.seconds, 0.0),
             on_done,
         )
-        report, left = (
-            replace(report, workers=found),
-            tuple(text for text in left if text != WORKERS),
-        )
+        report = replace(report, workers=found)
+        left = tuple(text for text in left if text != WORKERS)
     if job.cuts:
         makers = cuts.of_pipeline(
             pipeline, _batch(job, backend), job.workers or 0, lambda shorter: _loader(job, shorter,
@@ -215,10 +212,8 @@ def _more(
             ),
         )
     if job.cold and (reading := cold.measure(pipeline.source, COLD * job.seconds)):
-        report, left = (
-            replace(report, reading=reading),
-            tuple(text for text in left if text != CACHE),
-        )
+        report = replace(report, reading=reading)
+        left = tuple(text for text in left if text != CACHE)
     return replace(report, not_measured=left)
 
 

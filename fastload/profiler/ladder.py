@@ -73,10 +73,8 @@ class Ladder:
         )
         self._waits: deque[float] = deque(maxlen=MOST_WAITS)  # s, of batches in training
         self._turn = 0
-        self.spans: dict[str, list[tuple[float, float]]] = {
-            "loader": [],
-            "training": [],
-        }  # s, time.perf_counter's clock: when each ran
+        # When each ran: start and end, s of time.perf_counter's clock
+        self.spans: dict[str, list[tuple[float, float]]] = {"loader": [], "training": []}
 
     def climb(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """Rates of all rungs: one round, and more while S is open and there is time."""
@@ -101,9 +99,8 @@ class Ladder:
         keeps_up = headroom(rungs).low > 1
         if severities(stall(rungs)) == ("OK",) or not (keeps_up or self._host):
             return known
-        seconds = (
-            budget.run if keeps_up else SHORT * budget.run
-        )  # else remedies need the time, and copies show quickly
+        # A loader that is too slow needs the time for remedies, and copies show quickly.
+        seconds = budget.run if keeps_up else SHORT * budget.run
         turns = {"step": lambda: self._step_alone(seconds)}
         if keeps_up and workers != 0:  # a loader without workers makes nothing beside the step
             turns["beside"] = lambda: self._beside(seconds)
@@ -175,9 +172,8 @@ class Ladder:
     def _with_copies(self, seconds: float) -> float:
         """The step on batches that have to be copied first; the loader rests."""
         self.feed.drain()
-        time.sleep(
-            self.feed.depth and seconds / 5
-        )  # what it fills up again now, it need not make beside the step
+        # What the loader fills up again now, it need not make beside the step.
+        time.sleep(self.feed.depth and seconds / 5)
 
         def once() -> int:
             self._turn += 1
@@ -200,9 +196,8 @@ class Ladder:
 
     def _together(self, seconds: float) -> float:
         # Runs right after the loader alone, so nothing has piled up. The clock starts when the GPU
-        # is done with the warm-up:
-        # the loader has had that time too, so neither side gains from where the clock starts and
-        # ends.
+        # is done with the warm-up. The loader has had that time too, so neither side gains from
+        # where the clock starts and ends.
         for _ in range(STEP_WARM_UP):
             self._one_trained()
         start = time.perf_counter()

@@ -38,9 +38,8 @@ class Deltas:
         self._stats = stats if callable(stats) else dict[str, Json]
         self._before: Json = {}
         self._sums: dict[str, list[float]] = {}
-        self._late = self._late_before = (
-            0.0  # s that this process's other threads waited for a core
-        )
+        # Seconds that this process's other threads waited for a core
+        self._late = self._late_before = 0.0
 
     def _read(self) -> Json:
         stages: Json = self._stats().get("stages", {})
@@ -72,9 +71,8 @@ class Deltas:
         """
         wall = sum(wall for _, wall, _ in self._sums.values())
         blocked = sum(wall - cpu for name, (_, wall, cpu) in self._sums.items() if name != "read")
-        return (
-            max(0.0, min(self._late, blocked) / wall) if wall else 0.0
-        )  # threads of others wait for cores too
+        # Threads that are not the loader's wait for cores too.
+        return max(0.0, min(self._late, blocked) / wall) if wall else 0.0
 
 
 def threads_starved() -> float:

@@ -9,8 +9,8 @@ from fastload.profiler.batches import images_in
 from fastload.recipes import Recipe
 from fastload.recipes.step import TrainingStep
 
-# S that the host may run ahead of the emulated GPU: about one real batch of 256, whatever the batch
-# here
+# Seconds that the host may run ahead of the emulated GPU: about one real batch of 256, whatever
+# the size of the batches here
 LEAD = 0.05
 
 

@@ -31,9 +31,8 @@ def make(model: nn.Module, how: Optimizer) -> torch.optim.Optimizer:
         return torch.optim.AdamW(groups, how.learning_rate, weight_decay=how.weight_decay)
     timm = library("timm.optim")
     made: torch.optim.Optimizer
-    if (
-        how.name == "DecoupledSGDW"
-    ):  # timm's decay is rate * decay, Composer's rate / peak * decay: the same with decay / peak
+    if how.name == "DecoupledSGDW":
+        # timm decays by rate * decay, Composer by rate / peak * decay: decay / peak makes the same.
         made = timm.SGDW(
             groups, how.learning_rate, how.momentum, how.dampening, nesterov=how.nesterov
         )
@@ -81,10 +80,8 @@ def share(schedule: Schedule, peak: float, epochs: int, epoch: float) -> float:
     """
     epoch = epoch if schedule.per_step else math.floor(epoch)
     if epoch < schedule.warmup_epochs:
-        start, ahead = (
-            schedule.warmup_start,
-            not schedule.per_step and not schedule.warmup_start,
-        )  # a whole epoch at 0 trains nothing
+        start = schedule.warmup_start
+        ahead = not schedule.per_step and not start  # a whole epoch at 0 trains nothing
         return min(1.0, start + (1 - start) * (epoch + ahead) / schedule.warmup_epochs)
     last = schedule.final_rate / peak if peak else 0.0
     done = min(1.0, (epoch - schedule.warmup_epochs) / max(epochs - schedule.warmup_epochs, 1e-9))

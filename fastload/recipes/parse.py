@@ -48,19 +48,16 @@ def read_toml(path: str) -> Table:
         raise UsageError(
             f"{path}: is too long for a recipe (want up to {MOST_BYTES} bytes); shorten it"
         )
-    if (
-        longest := max(map(len, data.splitlines()), default=0)
-    ) > MOST_LINE:  # the cost of a key with many parts grows with its square
+    # The cost of a key with many parts grows with its square.
+    if (longest := max(map(len, data.splitlines()), default=0)) > MOST_LINE:
         raise UsageError(
             f"{path}: is too long for a recipe (a line has {longest} bytes, want up to "
             f"{MOST_LINE}); shorten it"
         )
     try:
         table: Table = tomllib.loads(data.decode())
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # TOML's, UTF-8's, numbers of thousands of digits, lists in lists
+    except (ValueError, RecursionError) as error:
+        # TOML's and UTF-8's errors, numbers of thousands of digits, lists in lists
         raise UsageError(f"{path}: is not TOML ({error}); correct it") from error
     return table
 
@@ -262,10 +259,8 @@ def _misplaced(ops: tuple[Op, ...], where: str) -> list[str]:
         _, spec = place(ops)
     except PipelineError as error:
         return [f"{where}, {problem}" for problem in error.problems]
-    except (
-        TypeError,
-        ValueError,
-    ) as error:  # an argument of a wrong type, met only where it is compared
+    except (TypeError, ValueError) as error:
+        # An argument of a wrong type that is found only where it is compared
         return [f"{where}: an argument has a wrong type ({error}); correct it"]
     if spec.height is None or not spec.tensor:
         return [

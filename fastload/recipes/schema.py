@@ -32,21 +32,18 @@ class Optimizer:
     dampening: Annotated[float, Between(0, 1)]
     nesterov: bool
     weight_decay: Annotated[float, Between(0, 1)]  # DecoupledSGDW: scaled by rate / peak rate
-    no_decay: Annotated[str, OneOf(("nothing", "norm", "norm_and_bias"))] = (
-        "nothing"  # parameters that it leaves out
-    )
+    # Parameters that do not decay
+    no_decay: Annotated[str, OneOf(("nothing", "norm", "norm_and_bias"))] = "nothing"
 
 
 @dataclass(frozen=True)
 class Schedule:
-    name: Annotated[
-        str, OneOf(("cosine", "linear", "constant"))
-    ]  # behind the warm-up, to `final_rate`
+    # After the warm-up, down to `final_rate`
+    name: Annotated[str, OneOf(("cosine", "linear", "constant"))]
     warmup_epochs: Annotated[float, Between(0, 1e4)]  # linear
     per_step: bool  # the rate changes with every step, not every epoch
-    warmup_start: Annotated[float, Between(0, 1)] = (
-        0.0  # share of the peak; 0 by epochs: (epoch + 1) / warmup_epochs, as NVIDIA
-    )
+    # Share of the peak. 0 and not per_step: (epoch + 1) / warmup_epochs, as NVIDIA does
+    warmup_start: Annotated[float, Between(0, 1)] = 0.0
     final_rate: Annotated[float, Between(0, 1e3)] = 0.0
 
 
@@ -56,9 +53,8 @@ class Loss:
 
     name: Annotated[str, OneOf(("cross_entropy", "binary_cross_entropy"))]
     label_smoothing: Annotated[float, Between(0, 1)]
-    sum_classes: bool = (
-        True  # binary_cross_entropy: the classes' sum; false: their mean, as timm has it
-    )
+    # binary_cross_entropy: the classes' sum; false: their mean, as timm has it
+    sum_classes: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,13 +69,11 @@ class MixUp:
     """By itself, or with CutMix: one of the two for each batch, both alike."""
 
     alpha: Annotated[float, Between(0, 100)]  # of Beta(alpha, alpha); 0: none
-    # Mix the two losses instead of the labels: the same number, since both losses are linear in
-    # them
+    # Mix the two losses instead of the labels. It is the same number: losses are linear in labels.
     interpolate_loss: bool
     cutmix_alpha: Annotated[float, Between(0, 100)] = 0.0  # 0: no CutMix
-    definition: Annotated[str, OneOf(("composer", "timm", "torchvision"))] = (
-        "composer"  # composer's has no CutMix beside it
-    )
+    # Composer has no CutMix beside MixUp.
+    definition: Annotated[str, OneOf(("composer", "timm", "torchvision"))] = "composer"
 
     def mix(self, smoothing: float, classes: int | None) -> Mix | None:
         """For `DataLoader(mix=...)`, labels smoothed; None if both alphas are 0."""
@@ -151,9 +145,8 @@ class ProgressiveResizing:
         of side * factor gives.
         """
         pinned = self.schedule(1).at(side, elapsed)
-        return (
-            side if pinned >= side else int(side * (pinned / side))
-        )  # as Composer: 100 / 167 * 167 falls to 99
+        # As Composer does it: 100 / 167 * 167 falls to 99.
+        return side if pinned >= side else int(side * (pinned / side))
 
     def schedule(self, total_epochs: int) -> ProgressiveResize:
         """For `DataLoader(size_schedule=...)`."""
@@ -194,9 +187,8 @@ class Training:
     stochastic_depth: StochasticDepth | None = None
     progressive_resizing: ProgressiveResizing | None = None
     resolution_ramp: ResolutionRamp | None = None
-    repeated_augmentation: Annotated[int, Between(1, 1000)] = (
-        1  # times that each image comes, differently augmented, in one order
-    )
+    # How often each image comes in one epoch's order, each time augmented anew
+    repeated_augmentation: Annotated[int, Between(1, 1000)] = 1
 
 
 @dataclass(frozen=True)
@@ -213,9 +205,8 @@ class Recipe:
     train: tuple[Op, ...]  # of the first view, where there are several
     eval: tuple[Op, ...]
     training: Training
-    views: tuple[
-        tuple[tuple[Op, ...], int], ...
-    ] = ()  # ops, and how many views they make; none: one picture, by `train`
+    # Ops, and how many views they make. Empty: one image, by `train`
+    views: tuple[tuple[tuple[Op, ...], int], ...] = ()
     hash: str = ""  # of what the file says, not of its comments: 16 hexadecimal digits of SHA-256
 
     def ops(self, train: bool = True) -> tuple[Op, ...]:
@@ -255,11 +246,9 @@ class Recipe:
 
     def size_per_epoch(self) -> tuple[int, ...]:
         """Side of the images in px, for each epoch."""
-        side, epochs, resizing = (
-            self.spec().width or 0,
-            self.training.epochs,
-            self.training.progressive_resizing,
-        )
+        side = self.spec().width or 0
+        epochs = self.training.epochs
+        resizing = self.training.progressive_resizing
         if resizing:
             return tuple(resizing.size(side, epoch / epochs) for epoch in range(epochs))
         ramp = self.training.resolution_ramp

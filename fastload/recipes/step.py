@@ -46,12 +46,10 @@ class TrainingStep:
         images: int = IMAGENET,
     ) -> None:
         training = recipe.training
-        self.training, self.classes, self.device, self.name = (
-            training,
-            classes,
-            device,
-            model or training.model,
-        )
+        self.training = training
+        self.classes = classes
+        self.device = device
+        self.name = model or training.model
         self.layout = torch.channels_last if training.channels_last else torch.contiguous_format
         network = models.build(training, classes, model).to(device)
         # torch's stubs do not know memory_format.

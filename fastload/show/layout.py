@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-UNSHOWABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-)  # control characters, and bytes of file names that are no UTF-8
+# Control characters, and bytes of file names that are no UTF-8
+UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)

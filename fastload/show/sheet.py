@@ -12,13 +12,11 @@ TEXT, SMALL, HEAD = 13, 12, 18  # px, sizes of the font
 LEADING = 1.35  # line height / font size
 LEAST = 260  # px, width of a card's text
 LONGEST = 400  # characters that are tried to fit
-PAPER, CARD, INK, GREY, EDGE = (
-    (243, 244, 246),
-    (255, 255, 255),
-    (17, 24, 39),
-    (90, 98, 110),
-    (210, 214, 220),
-)
+PAPER = (243, 244, 246)
+CARD = (255, 255, 255)
+INK = (17, 24, 39)
+GREY = (90, 98, 110)
+EDGE = (210, 214, 220)
 Measure = Callable[[str], float]  # width of a text, px
 
 
@@ -75,9 +73,8 @@ def _card(out: Image.Image, card: Card, text: list[_Text], box: tuple[int, int, 
     _write(out, text[:2], left, top)
     top += sum(map(_leading, text[:2])) + PAD // 2
     for picture in card.pictures:
-        pen.rectangle(
-            (left - 1, top - 1, left + picture.width, top + picture.height), outline=EDGE
-        )  # white ones show too
+        # An edge, so that white pictures show too
+        pen.rectangle((left - 1, top - 1, left + picture.width, top + picture.height), outline=EDGE)
         out.paste(picture, (left, top))
         left += picture.width + PAD
     _write(out, text[2:], box[0] + PAD, top + _pictures_height(card) + PAD // 2)

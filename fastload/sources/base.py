@@ -34,9 +34,8 @@ class Location(NamedTuple):
     size: Longs  # bytes; -1 reads to the end of the file
     checksum: NDArray[np.uint64] | None  # XXH3 of the bytes, where known
     seek: Seek | None = None
-    raw: NDArray[np.int32] | None = (
-        None  # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
-    )
+    # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
+    raw: NDArray[np.int32] | None = None
 
     @property
     def is_raw(self) -> NDArray[np.bool_]:

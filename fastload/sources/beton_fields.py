@@ -37,10 +37,8 @@ class Field:
 def read_fields(where: str, descriptors: Rows) -> tuple[Field, ...]:
     fields, problems = [], []
     for number, descriptor in enumerate(descriptors, start=1):
-        name, kind = (
-            descriptor["name"].decode("ascii", "backslashreplace"),
-            int(descriptor["type_id"]),
-        )
+        name = descriptor["name"].decode("ascii", "backslashreplace")
+        kind = int(descriptor["type_id"])
         if kind >= len(KINDS):
             problems.append(
                 f"field {number} ({name!r}) is of a type that only the program that wrote it knows "

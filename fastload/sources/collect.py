@@ -83,10 +83,8 @@ class Collection:
         self.problem = unusable(self.folder)  # why the cache is not written; for the user
         self.in_memory = bool(self.problem) or not has_arrow()
         found = source.seek if isinstance(source.seek, FolderSeek) else None
-        self.beside, self.cached = (
-            Layer(self.root.rstrip("/") or "/", source, found),
-            Layer(self.folder, source, found),
-        )
+        self.beside = Layer(self.root.rstrip("/") or "/", source, found)
+        self.cached = Layer(self.folder, source, found)
         self.collector = _native.Collector(
             source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY
         )
@@ -103,9 +101,8 @@ class Collection:
         """
         with self._lock:
             self.beside.read(self.collector.names)
-            if (
-                not self.in_memory and self._process == os.getpid()
-            ):  # a fork's child leaves the logs to its parent
+            # A fork's child leaves the logs to its parent.
+            if not self.in_memory and self._process == os.getpid():
                 try:
                     self._merge()
                 except OSError as error:

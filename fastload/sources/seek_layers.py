@@ -31,9 +31,8 @@ class Layer:
         if now == self.sum and (self.stored or not now or not whole):
             return
         self.sum, self.stored, self.seek = b"", None, None
-        with contextlib.suppress(
-            SourceError
-        ):  # there is none, or it is damaged or just being replaced
+        # There may be none, or it is damaged or just being replaced.
+        with contextlib.suppress(SourceError):
             self.stored = seek.read(self.folder)
             same = self.stored.knows(len(self.source), f"{names:016x}")
             root = os.path.expanduser(self.source.where)

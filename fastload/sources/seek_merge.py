@@ -170,11 +170,9 @@ def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) ->
         rows, place = _by_name(rows, log, root, path)
     good = (place >= 0) & (place < len(rows.names))
     place, records = place[good], log.records[good]
-    rows.file_size[place], rows.offset[place], rows.size[place] = (
-        records[:, 1],
-        records[:, 4],
-        records[:, 5],
-    )
+    rows.file_size[place] = records[:, 1]
+    rows.offset[place] = records[:, 4]
+    rows.size[place] = records[:, 5]
     rows.log[place] = number
     return rows
 

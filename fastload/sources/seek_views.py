@@ -13,9 +13,8 @@ New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
 class View(Protocol):
     """The seek indexes of one epoch."""
 
-    def locate(
-        self, samples: Longs, own: Seek | None
-    ) -> Seek | None: ...  # own: those that came with the source
+    # own: the indexes that came with the source
+    def locate(self, samples: Longs, own: Seek | None) -> Seek | None: ...
     def collect(self, samples: Longs) -> New | None: ...
 
 

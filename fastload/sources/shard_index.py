@@ -190,10 +190,8 @@ def _metadata(path: str, text: bytes | None) -> _Said:
             "the fastload that wrote it"
         )
     rows, classes, transcoded = said["samples"], said["classes"], said.get("transcoded")
-    shards, sidecars = (
-        _files(said["shards"], SHARD_NAME),
-        _files(said.get("sidecars", []), SIDECAR_NAME),
-    )
+    shards = _files(said["shards"], SHARD_NAME)
+    sidecars = _files(said.get("sidecars", []), SIDECAR_NAME)
     if type(rows) is not int or rows < 1 or not shards:
         raise SourceError(f"{path}: holds no samples; {REMEDY}")
     if not all(type(name) is str for name in classes):

@@ -112,11 +112,9 @@ class Concat:
             place = part.locate(samples[mine] - start)
             file[mine], offset[mine], size[mine] = place.file + first, place.offset, place.size
             if seek and place.seek and its:
-                seek.file[mine], seek.offset[mine], seek.size[mine] = (
-                    place.seek.file + first_seek,
-                    place.seek.offset,
-                    place.seek.size,
-                )
+                seek.file[mine] = place.seek.file + first_seek
+                seek.offset[mine] = place.seek.offset
+                seek.size[mine] = place.seek.size
             raw[mine] = 0 if place.raw is None else place.raw
             sums.append((mine, place.checksum))
             first, first_seek = first + len(part.files), first_seek + (len(its) if its else 0)

@@ -121,11 +121,9 @@ class Keeper:
     """What is known of an epoch's workers."""
 
     def __init__(self, loader: FollowedLoader, first: int, given: State | None) -> None:
-        self.owner, self.workers, self.stream = (
-            loader.dataset,
-            int(loader.num_workers),
-            is_stream(loader),
-        )
+        self.owner = loader.dataset
+        self.workers = int(loader.num_workers)
+        self.stream = is_stream(loader)
         self.in_order = bool(getattr(loader, "in_order", True))
         snapshot = (given or {}).get("_snapshot")
         self.finished = given is None or bool(given["_iterator_finished"])
@@ -142,16 +140,14 @@ class Keeper:
         if snapshot is not None and not self.finished:
             self.base_seed = snapshot["_main_snapshot"]["_base_seed"]
             self.last = snapshot["_last_yielded_worker_id"]
-        self.dropped = set(
-            (given or {}).get("ahead", ())
-        )  # batches that were handed out before earlier ones
+        # Batches that were handed out before earlier ones
+        self.dropped = set((given or {}).get("ahead", ()))
         self.ahead: set[int] = set(self.dropped)
         self.first = self.front = first - len(self.dropped)  # before it all were handed out
         self.passed: list[list[object]] = [[] for _ in range(self.workers)]
         steps = loader.snapshot_every_n_steps or 0
-        self.every = (
-            1 if not (self.in_order or self.stream) else -(-steps // self.workers)
-        )  # of a worker's batches
+        # A worker tells its state every so many of its batches.
+        self.every = 1 if not (self.in_order or self.stream) else -(-steps // self.workers)
         self.waiting = self.workers  # that have not begun
         self.persistent = bool(loader.persistent_workers)
 

@@ -33,13 +33,11 @@ class Reply:
     def __init__(
         self, worker: int, number: int, data: object, record: Record | None, *, batch: bool
     ) -> None:
-        self.worker, self.number, self.data, self.record, self.batch = (
-            worker,
-            number,
-            data,
-            record,
-            batch,
-        )
+        self.worker = worker
+        self.number = number
+        self.data = data
+        self.record = record
+        self.batch = batch
 
     def pin_memory(self) -> "Reply":
         self.data = pin_memory(self.data)  # type: ignore[no-untyped-call]

@@ -88,10 +88,8 @@ def opened(device: str) -> torch.device:
     index = torch.cuda.current_device() if found.index is None else found.index
     capability = torch.cuda.get_device_capability(index)
     if not runs_on(capability, _native.cuda_architectures):
-        got, built = (
-            ".".join(map(str, capability)),
-            ", ".join(f"{a // 10}.{a % 10}" for a in _native.cuda_architectures),
-        )
+        got = ".".join(map(str, capability))
+        built = ", ".join(f"{a // 10}.{a % 10}" for a in _native.cuda_architectures)
         build = f"build with -DCMAKE_CUDA_ARCHITECTURES={got.replace('.', '')}"
         raise DeviceError(
             f"DataLoader: GPU {index} ({torch.cuda.get_device_name(index)}) cannot run fastload's "

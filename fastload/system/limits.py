@@ -1,8 +1,8 @@
-"""How much memory, and room for unpacking, is taken for files that anybody may have written: all
-limits, with units and reasons.
+"""All limits of what is taken for a file that anybody may have written: memory, and space on the
+disk for unpacking.
 
-A size that a file says is compared with what lies there and with its limit before anything is
-taken. docs/formats.md has the table.
+A size that a file states is compared with the bytes that are there and with its limit, before
+anything is taken. docs/formats.md has the table.
 """
 
 import errno
@@ -18,35 +18,27 @@ MIB, GIB = 1 << 20, 1 << 30
 # One encoded image, or a file beside it. The largest that Pillow opens has 178,956,970 px: this is
 # its pixels as RGB, unpacked.
 SAMPLE = 512 * MIB
-# What is unpacked. Photographs hardly shrink, masks and drawings shrink up to some tens of times;
-# deflate shrinks zeros 1,032 times.
-TIMES = 100  # unpacked bytes to packed ones …
-FREE = 64 * MIB  # … of one sample or page that is larger than this
-SPOOL_FREE = GIB  # … of an archive that is larger than this: it is unpacked to the disk
-# All headers of one member: a path has up to 4 KiB, attributes up to 64 KiB; and what holds for a
-# whole archive
+# Unpacked bytes to packed ones. Photographs hardly shrink, masks and drawings shrink up to some
+# tens of times; deflate shrinks zeros 1,032 times.
+TIMES = 100
+FREE = 64 * MIB  # TIMES holds for a sample or page that is larger than this when it is unpacked,
+SPOOL_FREE = GIB  # and for an archive that is larger than this: it is unpacked to the disk
+# All headers of one member, and what holds for a whole archive. A path has up to 4 KiB, attributes
+# up to 64 KiB.
 TAR_HEADER = MIB
 ZIP_DIRECTORY = 256 * MIB  # about 3 million members
 PARQUET_FOOTER = 64 * MIB  # about 100,000 row groups
-PARQUET_GROUP = (
-    2 * GIB
-    # The images of a row group, which is read at once; tables are written with 100 to 1,000 rows
-    # each
-)
+# The images of a row group, which is read at once. Tables are written with 100 to 1,000 rows each.
+PARQUET_GROUP = 2 * GIB
 INDEX = 16 * GIB  # index.arrow, fastload.seek.arrow: 160 million samples of 100 bytes each
 SHARD = 8 * GIB  # a shard, which verify and repair hold whole; --shard-size goes up to 4 GiB
-SEEK_FREE, SEEK_TIMES = (
-    64 << 10,
-    4,
-    # A seek index's bytes, to those of its image: 0.016 times is usual, 2 where each MCU has an
-    # entry
-)
+# Bytes of a seek index: so many, and so many times those of its image. 0.016 times is usual; it is
+# 2 times where each MCU has an entry.
+SEEK_FREE, SEEK_TIMES = 64 << 10, 4
 TABLES = 16 * GIB  # rows and table of a .beton file: 300 million samples
-PAYLOAD = (
-    2 * GIB
-    # One value in a .beton file: FFCV's pages are smaller than 4 GiB, and the native engine reads
-    # no more
-)
+# One value in a .beton file. FFCV's pages are smaller than 4 GiB, and the native engine reads no
+# more than this.
+PAYLOAD = 2 * GIB
 RECORD = 256 * MIB  # of a conversion's journal: a part of 1 million samples
 AT_ONCE = 64 * MIB  # values of a column, while their sizes are taken
 COPY = 64 * MIB  # seek indexes that are copied at once
@@ -59,18 +51,18 @@ BAD_LIST = 64 * MIB  # a list of bad samples: 300,000
 
 
 def too_many(size: int, most: int) -> str:
-    """Why so many bytes are not taken; empty: they are."""
+    """Why so many bytes are not taken; empty if they are."""
     return f"got {size} bytes, want at most {most}" if size > most else ""
 
 
 def swollen(size: int, packed: int, free: int = FREE) -> str:
-    """Why `packed` bytes are not unpacked to `size`; empty: they may be."""
+    """Why `packed` bytes are not unpacked to `size`; empty if they may be."""
     most = max(free, TIMES * packed)
     return f"got {size} bytes from {packed}, want at most {most}" if size > most else ""
 
 
 def hollow(file: int, start: int, size: int) -> str:
-    """Why these bytes of an open file are not read; empty: they may be.
+    """Why these bytes of an open file are not read; empty if they may be.
 
     A hole takes no disk, whatever its length. Copying makes small holes out of zeros, so some are
     allowed.
@@ -86,26 +78,26 @@ def hollow(file: int, start: int, size: int) -> str:
 
 
 def _filled(file: int, at: int, end: int, enough: int) -> int:
-    """Bytes in [at, end) that are no hole, as far as the file system says so; counted up to
-    `enough`.
+    """Bytes in [at, end) that are in no hole, as far as the file system tells.
+
+    They are counted up to `enough`.
     """
-    found = 0
-    while at < end and found < enough:
+    count = 0
+    while at < end and count < enough:
         try:
             first = os.lseek(file, at, os.SEEK_DATA)
         except OSError as error:
-            # ENXIO: nothing but a hole up to the end of the file. Else the file system does not
-            # say.
-            return found if error.errno == errno.ENXIO else enough
+            # ENXIO: only a hole follows, up to the end of the file. Other errors: it cannot tell.
+            return count if error.errno == errno.ENXIO else enough
         at = min(end, os.lseek(file, first, os.SEEK_HOLE))
-        found += max(0, at - first)
-    return found
+        count += max(0, at - first)
+    return count
 
 
 def unread(file: int, start: int, size: int, most: int) -> str:
-    """Why these bytes of an open file are not read into memory; empty: they may be.
+    """Why these bytes of an open file are not read into memory; empty if they may be.
 
-    The file's position is as it was.
+    The file's position is left as it was.
     """
     if problem := too_many(size, most):
         return problem

@@ -42,10 +42,8 @@ def cpu_quota(root: str = CGROUPS, membership: str = MEMBERSHIP) -> float | None
     for group in _groups(root, membership, "cpu"):
         quota, _, period = (_read(group / "cpu.max") or "").partition(" ")
         if not period:
-            quota, period = (
-                _read(group / "cpu.cfs_quota_us") or "",
-                _read(group / "cpu.cfs_period_us") or "",
-            )
+            quota = _read(group / "cpu.cfs_quota_us") or ""
+            period = _read(group / "cpu.cfs_period_us") or ""
         if quota.strip().isdigit() and period.strip().isdigit():  # "max" and -1 mean no limit
             found.append(int(quota) / int(period))
     return min(found, default=None)
@@ -58,9 +56,8 @@ def memory_limit(root: str = CGROUPS, membership: str = MEMBERSHIP) -> int | Non
         _read(group / name) or "" for group in _groups(root, membership, "memory") for name in names
     ]
     limits = [int(text) for text in texts if text.strip().isdigit()]
-    return min(
-        (limit for limit in limits if limit < 1 << 60), default=None
-    )  # v1 writes 2^63 for "no limit"
+    # Version 1 of cgroups writes 2^63 for "no limit".
+    return min((limit for limit in limits if limit < 1 << 60), default=None)
 
 
 def memory_groups(root: str = CGROUPS, membership: str = MEMBERSHIP) -> list[str]:

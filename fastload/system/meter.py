@@ -13,9 +13,8 @@ class Counts:
 
     def __init__(self) -> None:
         self.images = self.batches = self.bad_samples = self.ready = 0
-        self.wait = self.elapsed = (
-            0.0  # s: inside next(); from iter() to the last batch that was handed out
-        )
+        self.wait = 0.0  # s inside next()
+        self.elapsed = 0.0  # s from iter() to the last batch that was handed out
 
 
 class Meter:

@@ -30,9 +30,8 @@ class Hold:
     def __init__(self, number: signal.Signals = signal.SIGINT) -> None:
         self.number, self.came = number, False
         self.old: Any = None
-        self.after: Any = (
-            None  # who is told once this is over, if another one still stands before it
-        )
+        # Which handler is told when this one is done, if another one was put before it
+        self.after: Any = None
         old = signal.getsignal(number)
         if callable(old) and threading.current_thread() is threading.main_thread():
             self.old = old
@@ -92,23 +91,21 @@ class Workers(_MultiProcessingDataLoaderIter):
     def _try_get_data(self, timeout: float = LOOK) -> Any:
         try:
             return super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
-        except (
-            ConnectionError,
-            EOFError,
-        ) as error:  # it died while it handed a batch over, and is not known to be dead yet
+        except (ConnectionError, EOFError) as error:
+            # A worker died while it handed a batch over, and is not known to be dead yet.
             multiprocessing.connection.wait([worker.sentinel for worker in self._workers], LOOK)
             if dead := ", ".join(
                 str(worker.pid) for worker in self._workers if not worker.is_alive()
             ):
+                # These are torch's words.
                 raise RuntimeError(
                     f"DataLoader worker (pid(s) {dead}) exited unexpectedly"
-                ) from error  # torch's words
+                ) from error
             raise
 
     def _shutdown_workers(self) -> None:
-        if any(
-            worker.exitcode for worker in self._workers
-        ):  # it may hold a lock of the queue that the others wait for
+        # A dead worker may hold a lock of the queue that the others wait for.
+        if any(worker.exitcode for worker in self._workers):
             for worker in self._workers:
                 worker.kill()
         super()._shutdown_workers()

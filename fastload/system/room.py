@@ -14,9 +14,8 @@ from fastload.system import machine
 
 LEAST = 256 << 20  # bytes that images may claim together, on any machine
 SHARE = 8  # … else this part of the memory that a process may use
-THREAD = (
-    10 << 20
-)  # bytes of address space that a new thread takes: its stack, and what it allocates first
+# Bytes of address space that a new thread takes: its stack, and what it allocates first
+THREAD = 10 << 20
 ADVICE = "take fewer workers or smaller batches, or allow the process more memory"
 # What torch and Python say where it is memory that is missing.
 TEXTS = (

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-# S that the end of the program waits for calls that run: a thread that came back into it later
-# would find no interpreter
+# Seconds that the end of the program waits for calls under way. A thread that came back later would
+# find no interpreter.
 END = 1.0
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -148,9 +148,8 @@ def custom(
         raise PipelineError(
             [f"custom: got {function!r}, want a function; write @custom or @custom(draws=2)"]
         )
-    return Custom(
-        getattr(function, "py_func", function), draws, boundscheck
-    )  # of what numba.njit has decorated: the function
+    # `py_func`: the function that numba.njit has decorated
+    return Custom(getattr(function, "py_func", function), draws, boundscheck)
 
 
 def _named(module: str, name: str) -> object:

@@ -33,9 +33,8 @@ DEFINITIONS = ("torchvision", "composer")
 class _Both(Mix):
     """What MixUp and CutMix share."""
 
-    alpha: float = (
-        1.0  # of Beta(alpha, alpha), which the image's share is drawn from, once for a batch
-    )
+    # Of Beta(alpha, alpha), which the image's share is drawn from, once for a batch
+    alpha: float = 1.0
     num_classes: int | None = None  # None: the data set's
     labels_getter: object = "default"  # torchvision's argument; here images and labels are known
     # Of the one-hot labels, before they are mixed; "composer": of the image's, not of its partner's

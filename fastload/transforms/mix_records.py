@@ -16,15 +16,12 @@ class MixRecords(NamedTuple):
     """What mixing does to each of the N samples of a batch."""
 
     partner: Longs  # int64 [N]: place of the partner in the batch
-    box: (
-        Ints  # int32 [N, 4]: top, left, height, width, px: what is the partner's; height 0: nothing
-    )
+    # int32 [N, 4]: top, left, height, width, px: what is the partner's; height 0: nothing
+    box: Ints
     weights: Weights  # float32 [N, 2]: of the image and of its partner, outside the box
     shares: Weights  # float32 [N, 2]: of the image's label and of its partner's
-    smoothing: tuple[float, float] = (
-        0.0,
-        0.0,
-    )  # of the image's label and of its partner's, before they are mixed
+    # Smoothing of the image's label and of its partner's, before they are mixed
+    smoothing: tuple[float, float] = (0.0, 0.0)
 
     @property
     def moves(self) -> bool:

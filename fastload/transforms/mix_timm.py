@@ -31,9 +31,8 @@ class TimmMixup(Mix):
 
     mixup_alpha: float = 1.0
     cutmix_alpha: float = 0.0
-    cutmix_minmax: Any = (
-        None  # (least, most) side of the box as a share of the image's; then cutmix_alpha is 1
-    )
+    # (least, most) side of the box as a share of the image's; then cutmix_alpha is 1
+    cutmix_minmax: Any = None
     prob: float = 1.0  # of mixing at all
     switch_prob: float = 0.5  # of CutMix where both have an alpha
     mode: str = "batch"  # what a draw is for

@@ -54,9 +54,8 @@ class Mix(ABC):
         self, images: torch.Tensor, labels: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Raises PipelineError."""
-        from fastload.transforms.reference import (
-            mix,
-        )  # the pixels; kept apart from the descriptions
+        # The pixels are apart from the descriptions.
+        from fastload.transforms.reference import mix
 
         if images.ndim != 4 or labels.shape != images.shape[:1]:
             got = f"{list(images.shape)} and {list(labels.shape)}"

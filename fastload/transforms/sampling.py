@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.spec import Floats, Longs
 
-HALF_STEP = (
-    2.0**-33
-)  # uniforms are multiples of 2^-32; this moves them into the open interval (0, 1)
+# Uniforms are multiples of 2^-32. This moves them into the open interval (0, 1).
+HALF_STEP = 2.0**-33
 MOST_STEPS = 64  # of Newton's method; it takes 5 to 30
 BLOCK = 32  # values; torch has blocks of 16 with AVX-512
 LEVELS = _native.NOISE_LEVELS  # of noise, 4096

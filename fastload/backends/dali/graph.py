@@ -153,9 +153,10 @@ def one(image: Node, kind: str, given: Nodes, fill: float, device: str) -> Node:
             math.min(image + math.floor(factor) * (image < HALF), 255), dtype=types.UINT8
         )
     base = degenerate(image, kind)
+    # Floor: Pillow cuts, it never rounds.
     return fn.cast(
         math.clamp(math.floor(base + factor * (image - base)), 0, 255), dtype=types.UINT8
-    )  # Pillow cuts, never rounds
+    )
 
 
 def on(node: Node, device: str) -> Node:
@@ -189,9 +190,8 @@ def warped(image: Node, matrix: Node, fill: float) -> Node:
     whole = fn.cast(fn.slice(image, 0, 1, axes=[2]) >= 0, dtype=types.UINT8)
     inside = fn.warp_affine(whole, matrix=matrix, interp_type=types.INTERP_NN, fill_value=0)
     found = fn.warp_affine(image, matrix=matrix, interp_type=types.INTERP_LINEAR, dtype=types.FLOAT)
-    return fn.cast(
-        math.floor(found) * inside + fill * (1 - inside), dtype=types.UINT8
-    )  # Pillow cuts
+    # Floor: Pillow cuts.
+    return fn.cast(math.floor(found) * inside + fill * (1 - inside), dtype=types.UINT8)
 
 
 @plain

@@ -104,9 +104,8 @@ class Made(NamedTuple):
 
     work: Work  # with what stands in for bad samples
     samples: Samples
-    arrays: tuple[
-        list[Pixels] | Array, ...
-    ]  # by `inputs`; the first is the list of encoded samples
+    # In the order of `inputs`; the first is the list of encoded samples
+    arrays: tuple[list[Pixels] | Array, ...]
     tails: list[Tail]
     target: torch.Tensor
     trouble: Trouble

@@ -26,9 +26,8 @@ from fastload.backends.ffcv import imports
 from fastload.sources.beton import BetonSource
 from fastload.spec import Array, Json, Longs
 
-ONE_AT_A_TIME = (
-    threading.Lock()
-)  # some of Numba's thread pools end the process when two threads use them at once
+# Some of Numba's thread pools end the process when two threads use them at once.
+ONE_AT_A_TIME = threading.Lock()
 MAKE_SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64)(
     _native.CALLS["make_sample"]
 )
@@ -38,9 +37,8 @@ class Loop:
     """One compiled loop over one file, for all epochs of a loader."""
 
     def __init__(self, source: BetonSource, threads: int) -> None:
-        self.job = np.zeros(
-            1, np.int64
-        )  # the address of the batch that runs; its place is compiled in
+        # The address of the batch that runs. Where this array lies is compiled in.
+        self.job = np.zeros(1, np.int64)
         image, _ = source.fields
         pipelines: Json = dict.fromkeys(source.file.names)
         pipelines[image] = [Make(self.job)]

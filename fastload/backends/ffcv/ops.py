@@ -56,9 +56,8 @@ GIVE_PIXELS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, c
 PREPARE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64
 )
-NOWHERE = ArraySource(
-    "", np.zeros((1, 1, 1, 3), np.uint8), np.zeros(1, np.int64), ()
-)  # plans have a source; this one is never read
+# Plans have a source. This one is never read.
+NOWHERE = ArraySource("", np.zeros((1, 1, 1, 3), np.uint8), np.zeros(1, np.int64), ())
 FLOAT16 = np.dtype(np.int16)  # as FFCV hands float16 on; its ToTorchImage turns it back
 
 
@@ -89,11 +88,9 @@ class Apply(Operation):  # type: ignore[misc]
 
     def set_epoch(self, epoch: int) -> None:
         """Before FFCV's Loader is iterated. Raises UsageError."""
-        self.epoch, self.step, self.seen = (
-            rng.checked_epoch("ops.set_epoch", epoch),
-            0,
-            np.zeros(0, np.int64),
-        )
+        self.epoch = rng.checked_epoch("ops.set_epoch", epoch)
+        self.step = 0
+        self.seen = np.zeros(0, np.int64)
 
     def declare_state_and_memory(self, previous_state: State) -> tuple[State, AllocationQuery]:
         if (

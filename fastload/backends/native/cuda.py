@@ -48,10 +48,8 @@ def divided(
     it. Else the host drops these, so that less is sent.
     """
     programs, lists = drawn
-    on_host, on_device = (
-        lists._replace(boxes=None, keys=None, partners=None),
-        lists._replace(rows=None, columns=None),
-    )
+    on_host = lists._replace(boxes=None, keys=None, partners=None)
+    on_device = lists._replace(rows=None, columns=None)
     made, (count, height, width, _) = None, shape
     if plan.augment == "gpu":
         on_host, on_device = on_host._replace(rows=None, columns=None), lists

@@ -25,9 +25,8 @@ from fastload import _native
 from fastload.backends.native import runner as native
 
 Places: TypeAlias = NDArray[np.int64]  # in the batch, ascending
-MOST = (
-    1 << 30
-)  # bytes of scratch memory on the GPU; a batch of 256 crops of ImageNet's images takes 0.25 GB
+# Bytes of scratch memory on the GPU. A batch of 256 crops of ImageNet's images takes 0.25 GB.
+MOST = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,8 @@ class GpuDecode:
     def _pack(self, work: _native.DeviceDecode, fits: NDArray[np.bool_]) -> Prepared:
         places = np.flatnonzero(fits)
         work.choose(places)
-        data = torch.empty(
-            work.nbytes, dtype=torch.uint8, pin_memory=self.pinned
-        )  # torch keeps what copies still read
+        # torch keeps memory that copies still read.
+        data = torch.empty(work.nbytes, dtype=torch.uint8, pin_memory=self.pinned)
         work.pack(data.numpy())
         return Prepared(work, places, np.flatnonzero(~fits), data)
 

@@ -17,7 +17,7 @@ PLAIN = (0, 6)  # PLAIN, DELTA_LENGTH_BYTE_ARRAY: each value's bytes stand in th
 DICTIONARY = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY: they stand in the chunk's dictionary
 DEEPEST = 8  # structs in structs
 UNPACKED, PACKED = 2, 3  # fields of a page's header: bytes
-# … its structs for data, and for data of version 2; and their field for the encoding
+# The header's structs for data and for data of version 2, and their field for the encoding
 VALUES = {5: 2, 8: 4}
 TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
 

@@ -105,9 +105,9 @@ def relabelled(reader: Reader, path: str) -> Selected:
         return labelled(reader, reader.labels, tuple(names))
     known: dict[str, str] = {}
     for row in manifest.read_rows(path):
-        key, text = (
-            row.get("key"),
-            next((row[name] for name in manifest.LABELS if row.get(name) not in (None, "")), None),
+        key = row.get("key")
+        text = next(
+            (row[name] for name in manifest.LABELS if row.get(name) not in (None, "")), None
         )
         if type(key) is not str or text is None:
             raise SourceError(

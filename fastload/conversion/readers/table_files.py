@@ -51,7 +51,7 @@ class ParquetFile:
 
         parquet_pages.check_footer(path)
         self.path = path
-        # - Arrow takes no names that are not UTF-8
+        # Arrow takes no names that are not UTF-8.
         file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
         self.schema = self.file.schema_arrow
@@ -60,9 +60,8 @@ class ParquetFile:
             for group in range(self.file.num_row_groups)
         ]
         parquet_pages.check_rows(path, sum(map(abs, self.rows)))
-        self.fitting = set[
-            tuple[int, str]
-        ]()  # columns of groups that were found to fit into memory
+        # Columns of row groups that are known to fit into memory
+        self.fitting = set[tuple[int, str]]()
 
     def images(self, group: int, column: str) -> Any:
         import pyarrow as pa

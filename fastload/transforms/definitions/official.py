@@ -46,9 +46,8 @@ def arguments(level: Floats, sign: Floats) -> Floats:
     values[CODE["TranslateX"]] = values[CODE["TranslateY"]] = sign * np.trunc(level * 32 / most)
     values[CODE["Rotate"]] = sign * np.trunc(level * 135 / most)
     for name in ENHANCE:
-        values[CODE[name]] = (
-            level * (2.0 - 0.01) / most + 0.01
-        )  # from nearly nothing to double; never a sign
+        # From nearly 0 to double; there is no sign.
+        values[CODE[name]] = level * (2.0 - 0.01) / most + 0.01
     values[CODE["Posterize"]] = 8 - np.trunc(level * 6 / most)
     values[CODE["Solarize"]] = 256 - np.trunc(level * 256 / most)
     return values

@@ -86,10 +86,8 @@ class Levels:
     def program(
         self, u: Floats, sizes: Ints, depth: int, magnitude: float, interpolation: str
     ) -> Floats:
-        calls, choice = (
-            u[:, : depth * DRAWS].reshape(len(sizes), depth, DRAWS),
-            u[:, depth * DRAWS :],
-        )
+        calls = u[:, : depth * DRAWS].reshape(len(sizes), depth, DRAWS)
+        choice = u[:, depth * DRAWS :]
         if self.weights is None:
             chosen = pick(choice, len(self.names))
         else:

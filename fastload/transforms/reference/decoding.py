@@ -76,9 +76,8 @@ def opened(data: bytes, scale: int, copy: int) -> Iterator[Image.Image]:
         pixels = -(-image.width // scale) * -(-image.height // scale)
         with room.claimed(need(image, pixels, copy) + 2 * len(data)):
             if scale > 1:
-                image.draft(
-                    "RGB", (image.width // scale, image.height // scale)
-                )  # the size at which it picks this scale
+                # The size at which Pillow picks this scale
+                image.draft("RGB", (image.width // scale, image.height // scale))
             yield image
 
 

@@ -27,9 +27,8 @@ def mix(images: torch.Tensor, mixed: MixRecords) -> torch.Tensor:
 def _sum(images: torch.Tensor, others: torch.Tensor, mixed: MixRecords) -> torch.Tensor:
     own, other = (_each(mixed.weights[:, side], images) for side in (0, 1))
     out = images.float() * own + others.float() * other
-    return (
-        out.to(images.dtype) if images.is_floating_point() else out.round().to(images.dtype)
-    )  # ties to even, as timm's
+    # Ties go to even, as in timm.
+    return out.to(images.dtype) if images.is_floating_point() else out.round().to(images.dtype)
 
 
 def _each(values: np.ndarray, images: torch.Tensor) -> torch.Tensor:
