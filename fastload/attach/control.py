@@ -93,7 +93,7 @@ class Rungs:
         self.kept: list[object] = []
         self.rung = "training"
         self.began, self.images, self.last = time.perf_counter(), 0, 0
-        self.given = 0
+        self.handed_out = 0
 
     def next(self, recorder: Recorder, fetch: Callable[[], object]) -> object:
         """The loop's next batch."""
@@ -106,8 +106,8 @@ class Rungs:
             recorder.steps = 0
             self.began = time.perf_counter()
         if self.rung == "step" and self.kept:
-            self.given += 1
-            batch = self.kept[self.given % len(self.kept)]
+            self.handed_out += 1
+            batch = self.kept[self.handed_out % len(self.kept)]
         else:
             batch = recorder.wait(self.number, fetch)
             self.kept = [*self.kept[-KEPT + 1 :], batch]
@@ -135,7 +135,7 @@ class Rungs:
     def close(self, recorder: Recorder) -> float:
         """Write the rung down.
 
-        The batch that was given last has been trained on when the loop asks for the next one.
+        The last batch has been trained on when the loop asks for the next one.
         """
         now = _settled()
         recorder.log.write(

@@ -130,11 +130,11 @@ def _loaders(module: ModuleType) -> None:
 
 def _timed_next(original: Callable[..., object]) -> Callable[..., object]:
     def __next__(self: object) -> object:  # noqa: N807
-        found = recorder()
-        if found is None:
+        active = recorder()
+        if active is None:
             return original(self)
         loader = vars(self).get("_fastload_loader", _nothing)()
-        return found.next(self if loader is None else loader, lambda: original(self))
+        return active.next(self if loader is None else loader, lambda: original(self))
 
     return __next__
 
@@ -142,11 +142,11 @@ def _timed_next(original: Callable[..., object]) -> Callable[..., object]:
 def _fetchers(module: ModuleType) -> None:
     def fetch(original: Callable[..., object]) -> Callable[..., object]:
         def timed(self: Any, index: object) -> object:
-            found = recorder()
+            active = recorder()
             return (
                 original(self, index)
-                if found is None
-                else found.made(self, lambda: original(self, index))
+                if active is None
+                else active.make_batch(self, lambda: original(self, index))
             )
 
         return timed
@@ -166,8 +166,8 @@ def _fetchers(module: ModuleType) -> None:
 
 def _optimizers(module: ModuleType) -> None:
     def step(*_: object) -> None:
-        if found := recorder():
-            found.step()
+        if active := recorder():
+            active.step()
 
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
@@ -209,11 +209,11 @@ class _Epoch:
         return self
 
     def __next__(self) -> object:
-        found, loader = recorder(), self._loader()
+        active, loader = recorder(), self._loader()
         return (
             next(self._inner)
-            if found is None or loader is None
-            else found.next(loader, self._inner.__next__)
+            if active is None or loader is None
+            else active.next(loader, self._inner.__next__)
         )
 
     def __getattr__(self, name: str) -> Any:

@@ -43,11 +43,11 @@ class Log:
         idle: float = UNKNOWN, images: int = 0, steps: int = 0, name: str = "",
     ) -> None:  # fmt: skip
         number = next(self._number)  # threads may write at the same time
-        place = START + number % self.capacity * RECORD.size
+        offset = START + number % self.capacity * RECORD.size
         text = name.encode("ascii", "replace")[:28]
         RECORD.pack_into(
             self._map,
-            place,
+            offset,
             t,
             wall,
             cpu,

@@ -38,8 +38,8 @@ def _searched(batch: object) -> int:
         if not todo:
             break
         thing, depth = todo.pop()
-        if (found := _first_side(thing)) is not None:
-            return found
+        if (samples := _first_side(thing)) is not None:
+            return samples
         if depth < DEPTH:
             todo += [(part, depth + 1) for part in reversed([*islice(_parts(thing), WIDTH)])]
     return UNKNOWN
@@ -92,10 +92,10 @@ def asked(thing: object, name: str, *kinds: type) -> Any:
     for their class.
     """
     try:
-        found = getattr(thing, name, None)
+        answer = getattr(thing, name, None)
     except Exception:  # noqa: BLE001  their code
         return None
-    return found if not kinds or issubclass(type(found), kinds) else None
+    return answer if not kinds or issubclass(type(answer), kinds) else None
 
 
 def shown(thing: object) -> str:
@@ -111,11 +111,11 @@ def shown(thing: object) -> str:
 
 def facts(loader: object) -> Facts:
     """What a reader wants to know of a loader."""
-    found = {
+    attributes = {
         name: held(loader, name)
         for name in ("num_workers", "batch_size", "prefetch_factor", "pin_memory")
     }
-    plain = {name: value for name, value in found.items() if type(value) in (int, bool)}
+    plain = {name: value for name, value in attributes.items() if type(value) in (int, bool)}
     return {
         **plain,
         "type": type(loader).__name__,

@@ -179,7 +179,7 @@ class Recorder:
                 idle = min(idle, record["wall"])
             self.log.write(**record, idle=idle)
 
-    def made(self, fetcher: _Fetcher, fetch: Callable[[], object]) -> object:
+    def make_batch(self, fetcher: _Fetcher, fetch: Callable[[], object]) -> object:
         """A batch made by a worker, or by num_workers=0: timed, and now and then split."""
         begun = None if self.broken else self._try(self._begin, fetcher)
         if begun is None:
@@ -187,9 +187,9 @@ class Recorder:
         try:
             batch = fetch()
         finally:
-            found = self._try(self._end, begun)
-        if found is not None:
-            self._try(self._write_made, begun, found, images_in(batch))
+            ended = self._try(self._end, begun)
+        if ended is not None:
+            self._try(self._write_made, begun, ended, images_in(batch))
         return batch
 
     def _begin(self, fetcher: _Fetcher) -> "_Making":
@@ -205,20 +205,20 @@ class Recorder:
     def _end(self, begun: "_Making") -> "tuple[float, float, Mapping[str, list[float]]]":
         """Wall and CPU seconds, and those of each stage."""
         wall, cpu = time.perf_counter() - begun.start, time.thread_time() - begun.cpu
-        found: Mapping[str, list[float]] = STAGES.stop() if begun.deep else {}
+        costs: Mapping[str, list[float]] = STAGES.stop() if begun.deep else {}
         if begun.undo and not _in_worker():
             stages.join_transforms(begun.undo)
-        return wall, cpu, found
+        return wall, cpu, costs
 
     def _write_made(
         self, begun: "_Making", ended: "tuple[float, float, Mapping[str, list[float]]]", images: int
     ) -> None:
-        wall, cpu, found = ended
+        wall, cpu, costs = ended
         start, late = begun.start, begun.late
         self.log.write(
             log.FETCH, 0, start, wall, cpu, starved=stages.starved() - late, images=images
         )
-        for name, (stage_wall, stage_cpu) in found.items():
+        for name, (stage_wall, stage_cpu) in costs.items():
             self.log.write(log.STAGE, 0, start, stage_wall, stage_cpu, images=images, name=name)
 
 

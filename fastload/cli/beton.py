@@ -19,25 +19,28 @@ if TYPE_CHECKING:
 SHOWN = 20  # bad samples on the terminal; all are in the JSON
 
 
-def refuse(**given: bool) -> None:
+def refuse(**options: bool) -> None:
     """Raises UsageError for an option that only shards have."""
-    if names := [name for name, there in given.items() if there]:
+    if names := [name for name, there in options.items() if there]:
         raise UsageError(
             f"convert: {', '.join(names)} {'is' if len(names) == 1 else 'are'} for shards, not for "
             "a .beton file; leave out"
         )
 
 
-def convert(source: str, target: str, choice: "Choice", given: Json) -> None:
-    """Write `target`. given: the command's arguments by name."""
+def convert(source: str, target: str, choice: "Choice", arguments: Json) -> None:
+    """Write `target`. arguments: the command's, by name."""
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion import beton_writer, job, readers
     from fastload.conversion.editing import Edits
     from fastload.conversion.interrupts import absorbed
 
-    refuse(**{"--shard-size": given["shard_size"] != "256M"})
+    refuse(**{"--shard-size": arguments["shard_size"] != "256M"})
     edits = Edits(
-        **{name: given[name] for name in ("max_side", "quality", "strip_metadata", "apply_exif")}
+        **{
+            name: arguments[name]
+            for name in ("max_side", "quality", "strip_metadata", "apply_exif")
+        }
     )
     names = (
         "mode",
@@ -50,16 +53,16 @@ def convert(source: str, target: str, choice: "Choice", given: Json) -> None:
         "extras",
         "resume",
     )
-    options = beton_writer.Options(edits=edits, **{name: given[name] for name in names})
+    options = beton_writer.Options(edits=edits, **{name: arguments[name] for name in names})
     job.refuse_nesting(source, target)
     reader = readers.open_reader(source, choice)
-    if given["dry_run"]:
-        emit_forecast(target, reader, beton_writer.forecast(reader, options), given["json_to"])
+    if arguments["dry_run"]:
+        emit_forecast(target, reader, beton_writer.forecast(reader, options), arguments["json_to"])
         return
     begin = time.perf_counter()
     with interruptible(), meter("convert", len(reader), int(reader.sizes.sum())) as advance:
         summary = beton_writer.run(reader, target, options, advance, absorbed)
-    emit_summary(target, summary, time.perf_counter() - begin, given["json_to"])
+    emit_summary(target, summary, time.perf_counter() - begin, arguments["json_to"])
 
 
 def emit_forecast(target: str, reader: "Reader", expected: "Forecast", json_to: str | None) -> None:

@@ -91,18 +91,18 @@ def convert(
     )
 
 
-def _convert(source: str, target: str, to: str, given: Json) -> None:
-    """given: the command's arguments by name."""
-    choice = _choice(given)
+def _convert(source: str, target: str, to: str, arguments: Json) -> None:
+    """arguments: the command's, by name."""
+    choice = _choice(arguments)
     if to == "beton":
-        beton.convert(source, target, choice, given)
+        beton.convert(source, target, choice, arguments)
         return
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
 
-    prepared = job.prepare(source, target, _options(to, given), choice)
-    if given["dry_run"]:
-        emit_plan(prepared, given["json_to"])
+    prepared = job.prepare(source, target, _options(to, arguments), choice)
+    if arguments["dry_run"]:
+        emit_plan(prepared, arguments["json_to"])
         return
     begin = time.perf_counter()
     with (
@@ -110,17 +110,17 @@ def _convert(source: str, target: str, to: str, given: Json) -> None:
         meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
     ):
         summary = job.run(prepared, advance, absorbed)
-    emit_summary(target, summary, time.perf_counter() - begin, given["json_to"], to)
+    emit_summary(target, summary, time.perf_counter() - begin, arguments["json_to"], to)
 
 
-def _choice(given: Json) -> "Choice":
+def _choice(arguments: Json) -> "Choice":
     from fastload.conversion.readers import Choice
 
     names = ("split", "labels", "root", "masks", "subset")
-    return Choice(**{name: given[name] for name in names}, seed=given["shuffle"] or 0)
+    return Choice(**{name: arguments[name] for name in names}, seed=arguments["shuffle"] or 0)
 
 
-def _options(to: str, given: Json) -> "Options":
+def _options(to: str, arguments: Json) -> "Options":
     """The options as the job takes them; what makes no sense is a usage error (exit 2)."""
     from fastload.conversion import job, units
     from fastload.conversion.editing import Edits
@@ -140,10 +140,10 @@ def _options(to: str, given: Json) -> "Options":
     edits = ("max_side", "quality", "strip_metadata", "apply_exif")
     try:
         return job.Options(
-            shard_bytes=units.parse_size(given["shard_size"]),
-            seek_step=None if given["no_seek"] else given["seek_step"], to=to,
-            edits=Edits(**{name: given[name] for name in edits}),
-            **{name: given[name] for name in names},
+            shard_bytes=units.parse_size(arguments["shard_size"]),
+            seek_step=None if arguments["no_seek"] else arguments["seek_step"], to=to,
+            edits=Edits(**{name: arguments[name] for name in edits}),
+            **{name: arguments[name] for name in names},
         )  # fmt: skip
     except UsageError as error:
         raise typer.BadParameter(str(error)) from error

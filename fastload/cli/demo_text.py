@@ -27,18 +27,20 @@ class Loading:
     second: float
 
 
-def speed_ratio(found: list[Loading], variant: str) -> float | None:
+def speed_ratio(loadings: list[Loading], variant: str) -> float | None:
     """Of second epochs, to PyTorch's; None without torchvision."""
-    second = {row.variant: row.second for row in found}
+    second = {row.variant: row.second for row in loadings}
     return second[variant] / second[TORCH] if TORCH in second else None
 
 
-def loading_table(found: list[Loading]) -> Any:
+def loading_table(loadings: list[Loading]) -> Any:
     def times(row: Loading) -> str:
-        ratio = speed_ratio(found, row.variant)
+        ratio = speed_ratio(loadings, row.variant)
         return "" if ratio is None else f"{ratio:.2f}x"
 
-    rows = [(row.variant, f"{row.first:,.0f}", f"{row.second:,.0f}", times(row)) for row in found]
+    rows = [
+        (row.variant, f"{row.first:,.0f}", f"{row.second:,.0f}", times(row)) for row in loadings
+    ]
     return output.table(("images/s", "first epoch, with start-up", "second epoch", "ratio"), rows)
 
 
@@ -55,10 +57,10 @@ def profile_text(report: "Report", gpu: str) -> Text:
     return Text.assemble(title, (first, "bold"), "\n", "\n".join(lines))
 
 
-def verdict(found: list[Loading]) -> str:
+def verdict(loadings: list[Loading]) -> str:
     """One line, from second epochs; a loss is called one."""
-    second = {row.variant: row.second for row in found}
-    ours, ratio = second[FOLDER], speed_ratio(found, FOLDER)
+    second = {row.variant: row.second for row in loadings}
+    ours, ratio = second[FOLDER], speed_ratio(loadings, FOLDER)
     if ratio is None:
         return (
             f"fastload loads {ours:,.0f} images/s here; install torchvision to compare it with "

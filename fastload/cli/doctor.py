@@ -60,20 +60,20 @@ def register(app: typer.Typer) -> None:
 
 def doctor(json_to: JsonTo = None) -> None:
     """Look at the machine, the libraries and fastload itself; say what would slow loading down."""
-    found = examine()
+    facts = examine()
     emit(
-        found,
+        facts,
         json_to,
-        *(Text(f"{part:12} {text}") for part, text in lines(found)),
-        *map(Text, verdict(found)),
+        *(Text(f"{part:12} {text}") for part, text in lines(facts)),
+        *map(Text, verdict(facts)),
     )
-    if not found["native"]["ok"]:
+    if not facts["native"]["ok"]:
         raise typer.Exit(1)
 
 
 def examine() -> Json:
     """Everything that doctor knows; None stands for "cannot be known here". Sizes in bytes."""
-    found: Json = {
+    facts: Json = {
         "system": system(),
         "python": platform.python_version(),
         "torch": torch_facts(),
@@ -86,9 +86,9 @@ def examine() -> Json:
             for name, (what, names, how) in OPTIONAL.items()
         },
     }
-    found["backends"] = backend_problems() if found["native"]["ok"] else {}
-    found["warnings"] = warnings_about(found)
-    return found
+    facts["backends"] = backend_problems() if facts["native"]["ok"] else {}
+    facts["warnings"] = warnings_about(facts)
+    return facts
 
 
 # --- the machine ---
@@ -146,12 +146,12 @@ def backend_problems() -> dict[str, str]:
     from fastload.backends.dali import installed as dali_installed
     from fastload.backends.ffcv import installed as ffcv_installed  # need the native module
 
-    found = {}
+    problems = {}
     if version_of("ffcv"):
-        found["ffcv"] = ffcv_installed.problem() or ffcv_installed.unloadable()
+        problems["ffcv"] = ffcv_installed.problem() or ffcv_installed.unloadable()
     if version_of(*DALI):
-        found["dali"] = "; ".join(dali_installed.missing())
-    return {name: problem for name, problem in found.items() if problem}
+        problems["dali"] = "; ".join(dali_installed.missing())
+    return {name: problem for name, problem in problems.items() if problem}
 
 
 def pillow() -> Json:
@@ -208,9 +208,9 @@ def native() -> Json:
 # --- what to make of it ---
 
 
-def warnings_about(found: Json) -> list[str]:
+def warnings_about(facts: Json) -> list[str]:
     """What would slow loading down or break it: what (got, want); what to do."""
-    cores, shm, files = (found["system"][name] for name in ("cores", "shm", "open_files"))
+    cores, shm, files = (facts["system"][name] for name in ("cores", "shm", "open_files"))
     out = []
     if cores["quota"] is not None and cores["quota"] < cores["affinity"]:
         out.append(
@@ -228,14 +228,14 @@ def warnings_about(found: Json) -> list[str]:
             f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n "
             f"{_wanted_files(files['hard'])}"
         )
-    if found["torch"]["gpus"] and (found["nvimagecodec"] or "").startswith(BROKEN_CODEC):
+    if facts["torch"]["gpus"] and (facts["nvimagecodec"] or "").startswith(BROKEN_CODEC):
         so = "on the GPU, backend dali decodes whole images, and dali-own refuses"
         out.append(
-            f"nvImageCodec: {found['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} "
+            f"nvImageCodec: {facts['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} "
             "brings 0.8"
         )
-    out += [f"backend {name}: {problem}" for name, problem in found["backends"].items()]
-    return [*out, *gpus.warnings(found)]
+    out += [f"backend {name}: {problem}" for name, problem in facts["backends"].items()]
+    return [*out, *gpus.warnings(facts)]
 
 
 def _wanted_files(hard: int) -> int:

@@ -1,4 +1,4 @@
-"""What fastload doctor prints of what it found."""
+"""The lines that fastload doctor prints."""
 
 import sys
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from fastload.spec import Json
 SHM = "/dev/shm"  # noqa: S108  looked at, never written to
 
 
-def lines(found: Json) -> Iterator[tuple[str, str]]:
+def lines(facts: Json) -> Iterator[tuple[str, str]]:
     here, cores, memory, files = (
-        found["system"],
-        *(found["system"][name] for name in ("cores", "memory", "open_files")),
+        facts["system"],
+        *(facts["system"][name] for name in ("cores", "memory", "open_files")),
     )
     quota = "none" if cores["quota"] is None else f"{cores['quota']:g} cores"
     limit = "" if memory["limit"] is None else f", limit {human(memory['limit'])}"
@@ -33,12 +33,12 @@ def lines(found: Json) -> Iterator[tuple[str, str]]:
         else f"{human(here['shm']['total'])}, {human(here['shm']['free'])} free",
     )
     yield "open files", f"{files['soft']} (hard limit {files['hard']})"
-    yield "python", f"{found['python']} ({sys.prefix})"
-    yield from _library_lines(found)
+    yield "python", f"{facts['python']} ({sys.prefix})"
+    yield from _library_lines(facts)
 
 
-def _library_lines(found: Json) -> Iterator[tuple[str, str]]:
-    torch, pil, ours = found["torch"], found["pillow"], found["native"]
+def _library_lines(facts: Json) -> Iterator[tuple[str, str]]:
+    torch, pil, ours = facts["torch"], facts["pillow"], facts["native"]
     count = (
         f"{len(torch['gpus'])} GPU{'s' * (len(torch['gpus']) != 1)} seen"
         if torch["gpus"]
@@ -51,12 +51,12 @@ def _library_lines(found: Json) -> Iterator[tuple[str, str]]:
             f"{'CUDA ' + torch['cuda'] if torch['cuda'] else 'CPU only'}; {count}"
         ),
     )
-    yield from gpus.lines(found)
+    yield from gpus.lines(facts)
     turbo = f"libjpeg-turbo {pil['libjpeg_turbo']}" if pil["libjpeg_turbo"] else "no libjpeg-turbo"
     yield "pillow", f"{pil['name']} {pil['version']}, {turbo}"
     yield from _native_lines(ours)
-    for name, fact in found["optional"].items():
-        codec = f", nvImageCodec {found['nvimagecodec'] or 'not installed'}" * (name == "dali")
+    for name, fact in facts["optional"].items():
+        codec = f", nvImageCodec {facts['nvimagecodec'] or 'not installed'}" * (name == "dali")
         yield (
             name,
             f"{fact['version']}{codec}"
@@ -84,11 +84,11 @@ def _native_lines(ours: Json) -> Iterator[tuple[str, str]]:
         yield "native", f"cannot be loaded: {ours['error']}; install fastload again"
 
 
-def verdict(found: Json) -> list[str]:
-    if not found["native"]["ok"]:
+def verdict(facts: Json) -> list[str]:
+    if not facts["native"]["ok"]:
         return ["", "fastload is broken: its native module cannot be loaded"]
     return (
-        ["", *(f"warning: {text}" for text in found["warnings"])]
-        if found["warnings"]
+        ["", *(f"warning: {text}" for text in facts["warnings"])]
+        if facts["warnings"]
         else ["", "nothing to complain about"]
     )

@@ -20,7 +20,7 @@ def gpu_facts() -> Json:
     import torch
 
     try:
-        found = (
+        gpus = (
             [_gpu(number) for number in range(torch.cuda.device_count())]
             if torch.cuda.is_available()
             else []
@@ -32,7 +32,7 @@ def gpu_facts() -> Json:
             "driver": driver(),
             "driver_cuda": None,
         }
-    return {"gpus": found, "error": None, "driver": driver(), "driver_cuda": _driver_cuda()}
+    return {"gpus": gpus, "error": None, "driver": driver(), "driver_cuda": _driver_cuda()}
 
 
 def _gpu(number: int) -> Json:
@@ -50,13 +50,13 @@ def _gpu(number: int) -> Json:
 def driver() -> str | None:
     """The version of NVIDIA's kernel module, such as 580.65.06."""
     try:
-        found = re.search(
+        match = re.search(
             r"Module(?: for \S+)?\s+(\d+(?:\.\d+)+)",
             DRIVER.read_text(encoding="utf-8", errors="replace"),
         )
     except OSError:
         return None
-    return found[1] if found else None
+    return match[1] if match else None
 
 
 def _driver_cuda() -> str | None:
@@ -67,9 +67,9 @@ def _driver_cuda() -> str | None:
     return f"{number // 1000}.{number % 1000 // 10}" if number else None
 
 
-def lines(found: Json) -> Iterator[tuple[str, str]]:
-    """A line for each GPU and one for the driver; found: what `doctor` knows."""
-    torch, ours = found["torch"], found["native"]
+def lines(facts: Json) -> Iterator[tuple[str, str]]:
+    """A line for each GPU and one for the driver; facts: what `doctor` knows."""
+    torch, ours = facts["torch"], facts["native"]
     for number, gpu in enumerate(torch["gpus"]):
         text = (
             f"{gpu['name']}, compute capability {_text(gpu['capability'])}, {human(gpu['memory'])}"
@@ -90,9 +90,9 @@ def lines(found: Json) -> Iterator[tuple[str, str]]:
         )
 
 
-def warnings(found: Json) -> Iterator[str]:
+def warnings(facts: Json) -> Iterator[str]:
     """What keeps fastload from using a GPU that is there: what (got, want); what to do."""
-    torch, ours = found["torch"], found["native"]
+    torch, ours = facts["torch"], facts["native"]
     if torch["error"]:
         yield f"GPU: torch cannot ask it ({torch['error']}); look at nvidia-smi"
     elif torch["cuda"] and torch["driver"] and not torch["gpus"] and ours["ok"]:

@@ -34,8 +34,8 @@ def merge(
             f"merge: got {len(sources)} paths, want at least two data sets and a folder for the "
             "result; give them"
         )
-    *given, target = sources
-    indexes = [subsets.open_index(source) for source in given]
+    *folders, target = sources
+    indexes = [subsets.open_index(source) for source in folders]
     parts = [subset_columns.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes]
     with interruptible(AS_IT_WAS):
         done = subsets.write(target, parts, overwrite=overwrite, committing=absorbed)

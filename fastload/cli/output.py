@@ -63,8 +63,8 @@ def table(
 ) -> Table:
     """First column left, the others right: numbers line up."""
     out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for place, column in enumerate(columns):
-        out.add_column(Text(column), justify="left" if place == 0 else "right")
+    for index, column in enumerate(columns):
+        out.add_column(Text(column), justify="left" if index == 0 else "right")
     for row in rows:
         # Text: a file name may look like rich's markup
         out.add_row(*(Text(str(cell)) for cell in row))

@@ -76,9 +76,9 @@ def parity(
     from fastload.show import files
 
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
-    found = recipes.load(recipe)
-    dataset = lowering.open(path, found.transform())
-    mix = _mix(found, dataset.pipeline.source)
+    loaded = recipes.load(recipe)
+    dataset = lowering.open(path, loaded.transform())
+    mix = _mix(loaded, dataset.pipeline.source)
     rows = 1 + max(map(len, dataset.pipeline.pictures)) + bool(mix)
     with output.progress("comparing", rows * min(images, len(dataset))) as advance:
         report = measure(
@@ -89,8 +89,8 @@ def parity(
             on_done=advance,
         )
     if out is not None:
-        files.save(_sheet(report, path, found.name), out)
-    facts = {"data": path, "recipe": found.name, "seed": seed, "batch_size": batch_size}
+        files.save(_sheet(report, path, loaded.name), out)
+    facts = {"data": path, "recipe": loaded.name, "seed": seed, "batch_size": batch_size}
     _emit(report, facts, json_to)
     _fail(report, fail_above)
 
@@ -141,19 +141,19 @@ def _refuse(
     """Raises UsageError with all problems."""
     from fastload.show import files
 
-    found = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (
+    problems = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (
         not 1 <= images <= MOST_IMAGES
     )
-    found += [f"parity: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
-    found += [f"parity: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
-    found += [f"parity: --workers is {workers}, want 0 or more (0: everything in one thread)"] * (
-        workers < 0
-    )
+    problems += [f"parity: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
+    problems += [f"parity: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
+    problems += [
+        f"parity: --workers is {workers}, want 0 or more (0: everything in one thread)"
+    ] * (workers < 0)
     if fail_above is not None and not fail_above >= 0:
-        found.append(f"parity: --fail-above is {fail_above:g}, want 0 or more levels")
-    found += files.problems(out) if out is not None else []
-    if found:
-        raise UsageError("\n".join(found))
+        problems.append(f"parity: --fail-above is {fail_above:g}, want 0 or more levels")
+    problems += files.problems(out) if out is not None else []
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":

@@ -29,49 +29,49 @@ def list_(json_to: output.JsonTo = None) -> None:
     """The recipes that come with fastload."""
     from fastload import recipes
 
-    found = [recipes.load(name) for name in recipes.names()]
+    shipped = [recipes.load(name) for name in recipes.names()]
     rows = [("recipe", "train px", "eval px", "epochs", "hash", "what")]
     rows += [
         (r.name, _size(r, True), _size(r, False), str(r.training.epochs), r.hash, r.title)
-        for r in found
+        for r in shipped
     ]
     lines = [
         f"{name:16}{train:>8}{evaluation:>9}{epochs:>8}  {mark:16}  {title}"
         for name, train, evaluation, epochs, mark, title in rows
     ]
-    output.emit({"recipes": [_document(r) for r in found]}, json_to, Text("\n".join(lines)))
+    output.emit({"recipes": [_document(r) for r in shipped]}, json_to, Text("\n".join(lines)))
 
 
 def show(recipe: Name, json_to: output.JsonTo = None) -> None:
     """One recipe: its data path and its training step."""
     from fastload import recipes
 
-    found = recipes.load(recipe)
+    loaded = recipes.load(recipe)
     lines = [
-        f"{found.name}: {found.title}",
-        f"source: {found.source}",
-        f"file: {found.where}",
-        f"hash: {found.hash}",
+        f"{loaded.name}: {loaded.title}",
+        f"source: {loaded.source}",
+        f"file: {loaded.where}",
+        f"hash: {loaded.hash}",
     ]
-    for ops, count in found.views:
+    for ops, count in loaded.views:
         lines += [
             "",
             f"data, training, {count} view{'s' * (count != 1)}:",
             *(f"  {op}" for op in ops),
         ]
-    for train in (False,) if found.views else (True, False):
+    for train in (False,) if loaded.views else (True, False):
         what = "training" if train else "evaluation"
         lines += [
             "",
-            f"data, {what} ({_size(found, train)} px):",
-            *(f"  {op}" for op in found.ops(train)),
+            f"data, {what} ({_size(loaded, train)} px):",
+            *(f"  {op}" for op in loaded.ops(train)),
         ]
     lines += [
         "",
         "training step (fastload.recipes.step runs it):",
-        *(f"  {key} = {value}" for key, value in _flat(_training(found)).items()),
+        *(f"  {key} = {value}" for key, value in _flat(_training(loaded)).items()),
     ]
-    output.emit(_document(found), json_to, Text("\n".join(lines)))
+    output.emit(_document(loaded), json_to, Text("\n".join(lines)))
 
 
 def diff(a: Name, b: Name, json_to: output.JsonTo = None) -> None:
@@ -114,8 +114,8 @@ def _document(recipe: "Recipe") -> Json:
     }
     if recipe.views:
         data["train"] = {
-            f"view{place}": [str(op) for op in ops]
-            for place, ops in enumerate(recipe.transform().each, start=1)
+            f"view{number}": [str(op) for op in ops]
+            for number, ops in enumerate(recipe.transform().each, start=1)
         }
     sizes = {"train_px": list(recipe.sizes())}
     head = {

@@ -58,13 +58,13 @@ def replay(
     from fastload.show import batch, files
     from fastload.show.layout import clean
 
-    made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
-    work, place = made.sample(sample)
-    (shown,) = made.show(work, place)
+    batches = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
+    work, position = batches.sample(sample)
+    (shown,) = batches.show(work, position)
     if out is not None:
-        files.save(_sheet(made, batch.cut(work, place), shown), out)
+        files.save(_sheet(batches, batch.cut(work, position), shown), out)
     result: Json = {
-        **head(made),
+        **head(batches),
         "step": work.step,
         "rank": work.rank,
         "output": out,
@@ -75,17 +75,19 @@ def replay(
         f"{shown.size[0]}x{shown.size[1]} px"
     )
     output.emit(
-        result, json_to, Text("\n".join(map(clean, [title, where(made, work.step), *shown.lines])))
+        result,
+        json_to,
+        Text("\n".join(map(clean, [title, where(batches, work.step), *shown.lines]))),
     )
 
 
-def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
+def _sheet(batches: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
     import numpy as np
 
     from fastload.show.layout import Card, Sheet, fitted
     from fastload.show.stages import stages
 
-    image = made.original(shown.sample)
+    image = batches.original(shown.sample)
     sizes = f"{shown.size[0]}x{shown.size[1]} px"
     cards = [Card("original", sizes, (shown.original,), ())]
     for view in shown.views:
@@ -100,11 +102,11 @@ def _sheet(made: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
                 )
             )
         last = f"{view.image.height}x{view.image.width} px"
-        mixed = tuple(str(line) for line in view.log if line.stage == "MIX")
-        lines = (*mixed, "what the model gets, de-normalised")
+        mixing = tuple(str(line) for line in view.log if line.stage == "MIX")
+        lines = (*mixing, "what the model gets, de-normalised")
         cards.append(Card(f"{view.plan.where}result", last, (fitted(view.image, LARGEST),), lines))
     name = (
         f"{os.path.basename(shown.name)}: {shown.class_name} (label {shown.label}), sample "
         f"{shown.sample}"
     )
-    return Sheet("fastload replay", (name, where(made, work.step)), tuple(cards))
+    return Sheet("fastload replay", (name, where(batches, work.step)), tuple(cards))

@@ -72,19 +72,19 @@ def show(
     """Draw what the model will see: a batch, each image beside its original, with everything that
     was drawn for it.
     """
-    found = problems("show", epoch, seed, batch_size, backend)
-    refuse(found + _own_problems(step, rank, images), out)
+    wrong = problems("show", epoch, seed, batch_size, backend)
+    refuse([*wrong, *_own_problems(step, rank, images)], out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.show import batch, files
     from fastload.show.layout import clean
 
-    made = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
-    work = made.step(step)
-    shown = made.show(work, slice(0, images))
-    facts = {**head(made), "step": step, "rank": rank, "images": len(work)}
-    files.save(_sheet(made, step, len(work), shown), out)
+    batches = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
+    work = batches.step(step)
+    shown = batches.show(work, slice(0, images))
+    facts = {**head(batches), "step": step, "rank": rank, "images": len(work)}
+    files.save(_sheet(batches, step, len(work), shown), out)
     few = f"{len(shown)} of the {len(work)}" if len(shown) < len(work) else f"the {len(work)}"
-    said = f"{out}: {few} images of batch {step}, epoch {epoch}, by the {made.backend} backend"
+    said = f"{out}: {few} images of batch {step}, epoch {epoch}, by the {batches.backend} backend"
     output.emit(
         {**facts, "output": out, "samples": [one.as_dict() for one in shown]},
         json_to,
@@ -104,38 +104,38 @@ def _own_problems(step: int, rank: int, images: int) -> list[str]:
 
 def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) -> list[str]:
     """What is wrong with the options that show and replay share."""
-    found = [f"{verb}: --epoch is {epoch}, want 0 to 2**32 - 1"] * (not 0 <= epoch < 1 << 32)
-    found += [f"{verb}: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
-    found += [f"{verb}: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
+    wrong = [f"{verb}: --epoch is {epoch}, want 0 to 2**32 - 1"] * (not 0 <= epoch < 1 << 32)
+    wrong += [f"{verb}: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
+    wrong += [f"{verb}: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
     known = backend == "auto" or (backend in BACKENDS and backend_facts.shows_draws(backend))
-    return found + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (not known)
+    return wrong + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (not known)
 
 
-def refuse(found: list[str], out: str | None) -> None:
+def refuse(wrong: list[str], out: str | None) -> None:
     """Raises UsageError with all problems, those of the output file last."""
     from fastload.show import files
 
-    found = found + (files.problems(out) if out is not None else [])
-    if found:
-        raise UsageError("\n".join(found))
+    wrong = wrong + (files.problems(out) if out is not None else [])
+    if wrong:
+        raise UsageError("\n".join(wrong))
 
 
-def head(made: "Epoch") -> dict[str, object]:
+def head(batches: "Epoch") -> dict[str, object]:
     """What a batch depends on, for --json."""
-    run = made.run
+    run = batches.run
     facts = {"data": run.data, "recipe": run.recipe.name, "seed": run.seed, "epoch": run.epoch}
-    return {**facts, "batch_size": run.batch_size, "backend": made.backend}
+    return {**facts, "batch_size": run.batch_size, "backend": batches.backend}
 
 
-def where(made: "Epoch", step: int) -> str:
-    run = made.run
+def where(batches: "Epoch", step: int) -> str:
+    run = batches.run
     return (
         f"recipe {run.recipe.name}, epoch {run.epoch}, batch {step} of {run.batch_size} "
-        f"images, seed {run.seed}, backend {made.backend}"
+        f"images, seed {run.seed}, backend {batches.backend}"
     )
 
 
-def _sheet(made: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet":
+def _sheet(batches: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet":
     from fastload.show.layout import Card, Sheet, fitted
 
     cards = []
@@ -146,7 +146,7 @@ def _sheet(made: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet
         cards.append(Card(os.path.basename(one.name), about, pictures, one.lines))
     few = f"; the first {len(shown)} of {count} images" if len(shown) < count else ""
     notes = (
-        where(made, step),
+        where(batches, step),
         f"Left the original, right what the model gets, de-normalised{few}.",
     )
-    return Sheet(f"fastload show {made.run.data}", notes, tuple(cards))
+    return Sheet(f"fastload show {batches.run.data}", notes, tuple(cards))

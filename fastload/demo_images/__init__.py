@@ -145,14 +145,14 @@ def _finished(root: Path, made_from: MadeFrom) -> bool:
     try:
         if not os.path.lexists(root) or (root.is_dir() and not os.listdir(root)):
             return False
-        found = json.loads((root / MARKER).read_text(encoding="utf-8"))
+        existing = json.loads((root / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise UsageError(
             f"{root}: is there, but has no readable {MARKER}; give a folder that does not exist"
         ) from None
-    if found != asdict(made_from):
+    if existing != asdict(made_from):
         raise UsageError(
-            f"{root}: is another set (got {found}, want {asdict(made_from)}); remove it or give "
+            f"{root}: is another set (got {existing}, want {asdict(made_from)}); remove it or give "
             "another folder"
         )
     return True

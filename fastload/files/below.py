@@ -199,8 +199,8 @@ class Folder:
         if not self.is_folder(_single(name)):
             os.unlink(name, dir_fd=self.descriptor)
             return
-        with self.folder(name) as found:
-            found.clear()
+        with self.folder(name) as folder:
+            folder.clear()
         os.rmdir(name, dir_fd=self.descriptor)
 
     def clear(self) -> None:

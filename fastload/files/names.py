@@ -131,15 +131,15 @@ def unique_suffixes(texts: Sequence[str]) -> dict[str, str]:
     """Each text, such as a column's name, by the suffix that it becomes; two that would be the same
     get _2, _3, …
     """
-    found = dict[str, str]()
+    by_suffix = dict[str, str]()
     for text in dict.fromkeys(texts):
         name = wanted = tidy_suffix(text)
         number = 1
-        while name in found:
+        while name in by_suffix:
             number += 1
             name = Suffix(f"{wanted}_{number}")
-        found[name] = text
-    return found
+        by_suffix[name] = text
+    return by_suffix
 
 
 def shown(text: str) -> str:

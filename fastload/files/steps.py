@@ -31,10 +31,10 @@ def by_steps(above: int, name: Inner) -> int:
     at = os.dup(above)
     for part in name.split("/"):
         try:
-            found = os.open(part, DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            descriptor = os.open(part, DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
         finally:
             os.close(at)
-        at = found
+        at = descriptor
     return at
 
 
@@ -42,9 +42,9 @@ def by_openat2(above: int, name: Inner) -> int:
     how = _How(DIRECTORY | os.O_NOFOLLOW, 0, BENEATH | NO_LINKS | NO_MAGIC_LINKS)
     code = errno.EAGAIN
     for _ in range(TRIES):
-        found, code = _openat2(above, os.fsencode(name), how)
-        if found >= 0:
-            return found
+        descriptor, code = _openat2(above, os.fsencode(name), how)
+        if descriptor >= 0:
+            return descriptor
         if code not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(code, os.strerror(code), str(name))
@@ -53,23 +53,23 @@ def by_openat2(above: int, name: Inner) -> int:
 @functools.cache
 def has_openat2() -> bool:
     """Linux 5.6 has it; a sandbox may refuse it."""
-    found, _ = _openat2(HERE, b".", _How(DIRECTORY, 0, NO_MAGIC_LINKS))
-    if found >= 0:
-        os.close(found)
-    return found >= 0
+    descriptor, _ = _openat2(HERE, b".", _How(DIRECTORY, 0, NO_MAGIC_LINKS))
+    if descriptor >= 0:
+        os.close(descriptor)
+    return descriptor >= 0
 
 
 def _openat2(above: int, path: bytes, how: _How) -> tuple[int, int]:
     """A descriptor, or -1 and errno."""
     call = _library().syscall
-    found = call(
+    descriptor = call(
         OPENAT2,
         above,
         ctypes.c_char_p(path),
         ctypes.byref(how),
         ctypes.c_size_t(ctypes.sizeof(how)),
     )
-    return int(found), ctypes.get_errno()
+    return int(descriptor), ctypes.get_errno()
 
 
 @functools.cache

@@ -49,7 +49,7 @@ def is_grey(dataset: object) -> bool:
 def source(dataset: object) -> ArraySource:
     """Raises ValueError if its arrays were replaced by others."""
     kind, name = ARRAYS[type(dataset).__name__], type(dataset).__name__
-    images, given = kind.images(dataset), getattr(dataset, kind.labels)
+    images, labels = kind.images(dataset), getattr(dataset, kind.labels)
     if not isinstance(images, np.ndarray):
         # Elements of anything else would be copied, and later changes would not be seen.
         raise ValueError(f"has data of class {type_name(images)}")  # noqa: TRY004  as below
@@ -57,9 +57,9 @@ def source(dataset: object) -> ArraySource:
         images.ndim != 3 if is_grey(dataset) else images.ndim != 4 or images.shape[3] != 3
     ):
         raise ValueError(f"has data of {images.dtype} {list(images.shape)}")
-    if given is None or len(given) != len(images):
+    if labels is None or len(labels) != len(images):
         raise ValueError("has no label for each image")
-    numbers = class_numbers(given, as_given=not kind.converts)
+    numbers = class_numbers(labels, as_given=not kind.converts)
     return ArraySource(name, images, numbers, tuple(map(str, getattr(dataset, "classes", ()))))
 
 

@@ -31,10 +31,10 @@ def lower_parts(transform: object) -> tuple[tuple[Op, ...], Reasons]:
     except RecursionError:
         return (), [f"{type_name(transform)} holds itself"]
     for leaf in leaves:
-        found, why = _leaf(leaf)
+        parts, why = _leaf(leaf)
         if not why and type(leaf) in classes("RGB"):
             why = _to_rgb(ops)
-        ops += found
+        ops += parts
         reasons += why
     return tuple(ops), reasons
 
@@ -107,12 +107,12 @@ def _leaf(transform: object) -> tuple[tuple[Op, ...], Reasons]:
             "Views stands beside other ops, want it alone; put them into each of its pipelines"
         ]
     try:
-        found = _known(transform)
+        lowered = _known(transform)
     except (TypeError, ValueError, AttributeError, LookupError) as error:
         return (), [f"{type_name(transform)} has an argument that fastload does not take ({error})"]
-    if found is None:
+    if lowered is None:
         return (), (altered(transform) if _is_chain(transform) else [_unknown(transform)])
-    return ((), changed) if (changed := altered(transform)) else found
+    return ((), changed) if (changed := altered(transform)) else lowered
 
 
 def _known(transform: object) -> tuple[tuple[Op, ...], Reasons] | None:
@@ -134,8 +134,8 @@ def _known(transform: object) -> tuple[tuple[Op, ...], Reasons] | None:
 def _to_rgb(ops: list[Op]) -> Reasons:
     """torchvision's RGB: images have three channels anyway, unless Grayscale has left one."""
     grey = [
-        place
-        for place, op in enumerate(ops)
+        index
+        for index, op in enumerate(ops)
         if isinstance(op, Grayscale) and op.num_output_channels == 1
     ]
     if grey and grey[-1] != len(ops) - 1:

@@ -29,11 +29,11 @@ def codes(module: str) -> Codes | None:
     cannot be read, as in some frozen programs.
     """
     there = sys.modules.get(module)
-    known, found = _read.get(module, (None, None))
+    known, known_codes = _read.get(module, (None, None))
     if known is None or known is not there:
-        found = _codes(module, there)
-        _read[module] = there, found
-    return found
+        known_codes = _codes(module, there)
+        _read[module] = there, known_codes
+    return known_codes
 
 
 _read: dict[str, tuple[object, Codes | None]] = {}  # and the module that it was read for
@@ -45,19 +45,19 @@ def _codes(module: str, there: object) -> Codes | None:
         code = loader.get_code(module)  # type: ignore[union-attr]  # what has none raises
     except (AttributeError, ImportError, OSError, SyntaxError, ValueError, EOFError):
         return None
-    found: Codes = {}
+    collected: Codes = {}
     if not isinstance(code, CodeType):
         return None
-    _collect(code, "", found)
-    return found
+    _collect(code, "", collected)
+    return collected
 
 
-def _collect(code: CodeType, name: str, found: Codes) -> None:
-    found.setdefault(name, []).append(code)
+def _collect(code: CodeType, name: str, into: Codes) -> None:
+    into.setdefault(name, []).append(code)
     inside = f"{name}.<locals>." if code.co_flags & OPTIMIZED else f"{name}." if name else ""
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            _collect(part, f"{inside}{part.co_name}", found)
+            _collect(part, f"{inside}{part.co_name}", into)
 
 
 @functools.cache

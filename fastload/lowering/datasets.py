@@ -46,8 +46,8 @@ def lower(dataset: object) -> Lowered:
 def _lower(dataset: object) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
-    if found := masks.lower(dataset, lower_parts):
-        return found
+    if lowered := masks.lower(dataset, lower_parts):
+        return lowered
     if type(dataset) is Subset:
         return _subset(dataset)
     if type(dataset) is ConcatDataset:
@@ -107,15 +107,15 @@ def _ops(kind: str, transform: object, *, grey: bool) -> tuple[Ops, tuple[Ops, .
     ops, views, unknown = lower_pictures(transform)
     if unknown:
         return (), (), [f"transform {reason}" for reason in unknown]
-    made: list[Ops] = []
+    pictures: list[Ops] = []
     for each in views or (ops,):
         if not any(isinstance(op, ToImage) for op in each):
             return (), (), ["its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"]
-        found, why = arrays.with_three_channels(kind, transform, each) if grey else (each, [])
+        widened, why = arrays.with_three_channels(kind, transform, each) if grey else (each, [])
         if why:
             return (), (), why
-        made.append(found)
-    return ((), tuple(made), []) if views else (made[0], (), [])
+        pictures.append(widened)
+    return ((), tuple(pictures), []) if views else (pictures[0], (), [])
 
 
 def _subset(dataset: Subset[object]) -> Lowered:
@@ -142,12 +142,12 @@ def _subset(dataset: Subset[object]) -> Lowered:
 
 
 def _concat(dataset: ConcatDataset[object]) -> Lowered:
-    found = [_lower(part) for part in dataset.datasets]
-    reasons = [*altered(dataset), *dict.fromkeys(reason for _, why in found for reason in why)]
+    parts = [_lower(part) for part in dataset.datasets]
+    reasons = [*altered(dataset), *dict.fromkeys(reason for _, why in parts for reason in why)]
     lengths = [attribute(part, "__len__")() for part in dataset.datasets]
     if list(dataset.cumulative_sizes) != np.cumsum(lengths).tolist():
         reasons.append("ConcatDataset has cumulative_sizes that are not those of its parts")
-    pipelines = [pipeline for pipeline, _ in found if pipeline]
+    pipelines = [pipeline for pipeline, _ in parts if pipeline]
     reasons += dict.fromkeys(
         reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset")
     )
@@ -176,7 +176,7 @@ def _source(dataset: object, find: Callable[[object], Files]) -> FileSource:
         raise ValueError(f"has a loader that was patched: {'; '.join(patched)}")
     if loader is not None and image_backend() != "PIL":
         raise ValueError("reads by torchvision's image backend, which is not PIL")
-    found = find(dataset)
-    paths, classes = plain_paths(found.paths), tuple(map(str, found.classes))
-    labels = arrays.class_numbers(found.labels, as_given=True)
-    return FileSource(found.root, paths, labels, classes, seek.attach(paths, found.root))
+    files = find(dataset)
+    paths, classes = plain_paths(files.paths), tuple(map(str, files.classes))
+    labels = arrays.class_numbers(files.labels, as_given=True)
+    return FileSource(files.root, paths, labels, classes, seek.attach(paths, files.root))

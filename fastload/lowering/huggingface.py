@@ -81,8 +81,8 @@ def _source(dataset: Any, image: str, label: str) -> Source:
     else:
         import pyarrow as pa  # datasets has it
 
-        found = spans(pa.chunked_array([content for content, _ in parts], pa.binary()), where)
-        whole = SpanSource(where, *found, labels, classes)
+        located = spans(pa.chunked_array([content for content, _ in parts], pa.binary()), where)
+        whole = SpanSource(where, *located, labels, classes)
         _check(whole, column)
     return whole if rows is None else Subset(whole, rows.column(0).to_numpy().astype(np.int64))
 

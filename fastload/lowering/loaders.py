@@ -39,13 +39,15 @@ def patched(collate_fn: object) -> Reasons:
     """What of PyTorch's making of batches was patched or set, which native batches would not
     follow.
     """
-    found = list(reach.changed(_MapDatasetFetcher))
+    reasons = list(reach.changed(_MapDatasetFetcher))
     if type(collate_fn) is FunctionType and library(collate_fn.__globals__.get("__name__")):
-        found += reach.changed(collate_fn)
+        reasons += reach.changed(collate_fn)
     device = torch.get_default_device()
     if device.type != "cpu":
-        found.append(f"labels are made on {device} (torch.set_default_device), natively on the CPU")
-    return found
+        reasons.append(
+            f"labels are made on {device} (torch.set_default_device), natively on the CPU"
+        )
+    return reasons
 
 
 def inside(loader: object) -> object:

@@ -70,7 +70,7 @@ def is_method(function: FunctionType, kind: type, home: type, name: str) -> bool
     )
 
 
-def found(kind: type, name: str) -> tuple[object, type | None]:
+def find_attribute(kind: type, name: str) -> tuple[object, type | None]:
     """The attribute as the class that has it holds it, and that class."""
     for home in kind.__mro__:
         if name in vars(home):

@@ -50,7 +50,7 @@ class Equal:
 
 
 class Live:
-    """An array of which only the place counts: its contents are read again for each batch."""
+    """An array of which only the address counts: its contents are read again for each batch."""
 
     def __init__(self, value: object) -> None:
         self.value = value

@@ -63,12 +63,12 @@ def altered(value: object) -> Reasons:
     patched code that it runs.
     """
     kind, held = type(value), getattr(value, "__dict__", {})
-    found = [f"has its own {name}" for name in held if callable(getattr(kind, name, None))]
-    found += [f"has its own {name}" for name in HOOKS if held.get(name)]
+    problems = [f"has its own {name}" for name in held if callable(getattr(kind, name, None))]
+    problems += [f"has its own {name}" for name in HOOKS if held.get(name)]
     if issubclass(kind, torch.nn.Module) and any(vars(modules).get(name) for name in GLOBAL_HOOKS):
-        found.append(
+        problems.append(
             "is called with hooks of all modules "
             "(torch.nn.modules.module.register_module_forward_hook)"
         )
     patched = reach.changed(kind) if library(kind.__module__) else []
-    return [*dict.fromkeys([*(f"{type_name(value)} {what}" for what in found), *patched])]
+    return [*dict.fromkeys([*(f"{type_name(value)} {what}" for what in problems), *patched])]

@@ -13,14 +13,14 @@ from functools import partial
 from types import FunctionType
 
 from fastload.lowering.codes import codes, is_defined, is_library, library
-from fastload.lowering.lookup import MISSING, facts, found, same, shown
+from fastload.lowering.lookup import MISSING, facts, find_attribute, same, shown
 from fastload.lowering.steps import Called, Difference, Entry, Key, Method, Registry, Step
 
 Reasons = list[str]
 
 
 class Known:
-    """Everything that has been looked at in this process, each place once."""
+    """Everything that has been looked at in this process, each object once."""
 
     def __init__(self) -> None:
         self.reasons: dict[type | FunctionType, Reasons] = {}
@@ -57,10 +57,10 @@ class Known:
                         )
                         reached.append(self._step((number, key), make))
                         todo += reached[-1].next
-        found = dict.fromkeys(
+        reasons = dict.fromkeys(
             _reason(root, difference) for step in reached for difference in step.differences
         )
-        return list(found)
+        return list(reasons)
 
     def _step(self, key: Hashable, make: Callable[[], Step]) -> Step:
         if key not in self.steps:
@@ -72,14 +72,15 @@ class Known:
         return self.steps[key]
 
     def still(self) -> bool:
-        """Whether everything is in its place, as it was; below 1 ms."""
+        """Whether everything is still what it was. Takes less than 1 ms."""
         return (
             all(
                 space.get(name, MISSING) is value
                 for space, name, value in list(self.spaces.values())
             )
             and all(
-                found(kind, name)[0] is value for kind, name, value in list(self.methods.values())
+                find_attribute(kind, name)[0] is value
+                for kind, name, value in list(self.methods.values())
             )
             and all(len(registry) == count for _, registry, count in list(self.registries.values()))
             and all(same(held, facts(function)) for function, held in list(self.functions.items()))
@@ -96,7 +97,7 @@ _process = [Known()]  # one, which threads read and replace
 
 
 def refresh() -> None:
-    """Forget what has been found, if anything of it was patched since.
+    """Forget all that is known, if anything of it was patched since.
 
     To be called before `changed` is asked.
     """

@@ -48,8 +48,8 @@ def whole(values: object) -> bool:
 
 def plain_paths(paths: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """As texts. Raises ValueError for a path of a class that may change."""
-    found = tuple(paths)
-    for kind in set(map(type, found)):
+    items = tuple(paths)
+    for kind in set(map(type, items)):
         if kind not in PATHS and not issubclass(kind, (PurePosixPath, PureWindowsPath)):
             raise ValueError(f"has paths of class {type_name(kind)}, want str or pathlib.Path")
-    return tuple([os.fspath(path) for path in found])
+    return tuple([os.fspath(path) for path in items])

@@ -14,7 +14,7 @@ from fastload.lowering.lookup import (
     cells,
     concerns_libraries,
     facts,
-    found,
+    find_attribute,
     inner_function,
     is_class,
     is_method,
@@ -184,7 +184,7 @@ class Step:
         for name in mentioned:
             if (id(kind), name) in self.methods:
                 continue
-            value, home = found(kind, name)
+            value, home = find_attribute(kind, name)
             if home is not None and home.__module__ == HOME and name not in MODULES:
                 continue
             if home is None and name not in ENTRIES:

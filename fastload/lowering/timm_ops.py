@@ -102,17 +102,17 @@ def ops(transform: object) -> tuple[Op, ...] | None:
     for module, makers in MAKERS.items():
         for name, make in makers.items():
             if type(transform) is getattr(sys.modules.get(module), name, ()):
-                made = make(transform)
-                return made if isinstance(made, tuple) else (made,)
+                lowered = make(transform)
+                return lowered if isinstance(lowered, tuple) else (lowered,)
     return None
 
 
 def _same(values: Iterable[T], what: str) -> T:
     """The one value of all ops. Raises ValueError if they differ."""
-    found = set(values)
-    if len(found) != 1:
+    distinct = set(values)
+    if len(distinct) != 1:
         raise ValueError(f"its ops differ in {what}")
-    return found.pop()
+    return distinct.pop()
 
 
 def _levels(calls: list[_Call]) -> tuple[timm.Levels, Shared]:

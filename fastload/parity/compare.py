@@ -37,7 +37,7 @@ class Comparison:
     def __init__(self, plan: Plan, order: list[int], *, own: bool) -> None:
         self.plan, self.order, self.own = plan, order, own
         self.levels = [difference.level(picture) for picture in plan.pictures]
-        self.found: list[PerImage] = []
+        self.per_image: list[PerImage] = []
         self.features: list[tuple[Floats, Floats]] = []
         self.worst: tuple[float, float, int, torch.Tensor, torch.Tensor, str] | None = None
         self.images = 0  # compared
@@ -53,9 +53,9 @@ class Comparison:
         if target.dtype != want_target.dtype or not torch.equal(target, want_target):
             return Cell(LABELS, why=(_label_problem(target, want_target),))
         for view, (ours, theirs, level) in enumerate(zip(got, want, self.levels, strict=True)):
-            found = difference.of_batch(ours, theirs, level)
-            self.found.append(found)
-            self._keep_worst(view, found, ours, theirs)
+            differences = difference.of_batch(ours, theirs, level)
+            self.per_image.append(differences)
+            self._keep_worst(view, differences, ours, theirs)
             if self.own:
                 parts = (
                     distribution.features(difference.in_levels(images, level))
@@ -66,15 +66,15 @@ class Comparison:
         return None
 
     def _keep_worst(
-        self, view: int, found: PerImage, got: torch.Tensor, want: torch.Tensor
+        self, view: int, differences: PerImage, got: torch.Tensor, want: torch.Tensor
     ) -> None:
-        worst = int(np.argmax(found.mean))
-        mean = float(found.mean[worst])
+        worst = int(np.argmax(differences.mean))
+        mean = float(differences.mean[worst])
         if mean > (self.worst[1] if self.worst else 0.0):
             name = self.plan.source.name(self.order[self.images + worst])
             where = f"{self.plan.pictures[view].where}{name}"
             self.worst = (
-                float(found.largest[worst]),
+                float(differences.largest[worst]),
                 mean,
                 view,
                 got[worst : worst + 1].clone(),
@@ -84,11 +84,13 @@ class Comparison:
 
     def cell(self) -> Cell:
         """What all batches come to."""
-        found = PerImage(*(np.concatenate(parts) for parts in zip(*self.found, strict=True)))
-        largest = float(found.largest.max())
-        mean = float(found.mean.mean())
-        share = float(found.share.mean())
-        own = self.own and float((found.mean > NEAR).mean()) >= OTHERS
+        differences = PerImage(
+            *(np.concatenate(parts) for parts in zip(*self.per_image, strict=True))
+        )
+        largest = float(differences.largest.max())
+        mean = float(differences.mean.mean())
+        share = float(differences.share.mean())
+        own = self.own and float((differences.mean > NEAR).mean()) >= OTHERS
         chance = self._chance() if own else None
         verdict = DIFFERS if largest > NEAR else WITHIN if share else EQUAL
         if chance is not None:

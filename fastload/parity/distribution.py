@@ -36,7 +36,7 @@ def features(images: torch.Tensor) -> Floats:
 
 
 def chance(got: Floats, want: Floats) -> float:
-    """How likely paired samples [N, K] are this far apart in the place or the spread of any of
+    """How likely paired samples [N, K] are this far apart in the location or the spread of any of
     their K numbers (0..1; Bonferroni).
     """
     middle = (got + want).mean(axis=0) / 2

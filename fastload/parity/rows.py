@@ -18,28 +18,28 @@ class Row:
 
 
 def rows(pipeline: Pipeline, mix: Mix | None = None) -> list[Row]:
-    """Decoding alone, then the pipeline up to each of its ops, then its batches mixed; ops before
-    which sizes still differ share a row with the next.
+    """Decoding alone, then the pipeline up to each of its ops, then its batches mixed.
 
-    A beginning draws what the whole draws: random numbers depend on an op's place, not on what
-    follows. Raises PipelineError.
+    An op after which sizes still differ shares a row with the next one. A pipeline that is cut off
+    draws what the whole one draws: random numbers depend on an op's position, not on what follows.
+    Raises PipelineError.
     """
     size = plan(pipeline).cropped
     middle = CenterCrop((size.height or 1, size.width or 1))
     alone = replace(pipeline, ops=(middle,), views=())
-    found = [Row(f"decode (the middle {size.height}x{size.width} px)", alone, plan(alone))]
+    table = [Row(f"decode (the middle {size.height}x{size.width} px)", alone, plan(alone))]
     waiting: list[str] = []
     longest = max(map(len, pipeline.pictures))
     for count in range(1, longest + 1):
         waiting.append(_name(pipeline, count))
         start = _beginning(pipeline, count)
         try:
-            found.append(Row(" + ".join(waiting), start, plan(start)))
+            table.append(Row(" + ".join(waiting), start, plan(start)))
             waiting = []
         except PipelineError:
             if count == longest:
                 raise
-    return [*found, Row(f"mix {mix.name}", pipeline, plan(pipeline, mix=mix))] if mix else found
+    return [*table, Row(f"mix {mix.name}", pipeline, plan(pipeline, mix=mix))] if mix else table
 
 
 def _beginning(pipeline: Pipeline, count: int) -> Pipeline:

@@ -61,11 +61,13 @@ def measure(
                 for reason in reasons
             )
         )
-    made = beginnings.rows(pipeline, mix)[-1:] if whole else beginnings.rows(pipeline, mix)
+    rows = beginnings.rows(pipeline, mix)
+    if whole:
+        rows = rows[-1:]
     compared = columns(names)
     order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
-    found = tuple((row.name, _cells(row, compared, order, setting, on_done)) for row in made)
-    return Report(len(order), compared, found)
+    cells = tuple((row.name, _cells(row, compared, order, setting, on_done)) for row in rows)
+    return Report(len(order), compared, cells)
 
 
 def columns(names: Sequence[str] = ()) -> tuple[Column, ...]:

@@ -66,10 +66,10 @@ def alone(feed: Feed, seconds: float) -> float:
         images = feed.take_round()
         return images
 
-    found = rate(take, seconds)
+    images_per_s = rate(take, seconds)
     # While it fills up again, the next in turn would lack the cores.
-    time.sleep(feed.depth * images / feed.round / found)
-    return found
+    time.sleep(feed.depth * images / feed.round / images_per_s)
+    return images_per_s
 
 
 def depth(loader: object) -> int:
@@ -81,13 +81,13 @@ def depth(loader: object) -> int:
 
 def images_in(batch: object) -> int:
     """Images in a batch: the length of its first tensor. Raises UsageError if there is none."""
-    found = _first_tensor(batch)
-    if found is None or not found.ndim:
+    tensor = _first_tensor(batch)
+    if tensor is None or not tensor.ndim:
         raise UsageError(
             f"profile: a batch is {type(batch).__name__} without a tensor (want tensors, or lists "
             "or dicts of them)"
         )
-    return len(found)
+    return len(tensor)
 
 
 def _first_tensor(batch: object) -> torch.Tensor | None:
@@ -100,7 +100,7 @@ def _first_tensor(batch: object) -> torch.Tensor | None:
         if isinstance(batch, (list, tuple))
         else ()
     )
-    return next((found for part in parts if (found := _first_tensor(part)) is not None), None)
+    return next((tensor for part in parts if (tensor := _first_tensor(part)) is not None), None)
 
 
 class Endless(torch.utils.data.Sampler[int]):

@@ -58,11 +58,11 @@ def measure(source: Source, seconds: float) -> Reading | None:
 
 def drop(source: Source, sample: int) -> None:
     """Take a sample's bytes out of the page cache. Raises OSError."""
-    place = source.locate(np.array([sample], np.int64))
-    file = os.open(source.files.path(int(place.file[0])), os.O_RDONLY)
+    location = source.locate(np.array([sample], np.int64))
+    file = os.open(source.files.path(int(location.file[0])), os.O_RDONLY)
     try:
-        size = int(place.size[0])
+        size = int(location.size[0])
         length = max(size, 0)  # 0: to the end
-        os.posix_fadvise(file, int(place.offset[0]), length, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(file, int(location.offset[0]), length, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(file)

@@ -92,7 +92,7 @@ def read(path: str) -> Json:
     """A report written with --json. Raises UsageError."""
     try:
         with open(path, "rb") as file:
-            found = json.loads(limits.small(file, limits.REPORT))
+            report = json.loads(limits.small(file, limits.REPORT))
     except OSError as error:
         raise UsageError(
             f"profile: {path}: cannot be read ({error.strerror}); give a report written with --json"
@@ -101,18 +101,18 @@ def read(path: str) -> Json:
         raise UsageError(
             f"profile: {path}: is no JSON ({error}); give a report written with --json"
         ) from error
-    schema = found.get("schema") if isinstance(found, dict) else None
+    schema = report.get("schema") if isinstance(report, dict) else None
     if schema != SCHEMA:
         raise UsageError(
             f"profile: {path}: schema is {schema!r}, want {SCHEMA!r}; give a report written with "
             "--json"
         )
-    if wrong := [name for name in RATES.values() if not _rates(found, name)]:
+    if wrong := [name for name in RATES.values() if not _rates(report, name)]:
         raise UsageError(
             f"profile: {path}: replicates.{wrong[0]} is no list of rates; the file is damaged, "
             "profile again"
         )
-    return dict(found)
+    return dict(report)
 
 
 def compare(before: Json, after: Json) -> Comparison:
@@ -147,10 +147,10 @@ def _stall(report: Json) -> float:
 
 def _stages(report: Json) -> dict[str, float]:
     """CPU us per image by stage; what is no stage is left out."""
-    found = _at(report, "stages")
+    stages = _at(report, "stages")
     pairs = (
-        [(_at(one, "name"), _at(one, "cpu_us_per_img")) for one in found]
-        if isinstance(found, list)
+        [(_at(one, "name"), _at(one, "cpu_us_per_img")) for one in stages]
+        if isinstance(stages, list)
         else []
     )
     return {
@@ -168,11 +168,11 @@ def _at(value: object, path: str) -> object:
 
 
 def _rates(report: Json, name: str) -> list[float]:
-    found = _at(report, f"replicates.{name}")
-    if not isinstance(found, list):
+    rates = _at(report, f"replicates.{name}")
+    if not isinstance(rates, list):
         return []
-    good = all(isinstance(rate, (int, float)) and 0 < rate < 1e12 for rate in found)
-    return [float(rate) for rate in found] if good else []
+    good = all(isinstance(rate, (int, float)) and 0 < rate < 1e12 for rate in rates)
+    return [float(rate) for rate in rates] if good else []
 
 
 def _ratio(after: Sequence[float], before: Sequence[float]) -> Interval:

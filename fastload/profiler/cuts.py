@@ -153,16 +153,16 @@ def measure(
     def warm(name: str) -> float:
         return alone(Feed(makers[name]()), seconds)
 
-    found = interleaved({name: partial(warm, name) for name in makers}, REPLICATES, on_done)
+    rates = interleaved({name: partial(warm, name) for name in makers}, REPLICATES, on_done)
     if source is None or raw_pixels(source, 0) is not None:
-        return tuple(Cut(name, sample) for name, sample in found.items())
+        return tuple(Cut(name, sample) for name, sample in rates.items())
     dropped = list(islice(Endless(len(source)), min(MOST, len(source))))
     chilled = interleaved(
         {name: partial(_chilled, make, source, dropped, seconds) for name, make in makers.items()},
         REPLICATES,
         on_done,
     )
-    return tuple(Cut(name, sample, chilled[name]) for name, sample in found.items())
+    return tuple(Cut(name, sample, chilled[name]) for name, sample in rates.items())
 
 
 def _chilled(

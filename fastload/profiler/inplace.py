@@ -126,21 +126,30 @@ def training(process: Process) -> Iterations | None:
     first = first[~edges[first]][WARM_UP:]
     if len(first) < FEWEST:
         return None
-    found = records[first]
-    idle = np.where(np.isfinite(found["idle"]), found["idle"], found["wall"])
+    chosen = records[first]
+    idle = np.where(
+        np.isfinite(chosen["idle"]),
+        chosen["idle"],
+        chosen["wall"],
+    )
     return Iterations(
-        process, loader, found["t"], idle, records["t"][first + 1] - found["t"], found["images"]
+        process,
+        loader,
+        chosen["t"],
+        idle,
+        records["t"][first + 1] - chosen["t"],
+        chosen["images"],
     )
 
 
-def measured(found: Iterations) -> Rungs | None:
+def measured(iterations: Iterations) -> Rungs | None:
     """The rungs that --ladder ran; None where there are fewer than three of each."""
-    records = found.process.of(log.RUNG)
+    records = iterations.process.of(log.RUNG)
     rates = {}
     for name in ("step", "loader", "training"):
         rows = records[
             (records["name"] == name.encode())
-            & (records["loader"] == found.loader)
+            & (records["loader"] == iterations.loader)
             & (records["wall"] > 0)
         ]
         rates[name] = rows["images"] / rows["wall"]
@@ -153,17 +162,19 @@ def measured(found: Iterations) -> Rungs | None:
     return Rungs(step, loader, together)
 
 
-def estimated(found: Iterations, processes: list[Process]) -> Rungs:
+def estimated(iterations: Iterations, processes: list[Process]) -> Rungs:
     """Rates of stretches of the run."""
-    made = [process.of(log.FETCH) for process in processes if process.pid != found.process.pid] or [
-        np.zeros(0)
-    ]
+    fetches = [
+        process.of(log.FETCH) for process in processes if process.pid != iterations.process.pid
+    ] or [np.zeros(0)]
     fetched = np.concatenate(
-        [rows for rows in made if rows.dtype.names] or [found.process.of(log.FETCH)[:0]]
+        [rows for rows in fetches if rows.dtype.names] or [iterations.process.of(log.FETCH)[:0]]
     )
     values, even = [], evenness(processes)
-    for picks in np.array_split(np.arange(len(found.t)), min(WINDOWS, max(3, len(found.t) // 5))):
-        part = found.of(picks)
+    for picks in np.array_split(
+        np.arange(len(iterations.t)), min(WINDOWS, max(3, len(iterations.t) // 5))
+    ):
+        part = iterations.of(picks)
         images = float(part.images.sum())
         whole = float(part.length.sum())
         waited = float(part.wait.sum())
@@ -182,8 +193,8 @@ def evenness(processes: list[Process]) -> float:
     """Time per image of the mean worker by the slowest one's, which all wait for: batches come in
     order. 1 where they are about alike.
     """
-    made = [rows for process in processes if len(rows := process.of(log.FETCH)) >= FEWEST]
-    takes = [float(rows["wall"].sum() / max(rows["images"].sum(), 1)) for rows in made]
+    fetches = [rows for process in processes if len(rows := process.of(log.FETCH)) >= FEWEST]
+    takes = [float(rows["wall"].sum() / max(rows["images"].sum(), 1)) for rows in fetches]
     even = float(np.mean(takes)) / max(takes) if takes and max(takes) > 0 else 1.0
     return even if even < EVEN else 1.0
 
@@ -258,10 +269,10 @@ def late(processes: list[Process]) -> float:
 
 def counted(facts: Json) -> tuple[StageCost, ...]:
     """What fastload's native loader counted; empty for others."""
-    found = facts.get("stages") or {}
+    counts = facts.get("stages") or {}
     return tuple(
         StageCost(name, count["wall_s"] / count["samples"], count["cpu_s"] / count["samples"])
-        for name, count in found.items()
+        for name, count in counts.items()
         if count["samples"]
     )
 

@@ -142,14 +142,14 @@ def _measure(
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
     evidence = ladder.why(budget, rungs, on_done)
     del ladder  # its workers go, so that what follows has the machine to itself
-    found = plan(pipeline)
+    planned = plan(pipeline)
     if not costs:
-        costs, how = stages.replay(found, REPLAY * job.seconds), stages.REPLAYED
+        costs, how = stages.replay(planned, REPLAY * job.seconds), stages.REPLAYED
     by_size = _by_size(job, pipeline, backend, step, budget, on_done)
     setting = Setting(
         job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job,
         backend),
-        found.out.height, found.out.width, job.device,
+        planned.out.height, planned.out.width, job.device,
     )  # fmt: skip
     facts = StepFacts(step.kind, job.rate, job.rate_note or step.note)
     return Report(
@@ -191,13 +191,13 @@ def _more(
     left = report.not_measured
     if job.sweep:
         numbers = sweep.counts(usable_cores(), job.workers)
-        found = sweep.measure(
+        by_workers = sweep.measure(
             numbers,
             lambda workers: _loader(replace(job, workers=workers), pipeline, backend),
             Budget(job.seconds, 0.0),
             on_done,
         )
-        report = replace(report, workers=found)
+        report = replace(report, workers=by_workers)
         left = tuple(text for text in left if text != WORKERS)
     if job.cuts:
         makers = cuts.of_pipeline(
@@ -228,8 +228,8 @@ def _with_remedies(
     def make(alternative: Alternative) -> DataLoader[object]:
         return _loader(job, replace(pipeline, ops=alternative.ops), alternative.backend)
 
-    found = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
-    useful = (other for other in found if other.asked or report.verdict.label != GPU)
+    candidates = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
+    useful = (other for other in candidates if other.asked or report.verdict.label != GPU)
     priced, skipped, failed = remedies.price(
         useful, lambda: _loader(job, pipeline, backend), make, budget, on_done
     )

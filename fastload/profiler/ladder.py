@@ -80,9 +80,9 @@ class Ladder:
         """Rates of all rungs: one round, and more while S is open and there is time."""
         rungs = _join([self._turns(budget, on_done) for _ in range(FEWEST)])
         for turn in range(FEWEST, ROUNDS * REPLICATES):
-            found = severities(stall(rungs))
-            settled = turn >= REPLICATES and turn % REPLICATES == 0 and len(found) == 1
-            known = len(found) == 1 or "OK" not in found  # whether training waits
+            severity = severities(stall(rungs))
+            settled = turn >= REPLICATES and turn % REPLICATES == 0 and len(severity) == 1
+            known = len(severity) == 1 or "OK" not in severity  # whether training waits
             if settled or budget.left(SHARE if known else OPEN_SHARE) < 0:
                 break
             rungs = _join([rungs, self._turns(budget, on_done)])
@@ -109,13 +109,13 @@ class Ladder:
                 "transfer": lambda: self._with_copies(seconds),
                 "bare": lambda: alone(self.feed, seconds),
             }
-        found = interleaved(turns, CAUSE_REPLICATES, on_done)
+        rates = interleaved(turns, CAUSE_REPLICATES, on_done)
         return replace(
             known,
-            alone=found["step"],
-            beside=found.get("beside"),
-            transfer=found.get("transfer"),
-            bare=found.get("bare"),
+            alone=rates["step"],
+            beside=rates.get("beside"),
+            transfer=rates.get("transfer"),
+            bare=rates.get("bare"),
         )
 
     def trained(self, seconds: float) -> float:
@@ -129,7 +129,7 @@ class Ladder:
 
     def _turns(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """One replicate of each rung."""
-        found = interleaved(
+        rates = interleaved(
             {
                 "loader": lambda: self._loader_alone(budget.run),
                 "training": lambda: self._together(budget.run),
@@ -138,7 +138,7 @@ class Ladder:
             1,
             on_done,
         )
-        return Rungs(found["step"], found["loader"], found["training"])
+        return Rungs(rates["step"], rates["loader"], rates["training"])
 
     def _step_alone(self, seconds: float) -> float:
         # The clock's rate does not vary: a short look is enough to show that it is kept.
@@ -187,9 +187,9 @@ class Ladder:
         self.feed.drain()
         start = time.perf_counter()
         with self.stages:
-            found = rate(self._one_discarded, seconds, synchronise)
+            images_per_s = rate(self._one_discarded, seconds, synchronise)
         self.spans["loader"].append((start, time.perf_counter()))
-        return found
+        return images_per_s
 
     def _one_discarded(self) -> int:
         return self.feed.take_round(self.to_device)
@@ -201,11 +201,11 @@ class Ladder:
         for _ in range(STEP_WARM_UP):
             self._one_trained()
         start = time.perf_counter()
-        found = rate(
+        images_per_s = rate(
             lambda: sum(self._one_trained() for _ in range(self.feed.round)), seconds, self.settle
         )
         self.spans["training"].append((start, time.perf_counter()))
-        return found
+        return images_per_s
 
     def _one_trained(self) -> int:
         start = time.perf_counter()

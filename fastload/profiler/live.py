@@ -45,7 +45,7 @@ class Watch:
             raise UsageError(f"watch: every is {every!r}, want 0 (no lines) or s between lines")
         self.loader, self.every, self.say = loader, every, say
         self._lines = Lines(every, say)
-        self._found: Report | None = None
+        self._report: Report | None = None
         self._why = (
             "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
         )
@@ -56,12 +56,12 @@ class Watch:
 
         Raises UsageError where too little was seen.
         """
-        if self._found is None:
+        if self._report is None:
             raise UsageError(self._why)
-        return self._found
+        return self._report
 
     def __str__(self) -> str:
-        return self._why if self._found is None else str(self._found)
+        return self._why if self._report is None else str(self._report)
 
     def __enter__(self) -> "Watch":  # noqa: PYI034  Self needs Python 3.11
         if hooks.attached():
@@ -82,7 +82,7 @@ class Watch:
         hooks.finish()
         hooks.uninstall()
         try:
-            self._found = inplace.report(
+            self._report = inplace.report(
                 logs.read(self._folder.name), time.perf_counter() - self._started
             )
         except UsageError as too_little:
@@ -93,17 +93,17 @@ class Watch:
             )
             self._why = text.replace("; check the command", "").replace(" (--steps, --seconds)", "")
         self._folder.cleanup()
-        if self.every and self._found is not None:
-            self.say(f"fastload: {str(self._found).splitlines()[0]}")
+        if self.every and self._report is not None:
+            self.say(f"fastload: {str(self._report).splitlines()[0]}")
 
     def __iter__(self) -> Iterator[object]:
         """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor
         fastload's.
         """
         batches = iter(self.loader)
-        while (found := hooks.recorder()) is not None:
+        while (recorder := hooks.recorder()) is not None:
             try:  # a loader that is timed anyway is not timed twice
-                batch = found.next(self.loader, batches.__next__)
+                batch = recorder.next(self.loader, batches.__next__)
             except StopIteration:
                 return
             yield batch

@@ -42,16 +42,16 @@ def read(folder: str) -> list[Process]:
 
     What is damaged or cut off is left out, never guessed.
     """
-    found = []
+    processes = []
     for path in sorted(Path(folder).glob("*.log")):
         data = path.read_bytes()
         records = _records(data)
         if path.stem.isdigit() and len(records):
             parent = log.HEADER.unpack_from(data)[2]
-            found.append(
+            processes.append(
                 Process(int(path.stem), records, _facts(path.with_suffix(".json")), parent)
             )
-    return found
+    return processes
 
 
 def written(folder: str) -> int:
@@ -69,17 +69,19 @@ def _records(data: bytes) -> Array:
     if len(data) < log.START or data[:8] != log.MAGIC:
         return empty
     _, written, _ = log.HEADER.unpack_from(data)
-    places = (len(data) - log.START) // log.RECORD.size
-    found = np.frombuffer(data, FIELDS, min(written, places), log.START)
-    times = np.stack([found["t"], found["wall"], found["cpu"], found["starved"]])
-    found = found[np.isfinite(times).all(axis=0) & (times >= 0).all(axis=0) & (found["kind"] > 0)]
-    ordered: Array = found[np.argsort(found["t"], kind="stable")]
+    capacity = (len(data) - log.START) // log.RECORD.size
+    records = np.frombuffer(data, FIELDS, min(written, capacity), log.START)
+    times = np.stack([records["t"], records["wall"], records["cpu"], records["starved"]])
+    records = records[
+        np.isfinite(times).all(axis=0) & (times >= 0).all(axis=0) & (records["kind"] > 0)
+    ]
+    ordered: Array = records[np.argsort(records["t"], kind="stable")]
     return ordered
 
 
 def _facts(path: Path) -> Json:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return facts if isinstance(facts, dict) else {}

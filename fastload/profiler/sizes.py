@@ -41,18 +41,18 @@ def chosen(epochs: Sequence[int]) -> dict[int, float]:
     """Sizes to measure and their shares of the epochs, from each epoch's size in px; ascending."""
     sizes = sorted(set(epochs))
     count = min(MOST, len(sizes))
-    picks = [sizes[round(place * (len(sizes) - 1) / max(1, count - 1))] for place in range(count)]
+    picks = [sizes[round(index * (len(sizes) - 1) / max(1, count - 1))] for index in range(count)]
     nearest = Counter(min(picks, key=lambda pick: abs(pick - size)) for size in epochs)
     return {pick: nearest[pick] / len(epochs) for pick in picks}
 
 
-def stall(found: Sequence[AtSize]) -> float:
+def stall(sizes: Sequence[AtSize]) -> float:
     """Share of the whole training's time in which the GPU waits, at best.
 
     Every epoch has the same number of images.
     """
-    busy = sum(at.share / at.step for at in found)
-    return 1 - busy / sum(at.share / at.training for at in found)
+    busy = sum(at.share / at.step for at in sizes)
+    return 1 - busy / sum(at.share / at.training for at in sizes)
 
 
 def measure(

@@ -53,8 +53,8 @@ class Deltas:
         for name, now in self._read().items():
             before = self._before.get(name, {"samples": 0, "wall_s": 0.0, "cpu_s": 0.0})
             sums = self._sums.setdefault(name, [0.0, 0.0, 0.0])
-            for place, key in enumerate(("samples", "wall_s", "cpu_s")):
-                sums[place] += now[key] - before[key]
+            for index, key in enumerate(("samples", "wall_s", "cpu_s")):
+                sums[index] += now[key] - before[key]
 
     def costs(self) -> tuple[StageCost, ...]:
         """Empty if the loader counts nothing."""

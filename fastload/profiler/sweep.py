@@ -41,13 +41,13 @@ def measure(
     def once(workers: int) -> float:
         return alone(Feed(make(workers)), SHORTER * budget.run)
 
-    found = interleaved(
+    rates = interleaved(
         {str(workers): partial(once, workers) for workers in numbers}, REPLICATES, on_done
     )
-    return tuple(AtWorkers(workers, found[str(workers)]) for workers in numbers)
+    return tuple(AtWorkers(workers, rates[str(workers)]) for workers in numbers)
 
 
-def enough(found: tuple[AtWorkers, ...]) -> AtWorkers:
+def enough(tried: tuple[AtWorkers, ...]) -> AtWorkers:
     """The fewest workers that give about as much as the best number does."""
-    best = max(at.loader.median for at in found)
-    return next(at for at in found if at.loader.median >= SATURATED * best)
+    best = max(at.loader.median for at in tried)
+    return next(at for at in tried if at.loader.median >= SATURATED * best)

@@ -51,8 +51,8 @@ def plain(name: str, classes: int) -> nn.Module:
     torchvision, timm = library("torchvision"), library("timm")
     known = torchvision.models.list_models(torchvision.models)
     if name in known:
-        made: nn.Module = torchvision.models.get_model(name, num_classes=classes)
-        return made
+        ours: nn.Module = torchvision.models.get_model(name, num_classes=classes)
+        return ours
     if timm.is_model(name):
         built: nn.Module = timm.create_model(name, num_classes=classes)
         return built

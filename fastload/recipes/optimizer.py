@@ -30,19 +30,19 @@ def make(model: nn.Module, how: Optimizer) -> torch.optim.Optimizer:
     if how.name == "AdamW":
         return torch.optim.AdamW(groups, how.learning_rate, weight_decay=how.weight_decay)
     timm = library("timm.optim")
-    made: torch.optim.Optimizer
+    optimizer: torch.optim.Optimizer
     if how.name == "DecoupledSGDW":
         # timm decays by rate * decay, Composer by rate / peak * decay: decay / peak makes the same.
-        made = timm.SGDW(
+        optimizer = timm.SGDW(
             groups, how.learning_rate, how.momentum, how.dampening, nesterov=how.nesterov
         )
     elif how.name == "LAMB":
-        made = timm.Lamb(groups, how.learning_rate)
+        optimizer = timm.Lamb(groups, how.learning_rate)
     else:
-        made = timm.Lars(
+        optimizer = timm.Lars(
             groups, how.learning_rate, how.momentum, how.dampening, nesterov=how.nesterov
         )
-    return made
+    return optimizer
 
 
 def _groups(model: nn.Module, how: Optimizer) -> list[Json]:

@@ -116,17 +116,16 @@ def _views(data: Table, where: str, problems: list[str]) -> tuple[tuple[tuple[Op
             f"{where}: no views (want a list of {{ count = N, ops = [...] }}); give at least one"
         )
         return ()
-    made = []
+    views = []
     for number, entry in enumerate(entries, start=1):
         here = f"{where}, entry {number}"
         count = _value(entry, "count", Annotated[int, Between(1, MOST)], here, problems)
         problems += _unknown(entry, {"count", "ops"}, here)
-        made.append((_ops(entry, "ops", here, problems), count or 1))
-    if sum(count for _, count in made) > MOST:
-        problems.append(
-            f"{where}: {sum(count for _, count in made)} views, want up to {MOST}; lower the counts"
-        )
-    return tuple(made)
+        views.append((_ops(entry, "ops", here, problems), count or 1))
+    total = sum(count for _, count in views)
+    if total > MOST:
+        problems.append(f"{where}: {total} views, want up to {MOST}; lower the counts")
+    return tuple(views)
 
 
 def build(cls: type, table: Table, where: str, problems: list[str]) -> Any:
@@ -175,11 +174,11 @@ def _value(table: Table, key: str, hint: Any, where: str, problems: list[str]) -
 
 
 def _table(table: Table, key: str, where: str, problems: list[str]) -> Table:
-    found = table.get(key)
-    if isinstance(found, dict) and found:
-        return found
+    value = table.get(key)
+    if isinstance(value, dict) and value:
+        return value
     problems.append(
-        f"{where}: {key} is {'missing' if found is None else 'not a table with values'}; give a "
+        f"{where}: {key} is {'missing' if value is None else 'not a table with values'}; give a "
         f"table [{key}]"
     )
     return {}
@@ -211,12 +210,12 @@ def _ops(data: Table, key: str, where: str, problems: list[str]) -> tuple[Op, ..
                 f"{where}: no ops (want a list of {{ op = NAME, ... }}); give at least one"
             )
         return ()
-    made = [
+    parsed = [
         _op(entry, f"{where}, op {number}", problems)
         for number, entry in enumerate(entries, start=1)
     ]
-    ops = tuple(op for op in made if op is not None)
-    if len(ops) == len(made):
+    ops = tuple(op for op in parsed if op is not None)
+    if len(ops) == len(parsed):
         problems += _misplaced(ops, where)
     return ops
 

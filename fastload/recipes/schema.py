@@ -86,8 +86,10 @@ class MixUp:
         if self.definition == "composer":
             return transforms.MixUp.composer(self.alpha, classes, smoothing) if self.alpha else None
         pair = (transforms.MixUp, self.alpha), (transforms.CutMix, self.cutmix_alpha)
-        made = tuple(cls(alpha, classes, label_smoothing=smoothing) for cls, alpha in pair if alpha)
-        return made[0] if len(made) == 1 else MixChoice(made)
+        choices = tuple(
+            cls(alpha, classes, label_smoothing=smoothing) for cls, alpha in pair if alpha
+        )
+        return choices[0] if len(choices) == 1 else MixChoice(choices)
 
 
 @dataclass(frozen=True)
@@ -230,8 +232,8 @@ class Recipe:
         if self.views:  # nobody has labels for them
             return None
         smoothing, mixup = self.training.loss.label_smoothing, self.training.mixup
-        mixed = mixup.mix(smoothing, num_classes) if mixup else None
-        return mixed or (transforms.LabelSmoothing(smoothing, num_classes) if smoothing else None)
+        mix = mixup.mix(smoothing, num_classes) if mixup else None
+        return mix or (transforms.LabelSmoothing(smoothing, num_classes) if smoothing else None)
 
     def size_schedule(self) -> SizeSchedule | None:
         """For `DataLoader(size_schedule=...)`; None where the size is fixed."""

@@ -118,8 +118,8 @@ class TrainingStep:
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """outputs float [N, classes]; labels as the batch has them. float32 []."""
         if self._binary is not None:
-            found: torch.Tensor = self._binary(outputs.float(), labels)
-            return found
+            loss: torch.Tensor = self._binary(outputs.float(), labels)
+            return loss
         smoothing = 0.0 if labels.is_floating_point() else self.training.loss.label_smoothing
         return nn.functional.cross_entropy(outputs.float(), labels, label_smoothing=smoothing)
 

@@ -113,7 +113,7 @@ class Epoch:
         return next(islice(self.works(), step, None))
 
     def sample(self, sample: int) -> tuple[Work, slice]:
-        """The batch that holds `sample`, and its place there. Raises UsageError."""
+        """The batch that holds `sample`, and its position there. Raises UsageError."""
         count = len(self.plan.source)
         if not 0 <= sample < count:
             raise UsageError(
@@ -121,14 +121,14 @@ class Epoch:
                 "images)"
             )
         for work in self.works():
-            found = np.flatnonzero(work.samples == sample)
-            if len(found):
-                return work, slice(int(found[0]), int(found[0]) + 1)
+            positions = np.flatnonzero(work.samples == sample)
+            if len(positions):
+                return work, slice(int(positions[0]), int(positions[0]) + 1)
         raise AssertionError  # a shuffle is a permutation
 
-    def show(self, work: Work, places: slice = EVERY) -> list[Shown]:
-        """The samples at `places` of the batch `work`. Raises SampleError."""
-        how, few = mixed(self.plan, work), cut(work, places)
+    def show(self, work: Work, window: slice = EVERY) -> list[Shown]:
+        """The samples in `window` of the batch `work`. Raises SampleError."""
+        how, few = mixed(self.plan, work), cut(work, window)
         # Draws depend on the step, not on the batch's other samples; but these may be partners.
         images, _ = next(
             iter(
@@ -137,7 +137,7 @@ class Epoch:
                 )
             )
         )
-        batches = images if self.plan.views else [images if how is None else images[places]]
+        batches = images if self.plan.views else [images if how is None else images[window]]
         pixels = [
             denormalised(batch, plan)
             for batch, plan in zip(batches, self.plan.pictures, strict=True)
@@ -152,18 +152,24 @@ class Epoch:
         mixing = (
             [()] * len(few)
             if how is None
-            else [log.mixing(self.plan, how, work, n) for n in range(len(work))[places]]
+            else [log.mixing(self.plan, how, work, n) for n in range(len(work))[window]]
         )
         out = []
-        for place in range(len(few)):
+        for position in range(len(few)):
             views = []
             for plan, batch, records in zip(self.plan.pictures, pixels, drawn, strict=True):
-                mine = [record[place] for record in records]
-                _outline(small[place], sizes[place], plan, mine)
+                mine = [record[position] for record in records]
+                _outline(small[position], sizes[position], plan, mine)
                 views.append(
-                    View(plan, picture(batch[place]), log.lines(plan.steps, mine) + mixing[place])
+                    View(
+                        plan,
+                        picture(batch[position]),
+                        log.lines(plan.steps, mine) + mixing[position],
+                    )
                 )
-            out.append(self._one(int(few.samples[place]), sizes[place], small[place], views))
+            out.append(
+                self._one(int(few.samples[position]), sizes[position], small[position], views)
+            )
         return out
 
     def _one(
@@ -212,6 +218,6 @@ def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[A
     ImageDraw.Draw(small).rectangle(corners, outline=BOX, width=2)
 
 
-def cut(work: Work, places: slice) -> Work:
+def cut(work: Work, window: slice) -> Work:
     """Some samples of a batch, with the same draws."""
-    return replace(work, samples=work.samples[places], occurrences=work.occurrences[places])
+    return replace(work, samples=work.samples[window], occurrences=work.occurrences[window])

@@ -13,30 +13,30 @@ SUFFIXES = (".png", ".html")
 
 def problems(where: str) -> list[str]:
     """Why a sheet cannot be written there, as far as can be seen before it is made."""
-    found, folder = [], os.path.dirname(where) or "."
+    reasons, folder = [], os.path.dirname(where) or "."
     suffix = os.path.splitext(where)[1]
     if suffix.lower() not in SUFFIXES:
-        found.append(
+        reasons.append(
             f"{where}: ends in {suffix!r}, want {' or '.join(SUFFIXES)}; give another name to "
             "--output"
         )
     if not os.path.isdir(folder):
-        found.append(
+        reasons.append(
             f"{where}: folder {folder} does not exist; make it, or give another name to --output"
         )
     elif os.path.isdir(where):
-        found.append(f"{where}: is a folder; give the name of a file to --output")
-    return found
+        reasons.append(f"{where}: is a folder; give the name of a file to --output")
+    return reasons
 
 
-def save(made: Sheet, where: str) -> None:
+def save(contents: Sheet, where: str) -> None:
     """Write the sheet under a temporary name beside `where`, then rename it. Raises UsageError."""
     if where.lower().endswith(".png"):
         data = io.BytesIO()
-        sheet.draw(made).save(data, "PNG")
+        sheet.draw(contents).save(data, "PNG")
         content = data.getvalue()
     else:
-        content = page.write(made).encode()
+        content = page.write(contents).encode()
     try:
         replace_file(where, content)
     except OSError as error:

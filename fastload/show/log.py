@@ -45,17 +45,17 @@ def lines(steps: tuple[Step, ...], records: list[Array]) -> tuple[Line, ...]:
     return tuple(out)
 
 
-def mixing(plan: Plan, how: MixRecords, work: Work, place: int) -> tuple[Line, ...]:
-    """What was mixed into the image at `place` of the batch; nothing where only labels are
+def mixing(plan: Plan, how: MixRecords, work: Work, position: int) -> tuple[Line, ...]:
+    """What was mixed into the image at `position` of the batch; nothing where only labels are
     smoothed.
     """
     if plan.mix is None or not (plan.mix.draws(len(work))):
         return ()
-    partner = int(work.samples[how.partner[place]])
+    partner = int(work.samples[how.partner[position]])
     label = int(plan.source.labels[partner])
     of = f"sample {partner} ({class_name(plan.source, label)}, label {label})"
-    top, left, height, width = (int(v) for v in how.box[place])
-    own, other = (float(v) for v in how.shares[place])
+    top, left, height, width = (int(v) for v in how.box[position])
+    own, other = (float(v) for v in how.shares[position])
     if height and width:
         said = f"{height}x{width} px of {of} at row {top}, column {left}, {other:.1%} of the label"
     else:
@@ -66,7 +66,7 @@ def mixing(plan: Plan, how: MixRecords, work: Work, place: int) -> tuple[Line, .
             plan.mix.name,
             "MIX",
             said,
-            [*how.rows()[place, :5].tolist(), own, other],
+            [*how.rows()[position, :5].tolist(), own, other],
         ),
     )
 

@@ -35,8 +35,8 @@ def _nearest(values: Array, entries: Array) -> Pixels:
     """Place (0..255) in `entries` [256] of what is nearest to each value."""
     order = np.argsort(entries, kind="stable")  # a negative std turns the table round
     rising = entries[order]
-    places = np.searchsorted((rising[1:] + rising[:-1]) / 2, values)
-    out: Pixels = order.astype(np.uint8)[places]
+    nearest = np.searchsorted((rising[1:] + rising[:-1]) / 2, values)
+    out: Pixels = order.astype(np.uint8)[nearest]
     return out
 
 

@@ -18,9 +18,11 @@ NO_KERNELS = "fastload was built without CUDA kernels; build it where nvcc is"
 
 def parsed(device: object) -> str | None:
     """A user's `device` as text. Raises UsageError for what is none."""
-    found = str(device) if isinstance(device, torch.device) else device
-    if found is None or (isinstance(found, str) and re.fullmatch(r"cpu|cuda(:\d{1,3})?", found)):
-        return found
+    checked = str(device) if isinstance(device, torch.device) else device
+    if checked is None or (
+        isinstance(checked, str) and re.fullmatch(r"cpu|cuda(:\d{1,3})?", checked)
+    ):
+        return checked
     raise UsageError(f"DataLoader: device is {device!r}, want {WANT}")
 
 
@@ -84,8 +86,8 @@ def opened(device: str) -> torch.device:
     Raises DeviceError.
     """
     check(device)
-    found = torch.device(device)
-    index = torch.cuda.current_device() if found.index is None else found.index
+    checked = torch.device(device)
+    index = torch.cuda.current_device() if checked.index is None else checked.index
     capability = torch.cuda.get_device_capability(index)
     if not runs_on(capability, _native.cuda_architectures):
         got = ".".join(map(str, capability))

@@ -38,15 +38,15 @@ def cpu_quota(root: str = CGROUPS, membership: str = MEMBERSHIP) -> float | None
     """Cores per second that the control groups allow (v2 and v1), the least on the way up; None
     where nothing limits.
     """
-    found = []
+    quotas = []
     for group in _groups(root, membership, "cpu"):
         quota, _, period = (_read(group / "cpu.max") or "").partition(" ")
         if not period:
             quota = _read(group / "cpu.cfs_quota_us") or ""
             period = _read(group / "cpu.cfs_period_us") or ""
         if quota.strip().isdigit() and period.strip().isdigit():  # "max" and -1 mean no limit
-            found.append(int(quota) / int(period))
-    return min(found, default=None)
+            quotas.append(int(quota) / int(period))
+    return min(quotas, default=None)
 
 
 def memory_limit(root: str = CGROUPS, membership: str = MEMBERSHIP) -> int | None:

@@ -28,10 +28,10 @@ class Meter:
     def mine(self) -> Counts:
         """Those of this thread, to be added to."""
         thread = threading.get_ident()
-        found = self._of.get(thread)
-        if found is None:
-            found = self._of[thread] = Counts()
-        return found
+        counts = self._of.get(thread)
+        if counts is None:
+            counts = self._of[thread] = Counts()
+        return counts
 
     def count(self, images: int, ready: int, asked: float, last: float, now: float) -> None:
         """One batch.

@@ -83,8 +83,8 @@ class Told:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, MemoryError | RuntimeError) and (found := typed(error)) is not error:
-            raise found from error
+        if isinstance(error, MemoryError | RuntimeError) and (missing := typed(error)) is not error:
+            raise missing from error
 
 
 def typed(error: Exception) -> Exception:
@@ -95,9 +95,9 @@ def typed(error: Exception) -> Exception:
         isinstance(error, RuntimeError) and any(text in str(error) for text in TEXTS)
     ):
         return error
-    found = HostMemoryError(
+    missing = HostMemoryError(
         "loader: out of memory "
         f"({str(error).splitlines()[0] if str(error) else type(error).__name__}); {ADVICE}"
     )
-    found.__cause__ = error
-    return found
+    missing.__cause__ = error
+    return missing
