@@ -91,8 +91,8 @@ def same_items(held: list[Any], now: list[Any]) -> bool:
 def same_rows(held: list[tuple[Any, ...]], now: list[Any]) -> bool:
     """Whether `now` has only lists, and these the very objects of the tuples of `held`, in order.
 
-    As `same_items` of lists of lists, in less time: a tuple's objects lie in it. TypeError for a row
-    of `held` that is no tuple.
+    As `same_items` of lists of lists, in less time: a tuple's objects lie in it. TypeError for a
+    row of `held` that is no tuple.
     """
 
 def start_writing(file: int, offset: int, size: int) -> None:

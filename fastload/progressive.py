@@ -1,6 +1,4 @@
-"""Progressive resizing: the image size as a function of (epoch, step), and a pipeline's ops at
-another size.
-"""
+"""Size schedules for progressive resizing: the image size as a function of (epoch, step)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -10,11 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastload.errors import PipelineError, UsageError
-from fastload.spec import Stage
-from fastload.transforms import Op
 from fastload.transforms.base import MAX_SIDE, is_number
-from fastload.transforms.batch_resize import BatchCrop, BatchResize
-from fastload.transforms.kinds import Region
 
 MODES = ("decode", "resize", "crop")
 WHERE = "size_schedule"
@@ -22,7 +16,7 @@ WHERE = "size_schedule"
 
 @dataclass(frozen=True)
 class SizeSchedule(ABC):
-    """What the side of an image is, batch by batch. Stateless, so that it needs no resuming."""
+    """The side of the images, batch by batch. It has no state, so it needs no resuming."""
 
     mode = "decode"  # the images are decoded to the size; see ProgressiveResize for the others
     counts_steps = False  # whether it must know the number of batches in an epoch
@@ -39,25 +33,23 @@ class SizeSchedule(ABC):
         """
 
     def known(self, full: int) -> tuple[Any, ...]:
-        """Sizes that will come: all of them or at least the smallest and the largest, where they
-        are known.
-        """
+        """Sizes that will come: all of them, or at least the smallest and the largest, if known."""
         return (self.size(full, 0),)
 
 
 @dataclass(frozen=True)
 class ProgressiveResize(SizeSchedule):
-    """From `scale` times the pipeline's size to the whole of it, linearly between two shares of the
-    training.
+    """Sizes that grow linearly from `scale` times the pipeline's size to the whole of it.
 
-    total_epochs, total_steps: one of them, the length of the training. Sizes change between epochs,
-        or between batches.
+    total_epochs, total_steps: give one of them, the length of the training. Sizes change between
+        epochs, or between batches.
     scale:     of the first size, above 0 and up to 1
-    delay:     share of the training at the first size; finetune: share at full size, at its end
+    delay:     share of the training at the first size
+    finetune:  share of the training at the full size, at its end
     increment: px; sizes are multiples of it, but for the full size
-    mode:      "decode" decodes to the size: best pixels, least work. The others change finished batches, as Composer does:
-               "resize" takes the nearest pixels (and a side may come out 1 px smaller: 119 for 120 of 176),
-               "crop" cuts one random window per batch.
+    mode:      "decode" decodes to the size: best pixels, least work. The others change finished
+               batches, as Composer does. "resize" takes the nearest pixels, and a side may come out
+               1 px smaller: 119 for 120 of 176. "crop" cuts one random window per batch.
 
     Source: Composer 0.7.1, algorithms/progressive_resizing, with its defaults; "decode" is not
     Composer's.
@@ -76,23 +68,23 @@ class ProgressiveResize(SizeSchedule):
         return self.total_steps is not None
 
     def problems(self) -> list[str]:
-        found = []
+        problems = []
         totals = [
             (name, getattr(self, name))
             for name in ("total_epochs", "total_steps")
             if getattr(self, name) is not None
         ]
         if len(totals) != 1:
-            found.append(
+            problems.append(
                 f"{len(totals)} of total_epochs and total_steps are given, want exactly one"
             )
-        found += [
+        problems += [
             f"{name} is {value}, want a whole number from 1"
             for name, value in totals
             if not _whole(value)
         ]
         if not is_number(self.scale) or not 0 < self.scale <= 1:
-            found.append(f"scale is {self.scale}, want above 0 and up to 1")
+            problems.append(f"scale is {self.scale}, want above 0 and up to 1")
         shares = [(name, getattr(self, name)) for name in ("delay", "finetune")]
         wrong = [
             f"{name} is {value}, want 0 to 1"
@@ -101,20 +93,17 @@ class ProgressiveResize(SizeSchedule):
         ]
         if not wrong and self.delay + self.finetune > 1:
             wrong = [f"delay + finetune is {self.delay + self.finetune}, want at most 1"]
-        found += wrong
+        problems += wrong
         if not _whole(self.increment):
-            found.append(f"increment is {self.increment}, want a whole number from 1")
+            problems.append(f"increment is {self.increment}, want a whole number from 1")
         if self.mode not in MODES:
-            found.append(f"mode is {self.mode!r}, want one of {', '.join(MODES)}")
-        return found
+            problems.append(f"mode is {self.mode!r}, want one of {', '.join(MODES)}")
+        return problems
 
     def size(self, full: int, epoch: int, step: int = 0, steps: int = 0) -> int:
-        done, total = (
-            (epoch, self.total_epochs)
-            if self.total_steps is None
-            else (epoch * steps + step, self.total_steps)
-        )
-        return self.at(full, done / (total or 1))
+        if self.total_steps is None:
+            return self.at(full, epoch / (self.total_epochs or 1))
+        return self.at(full, (epoch * steps + step) / (self.total_steps or 1))
 
     def known(self, full: int) -> tuple[int, ...]:
         return (self.at(full, 0), full)
@@ -122,21 +111,21 @@ class ProgressiveResize(SizeSchedule):
     def at(self, full: int, elapsed: float) -> int:
         """Side in px after the share `elapsed` of the training."""
         ramp = 1 - self.finetune - self.delay
-        done = (
-            0.0
-            if elapsed < self.delay
-            else 1.0
-            if ramp <= 0
-            else min((elapsed - self.delay) / ramp, 1.0)
-        )
+        if elapsed < self.delay:
+            done = 0.0
+        elif ramp <= 0:
+            done = 1.0
+        else:
+            done = min((elapsed - self.delay) / ramp, 1.0)
         scaled = full * (self.scale + (1 - self.scale) * done)
         return min(round(scaled / self.increment) * self.increment, full)
 
 
 @dataclass(frozen=True)
 class Ramp(SizeSchedule):
-    """min_res up to epoch `start`, max_res from epoch `end` on, and between them the line, to the
-    nearest multiple of 32; px.
+    """min_res up to epoch `start`, max_res from epoch `end` on, px, and a line between them.
+
+    Sizes on the line are the nearest multiples of 32.
 
     Source: libffcv/ffcv-imagenet, train_imagenet.py, get_resolution.
     """
@@ -147,17 +136,17 @@ class Ramp(SizeSchedule):
     end: int
 
     def problems(self) -> list[str]:
-        found = _size_problems("min_res", self.min_res) + _size_problems("max_res", self.max_res)
-        if not found and self.min_res > self.max_res:
-            found.append(f"min_res is {self.min_res}, want at most max_res ({self.max_res})")
+        problems = _size_problems("min_res", self.min_res) + _size_problems("max_res", self.max_res)
+        if not problems and self.min_res > self.max_res:
+            problems.append(f"min_res is {self.min_res}, want at most max_res ({self.max_res})")
         if (
             not all(is_number(value) for value in (self.start, self.end))
             or not 0 <= self.start <= self.end
         ):
-            found.append(
+            problems.append(
                 f"start is {self.start} and end is {self.end}, want 0 <= start <= end, in epochs"
             )
-        return found
+        return problems
 
     def size(self, full: int, epoch: int, step: int = 0, steps: int = 0) -> int:
         if epoch <= self.start or epoch >= self.end:
@@ -207,31 +196,31 @@ class ByFunction(SizeSchedule):
         return self.function(epoch)
 
 
-def schedule(given: Any) -> SizeSchedule | None:
-    """What `DataLoader(size_schedule=...)` takes:
+def schedule(value: Any) -> SizeSchedule | None:
+    """The schedule that `DataLoader(size_schedule=value)` means.
 
-    None, a schedule, a list of sizes per epoch, or a function of the epoch.
+    value: None, a schedule, a list of sizes per epoch, or a function of the epoch.
     """
-    if given is None or isinstance(given, SizeSchedule):
-        return given
-    if callable(given):
-        return ByFunction(given)
-    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        return PerEpoch(tuple(given))
+    if value is None or isinstance(value, SizeSchedule):
+        return value
+    if callable(value):
+        return ByFunction(value)
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return PerEpoch(tuple(value))
     kinds = (
         "ProgressiveResize, progressive.Ramp, a list of sizes per epoch or a function of the epoch"
     )
-    raise UsageError(f"DataLoader: size_schedule is {given!r}, want {kinds}")
+    raise UsageError(f"DataLoader: size_schedule is {value!r}, want {kinds}")
 
 
-def checked_size(plan_of: SizeSchedule, full: int, epoch: int, step: int, steps: int) -> int | None:
+def checked_size(sizes: SizeSchedule, full: int, epoch: int, step: int, steps: int) -> int | None:
     """The batch's side in px, or None for the size that the pipeline gives anyway.
 
     Raises PipelineError for what is no size.
     """
-    size = plan_of.size(full, epoch, step, steps)
-    if found := _size_problems("size", size):
-        raise PipelineError(f"{WHERE}: epoch {epoch}: {problem}" for problem in found)
+    size = sizes.size(full, epoch, step, steps)
+    if problems := _size_problems("size", size):
+        raise PipelineError(f"{WHERE}: epoch {epoch}: {problem}" for problem in problems)
     return None if size == full else int(size)
 
 
@@ -240,63 +229,15 @@ def _whole(value: Any) -> bool:
 
 
 def _size_problems(name: str, size: Any) -> list[str]:
-    return (
-        []
-        if _whole(size) and size <= MAX_SIDE
-        else [f"{name} is {size}, want a whole number from 1 to {MAX_SIDE} px"]
-    )
+    if _whole(size) and size <= MAX_SIDE:
+        return []
+    return [f"{name} is {size}, want a whole number from 1 to {MAX_SIDE} px"]
 
 
-def schedule_problems(how: SizeSchedule, full: int) -> list[str]:
+def schedule_problems(sizes: SizeSchedule, full: int) -> list[str]:
     """What is wrong with the schedule itself, for a pipeline of `full` px."""
-    found = how.problems()
-    if not found:
-        found = [problem for size in how.known(full) for problem in _size_problems("size", size)]
-    return [f"{WHERE}: {problem}" for problem in dict.fromkeys(found)]
-
-
-INSTEAD = "use ProgressiveResize(mode='resize')"
-
-
-def decode_problems(ops: tuple[Op, ...], height: int, width: int) -> list[str]:
-    """Why images of this pipeline, height and width px after CROP, cannot be decoded to another
-    size.
-    """
-    found = []
-    crops = [(number, op) for number, op in enumerate(ops, start=1) if op.stage == Stage.CROP]
-    if not any(isinstance(op, Region) for _, op in crops):
-        found.append(
-            f"{WHERE}: nothing resizes the images, so another size would only cut them; begin with "
-            f"Resize, or {INSTEAD}"
-        )
-    for number, op in crops:
-        if op.scaled(1.0) is None:
-            found.append(
-                f"{WHERE}: op {number} ({op.name}) has no other size; leave it out, or {INSTEAD}"
-            )
-    if height != width:
-        found.append(
-            f"{WHERE}: CROP ends with {height}x{width} px, want a square; make it one, or {INSTEAD}"
-        )
-    return found
-
-
-def at_size(ops: tuple[Op, ...], mode: str, size: int, full: int) -> tuple[Op, ...]:
-    """The pipeline's ops for `size` instead of `full` px.
-
-    "decode": every side that CROP names, times size / full. Else one op more, for the finished
-    batch.
-    """
-    if mode == "decode":
-        factor = size / full
-        return tuple((op.stage == Stage.CROP and op.scaled(factor)) or op for op in ops)
-    if size > full:
-        raise PipelineError(
-            [
-                (
-                    f"{WHERE}: size is {size}, want up to {full} px; only mode 'decode' makes images "
-                    "larger"
-                )
-            ]
-        )
-    return (*ops, (BatchResize if mode == "resize" else BatchCrop)(size / full))
+    problems = sizes.problems()
+    if not problems:
+        known = sizes.known(full)
+        problems = [problem for size in known for problem in _size_problems("size", size)]
+    return [f"{WHERE}: {problem}" for problem in dict.fromkeys(problems)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from fastload import progressive, rng
 from fastload.errors import PipelineError
-from fastload.plan import placement
+from fastload.plan import placement, resizing
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.placement import HOST, Placement
 from fastload.progressive import SizeSchedule
@@ -92,7 +92,7 @@ class Plan:
 
         Raises PipelineError.
         """
-        steps, out = _placed(progressive.at_size(self.ops, self.size_mode, size, self.full))
+        steps, out = _placed(resizing.at_size(self.ops, self.size_mode, size, self.full))
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
         return replace(self, steps=steps, out=out, more=more)
 
@@ -219,7 +219,7 @@ def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
     found = progressive.schedule_problems(schedule, plan.full)
     if plan.size_mode == "decode":
         found += plan.every(
-            lambda one: progressive.decode_problems(
+            lambda one: resizing.decode_problems(
                 one.ops, one.cropped.height or 0, one.cropped.width or 0
             )
         )

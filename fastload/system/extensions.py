@@ -126,8 +126,8 @@ class Table(Mapping[str, Kind], Generic[Kind]):
             )
         if record.name != name:
             raise self.error(
-                f"{where}: its record's name is {record.name!r}, want {name!r}; update or uninstall "
-                f"{who}"
+                f"{where}: its record's name is {record.name!r}, want {name!r}; update or "
+                f"uninstall {who}"
             )
         return record
 
