@@ -188,10 +188,8 @@ class Runner:
         try:
             return read(self.plan.source, sample)
         except OSError as error:
-            name, reason = (
-                self.plan.source.name(sample),
-                f"cannot be read ({error.strerror or error})",
-            )
+            name = self.plan.source.name(sample)
+            reason = f"cannot be read ({error.strerror or error})"
             raise sample_error(name, sample, reason, error) from error
 
     def _decode(self, sample: int, data: bytes, scale: int = 1) -> Any:
@@ -257,12 +255,8 @@ def _crop(plan: Plan, image: Image.Image, record: Any, filter: int | None) -> Im
         flip,
         scale,
     ) = (int(v) for v in record)
-    x, y, right, bottom = (
-        left // scale,
-        top // scale,
-        -(-(left + width) // scale),
-        -(-(top + height) // scale),
-    )
+    x, y = left // scale, top // scale
+    right, bottom = -(-(left + width) // scale), -(-(top + height) // scale)
     box = (
         left / scale - x,
         top / scale - y,

@@ -168,11 +168,8 @@ def _same_rows(kept: list[tuple[object, ...]], now: object) -> bool:
 def _equal(kept: object, now: object) -> bool:
     try:
         return type(now) is Equal and bool(kept == now.value)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ):  # arrays inside: found again, which is right and slower
+    except (TypeError, ValueError, RuntimeError):
+        # Arrays inside it: the data set is read again, which is right and slower.
         return False
 
 

@@ -16,12 +16,8 @@ from fastload.transforms.registry import OPS, named
 Arguments = Json
 Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]
 
-POLICIES = (
-    "AugMix",
-    "AutoAugment",
-    "RandAugment",
-    "TrivialAugmentWide",
-)  # whose thresholds of Solarize differ
+# Policies whose thresholds of Solarize differ between the two APIs
+POLICIES = ("AugMix", "AutoAugment", "RandAugment", "TrivialAugmentWide")
 GROUPS = ("RandomApply", "RandomChoice", "RandomOrder")
 
 

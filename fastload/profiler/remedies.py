@@ -92,9 +92,8 @@ def alternatives(
         Alternative(f"RandAugment of depth {n} in place of {m}", MILDER, backend, ops)
         for n, m, ops in _shallower(pipeline.ops)
     )
-    for dropped in dict.fromkeys(
-        (augmenting + shrinking, augmenting)
-    ):  # the larger gain first: time may run out
+    # The larger gain comes first: time may run out.
+    for dropped in dict.fromkeys((augmenting + shrinking, augmenting)):
         if dropped:
             ops = tuple(op for op in pipeline.ops if op not in dropped)
             best = next(
@@ -190,10 +189,8 @@ def price(
             priced.append(
                 _price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done)
             )
-        except (
-            FastloadError,
-            RuntimeError,
-        ) as error:  # of another library; the other candidates are worth knowing all the same
+        except (FastloadError, RuntimeError) as error:
+            # A RuntimeError is another library's. The other candidates are still worth measuring.
             failed.append(f"{candidate.name} failed ({str(error).partition(chr(10))[0]})")
     return tuple(priced), tuple(left_out), tuple(failed)
 

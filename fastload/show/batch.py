@@ -130,24 +130,14 @@ class Epoch:
         """The samples in `window` of the batch `work`. Raises SampleError."""
         how, few = mixed(self.plan, work), cut(work, window)
         # Draws depend on the step, not on the batch's other samples; but these may be partners.
-        images, _ = next(
-            iter(
-                self.loader._make_engine(self.loader._route).epoch(
-                    iter([few if how is None else work])
-                )
-            )
-        )
+        engine = self.loader._make_engine(self.loader._route)
+        images, _ = next(iter(engine.epoch(iter([few if how is None else work]))))
         batches = images if self.plan.views else [images if how is None else images[window]]
         pixels = [
             denormalised(batch, plan)
             for batch, plan in zip(batches, self.plan.pictures, strict=True)
         ]
-        small, sizes = [], []
-        for sample in few.samples:
-            image = self.original(int(sample))
-            sizes.append(pil.size(image))
-            image.thumbnail((ORIGINAL, ORIGINAL))
-            small.append(image)
+        small, sizes = self._thumbnails(few)
         drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in self.plan.pictures]
         mixing = (
             [()] * len(few)
@@ -155,22 +145,25 @@ class Epoch:
             else [log.mixing(self.plan, how, work, n) for n in range(len(work))[window]]
         )
         out = []
-        for position in range(len(few)):
+        for n, sample in enumerate(few.samples.tolist()):
             views = []
             for plan, batch, records in zip(self.plan.pictures, pixels, drawn, strict=True):
-                mine = [record[position] for record in records]
-                _outline(small[position], sizes[position], plan, mine)
-                views.append(
-                    View(
-                        plan,
-                        picture(batch[position]),
-                        log.lines(plan.steps, mine) + mixing[position],
-                    )
-                )
-            out.append(
-                self._one(int(few.samples[position]), sizes[position], small[position], views)
-            )
+                mine = [record[n] for record in records]
+                _outline(small[n], sizes[n], plan, mine)
+                lines = log.lines(plan.steps, mine) + mixing[n]
+                views.append(View(plan, picture(batch[n]), lines))
+            out.append(self._one(sample, sizes[n], small[n], views))
         return out
+
+    def _thumbnails(self, work: Work) -> tuple[list[Image.Image], list[tuple[int, int]]]:
+        """Of a batch's originals, and the originals' sizes. Raises SampleError."""
+        small, sizes = [], []
+        for sample in work.samples.tolist():
+            image = self.original(sample)
+            sizes.append(pil.size(image))
+            image.thumbnail((ORIGINAL, ORIGINAL))
+            small.append(image)
+        return small, sizes
 
     def _one(
         self, sample: int, size: tuple[int, int], small: Image.Image, views: list[View]

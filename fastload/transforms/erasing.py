@@ -36,9 +36,8 @@ class RandomErasing(Op):
     inplace: bool = False  # torchvision's argument; batches are always written in place
     min_count: int = 1  # boxes of an image, timm's; their areas share `scale`
     max_count: int = 1
-    definition: Literal["torchvision", "timm"] = field(
-        default="torchvision", repr=False
-    )  # who draws: in float32, in float64
+    # Whose way of drawing: torchvision's in float32, timm's in float64
+    definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)
 
     stage = Stage.STORE
     keeps_masks = True
@@ -101,9 +100,8 @@ class RandomErasing(Op):
         return found
 
     def draws(self, spec: Spec) -> int:
-        return 2 + self.max_count * (
-            4 * TRIES + 1
-        )  # whether, how many; area, ratio, top, left of each try, and the noise's key
+        # Whether and how many; for each box area, ratio, top and left of each try, and a noise key
+        return 2 + self.max_count * (4 * TRIES + 1)
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         """records: int32 [N, max_count, 5] top, left, height, width of each box (height 0: none),
@@ -154,10 +152,8 @@ def erased_boxes(
     aspect = log_uniform(u[..., 1], ratio, in_single)
     height, width = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     fits = (height < full_h) & (width < full_w)
-    top, left = (
-        np.floor(u[..., 2] * (full_h - height + 1)),
-        np.floor(u[..., 3] * (full_w - width + 1)),
-    )
+    top = np.floor(u[..., 2] * (full_h - height + 1))
+    left = np.floor(u[..., 3] * (full_w - width + 1))
     tries = np.stack([top, left, height, width], axis=-1)
     first = np.take_along_axis(tries, fits.argmax(axis=-1)[..., None, None], axis=2)[:, :, 0]
     return np.where(fits.any(axis=-1)[..., None], first, 0).astype(np.int32)

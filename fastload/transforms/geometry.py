@@ -24,10 +24,8 @@ from fastload.transforms.kinds import Flip, Region, Window
 from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
-RANDOM = (
-    "bilinear",
-    "bicubic",
-)  # timm 1.0.31: one of them per image, half the time each, where the interpolation is "random"
+# timm 1.0.31: where the interpolation is "random", an image gets one of these, half the time each.
+RANDOM = ("bilinear", "bicubic")
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,8 @@ class RandomResizedCrop(Region):
     ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
     interpolation: str = "bilinear"  # timm's "random" draws bilinear or bicubic for each image
     antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
-    definition: Literal["torchvision", "timm"] = field(
-        default="torchvision", repr=False
-    )  # who draws: in float32, in float64
+    # Whose way of drawing: torchvision's in float32, timm's in float64
+    definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)
 
     torchvision = ("size", "scale", "ratio", "interpolation", "antialias")
 
@@ -68,9 +65,8 @@ class RandomResizedCrop(Region):
         return found
 
     def draws(self, spec: Spec) -> int:
-        return 4 * TRIES + (
-            self.interpolation == "random"
-        )  # area, ratio, top, left of each try; filter
+        # Area, ratio, top and left of each try, and the filter
+        return 4 * TRIES + (self.interpolation == "random")
 
     def out_spec(self, spec: Spec) -> Spec:
         return spec.resized(*self.size)
@@ -204,9 +200,8 @@ class Resize(Region):
             return everywhere(self.size, sizes)
         short, long = sizes.min(axis=1).astype(np.int64), sizes.max(axis=1).astype(np.int64)
         new_short = np.full(len(sizes), self.size, np.int64)
-        new_long = (self.size * long / short).astype(
-            np.int64
-        )  # torchvision: int(size * long / short)
+        # As torchvision: int(size * long / short)
+        new_long = (self.size * long / short).astype(np.int64)
         if self.max_size is not None:
             over = new_long > self.max_size
             new_short = np.where(

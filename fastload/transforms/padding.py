@@ -126,10 +126,8 @@ class RandomCrop(Window):
         if self.pad_if_needed or not small.any():
             return []
         height, width = sizes[small.argmax()]
-        border_, size = (
-            " with its padding" * (self.padding is not None),
-            f"{self.size[0]}x{self.size[1]}",
-        )
+        border_ = " with its padding" * (self.padding is not None)
+        size = f"{self.size[0]}x{self.size[1]}"
         return [
             (
                 f"size is {size}, but an image of {height}x{width} px{border_} is smaller; set "

@@ -38,9 +38,8 @@ from fastload.transforms.programs import (
 
 __all__ = ["CODE", "CODES", "ENHANCE", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
 
-Second = Literal[
-    "v2"
-]  # as a definition: torchvision's with its second API's thresholds of Solarize
+# A definition: torchvision's, with the thresholds of Solarize of its second API
+Second = Literal["v2"]
 
 
 @dataclass(frozen=True)
@@ -210,9 +209,8 @@ class AutoAugment(Policy):
     policy: str = "imagenet"
     interpolation: str = "nearest"
     fill: Fill = None  # None: black
-    definition: timm.Levels | Second | None = (
-        None  # None: torchvision's; timm's: the noise of the magnitudes
-    )
+    # None: torchvision's. timm's: Levels, the noise of the magnitudes.
+    definition: timm.Levels | Second | None = None
 
     torchvision = ("policy", "interpolation", "fill")
 

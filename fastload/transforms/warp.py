@@ -222,9 +222,8 @@ class RandomPerspective(Warp):
         size = sizes[:, ::-1].astype(np.int64)  # width, height
         reach = np.trunc(self.distortion_scale * (size // 2)).astype(np.int64) + 1
         drawn = np.floor(u[:, 1:].reshape(-1, 4, 2) * reach[:, None]).astype(np.int64)
-        far = np.array(
-            [[0, 0], [1, 0], [1, 1], [0, 1]]
-        )  # top left, top right, bottom right, bottom left; x and y
+        # x and y of top left, top right, bottom right, bottom left
+        far = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
         corners = drawn + far * (size - reach)[:, None]
         matrices = np.tile(np.array(IDENTITY), (len(sizes), 1))
         moved = u[:, 0] < self.p

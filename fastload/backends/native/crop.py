@@ -16,10 +16,9 @@ from fastload.transforms.matrices import IDENTITY
 BOX, RESIZED, WINDOW, FLIP, SCALE = slice(0, 4), slice(4, 6), slice(6, 8), 8, 9
 FLIPS = ("FlipY", "FlipX")  # instructions, by a flip's axis
 SCALES = (2, 4, 8)  # a JPEG can be decoded at one over these
-STEEPEST, SMALLEST = (
-    89.0,
-    1e-3,
-)  # degrees of a shear; scale. Beyond, coefficients leave what the kernels take
+# With more shear or a smaller scale, coefficients leave the range that the kernels take.
+STEEPEST = 89.0  # degrees of a shear
+SMALLEST = 1e-3  # scale
 
 
 def unsupported(steps: tuple[Step, ...]) -> list[str]:

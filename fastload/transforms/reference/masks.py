@@ -21,16 +21,8 @@ from fastload.transforms.reference import crop
 from fastload.transforms.reference.decoding import opened
 
 MaskPixels = NDArray[Any]  # uint8 or int32 [H, W]
-MODES = (
-    "1",
-    "L",
-    "P",
-    "I",
-    "I;16",
-    "I;16B",
-    "I;16L",
-    "I;16N",
-)  # Pillow's, of one channel of whole numbers
+# Pillow's modes with one channel of integers
+MODES = ("1", "L", "P", "I", "I;16", "I;16B", "I;16L", "I;16N")
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,14 @@ def _to_dtype(op: ToDtype, image: torch.Tensor, record: Records) -> torch.Tensor
     dtype = getattr(torch, op.dtype)
     if not op.scale or image.dtype == dtype or image.is_floating_point():
         return image.to(dtype)
-    return image.to(dtype).mul_(1.0 / 255.0)  # torchvision v2 multiplies …
+    return image.to(dtype).mul_(1.0 / 255.0)  # torchvision's second API multiplies
 
 
 @pixels.register
 def _convert_dtype(op: ConvertImageDtype, image: torch.Tensor, record: Records) -> torch.Tensor:
     dtype = getattr(torch, op.dtype)
-    return (
-        image.to(dtype) / 255.0 if image.dtype == torch.uint8 != dtype else image.to(dtype)
-    )  # … its first API divides
+    # torchvision's first API divides.
+    return image.to(dtype) / 255.0 if image.dtype == torch.uint8 != dtype else image.to(dtype)
 
 
 @pixels.register
@@ -58,10 +57,8 @@ def _normalize(op: Normalize, image: torch.Tensor, record: Records) -> torch.Ten
 def _gather(op: Gather, image: ImageLike, record: Records) -> ImageLike:
     size = image.shape[-2:] if isinstance(image, torch.Tensor) else (image.height, image.width)
     rows, columns = op.kept(int(size[0]), int(size[1]))
-    rows_at, columns_at = (
-        record[:rows].astype(np.int64),
-        record[rows : rows + columns].astype(np.int64),
-    )
+    rows_at = record[:rows].astype(np.int64)
+    columns_at = record[rows : rows + columns].astype(np.int64)
     if isinstance(image, torch.Tensor):
         return image[:, torch.from_numpy(rows_at)][:, :, torch.from_numpy(columns_at)]
     return Image.fromarray(np.asarray(image)[rows_at][:, columns_at])
