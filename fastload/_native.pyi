@@ -179,9 +179,8 @@ def time_crop(
 
     Nanoseconds of decoding, and of planning and making the resize. crop: a row of `CropRecords`.
     route: "index" (by the seek index `index`), "scan" (own decoder without one), "turbo"
-        (libjpeg-turbo, rows and columns
-    under the crop), "turbo-whole" (all of the image); "headers", "entropy" and "planes" stop on the
-    way of "index" and leave `out` alone.
+        (libjpeg-turbo, rows and columns under the crop), "turbo-whole" (all of the image);
+        "headers", "entropy" and "planes" stop on the way of "index" and leave `out` alone.
     """
 
 def limit_targets(name: str) -> None:
@@ -204,9 +203,8 @@ def crop_resize(
     filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as
-        Pillow up to 12; "pillow13":
-    rows where the height shrinks, and by more than twice the px that the width shrinks by (Pillow
-    pull request 9549).
+        Pillow up to 12; "pillow13": rows where the height shrinks, and by more than twice the px
+        that the width shrinks by (Pillow pull request 9549).
     """
 
 def store(image: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str) -> None:
@@ -266,10 +264,11 @@ class DeviceStore:
         """STORE on the device: uint8 [N, h, w, 3] at `images` to `out`; device pointers and a
         cudaStream_t.
 
-        table: [3, 256] of dtype, or 0 with uint8; noise: the tables, or 0; lists: a copy of `data`
-            at a multiple of 16 bytes, or 0
-        where it is empty. Neither allocates nor synchronises. Raises RuntimeError with CUDA's own
-        name and file:line, or if `cuda_built` is false.
+        table: [3, 256] of dtype, or 0 with uint8. noise: the tables, or 0.
+        lists: a copy of `data` at a multiple of 16 bytes, or 0 where it is empty.
+
+        Neither allocates nor synchronises. Raises RuntimeError with CUDA's own name and file:line,
+        or if `cuda_built` is false.
         """
 
     def run_on_host(
@@ -396,9 +395,9 @@ class Collector:
     """Takes the seek indexes that jobs make on the way, one row per file, and appends each to a log
     at once.
 
-    root: what is left out of the files' paths in the log. folder: where logs are made, locked and
-        under new names, with the
-    first record; "" or one that cannot be written: logs are in memory, most_memory bytes at most.
+    root: what is left out of the files' paths in the log.
+    folder: where logs are made, locked and under new names, with the first record. If it is "" or
+        cannot be written, logs are in memory, most_memory bytes at most.
     """
 
     def __init__(self, files: Files, root: str, folder: str, most_memory: int) -> None: ...
@@ -500,14 +499,14 @@ class Pool:
         XXH3 of the bytes.
 
         seek: files, and file, offset and size [N] of the samples' seek indexes (`jpeg_index`); size
-            0: the sample has none.
-        What cannot be read or does not fit its sample is passed over: an index only saves time.
+            0: the sample has none. What cannot be read or does not fit its sample is passed over:
+            an index only saves time.
         collect: where new indexes go, of samples that have none or one that was refused, and [N]
-            their rows there (-1: not
-        wanted) and the bytes of the file that is known to have none (0: nothing is known).
+            their rows there (-1: not wanted) and the bytes of the file that is known to have none
+            (0: nothing is known).
         raw: [N, 2], height and width in px of the samples that are uint8 [height, width, 3] as they
-            lie there, 0 and 0 for the
-        others. Of these only the rows under the crop are read, in `run`.
+            are in the file, 0 and 0 for the others. Of raw samples only the rows under the crop are
+            read, in `run`.
         """
 
     def lend(
@@ -577,10 +576,9 @@ class Functions:
     gets (0..MAX_UNIFORMS).
 
     The code is `int32 (uint8 *image, int64 height, int64 width, int64 channels, const double
-    *uniforms, int64 count)`, changes the image in place, never takes the GIL, and returns 0, 1 (an
-    exception) or 2 (another shape). An
-    address is trusted: what is no such function ends the process. owner: kept as long as the code
-        may run.
+    *uniforms, int64 count)`. It changes the image in place, never takes the GIL, and returns 0, 1
+    (an exception) or 2 (another shape). An address is trusted: what is no such function ends the
+    process. owner: kept as long as the code may run.
     """
 
     def __init__(self, functions: Sequence[tuple[int, int]], owner: object) -> None: ...
@@ -638,11 +636,11 @@ class Programs:
                kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine:
                Pillow's 6 coefficients, output to input · Perspective: 8 · GaussianBlur: taps
                across, down (odd), sigma across, down (px) · Hue: turn, of 256 · BoxBlur: radius
-               across, down (px, as float32), how often · Start: remembers the
-               image, and sets a sum to 0, for: Add: its weight in the sum (the image is the start
-               again) · Sum: the image is the sum · Mix: the sum's weight, against the start ·
-               Blend: the image's weight, against the start · Custom: number of one of `functions`,
-               key of its uniforms (`rng.keyed_uniforms`); where it fails, the sample is FAILED
+               across, down (px, as float32), how often · Start: remembers the image, and sets a sum
+               to 0, for: Add: its weight in the sum (the image is the start again) · Sum: the image
+               is the sum · Mix: the sum's weight, against the start · Blend: the image's weight,
+               against the start · Custom: number of one of `functions`, key of its uniforms
+               (`rng.keyed_uniforms`); where it fails, the sample is FAILED
         """
 
     @property
@@ -658,8 +656,7 @@ class Noise:
         """keys: [N, K]. fillings: [K, 2]: 0 the box's fill, 1 noise, 2 one colour of noise; and the
         number of its table.
         tables: [T, 3, NOISE_LEVELS] of the output's type, what each level is. Levels:
-            `noise_levels`, numbered by row, column and
-        channel of the box, or by channel.
+            `noise_levels`, numbered by row, column and channel of the box, or by channel.
         """
 
     @property

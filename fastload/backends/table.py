@@ -44,19 +44,25 @@ class BackendFacts(Record):
 
 
 OWN = (
-    BackendFacts("native", "fastload.backends.native.runner", "native", exact=True, automatic=True,
-    seeks=True, places=True),
-    BackendFacts("torch", "fastload.backends.torch", "workers", exact=True, automatic=True,
-    profiled_batch=16),
+    BackendFacts(
+        "native", "fastload.backends.native.runner", "native", exact=True, automatic=True,
+        seeks=True, places=True,
+    ),
+    BackendFacts(
+        "torch", "fastload.backends.torch", "workers", exact=True, automatic=True,
+        profiled_batch=16,
+    ),
     BackendFacts(
         "ffcv", "fastload.backends.ffcv.runner", "ffcv", exact=True, seeks=True, places=True,
-        distributions=("ffcv",),
-        beside=("numba",), install=INSTALL_FFCV,
+        distributions=("ffcv",), beside=("numba",), install=INSTALL_FFCV,
     ),
-    BackendFacts("dali", "fastload.backends.dali.runner", "own", distributions=DALI,
-    install=INSTALL_DALI),
-    BackendFacts("dali-own", "fastload.backends.dali.own", "own", own_draws=True,
-    distributions=DALI, install=INSTALL_DALI),
+    BackendFacts(
+        "dali", "fastload.backends.dali.runner", "own", distributions=DALI, install=INSTALL_DALI,
+    ),
+    BackendFacts(
+        "dali-own", "fastload.backends.dali.own", "own", own_draws=True, distributions=DALI,
+        install=INSTALL_DALI,
+    ),
 )  # fmt: skip
 
 

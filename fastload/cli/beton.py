@@ -71,10 +71,11 @@ def emit_forecast(target: str, reader: "Reader", expected: "Forecast", json_to: 
 
     counts = {"samples": len(reader), "classes": len(reader.classes)}
     rows = [
-        *((name, f"{count:,}") for name, count in counts.items()), ("format", "FFCV, one file"),
+        *((name, f"{count:,}") for name, count in counts.items()),
+        ("format", "FFCV, one file"),
         ("about", human(expected.bytes)),
         *expected_rows(expected),
-    ]  # fmt: skip
+    ]
     result = {"path": target, **counts, "dry_run": True, "forecast": asdict(expected)}
     emit(result, json_to, Text(readable(target)), table(("would be written", ""), rows))
 
@@ -91,18 +92,18 @@ def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str |
         for row in summary.bad
     ]
     rows = [
-        ("samples", f"{summary.samples:,}"), ("classes", f"{summary.classes:,}"), ("size",
-        human(summary.bytes)),
-        ("kept as JPEG", f"{summary.jpegs:,}"), ("stored as pixels", f"{summary.raw:,}"),
+        ("samples", f"{summary.samples:,}"),
+        ("classes", f"{summary.classes:,}"),
+        ("size", human(summary.bytes)),
+        ("kept as JPEG", f"{summary.jpegs:,}"),
+        ("stored as pixels", f"{summary.raw:,}"),
         ("left out", f"{sum(not row.mended for row in summary.bad):,}"),
         *[("resumed", f"{summary.resumed:,} samples were there already")] * bool(summary.resumed),
         *[("transcoded", transcoding_text(summary.transcoding))] * summary.transcoding.on,
         ("time", f"{seconds:.1f} s, {summary.samples / seconds:,.0f} images/s"),
-    ]  # fmt: skip
-    result = {
-        name: getattr(summary, name)
-        for name in ("samples", "classes", "bytes", "jpegs", "raw", "resumed")
-    }
+    ]
+    names = ("samples", "classes", "bytes", "jpegs", "raw", "resumed")
+    result = {name: getattr(summary, name) for name in names}
     result |= {
         "path": target,
         "seconds": seconds,

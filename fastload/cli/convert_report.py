@@ -33,10 +33,13 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
         "forecast": asdict(expected),
     }  # fmt: skip
     rows = [
-        ("samples", f"{len(reader):,}"), ("classes", f"{len(reader.classes):,}"), ("shards",
-        plan.shards),
-        ("about", human(expected.bytes)), ("at most", human(plan.bytes)), *expected_rows(expected),
-    ]  # fmt: skip
+        ("samples", f"{len(reader):,}"),
+        ("classes", f"{len(reader.classes):,}"),
+        ("shards", plan.shards),
+        ("about", human(expected.bytes)),
+        ("at most", human(plan.bytes)),
+        *expected_rows(expected),
+    ]
     emit(result, json_to, Text(readable(prepared.where)), table(("would be written", ""), rows))
 
 

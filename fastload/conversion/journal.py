@@ -130,8 +130,9 @@ def files(records: Sequence[Record]) -> Iterator[Inner]:
 
 def committed(records: Sequence[Record]) -> Iterator[tuple[Inner, Inner]]:
     """What a commit has renamed or was about to: temporary and final name, directly in the folder.
-    Whoever can write the folder can write
-    a journal: a name that leads out of it is passed over."""
+
+    Whoever can write the folder can write a journal: a name that leads out of it is passed over.
+    """
     for record in records:
         for pair in _listed(record.get("commit")):
             names = list(_names(_listed(pair)))

@@ -192,8 +192,8 @@ class DataLoader(BaseLoader[T_co]):
         """Counted since the loader was made, over all epochs: images and batches handed out,
         images_per_s (the consumer's own time included), elapsed_s, wait_s (inside next()),
         queue_depth (batches that were done when one was asked for, mean), bad_samples (errors
-        raised), fallbacks (why not natively) and stages,
-        of native threads: samples, wall_s and cpu_s of each.
+        raised), fallbacks (why not natively) and stages, of native threads: samples, wall_s and
+        cpu_s of each.
         """
         pool = self._engine.stats() if self._engine else {}
         stages = {

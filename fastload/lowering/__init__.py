@@ -33,13 +33,13 @@ def open(
     transform: None, one fastload op, a list of them, torchvision transforms that fastload knows
         (also in a Compose), or Views of such.
     masks: a folder with a mask of each image, under the same path and stem; or a function from the
-        image's path, below `path`, to the
-           mask's. Batches are [images, masks]: class numbers as the files have them, moved as their
-           images are.
-    mask_dtype: "uint8" or "int64". mask_fill: what is seen beyond a mask, such as 255 to ignore it;
-        None: the op's own fill.
+        image's path, below `path`, to the mask's. Batches are [images, masks]: class numbers as the
+        files have them, moved as their images are.
+    mask_dtype: "uint8" or "int64".
+    mask_fill: what is seen beyond a mask, such as 255 to ignore it; None: the op's own fill.
     fields: of an FFCV file, the names of the fields with images and with integer labels; None takes
         the first of each.
+
     Raises SourceError, and PipelineError for a transform that has no op.
     """
     ops, views = known_pictures(transform)

@@ -69,15 +69,13 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
     dataset:  a data set, or a number of samples.
     num_replicas, rank: None asks torch.distributed; 1 and 0 without a process group.
     repeats:  each sample comes so many times in a row, to one rank after the other, with other
-        augmentation (repeated augmentation;
-              Hoffer et al. 2020, arXiv:1901.09335). As in DeiT and torchvision an epoch keeps its
-              length and so sees about 1 / repeats
-              of the samples: N // 256 * 256 positions, shared by the ranks.
+        augmentation (repeated augmentation; Hoffer et al. 2020, arXiv:1901.09335). As in DeiT and
+        torchvision an epoch keeps its length and so sees about 1 / repeats of the samples:
+        N // 256 * 256 positions, shared by the ranks.
     weights:  float [N]: draws with replacement, sample n in proportion to weights[n]; num_samples
         of them (None: N).
     eval_exact: every sample counts exactly once: batches end with a bool tensor `valid` [N], False
-        where a sample is there only to
-              give all ranks as many. Needs fastload's own engines.
+        where a sample is there only to give all ranks as many. Needs fastload's own engines.
 
     Without `set_epoch` each iteration is one epoch further. Raises UsageError with every problem.
     """

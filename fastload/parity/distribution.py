@@ -3,9 +3,9 @@ others, their distribution must not be.
 
 Each image becomes a few numbers. Where both backends draw from one distribution, it is a coin's
 throw which of an image's two results has the larger number, so their differences are as likely with
-the other sign: the sign-flip test, which sees through what images themselves differ by. Source:
-    Fisher 1935, The Design of Experiments,
-section 21; the sum's distribution over all signs is taken as normal.
+the other sign. This is the sign-flip test; what the images themselves differ by cancels out. The
+sum's distribution over all signs is taken as normal.
+Source: Fisher 1935, The Design of Experiments, section 21.
 """
 
 import math

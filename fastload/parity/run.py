@@ -45,10 +45,11 @@ def measure(
 ) -> Report:
     """Compare the backends on a data set that `fastload.open` gives, or that fastload recognises.
 
-    names: backends; none takes every one that there is. whole: only the whole pipeline, without its
-        beginnings. mix: as the loader's,
-    a last row.
-    on_done: called with the images of each batch of a row, for progress.
+    names:   backends; empty takes all that there are.
+    whole:   only the whole pipeline, without those that are cut off after each op.
+    mix:     the loader's, for a last row.
+    on_done: called with the number of images of each batch of a row, for progress.
+
     Raises UsageError, BackendError where the data set is none of fastload's, and what the reference
     raises, such as SampleError.
     """

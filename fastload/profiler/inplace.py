@@ -90,10 +90,10 @@ def report(processes: list[Process], seconds: float) -> Report:
     setting = Setting(
         backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size")
     )
+    kind, note = ("replayed", REPLAYED) if replayed else ("attached", ESTIMATE)
     return Report(
-        decide(rungs, costs, evidence), rungs, StepFacts("replayed" if replayed else "attached",
-        None, REPLAYED if replayed else ESTIMATE),
-        setting, machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
+        decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,
+        machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
         not_measured=_not_measured(replayed),
     )  # fmt: skip
 

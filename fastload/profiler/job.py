@@ -147,9 +147,8 @@ def _measure(
         costs, how = stages.replay(planned, REPLAY * job.seconds), stages.REPLAYED
     by_size = _by_size(job, pipeline, backend, step, budget, on_done)
     setting = Setting(
-        job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers, _batch(job,
-        backend),
-        planned.out.height, planned.out.width, job.device,
+        job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers,
+        _batch(job, backend), planned.out.height, planned.out.width, job.device,
     )  # fmt: skip
     facts = StepFacts(step.kind, job.rate, job.rate_note or step.note)
     return Report(
@@ -201,10 +200,12 @@ def _more(
         left = tuple(text for text in left if text != WORKERS)
     if job.cuts:
         makers = cuts.of_pipeline(
-            pipeline, _batch(job, backend), job.workers or 0, lambda shorter: _loader(job, shorter,
-            backend, mixes=False),
+            pipeline,
+            _batch(job, backend),
+            job.workers or 0,
+            lambda shorter: _loader(job, shorter, backend, mixes=False),
             lambda: _loader(job, pipeline, backend),
-        )  # fmt: skip
+        )
         report = replace(
             report,
             cuts=cuts.measure(

@@ -52,9 +52,9 @@ def pairs(
     """The images under root, in sorted order, and the mask of each.
 
     masks: a folder, where an image's mask has the same path and stem; or a function from the
-        image's path below root to
-    the path of its mask. Masks without an image are passed over. Raises SourceError with the images
-    that lack one.
+        image's path below root to the path of its mask.
+
+    Masks without an image are passed over. Raises SourceError with the images that lack one.
     """
     for path in (root, *([] if callable(masks) else [os.fspath(masks)])):
         if not os.path.isdir(path):

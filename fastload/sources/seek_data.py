@@ -1,6 +1,4 @@
-"""The indexes' bytes: those of the logs are added to DATA of the cache, or
-DATA is written anew.
-"""
+"""The indexes' bytes: those of the logs are added to DATA of the cache, or DATA is written anew."""
 
 import contextlib
 import os

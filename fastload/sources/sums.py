@@ -1,9 +1,8 @@
 """The file with an index's checksum: `INDEX.xxh3`.
 
-One line, XXH3-64 of the whole in 16 hexadecimal digits; two while the index is being replaced, the
-old one's and the new one's. Or, which
-tells where an index is damaged: MAGIC, the same line, one for each block of BLOCK bytes, and one of
-all that stands before it.
+It has one line, XXH3-64 of the whole in 16 hexadecimal digits. It has two while the index is being
+replaced, the old one's and the new one's. A longer form tells where an index is damaged: MAGIC, the
+same line, one for each block of BLOCK bytes, and one of all that stands before it.
 """
 
 import re

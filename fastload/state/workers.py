@@ -102,9 +102,9 @@ _START, _END = object(), object()  # in a sample's place
 class Stream(torch.utils.data.IterableDataset[object]):
     """An iterable data set whose state goes with its batches.
 
-    size: samples of a batch; None: samples are handed out as they are. every: batches of a worker
-        from state to state; 0: its first and
-    its last state. finished: the records are those of an epoch's end, and the next one begins.
+    size: samples of a batch; None: samples are handed out as they are.
+    every: batches of a worker from one state to the next; 0: only its first and its last state.
+    finished: the records are those of an epoch's end, and the next one begins.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Memory that is asked for before it is taken. What large allocations leave free, Python, Pillow
-and torch need for small ones: without memory for these some of their code ends the process. The
-    engine's threads ask likewise
-(kernels/base/room.h).
+"""Memory that is asked for before it is taken.
+
+Python, Pillow and torch need what large allocations leave free for small ones: without memory for
+these, some of their code ends the process. The engine's threads ask likewise (kernels/base/room.h).
 """
 
 import os

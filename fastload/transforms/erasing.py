@@ -143,8 +143,7 @@ def erased_boxes(
     image.
 
     u: float64 [N, K, 4 * TRIES]; sizes: int32 [N, 2]; count: int [N], what the area is shared by;
-        ratio: height / width; in_single:
-    area and ratio are drawn in float32.
+        ratio: height / width; in_single: area and ratio are drawn in float32.
     """
     u = u.reshape(*u.shape[:2], TRIES, 4)
     full_h, full_w = (sizes[:, None, None, i].astype(np.float64) for i in (0, 1))

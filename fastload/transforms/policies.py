@@ -1,9 +1,8 @@
 """AUGMENT: policies that draw a short program of uint8 ops per sample. The record, and CODES, are
 explained in programs.py.
 
-A policy's arguments are torchvision's; `RandAugment.timm` and the like give the same op with
-another
-library's definition, whose magnitudes are its own: none is ever taken for another's.
+A policy's arguments are torchvision's. `RandAugment.timm` and the like give the same op with
+another library's definition. Its magnitudes are its own: none is ever taken for another's.
 """
 
 from dataclasses import dataclass

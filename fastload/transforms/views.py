@@ -15,13 +15,11 @@ class Views:
     once.
 
     pipelines: of each view, what a transform may be; or (pipeline, how many views of it). Views of
-        one pipeline differ in their
-               draws. Two views as in SimCLR: `Views([(pipeline, 2)])`; multi-crop as in DINO:
-               `Views([(large, 2), (small, 6)])`.
+        one pipeline differ in their draws. Two views as in SimCLR: `Views([(pipeline, 2)])`;
+        multi-crop as in DINO: `Views([(large, 2), (small, 6)])`.
 
     A loader's batches are [[images of view 1, images of view 2, …], labels]: what torch's
-    default_collate makes of a list.
-    Called with one image, it gives the list of its views.
+    default_collate makes of a list. Called with one image, it gives the list of its views.
     Sources: Chen et al. 2020, arXiv:2002.05709; Caron et al. 2020, arXiv:2006.09882, section 3.2.
     """
 

@@ -1,11 +1,9 @@
 """CROP: ops that resample through a matrix. Names, defaults and arithmetic are torchvision v2's
 and, below it, PIL's.
 
-records: float64 [N, 10]. First PIL's coefficients a..h: the pixel at (x, y) comes from ((a x + b y
-    + c) / w,
-(d x + e y + f) / w) with w = g x + h y + 1, all at pixel centres; then the height and width of the
-result, px.
-IDENTITY leaves the image as it is.
+records: float64 [N, 10]. First come PIL's coefficients a..h. The pixel at (x, y) comes from
+((a x + b y + c) / w, (d x + e y + f) / w) with w = g x + h y + 1, all at pixel centres. Then come
+the height and width of the result, px. IDENTITY leaves the image as it is.
 """
 
 import math

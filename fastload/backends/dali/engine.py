@@ -30,10 +30,11 @@ FETCH_AHEAD = 2  # batches whose files are read while those before are decoded
 
 
 class DaliEngine(Engine):
-    """What a loader keeps from epoch to epoch. With fastload's records, the pipeline too, if the
-    last epoch came to its end: one with a policy takes 0.6 s to make. DALI's own numbers begin anew
-        with a new pipeline only, as each
-    epoch must.
+    """What a loader keeps from epoch to epoch.
+
+    With fastload's records it keeps the pipeline too, if the last epoch came to its end: one with a
+    policy takes 0.6 s to make. DALI's own random numbers begin anew, as each epoch's must, only
+    with a new pipeline.
     """
 
     def __init__(

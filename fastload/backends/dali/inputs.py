@@ -24,10 +24,17 @@ from fastload.spec import Array, Ints, Pixels, Stage, Work
 from fastload.transforms import RandomResizedCrop, pil
 from fastload.transforms.kinds import Flip, Region, Window
 
-TYPES = {"encoded": ("uint8", 1), "anchor": ("int32", 1), "shape": ("int32", 1), "size": ("float32",
-    1), "filter": ("int32", 0),
-         "start": ("int32", 1), "window": ("int32", 1), "flip": ("int32", 0)}  # fmt: skip
-
+# dtype and number of dimensions of each input, for one sample
+TYPES = {
+    "encoded": ("uint8", 1),
+    "anchor": ("int32", 1),
+    "shape": ("int32", 1),
+    "size": ("float32", 1),
+    "filter": ("int32", 0),
+    "start": ("int32", 1),
+    "window": ("int32", 1),
+    "flip": ("int32", 0),
+}
 INT32_MAX = 2**31 - 1
 
 

@@ -42,9 +42,15 @@ KINDS: dict[str, tuple[str, ...]] = {
     "FlipY": (),
 }
 NUMBERS = {name: number for number, name in enumerate(KINDS)}
-TYPES = {"kind": ("int32", ()), "matrix": ("float32", (2, 3)), "factor": ("float32", ()),
+# dtype and shape of each argument, for one sample
+TYPES: dict[str, tuple[str, tuple[int, ...]]] = {
+    "kind": ("int32", ()),
+    "matrix": ("float32", (2, 3)),
+    "factor": ("float32", ()),
     "mask": ("uint8", ()),
-         "sigma": ("float32", (2,)), "taps": ("int32", (2,))}  # fmt: skip
+    "sigma": ("float32", (2,)),
+    "taps": ("int32", (2,)),
+}
 PROBES = 2048
 Maker: TypeAlias = Callable[[Floats, Array], Array]  # of a row of the programs and its kinds
 

@@ -163,9 +163,8 @@ def shrink(pictures: list[Ints], jpegs: NDArray[np.bool_]) -> None:
     """Set the scales: the largest at which no box, in the scaled image, is smaller than what it is
     resized to.
 
-    pictures: of each, records int32 [N, 10]; a sample's pictures share their scale. jpegs: bool
-        [N], which images
-    `_native.probe` finds OK. All others keep their size.
+    pictures: of each, records int32 [N, 10]; a sample's pictures share their scale.
+    jpegs: bool [N], which images `_native.probe` finds OK. All others keep their size.
     """
     for scale in SCALES:
         fits = np.array(

@@ -1,7 +1,8 @@
-"""Encoded images through Pillow, any format that it reads. Its decoders are not called without room
-for what they need: some end the process where an allocation fails. The need is known from the
-    header: px times what the format's
-decoder and Pillow hold of each.
+"""Encoded images through Pillow, any format that it reads.
+
+Its decoders are not called without room for what they need: some end the process where an
+allocation fails. The need is known from the header: px times what the format's decoder and Pillow
+hold of each.
 """
 
 import io
