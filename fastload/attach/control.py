@@ -1,4 +1,4 @@
-"""What the training loop gets at each `next`: the batch, a stop when enough was seen, or, with
+"""What the training loop gets at each `next`: the batch; a stop when enough was measured; or, with
 --ladder, batches for its rungs.
 """
 
@@ -167,7 +167,7 @@ def _depth(loader: object) -> int:
 
 
 def _write_once(path: str, text: str) -> None:
-    """The first of several processes wins, and nobody sees half of it."""
+    """Write a file if no other process has written it; it appears whole or not at all."""
     own = f"{path}.{os.getpid()}"
     with open(own, "w", encoding="ascii") as file:
         file.write(text)

@@ -27,7 +27,7 @@ _undo: list[Callable[[], object]] = []
 
 
 def recorder() -> Recorder | None:
-    """This process's; None while nobody looks on."""
+    """This process's recorder; None while no profiler is attached."""
     global _make, _recorder  # noqa: PLW0603  one per process
     if _recorder is None and _make is not None:
         try:
@@ -79,7 +79,7 @@ def _once() -> None:
 
 
 def uninstall() -> None:
-    """Leave everything as it was found."""
+    """Detach from this process: every hook is undone."""
     global _make  # noqa: PLW0603
     _make = None
     _forget()
@@ -233,7 +233,7 @@ def _pil(module: ModuleType) -> None:
 
 
 def attached() -> bool:
-    """Whether anybody looks on in this process."""
+    """Whether a profiler is attached to this process."""
     return _make is not None
 
 

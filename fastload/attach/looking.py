@@ -1,4 +1,4 @@
-"""How to look into what strangers made, without running a line of their code: a look may not raise,
+"""How to look into objects of unknown classes without running their code: a look may not raise,
 wait or change anything.
 
 `hasattr`, `isinstance`, `len` and a loop over an object all may run its own methods. Here classes

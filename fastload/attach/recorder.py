@@ -105,12 +105,12 @@ class Recorder:
             self._facts[number]["stages"] = loader.stats()["stages"]
 
     def step(self, *_: object) -> None:
-        """An optimiser has made a step."""
+        """An optimiser has done a step."""
         self.steps += 1
         self.steps_total += 1
 
     def next(self, loader: object, fetch: Callable[[], object]) -> object:
-        """fetch(), timed; what the training loop gets in its place is `turn`'s to say.
+        """fetch(), timed. `turn` decides what the training loop gets for it.
 
         Raises what fetch raises, and nothing else.
         """
@@ -130,7 +130,7 @@ class Recorder:
         return fetched.batches.pop() if fetched.batches else fetch()
 
     def _try(self, call: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
-        """What is ours to do around the program's own work: it may fail, but not the program."""
+        """Run a call of ours beside the program's own work. If it fails, the program goes on."""
         try:
             return call(*arguments, **more)
         except Exception as error:  # noqa: BLE001

@@ -205,7 +205,7 @@ def _epochs(loaders: Json, count: int) -> list[Loading]:
         for _ in range(2):
             for name, loader in loaders.items():
                 rates[name].append(_epoch(loader, advance))
-    return [Loading(name, *found) for name, found in rates.items()]
+    return [Loading(name, *images_per_s) for name, images_per_s in rates.items()]
 
 
 def _epoch(loader: Iterable[Any], advance: Callable[..., None]) -> float:

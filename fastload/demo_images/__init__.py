@@ -141,7 +141,7 @@ def _cpus() -> int:
 
 
 def _finished(root: Path, made_from: MadeFrom) -> bool:
-    """Whether the wanted set is there already. False if there is nothing, or an empty folder."""
+    """Whether the wanted set exists already. False if there is nothing, or an empty folder."""
     try:
         if not os.path.lexists(root) or (root.is_dir() and not os.listdir(root)):
             return False

@@ -1,9 +1,9 @@
-"""A folder by its descriptor: what is made, renamed and removed below it never passes a link and
+"""A folder by its descriptor. What is created, renamed and removed below it passes no link and
 never leaves it.
 
 The user's own path to the folder is followed as the system does. Below it every name is an `Inner`,
 folders are opened by openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), step by step where the kernel
-has no such call, and files are only made anew (O_EXCL).
+has no such call, and files are always new (O_EXCL).
 """
 
 import contextlib
@@ -65,7 +65,7 @@ class Folder:
         return os.path.join(self.path, name)
 
     def folder(self, name: Inner, *, make: bool = False, mode: int = 0o777) -> "Folder":
-        """A folder below it. make: those that are missing, with `mode`, less the umask."""
+        """A folder below it. make: create those that are missing, with `mode`, less the umask."""
         try:
             return Folder(open_folder(self.descriptor, name), self.at(name))
         except FileNotFoundError:

@@ -1,8 +1,8 @@
 """The user's cache: `$XDG_CACHE_HOME/fastload`, else `~/.cache/fastload`. Nobody else reads it or
 writes to it.
 
-What another user put there is never used: a seek index, a measurement or a list that somebody else
-wrote decides nothing here.
+A file that another user put there is never used: no seek index, measurement or list of somebody
+else decides anything here.
 """
 
 import contextlib

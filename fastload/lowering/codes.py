@@ -1,5 +1,5 @@
-"""What the file of an installed library defines: the code of its functions, read as an import reads
-it, and not run.
+"""The code of the functions in an installed library's file. It is read as an import reads it, and
+not run.
 """
 
 import functools
@@ -101,6 +101,4 @@ def is_library(function: FunctionType) -> bool:
         theirs = root in ("torch", "numpy") or root.startswith("namedtuple_")  # which Python makes
         return theirs or (root in sys.stdlib_module_names and root != "__main__")
     defined = codes(str(home))
-    return defined is None or any(
-        function.__code__ == code for found in defined.values() for code in found
-    )
+    return defined is None or any(function.__code__ in codes for codes in defined.values())

@@ -36,9 +36,7 @@ def stacks(collate_fn: object, pipeline: Pipeline | None) -> bool:
 
 
 def patched(collate_fn: object) -> Reasons:
-    """What of PyTorch's making of batches was patched or set, which native batches would not
-    follow.
-    """
+    """What was patched or set in PyTorch's way to make batches, and native batches would ignore."""
     reasons = list(reach.changed(_MapDatasetFetcher))
     if type(collate_fn) is FunctionType and library(collate_fn.__globals__.get("__name__")):
         reasons += reach.changed(collate_fn)

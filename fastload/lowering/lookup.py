@@ -1,6 +1,4 @@
-"""Where names lead, and what functions are made of: looked up without running anything of the
-program's.
-"""
+"""Lookup of names and of the parts of functions, without running any of the program's code."""
 
 import functools
 import sys
@@ -54,12 +52,10 @@ def same(held: tuple[object, ...], now: tuple[object, ...]) -> bool:
 
 
 def is_method(function: FunctionType, kind: type, home: type, name: str) -> bool:
-    """Whether it is what the file of its class defines; or of a base, where the class defines none
-    of its own.
-    """
+    """Whether it is the method that the file of its class defines, or else the file of a base."""
     # Python makes `__new__` of an Enum and of a NamedTuple.
-    made = name == "__new__" and not library(function.__globals__.get("__name__"))
-    if made or not library(home.__module__):
+    generated = name == "__new__" and not library(function.__globals__.get("__name__"))
+    if generated or not library(home.__module__):
         return is_library(function)
     if is_defined(function, home.__module__, f"{home.__qualname__}.{name}"):
         return True

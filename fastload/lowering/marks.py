@@ -127,11 +127,11 @@ def _transforms(dataset: object) -> Iterator[object]:
 
 
 def _check(value: object) -> Check:
-    """How a value of the same place is compared with this one."""
+    """How a later value of the same attribute is compared with this one."""
     if type(value) is Equal:
         return partial(_equal, value.value)
     if type(value) is Live:
-        return partial(_same_place, value.value, _place(value.value))
+        return partial(_same_address, value.value, _address(value.value))
     if type(value) is list:
         kinds = set(map(type, value))
         if kinds == {list}:
@@ -173,11 +173,11 @@ def _equal(kept: object, now: object) -> bool:
         return False
 
 
-def _same_place(kept: object, place: object, now: object) -> bool:
-    return type(now) is Live and now.value is kept and _place(kept) == place
+def _same_address(kept: object, address: object, now: object) -> bool:
+    return type(now) is Live and now.value is kept and _address(kept) == address
 
 
-def _place(value: object) -> object:
+def _address(value: object) -> object:
     """Type, shape and address of an array."""
     if isinstance(value, torch.Tensor):
         return value.dtype, tuple(value.shape), value.stride(), value.data_ptr()

@@ -66,11 +66,11 @@ def lower(dataset: object, one: Lower) -> tuple[Pipeline | None, Reasons] | None
 def joint(transforms: object, one: Lower) -> tuple[tuple[Op, ...], str, Reasons]:
     """The ops of the image and its mask, the type that masks get, and what has none."""
     parts, dtype, unknown = _parts(transforms)
-    found = [one(part) for part in parts]
-    ops = tuple(op for some, _ in found for op in some)
+    lowered = [one(part) for part in parts]
+    ops = tuple(op for some, _ in lowered for op in some)
     reasons = [
         f"transform {reason}"
-        for reason in [*unknown, *(reason for _, some in found for reason in some)]
+        for reason in [*unknown, *(reason for _, some in lowered for reason in some)]
     ]
     reasons += [
         f"transform {op.name} moves masks by torch's arithmetic, fastload by Pillow's"

@@ -1,5 +1,5 @@
-"""Whose class an object is: by identity, never by name or inheritance, so that an overridden method
-is never ignored.
+"""Which library's class an object has. Classes are compared by identity, not by name or
+inheritance, so that an overridden method is never ignored.
 """
 
 import sys

@@ -1,10 +1,10 @@
-"""Whether library code that native code stands in for is what the library's files define, and
-nobody's patch.
+"""Whether the library code that native code replaces is what the library's files define, and was
+not patched.
 
-Looked at is what a call can reach: by the names that its code mentions, in its class, in its
+All that a call can reach is compared: the names that its code mentions, in its class, in its
 globals, in the modules and registries among these, and in Pillow's image. A call's code is followed
-through torchvision, timm, Pillow and PyTorch's loader; what it calls in torch, NumPy and Python is
-taken as it is.
+through torchvision, timm, Pillow and PyTorch's loader. What it calls in torch, NumPy and Python is
+not compared.
 """
 
 import sys
@@ -31,8 +31,9 @@ class Known:
         self.registries: dict[int, Registry] = {}
 
     def find(self, root: type | FunctionType) -> Reasons:
-        """Why a call of it is not what its library's files say: every step that it leads to is
-        made, once for all.
+        """Why a call of it is not what its library's files say.
+
+        Every step that it leads to is made once and kept.
         """
         first = self._step(root, lambda: Step.of(root))
         reached, seen, todo = [first], set[Called](), list(first.next)

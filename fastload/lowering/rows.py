@@ -1,6 +1,4 @@
-"""Lists of samples: only of plain, immutable items, so that a kept copy of the list tells every
-change.
-"""
+"""Lists of samples. Their items are plain and immutable, so that a kept copy shows every change."""
 
 import os
 from collections.abc import Iterable, Sequence, Sized

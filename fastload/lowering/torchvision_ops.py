@@ -69,12 +69,12 @@ def _arguments(kind: type[Op], transform: object) -> Arguments:
 
 def default_dtype(transform: object) -> Reasons:
     """Why a ToTensor does not make float32."""
-    made = torch.get_default_dtype()
+    dtype = torch.get_default_dtype()
     text = (
-        f"{type_name(transform)} makes {made} (torch.get_default_dtype()), and the native "
+        f"{type_name(transform)} makes {dtype} (torch.get_default_dtype()), and the native "
         "engine torch.float32"
     )
-    return [] if made == torch.float32 else [text]
+    return [] if dtype == torch.float32 else [text]
 
 
 def _frozen(value: object) -> object:
@@ -95,8 +95,8 @@ def _group(kind: type[Op], transform: object, lower: Lower) -> tuple[tuple[Op, .
     del arguments["transforms"]
     inner, reasons = list[Op](), Reasons()
     for part in attribute(transform, "transforms"):
-        found, why = lower(part)
-        inner += [_as_one(found)] if name != "RandomApply" else found
+        lowered, why = lower(part)
+        inner += [_as_one(lowered)] if name != "RandomApply" else lowered
         reasons += [f"{type_name(transform)}: {reason}" for reason in why]
     if reasons:
         return (), reasons
@@ -108,12 +108,12 @@ def _group(kind: type[Op], transform: object, lower: Lower) -> tuple[tuple[Op, .
     return (group(tuple(inner), **arguments),), []
 
 
-def _as_one(found: tuple[Op, ...]) -> Op:
+def _as_one(ops: tuple[Op, ...]) -> Op:
     """Ops as one of a group's: nothing is what is never done."""
     return (
-        found[0]
-        if len(found) == 1
-        else transforms.RandomApply(found or (transforms.RandomInvert(),), float(bool(found)))
+        ops[0]
+        if len(ops) == 1
+        else transforms.RandomApply(ops or (transforms.RandomInvert(),), float(bool(ops)))
     )
 
 

@@ -1,4 +1,4 @@
-"""What was found, and its JSON form: schema fastload.parity/1.
+"""The results, and their JSON form: schema fastload.parity/1.
 
 Levels are steps of a uint8 value.
 """

@@ -40,8 +40,9 @@ class Feed:
         )
 
     def take_round(self, use: Callable[[object], object] = id) -> int:
-        """Images of a round of batches, each given to `use`; rates are of whole rounds, or one that
-        comes at once would tilt them.
+        """Images of a round of batches, each given to `use`.
+
+        Rates are of whole rounds: a part of a round that comes at once would tilt them.
         """
         images = 0
         for _ in range(self.round):

@@ -1,6 +1,4 @@
-"""Reading a data set's bytes with a cold and with a warm page cache: what the disk costs, apart
-from what preparing costs.
-"""
+"""Reading a data set's bytes with a cold and with a warm page cache: the cost of the disk alone."""
 
 import os
 import time
@@ -30,13 +28,11 @@ class Reading:
 
 
 def measure(source: Source, seconds: float) -> Reading | None:
-    """Half of `seconds` for reading cold; the same images are then read again. None for images in
-    memory.
+    """Read images with a cold page cache for half of `seconds`, then the same ones again.
 
-    Only these images are dropped from the page cache, and only this process's view is needed: no
-    root. Pages that another process has mapped stay, and storage has caches of its own, so cold is
-    the least that reading costs.
-    Raises OSError.
+    None for images in memory. Only these images are dropped from the page cache, which needs no
+    root. Pages that another process has mapped stay, and storage has caches of its own, so reading
+    cold may cost more than this. Raises OSError.
     """
     picks = np.random.Generator(np.random.Philox(0)).permutation(len(source))[:MOST]
     if not len(picks) or raw_pixels(source, int(picks[0])) is not None:

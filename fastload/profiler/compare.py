@@ -1,5 +1,6 @@
-"""Two reports side by side: has training become slower, and which part of it? For a check that runs
-with every change.
+"""Two reports side by side: has training become slower, and which part of it?
+
+It is meant for a check that runs with every change.
 """
 
 import json
@@ -146,7 +147,7 @@ def _stall(report: Json) -> float:
 
 
 def _stages(report: Json) -> dict[str, float]:
-    """CPU us per image by stage; what is no stage is left out."""
+    """CPU time per image by stage, us. Entries that are no stages are left out."""
     stages = _at(report, "stages")
     pairs = (
         [(_at(one, "name"), _at(one, "cpu_us_per_img")) for one in stages]
@@ -161,7 +162,7 @@ def _stages(report: Json) -> dict[str, float]:
 
 
 def _at(value: object, path: str) -> object:
-    """What is under a dotted path; None where there is nothing."""
+    """The value at a dotted path; None where there is none."""
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value

@@ -1,5 +1,6 @@
-"""The loader cut off after each stage: reading, then decoding with it, and so on; what a stage
-costs, as rates that were measured.
+"""The loader cut off after each stage: reading alone, reading and decoding, and so on.
+
+The measured rates show what each stage costs.
 """
 
 import copy
@@ -32,7 +33,7 @@ Makers = dict[str, Callable[[], Iterable[object]]]  # new loaders by the last st
 
 @dataclass(frozen=True)
 class Cut:
-    """Images/s of everything up to and with a stage."""
+    """Images/s of all stages up to this one, itself included."""
 
     name: str
     loader: Sample
@@ -121,8 +122,8 @@ def _bytes(path: str) -> int:
 
 
 class Lengths:
-    """Batches of images' lengths, bytes, without end: read by threads, as many as the loader has
-    workers, and thrown away.
+    """Endless batches of images' lengths in bytes. As many threads as the loader has workers read
+    the images and drop them.
     """
 
     def __init__(self, source: Source, batch_size: int, workers: int) -> None:
@@ -143,10 +144,12 @@ class Lengths:
 def measure(
     makers: Makers, budget: Budget, on_done: Callable[[], None], source: Source | None = None
 ) -> tuple[Cut, ...]:
-    """Each loader is stopped before the next one runs. source: its images are dropped from the page
-    cache and all is run again.
+    """Each loader is stopped before the next one runs.
 
-    Loaders have to go through it as Endless does. Raises OSError where pages cannot be dropped.
+    source: its images are dropped from the page cache, and all loaders run again. They have to go
+        through it in the order of Endless.
+
+    Raises OSError where pages cannot be dropped.
     """
     seconds = SHORTER * budget.run
 

@@ -30,7 +30,7 @@ class StageCost:
 
     @property
     def blocked_s(self) -> float:
-        """Waiting: for the disk, a lock, or a core that others hold."""
+        """Time waited: for the disk, a lock, or a core that others use."""
         return max(0.0, self.wall_s - self.cpu_s)
 
 

@@ -1,4 +1,4 @@
-"""What a profile found, as data: `report` writes it down, `render` shows it."""
+"""The results of a profile, as data: `report` makes JSON of them, `render` text."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from fastload.spec import Json
 
 @dataclass(frozen=True)
 class Setting:
-    """What was profiled; None where a foreign loader does not tell."""
+    """What was profiled; None where another library's loader does not tell."""
 
     recipe: str | None = None
     data: str | None = None

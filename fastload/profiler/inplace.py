@@ -1,5 +1,6 @@
-"""A profile of a running training, from its waits: no run of anything alone, so rates alone are
-estimates, and the report says so.
+"""A profile of a running training, from its waits.
+
+Neither step nor loader runs alone, so their rates are estimates, and the report says so.
 """
 
 from dataclasses import dataclass
@@ -69,18 +70,18 @@ class Iterations:
 
 def report(processes: list[Process], seconds: float) -> Report:
     """What the logs say. Raises UsageError where they say too little."""
-    ranks = [found for process in processes if (found := training(process)) is not None]
+    ranks = [rank for process in processes if (rank := training(process)) is not None]
     if not ranks:
         raise UsageError(_nothing(processes))
-    ranks.sort(key=lambda found: found.process.rank)
-    slowest = max(ranks, key=lambda found: found.stall)
+    ranks.sort(key=lambda rank: rank.process.rank)
+    slowest = max(ranks, key=lambda rank: rank.stall)
     family = of(slowest.process, processes)
     costs, starved = stages(family)
     how = HOW
     if not costs:
         costs, how = counted(slowest.facts), COUNTED
     rungs = measured(slowest) or estimated(slowest, family)
-    others = [found.stall for found in ranks if found is not slowest]
+    others = [rank.stall for rank in ranks if rank is not slowest]
     straggler = slowest.process.rank if others and slowest.stall - max(others) > STRAGGLES else None
     facts, replayed = slowest.facts, measured(slowest) is not None
     workers = facts.get("num_workers")
@@ -99,7 +100,7 @@ def report(processes: list[Process], seconds: float) -> Report:
 
 
 def of(trainer: Process, processes: list[Process]) -> list[Process]:
-    """The process and its workers; where workers have other parents (forkserver), everybody's."""
+    """The process and its workers; all processes where workers have another parent (forkserver)."""
     family = [
         process for process in processes if process is trainer or process.parent == trainer.pid
     ]
@@ -107,8 +108,9 @@ def of(trainer: Process, processes: list[Process]) -> list[Process]:
 
 
 def training(process: Process) -> Iterations | None:
-    """The iterations of the loader that the process trains on: the one with the most batches
-    followed by an optimiser's step.
+    """The iterations of the loader that the process trains on.
+
+    That is the loader with the most batches that are followed by an optimiser's step.
     """
     records = process.records[np.isin(process.records["kind"], (log.WAIT, log.END))]
     waits = records["kind"] == log.WAIT
@@ -190,8 +192,9 @@ def estimated(iterations: Iterations, processes: list[Process]) -> Rungs:
 
 
 def evenness(processes: list[Process]) -> float:
-    """Time per image of the mean worker by the slowest one's, which all wait for: batches come in
-    order. 1 where they are about alike.
+    """Mean time per image of the workers, divided by the slowest worker's. 1 where all are similar.
+
+    Batches come in order, so all wait for the slowest worker.
     """
     fetches = [rows for process in processes if len(rows := process.of(log.FETCH)) >= FEWEST]
     takes = [float(rows["wall"].sum() / max(rows["images"].sum(), 1)) for rows in fetches]
@@ -200,9 +203,9 @@ def evenness(processes: list[Process]) -> float:
 
 
 def _loader_rate(part: Iterations, fetched: Array, training_rate: float, even: float) -> float:
-    """What the loader could give: its workers without a pause, or `next` without a step.
+    """Images/s that the loader could give: its workers without a pause, or `next` without a step.
 
-    At least what it gave.
+    It is at least the rate that the loader gave.
     """
     workers = part.facts.get("num_workers") or 0
     if not workers:
@@ -219,9 +222,7 @@ def _loader_rate(part: Iterations, fetched: Array, training_rate: float, even: f
 
 
 def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
-    """Costs per image of the stages, and the share of their time in which workers waited for a
-    core.
-    """
+    """Costs of the stages per image, and the share of their time that workers waited for a core."""
     fetches = np.concatenate([process.of(log.FETCH) for process in processes])
     rows = np.concatenate([process.of(log.STAGE) for process in processes])
     total, starved = fetches["wall"].sum(), fetches["starved"].sum()
@@ -260,8 +261,9 @@ def stages(processes: list[Process]) -> tuple[tuple[StageCost, ...], float]:
 
 
 def late(processes: list[Process]) -> float:
-    """Share of the workers' time that late batches take beyond a typical one's; waiting for cores
-    is another matter.
+    """Share of the workers' time that late batches take beyond a typical one.
+
+    Waiting for cores is not counted.
     """
     fetches = np.concatenate([process.of(log.FETCH) for process in processes])
     return late_share(fetches["wall"] - fetches["starved"])

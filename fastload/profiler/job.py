@@ -1,4 +1,4 @@
-"""A profile from a recipe and a folder: makes the loader and the step, climbs the ladder, prices
+"""A profile of a recipe on a folder: makes the loader and the step, runs the ladder, and measures
 what would help.
 """
 
@@ -167,9 +167,7 @@ def _by_size(
     budget: Budget,
     on_done: Callable[[], None],
 ) -> tuple[sizes.AtSize, ...]:
-    """Step and loader at the sizes that the recipe's training goes through; empty where there is
-    only one.
-    """
+    """Step and loader at the sizes that the recipe trains at; empty if there is only one."""
     schedule, epochs = job.recipe.size_schedule(), job.recipe.size_per_epoch()
     if schedule is None or len(set(epochs)) < 2:
         return ()

@@ -1,5 +1,6 @@
-"""The ladder: step alone, loader alone, both together, taking turns; longer where the answer is
-still open.
+"""The ladder: step alone, loader alone, and both together take turns.
+
+It runs longer while the answer is open.
 """
 
 import threading
@@ -49,7 +50,7 @@ class Budget:
 
 
 class Ladder:
-    """The rungs over one loader and one step.
+    """The rungs of one loader and one step.
 
     `step` may have to_device, settle and resident, as in `steps`.
     """
@@ -89,8 +90,8 @@ class Ladder:
         return rungs
 
     def why(self, budget: Budget, rungs: Rungs, on_done: Callable[[], None]) -> Evidence:
-        """What tells causes apart where training waits: the step beside a busy loader, the step
-        with copies, the loader without them.
+        """Measurements that tell causes apart where training waits: the step beside a busy loader,
+        the step with copies, and the loader without copies.
         """
         workers = getattr(self.loader, "num_workers", None)
         known = Evidence(
@@ -119,7 +120,7 @@ class Ladder:
         )
 
     def trained(self, seconds: float) -> float:
-        """Training, where the loader did not run alone before: what has piled up goes first."""
+        """Training, images/s, where the loader did not run alone before: ready batches go first."""
         self.feed.drain()
         return self._together(seconds)
 

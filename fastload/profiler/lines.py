@@ -1,5 +1,5 @@
-"""What a watch says while it looks on: a line now and then, one for each epoch, and a warning where
-the bottleneck moves.
+"""The lines of a watch: one now and then, one for each epoch, and a warning when the bottleneck
+moves.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ APART = 1.0  # s between two lines for epochs: short ones go without
 
 @dataclass
 class Stretch:
-    """Waits since a moment.
+    """Waits since a point in time.
 
-    An epoch's first batch is none of them: it waits for the workers' start.
+    An epoch's first batch does not count: it waits for the workers' start.
     """
 
     since: float | None = None  # s

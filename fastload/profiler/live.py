@@ -125,7 +125,7 @@ class Watch:
 def watch(
     loader: Iterable[object], *, every: float = 10.0, say: Callable[[str], object] = _say
 ) -> Watch:
-    """Look on while a loop trains:
+    """Profile a loop while it trains.
 
     `with fastload.watch(loader) as seen: …`, then `print(seen)` or `seen.report`. See Watch.
     """

@@ -40,7 +40,7 @@ class Process:
 def read(folder: str) -> list[Process]:
     """Every process that measured anything, by pid.
 
-    What is damaged or cut off is left out, never guessed.
+    Records that are damaged or cut off are left out.
     """
     processes = []
     for path in sorted(Path(folder).glob("*.log")):

@@ -1,5 +1,6 @@
-"""A report as one HTML file: pictures drawn as SVG inside it, no scripts, nothing fetched; light
-and dark, and it prints.
+"""A report as one HTML file. Its charts are SVG inside it; it has no scripts and fetches nothing.
+
+It has light and dark colours, and can be printed.
 """
 
 from collections.abc import Iterable

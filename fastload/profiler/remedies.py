@@ -1,4 +1,4 @@
-"""What else could run the data path, priced by measuring it.
+"""What else could run the data path, and what that gains, measured.
 
 What cannot be measured here is not offered.
 """
@@ -75,8 +75,7 @@ class Priced:
 def alternatives(
     pipeline: Pipeline, backend: str, device: str, *, asked: bool = False
 ) -> Iterator[Alternative]:
-    """The other backends that can run it as it is, then fewer ops on the backend that suits them
-    best.
+    """The other backends that can run the pipeline, then fewer ops on the best backend for them.
 
     asked: the user wants every backend measured.
     """
@@ -107,8 +106,9 @@ def alternatives(
 
 
 def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]:
-    """A depth of RandAugment, the one that it replaces, and the ops then; nothing where the depth
-    is 1 already.
+    """A smaller depth of RandAugment, the present one, and the ops with the smaller one.
+
+    Nothing where the depth is 1 already.
     """
     deep = next((op for op in ops if isinstance(op, RandAugment) and op.num_ops > 1), None)
     if deep:
@@ -122,11 +122,11 @@ def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]
 
 def cannot(pipeline: Pipeline, device: str) -> list[str]:
     """Every reason why some backend is not among the alternatives, as `choosing.choose` says it."""
-    made = plan(pipeline)
+    planned = plan(pipeline)
     return [
         f"backend {name} cannot run this plan: {why}"
         for name in BACKENDS
-        for why in choosing.unsupported(name, made, device)
+        for why in choosing.unsupported(name, planned, device)
     ]
 
 
@@ -138,10 +138,10 @@ def fastest(priced: tuple[Priced, ...], backend: str) -> tuple[str, str]:
     if not others:
         return "", ""
     best, gain = others[0], others[0].speedup
-    found = f"{gain.value:.2g}x the images/s [{gain.low:.2g}, {gain.high:.2g}]"
+    ratio_text = f"{gain.value:.2g}x the images/s [{gain.low:.2g}, {gain.high:.2g}]"
     if best.worth_it:
-        return best.alternative.backend, f"{found} of {backend}"
-    return backend, f"{best.alternative.backend} comes next with {found}"
+        return best.alternative.backend, f"{ratio_text} of {backend}"
+    return backend, f"{best.alternative.backend} comes next with {ratio_text}"
 
 
 def rates(priced: tuple[Priced, ...], backend: str) -> dict[str, Rate]:
@@ -173,10 +173,10 @@ def price(
     budget: Budget,
     on_done: Callable[[], None],
 ) -> tuple[tuple[Priced, ...], tuple[str, ...], tuple[str, ...]]:
-    """Measured alternatives, the names of those that no time was left for, and of those that
-    failed, with what they raised.
+    """The alternatives that were measured, the names of those that no time was left for, and the
+    names and errors of those that failed.
 
-    current, make: new loaders.
+    current, make: give new loaders.
     """
     priced, left_out, failed = [], [], []
     feed: Feed | None = None
@@ -201,19 +201,19 @@ def verify(
     budget: Budget,
     on_done: Callable[[], None],
 ) -> tuple[Priced, ...]:
-    """The same, with training measured where a change is offered; the VERIFIED that gain most, and
-    those that were asked for.
+    """The same, with training measured for the VERIFIED that gain most and for those that were
+    asked for.
     """
     best = sorted((p for p in priced if p.worth_it), key=lambda p: -p.loader.median)[:VERIFIED]
     out = []
     for one in priced:
         if one in best or (one.worth_it and one.alternative.asked):
-            found = ladder(one.alternative)
+            trial = ladder(one.alternative)
             turns = interleaved(
-                {"training": partial(found.trained, budget.run)}, REPLICATES, on_done
+                {"training": partial(trial.trained, budget.run)}, REPLICATES, on_done
             )
             out.append(replace(one, training=turns["training"]))
-            del found  # its workers go before the next one's come
+            del trial  # its workers go before the next one's come
         else:
             out.append(one)
     return tuple(out)

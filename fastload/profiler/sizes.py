@@ -1,5 +1,6 @@
-"""A schedule of sizes, size by size: training that the GPU limits at full size can be limited by
-the data path at a small one.
+"""A size schedule, size by size.
+
+Training that the GPU limits at full size can be limited by the data path at a small size.
 """
 
 from collections import Counter

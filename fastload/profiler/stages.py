@@ -76,8 +76,8 @@ class Deltas:
 
 
 def threads_starved() -> float:
-    """Seconds that the threads of this process, but for the calling one, have waited for a core; 0
-    where the system does not say.
+    """Seconds that this process's other threads have waited for a core; 0 where the system does not
+    tell.
     """
     own, total = str(threading.get_native_id()), 0.0
     with suppress(OSError):

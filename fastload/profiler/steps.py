@@ -1,4 +1,4 @@
-"""Training steps to measure against: the recipe's own, or, without a GPU, the clock playing one."""
+"""Training steps to measure against: a recipe's own, or one emulated by the clock without a GPU."""
 
 import time
 
@@ -42,9 +42,7 @@ class EmulatedStep:
         return self.rate / scale**2
 
     def settle(self) -> float:
-        """When the GPU will have done everything: exact without waiting, however late the host
-        wakes up.
-        """
+        """When the GPU will have done everything: exact, however late the host wakes up."""
         return self._free_at
 
 

@@ -33,9 +33,10 @@ def measure(
     budget: Budget,
     on_done: Callable[[], None],
 ) -> tuple[AtWorkers, ...]:
-    """make: a new loader with so many workers.
+    """The loader's rate with each number of workers. make: gives a new loader.
 
-    Each is stopped before the next one runs; rounds hit a drifting machine alike.
+    Each loader is stopped before the next one runs. They take turns, so that a machine whose speed
+    drifts treats all alike.
     """
 
     def once(workers: int) -> float:

@@ -1,4 +1,4 @@
-"""Looks into PyTorch's workers while the ladder runs: what their stages take, and how long they
+"""Measures PyTorch's workers while the ladder runs: the cost of their stages, and how long they
 wait for cores.
 """
 
@@ -23,11 +23,11 @@ HOW = (
 
 
 class Within:
-    """A context around the making and the use of a loader's iterators; afterwards PyTorch is as it
-    was.
+    """A context around the making and the use of a loader's iterators. It changes PyTorch, and
+    undoes that at its end.
 
-    Looks at nothing where the loader is not PyTorch's, or where somebody looks on already; spawned
-    workers are not seen.
+    It measures nothing if the loader is not PyTorch's, or if a profiler is attached already.
+    Workers that are spawned are not measured.
     """
 
     def __init__(self, loader: Iterable[object]) -> None:

@@ -223,8 +223,8 @@ def _ops(data: Table, key: str, where: str, problems: list[str]) -> tuple[Op, ..
 def _maker(name: str) -> Callable[..., Op]:
     """What makes the op of that name; nothing else is ever called. Raises UsageError."""
     kind, _, variant = name.partition(".")
-    found: Callable[..., Op] = registry.named(kind)
-    return getattr(found, variant) if variant else found
+    op: Callable[..., Op] = registry.named(kind)
+    return getattr(op, variant) if variant else op
 
 
 def _op(entry: Any, where: str, problems: list[str]) -> Op | None:

@@ -32,7 +32,7 @@ def denormalised(images: torch.Tensor, plan: Plan) -> Pixels:
 
 
 def _nearest(values: Array, entries: Array) -> Pixels:
-    """Place (0..255) in `entries` [256] of what is nearest to each value."""
+    """Index (0..255) of the entry in `entries` [256] that is nearest to each value."""
     order = np.argsort(entries, kind="stable")  # a negative std turns the table round
     rising = entries[order]
     nearest = np.searchsorted((rising[1:] + rising[:-1]) / 2, values)

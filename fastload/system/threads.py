@@ -1,5 +1,5 @@
-"""Threads for Python calls that may hang in a read: the end of the program waits for them a second,
-and no longer.
+"""Threads for Python calls that may hang in a read. The end of the program waits one second for
+them, no longer.
 
 `concurrent.futures` joins its threads there, however long that takes.
 """
