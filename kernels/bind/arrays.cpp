@@ -1,4 +1,7 @@
 // Texts of the array checks.
+//
+// Only contiguous arrays pass: kernels compute addresses from shapes. Arrays without elements count
+// as contiguous.
 #include "bind/arrays.h"
 
 #include <algorithm>

@@ -1,5 +1,9 @@
 // NumPy arrays at the door: shape, dtype and layout are checked here, with an error text that says
 // what is wrong.
+//
+// nanobind would convert or copy silently; here nothing is converted. A wrong array is an error
+// that names the argument, what it got and what it wants. Memory belongs to Python: whoever keeps a
+// pointer past the call keeps the array object too.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,6 @@
 // augment on one image; and the check of a batch's programs.
+//
+// Checks are made with the GIL held, pixels without it.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -14,6 +16,8 @@ namespace {
 
 using namespace nb::literals;
 
+// For tests and benchmarks; the engine runs programs itself. The result owns its memory, with
+// padding behind it.
 nb::object augment_image(const Input& image, const Input& program, const std::string& target,
                          const nb::object& functions) {
   const uint8_t* from = checked<uint8_t>("augment: image", image, {kAny, kAny, kChannels});

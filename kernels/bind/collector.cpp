@@ -1,4 +1,6 @@
 // class Collector, and what reads its logs.
+//
+// Records come out as int64 arrays, whose columns fastload/_native.pyi names.
 #include "bind/collector.h"
 
 #include <nanobind/stl/string.h>

@@ -1,4 +1,7 @@
 // What a job and a device's decoding are both told of a batch's crops.
+//
+// Crops may be drawn before sizes are known, so they are checked against the images here, when both
+// are there. Only samples that will be made are checked.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 

@@ -1,5 +1,7 @@
 // class DevicePrograms: a batch's programs as the GPU reads them, and their launch. Pointers and
 // the stream are the caller's.
+//
+// The launch releases the GIL, allocates nothing and does not wait for the device.
 #include <nanobind/stl/string.h>
 
 #include "base/error.h"

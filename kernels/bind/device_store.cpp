@@ -1,5 +1,8 @@
 // class DeviceStore: what STORE does to a batch on the GPU, checked and packed, and its launch.
 // Pointers and the stream are the caller's.
+//
+// Lists are checked before they are packed: indices lie in the image, boxes too, tables exist.
+// After that neither the device nor run_on_host looks again.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -100,7 +103,7 @@ void launch(const DeviceStore& self, uintptr_t images, uintptr_t table, uintptr_
 }
 
 // The same on the host, px after px, with arrays in place of addresses; `lists` are the object's
-// own.
+// own. What tests compare with the device and with cpu::store.
 void run_on_host(const DeviceStore& self, const Input& images, const std::optional<Input>& table,
                  const std::optional<Input>& noise, const Output& out) {
   const std::string where = "DeviceStore.run_on_host";

@@ -1,5 +1,7 @@
 // class Files; and what a conversion needs to write large ones: a checksum that grows, and the
 // disk's early start.
+//
+// Reading releases the GIL. What fails raises OSError with its errno and path (module.cpp).
 #include <fcntl.h>
 #include <nanobind/stl/vector.h>
 

@@ -1,4 +1,7 @@
 // What the kernels run on, and what a thread's calls do to a graph capture.
+//
+// Answers without CUDA too: then there are no architectures, and the mode is returned as it was
+// given.
 #include "gpu/cuda/gpu.h"
 
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,7 @@
 // Functions on one image: probe, decode, crop_resize, store; and what this build is made of.
+//
+// These are the engine's steps one by one, for tests, for benchmarks and for what Python does with
+// single images. Arguments are checked with the GIL held; pixels are made without it.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

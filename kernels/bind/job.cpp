@@ -46,6 +46,7 @@ bool wait_for(PyJob& self, double seconds) {
 
 bool done(const PyJob& self) { return self.job->done(); }
 
+// Drops the arrays that tasks wrote to or read from, now that none runs.
 void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
   self.out.clear();  // its owner may use the memory again

@@ -1,4 +1,7 @@
 // same_items, same_rows: whether a list is still what it was.
+//
+// fastload marks what a user's program has given it, and asks later whether that is unchanged.
+// Items are compared by identity: a data set's list of samples may have a million of them.
 #include "bind/bind.h"
 
 namespace fl::bind {

@@ -1,4 +1,7 @@
 // What STORE does beyond one image's own values: boxes that are erased, and partners.
+//
+// The parse_ functions are shared by the job, by DeviceStore and by store_mixed: one check, one
+// error text. They copy what they have checked, but for the tables of noise.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 

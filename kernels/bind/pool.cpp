@@ -1,4 +1,7 @@
 // class Pool.
+//
+// Arrays of places are checked entry by entry before a job begins, so that the engine indexes files
+// without a look. `fetch` starts reading and returns at once.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -139,6 +142,7 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
   return PyJob(Job::lend(self.pool, std::move(origin), std::move(samples)));
 }
 
+// Read-ahead is a wish: if there is no memory or no thread for it, nothing is said.
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
             const Input& size) {
   std::vector<Place> list = places("Pool.advise", files, file, offset, size);

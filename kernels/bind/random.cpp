@@ -1,4 +1,7 @@
 // philox, uniforms, permute and noise_levels.
+//
+// What fastload/rng.py is made of. All numbers come from body/philox.h; that the arguments are
+// within its ranges is checked here.
 #include "body/keyed.h"
 
 #include <nanobind/stl/vector.h>

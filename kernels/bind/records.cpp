@@ -1,4 +1,6 @@
 // class CropRecords, Programs, Noise, StoreRecords and PictureWork.
+//
+// Constructors keep arrays as they are, without a copy; see records.h for when they are checked.
 #include "bind/records.h"
 
 #include <nanobind/stl/optional.h>

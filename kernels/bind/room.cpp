@@ -1,4 +1,6 @@
 // Memory that is asked for before it is taken: class Claim, and what the process may still have.
+//
+// Waiting for memory releases the GIL, since those who have the memory may need it to give it back.
 #include "base/room.h"
 
 #include <nanobind/stl/string.h>

@@ -1,5 +1,8 @@
 // For the decode benchmark: one JPEG's way through DECODE and CROP, timed step by step in one
 // thread.
+//
+// Not for tests, and not part of the engine: it repeats the engine's calls with a clock between
+// them. Each thread has a worker of its own, so runs in a row find warm memory.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

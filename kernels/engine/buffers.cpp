@@ -1,5 +1,8 @@
 // The free list: capacities are rounded to four steps per power of two, so that buffers fit the
 // next samples.
+//
+// A buffer may outlive its pool, since it keeps the list alive. Thread-safe: samples are read by
+// one thread and their bytes given back by another.
 #include "engine/buffers.h"
 
 #include <bit>
@@ -37,6 +40,7 @@ void Buffer::give_back() noexcept {
   if (home_ != nullptr && memory_ != nullptr) home_->take_back(std::move(memory_), capacity_);
 }
 
+// The padding is zeroed each time: decoders may read it, and must not see what was there.
 Buffer BufferList::lend(size_t size) {
   const size_t capacity = round_up(size + kPadding);
   Memory memory;

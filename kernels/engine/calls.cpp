@@ -1,3 +1,6 @@
+// What compiled code of others calls (FFCV's loops, by Numba): it knows a job by its address only.
+// Who calls must keep the Python Job alive; a number out of range is answered with kFailed. Nothing
+// throws, and no GIL is needed.
 #include "engine/calls.h"
 
 #include "engine/job.h"

@@ -1,4 +1,8 @@
 // A log that cannot be written any more keeps what it has; the next records go to memory.
+//
+// A record is written whole or cut off again, and carries its own hash, so a reader can stop at any
+// byte. Locks are held while a record is written: a few KB to the page cache, never fsync. Errors
+// end the collecting, never the sample.
 #include "engine/collector.h"
 
 #include <fcntl.h>
@@ -113,6 +117,7 @@ void Collector::add(int64_t row, size_t file_size, std::span<const uint8_t> inde
   }
 }
 
+// By pwrite at the known end, so a half record is overwritten by the next one.
 bool Collector::append(std::span<const uint8_t> record) {
   if (!open_ && !open_log()) return false;
   Log& log = logs_.back();
@@ -205,6 +210,7 @@ std::vector<std::string> Collector::logs() const {
   return out;
 }
 
+// The numbers of logs never change; a log that is forgotten leaves a gap.
 void Collector::forget(int64_t log) {
   const std::lock_guard lock(mutex_);
   if (log < 0 || log >= static_cast<int64_t>(logs_.size()) || logs_[log].fd < 0) return;

@@ -14,6 +14,7 @@
 
 namespace fl {
 
+// Thread-safe. In a child of fork it collects nothing: the log is its parent's.
 class Collector {
  public:
   // One row per file. root: what paths begin with, and is left out of records. folder: where logs

@@ -1,3 +1,7 @@
+// Which decoder makes a sample's pixels, in this order: the own one by the seek index; the own one
+// in order, noting checkpoints if an index is wanted; libjpeg-turbo. Each falls through to the next
+// when it refuses, so an index or a shortcut can never make an image bad. All three give the same
+// pixels where they give any. Whoever errs last, libjpeg-turbo, has the text.
 #include "engine/decode.h"
 
 #include "base/hash.h"
@@ -33,6 +37,8 @@ Index by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, W
   return refused ? Index::kRefused : Index::kFailed;
 }
 
+// Whether a new index is worth making: not where it was found right, nor where the file is known to
+// have none.
 bool wanted(const Sample& sample, Index found) {
   const size_t size = sample.encoded.bytes().size();
   if (sample.collector == nullptr || found == Index::kFailed) return false;

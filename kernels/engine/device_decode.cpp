@@ -1,3 +1,10 @@
+// The host's part of decoding on a GPU, as tasks of the job's pool. Phase one plans every sample,
+// in any order; what cannot be planned keeps a reason and stays the CPU's. Phase two packs the
+// chosen ones, one task each, into memory of the caller. Between the phases nothing runs, so plans
+// are read without a lock.
+//
+// No task throws: a reason is a string, and where even that finds no memory, a short one needs
+// none.
 #include "engine/device_decode.h"
 #include "base/hash.h"
 
@@ -74,6 +81,7 @@ std::string DeviceDecode::describe(int64_t) const {
   return phase_ == Phase::kPlan ? "plans for a GPU" : "packs for a GPU";
 }
 
+// Empty, or why not. Reads the sample, changes only its own plan: safe beside other samples.
 std::string DeviceDecode::plan(int64_t n, Worker& worker) {
   const Sample& sample = job_->sample(n);
   const auto bytes = sample.encoded.bytes(), packed = sample.seek.bytes();

@@ -8,6 +8,7 @@
 
 namespace fl {
 
+// Keeps its job alive, whose bytes it reads. Calls come from one thread; tasks from any.
 class DeviceDecode final : public Work {
  public:
   struct How {

@@ -31,7 +31,7 @@ int open_file(const std::string& path) {
 }
 
 // Whether the byte can be read without waiting. A quarter of what advice costs that has nothing to
-// do.
+// do. preadv2 with RWF_NOWAIT returns EAGAIN where the page is not there.
 bool in_memory(int fd, int64_t at) {
 #ifdef RWF_NOWAIT
   char byte;
@@ -65,6 +65,8 @@ void Files::fail(int64_t file, int code) const {
   throw FileError(code, path(file), std::strerror(code));
 }
 
+// Without a lock: two threads may open the file at the same time; one descriptor stays, the other
+// is closed.
 int Files::kept(int64_t file) const {
   std::atomic<int>& slot = descriptors_[file];
   int fd = slot.load(std::memory_order_acquire);

@@ -20,6 +20,7 @@ struct Place {
   int64_t size = kToEnd;  // bytes
 };
 
+// Thread-safe: reads carry their own offset (pread), so threads share a descriptor.
 class Files {
  public:
   // keep_open: a descriptor is opened at its first use and kept (few large files), else per read

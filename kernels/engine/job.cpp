@@ -1,5 +1,10 @@
 // The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain
 // pointer to it.
+//
+// Phases follow each other: FETCH reads and probes, MAKE decodes to the output, MIX (only with
+// partners) stores what MAKE has left as bytes. `left_` counts the tasks of the current phase;
+// whoever finishes the last task of MAKE starts MIX under the same lock. Samples need no lock: a
+// task has one sample, and Python looks at them only when the job is idle.
 #include "engine/job.h"
 
 #include <algorithm>

@@ -42,6 +42,8 @@ struct Planned {
   Picture of(int64_t n) const;  // one sample's
 };
 
+// One batch under way. Shared by Python's object and by what is launched from it; tasks hold a
+// plain pointer, since the destructor waits for them.
 class Job final : public Work {
  public:
   // Starts reading.

@@ -1,5 +1,8 @@
 // One mutex and one queue: a task takes about a millisecond, so fairness is worth more than a
 // lock-free queue.
+//
+// A work hands in a range of tasks as one ticket; threads take them one by one from the oldest
+// ticket that suits them.
 #include "engine/pool.h"
 
 #include <pthread.h>

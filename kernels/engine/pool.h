@@ -22,6 +22,8 @@
 
 namespace fl {
 
+// What a pool runs. `run` and `finished` come from any thread of the pool; after the last
+// `finished` the pool does not touch the work again, so it may be destroyed then.
 class Work {
  public:
   virtual ~Work() = default;
@@ -32,6 +34,8 @@ class Work {
   virtual std::string describe(int64_t task) const = 0;
 };
 
+// All calls are thread-safe. Not usable in a child of fork, where it has no threads: check_process
+// says so.
 class Pool {
  public:
   // threads=0: tasks run in help(). readers: threads that only take tasks that read, so that none

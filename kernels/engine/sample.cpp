@@ -1,5 +1,7 @@
 // Nothing leaves this file as an exception: what goes wrong becomes the sample's status and
 // message.
+//
+// Each function has its sample alone and runs without the GIL.
 #include "engine/sample.h"
 
 #include <algorithm>

@@ -19,6 +19,8 @@
 
 namespace fl {
 
+// Filled in stages: places by the caller, bytes and size by `fetch`, pixels in the output by `run`.
+// What went wrong is in status, message and code.
 struct Sample {
   Place place;
   uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks

@@ -1,3 +1,7 @@
+// Writer and reader of the log of seek indexes. A log may be read while another process still
+// writes it, and may end anywhere; it may also be a file that somebody else put there. So lengths
+// are bounded before memory is taken, every record is proved by its hash, and reading stops at the
+// first that is not right. No link and no pipe is followed.
 #include "engine/seek_log.h"
 
 #include <fcntl.h>
@@ -117,6 +121,8 @@ void write_log_header(std::vector<uint8_t>& out, int step, uint64_t names) {
   number(out, names, 8);
 }
 
+// Layout: u64 hash, u32 path size, u32 index size, u64 row, u64 file size, then the path and the
+// index. All little-endian.
 int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_size,
                          const std::string& path, std::span<const uint8_t> index) {
   const size_t start = out.size();

@@ -31,6 +31,7 @@ struct alignas(64) StageStats {
   void count(Way way) { ways[static_cast<int>(way)].fetch_add(1, std::memory_order_relaxed); }
 };
 
+// CPU time less than wall time means that the thread waited, for a disk or for a core.
 class Stopwatch {
  public:
   explicit Stopwatch(StageStats& stats) : stats_(stats) {}

@@ -3,6 +3,9 @@
 //
 // Input: 6 bytes (height, width, two of the image, how), then 27 per instruction: code, filter,
 // fill, eight arguments.
+//
+// Most inputs are mended to programs that can run; one in eight is taken as it is, and must then be
+// refused or run.
 #include <cmath>
 #include <limits>
 #include <memory>

@@ -1,4 +1,7 @@
 // What the fuzz targets share: an end with a reason, and numbers out of the input.
+//
+// Targets stop at the first broken promise, by abort, and print which one. Images are kept small:
+// 2^14 px have the cases that large ones have, and take less time.
 #pragma once
 
 #include <cstdint>

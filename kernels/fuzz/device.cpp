@@ -3,6 +3,9 @@
 //
 // Input: 20 bytes (box; kind of index and batch; step; two changes of the index, each a place and a
 // value; crop; order of the threads), the file.
+//
+// A lying index may pass the host's checks; then the device's flag and the CPU's refusal must
+// agree.
 #include <numeric>
 
 #include "fuzz/check.h"

@@ -1,3 +1,6 @@
+// libjpeg-turbo's reading of a header, to compare parse_frame with. Errors and warnings leave
+// through longjmp, so what is jumped over owns nothing, and the session is static: libFuzzer calls
+// from one thread.
 #include "fuzz/header.h"
 
 #include <csetjmp>

@@ -1,4 +1,6 @@
 // As in jpeg/turbo.cpp: libjpeg leaves errors through longjmp, so what is jumped over owns nothing.
+//
+// Made here, not stored: the encoder is the one that the build links, so seeds fit it.
 #include "fuzz/images.h"
 
 #include <array>

@@ -14,6 +14,7 @@ inline void put(uint8_t* to, uint64_t value, int bytes) {
   for (int n = 0; n < bytes; ++n) to[n] = static_cast<uint8_t>(value >> 8 * n);
 }
 
+// XXH3 at the end, as SeekIndex::open checks it.
 inline void seal(std::span<uint8_t> index) {
   if (index.size() < jpeg::seek::kSeal) return;
   const size_t end = index.size() - jpeg::seek::kSeal;

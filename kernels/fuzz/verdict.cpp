@@ -1,6 +1,8 @@
 // What is certain. The input is a file. What the engine takes without asking Pillow, libjpeg-turbo
 // reads to its end as Pillow lets it: warnings count for nothing, an error or a wish for bytes
 // behind the file would refuse it.
+//
+// The source gives no byte beyond the file, as in Pillow, so that a wish for more is seen.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>

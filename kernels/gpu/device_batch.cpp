@@ -1,3 +1,7 @@
+// Packs the plans of many images into one buffer, so that a batch is one copy to the device. First
+// all sizes are added up, in one thread; then each image has a part of its own, and any thread may
+// write any image. What lies between two images' coded bytes is zeroed, since decoders read a
+// little past the end, and the buffer may be reused memory.
 #include "gpu/device_batch.h"
 
 #include <algorithm>
@@ -77,6 +81,7 @@ void DeviceBatch::begin(uint8_t* to) const {
   std::fill_n(to + header_.bytes - block::kCodedPadding, block::kCodedPadding, uint8_t{0});
 }
 
+// Touches nothing but image n's parts; safe beside other images.
 void DeviceBatch::write(size_t n, uint8_t* to) const {
   const DevicePlan& plan = *plans_[n];
   const block::DecodeImage& image = images_[n];

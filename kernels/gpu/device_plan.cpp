@@ -1,3 +1,9 @@
+// What the host works out for one image, so that the device only follows numbers. All of it is
+// checked or made here: sizes and offsets fit their types, tables are valid, regions lie in the
+// image, segments in their bytes. What the device has to find out by itself is whether the coded
+// bytes are the index's; it flags what is not.
+//
+// Runs in a worker thread without the GIL. Memory is bounded by the limits in device_plan.h.
 #include "gpu/device_plan.h"
 
 #include <algorithm>
@@ -35,6 +41,8 @@ bool add_tables(const std::array<Codes, kMaxTables>& codes, const Frame& frame,
   return true;
 }
 
+// Quantisation tables are turned: on the device a thread takes a column of coefficients, which lie
+// together.
 void place_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block,
                 block::DecodePart& out) {
   const Component& part = frame.component[c];
@@ -80,6 +88,8 @@ bool place_parts(const Frame& frame, const Tiles2d& tiles, DevicePlan& out) {
   return true;
 }
 
+// Copies and picks become one weight of 1 (2^22), so the device has one code for all. Weights lie
+// tap by tap: neighbouring threads read neighbouring words.
 void add_axis(const cpu::Axis& axis, std::vector<int32_t>& numbers, block::DecodeAxis& out) {
   const bool weighs = axis.kind == cpu::Axis::Kind::kWeigh,
              picks = axis.kind == cpu::Axis::Kind::kPick;
@@ -115,6 +125,7 @@ bool measure(const Frame& frame, const Tiles2d& tiles, const cpu::CropPlan& crop
   return out.scratch() + 4 * (numbers_of(crop.rows) + numbers_of(crop.columns)) <= kMostDeviceBytes;
 }
 
+// Bits count from the image's own coded bytes; `shift` is between the row's memory and these.
 block::DecodeSegment on_device(const Segment& from, const Tiles2d& tiles, int64_t shift) {
   block::DecodeSegment out{};
   out.bit = static_cast<uint32_t>(static_cast<int64_t>(from.begin) + shift);
@@ -129,6 +140,7 @@ block::DecodeSegment on_device(const Segment& from, const Tiles2d& tiles, int64_
 }
 
 // Row by row through memory that stays in cache; of each only the bytes of its segments are kept.
+// Segments of a row lie in one piece; bytes before and behind the region are left out.
 std::string load_segments(const IndexedRows& rows, const Tiles2d& tiles, Workspace& workspace,
                           DevicePlan& out) {
   for (int row = tiles.top; row < tiles.bottom; ++row) {

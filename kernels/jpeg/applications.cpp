@@ -1,4 +1,7 @@
 // Each rule is what Pillow 10 to 13 take for certain. tests/hostile/test_applications.py compares.
+//
+// Strict: where it is not known what every version of Pillow says, `take` is false, and Pillow is
+// asked. Nothing outside the segment is read (base/reader.h).
 #include "jpeg/applications.h"
 
 #include "base/reader.h"
@@ -18,7 +21,8 @@ struct Entry {
   uint32_t tag, type, count, value;
 };
 
-// The first directory of a TIFF structure, entry by entry; every one must be there and pass.
+// The first directory of a TIFF structure, entry by entry; every one must be there and pass. Ends:
+// every entry moves on by kEntry, and what lies outside clears `good`.
 template <class Check>
 bool each_entry(Content content, Check&& check) {
   const bool big = content.size() >= 4 && content[0] == 'M';

@@ -1,5 +1,6 @@
 // The bits of the coded bytes without their stuffing, for who takes them one symbol after the
-// other.
+// other. Reads 8 bytes at a time from wherever the next bit is, so up to 7 bytes past the last one
+// that counts: callers keep kOverrun bytes behind their data (entropy.h).
 #pragma once
 
 #include <bit>
@@ -21,7 +22,9 @@ inline uint64_t load_big_endian(const uint8_t* from) {
   return __builtin_bswap64(load_little_endian(from));
 }
 
-// More bits are added without waiting for the place of the next symbol.
+// More bits are added without waiting for the place of the next symbol. A refill does not depend on
+// how many bits have been taken but through one shift (Fabian Giesen, "Reading bits in far too many
+// ways", part 2, 2018, variant 4).
 struct Window {
   const uint8_t* next;  // byte that is not in it, or only in part
   uint64_t bits = 0;    // the next one on top

@@ -29,7 +29,9 @@ struct Code {
   int symbol = 0;
 };
 
-// Without a branch for each length: which one it is, nobody can guess.
+// Without a branch for each length: which one it is, nobody can guess. T.81 F.2.2.3, DECODE. Codes
+// of one length follow each other, and longer ones are larger when both are left-justified (annex
+// C). So the length is the number of limits that the bits reach.
 inline Code find_code(const Canonical& table, uint64_t bits) {
   const auto top = static_cast<int32_t>(bits >> 48);
   int length = 1;
@@ -70,6 +72,7 @@ inline Symbol decode_dc(const Canonical& table, uint64_t bits) {
   return {code.length + code.symbol, 1, value_behind(bits, code.length, code.symbol)};
 }
 
+// T.81 F.2.2.2: run and size of one coefficient, 16 zeros, or the end of the block.
 inline Symbol decode_ac(const Canonical& table, uint64_t bits) {
   const Code code = find_code(table, bits);
   const int advance = ac_advance(code.symbol), value_bits = code.symbol & 15;

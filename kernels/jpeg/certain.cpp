@@ -32,6 +32,7 @@ constexpr int kBlockSide = 8;  // px
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// One walk from the start marker on. Every index is checked by Reader or against the segment's end.
 class Walk {
  public:
   explicit Walk(std::span<const uint8_t> bytes) : bytes_(bytes), in_(bytes, true) {}
@@ -108,6 +109,8 @@ class Walk {
     return true;
   }
 
+  // T.81 E.1.4 and E.2.4: restart markers count from RST0 to RST7 and begin again. The last
+  // interval has none behind it.
   std::string scan() {
     const int64_t due = interval_ == 0 ? 0 : ceil_div(mcus_, interval_) - 1;
     const uint8_t *at = bytes_.data() + at_, *const end = bytes_.data() + bytes_.size();

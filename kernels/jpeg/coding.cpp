@@ -1,3 +1,6 @@
+// Which way a JPEG is coded: by parse_frame where that takes it, else by the kind of its frame
+// header (ITU-T T.81, table B.1). And whether its markers lead to its end. Nothing is decoded,
+// nothing outside the bytes is read.
 #include "jpeg/coding.h"
 
 #include "base/image.h"
@@ -79,6 +82,7 @@ Coding coding_of(Bytes bytes) {
   return Coding::kOther;
 }
 
+// Every pass of the loop moves on by two bytes at least, so any input ends.
 bool reaches_end(Bytes bytes) {
   Reader in(bytes, true);
   int scans = 0;

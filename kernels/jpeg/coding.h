@@ -5,6 +5,7 @@
 
 namespace fl::jpeg {
 
+// What a conversion must know: whether a file can have a seek index, and if not, why.
 enum class Coding {
   kBaseline,     // one sequential Huffman scan: it can have a seek index as it is
   kRestarts,     // the same with restart markers

@@ -1,6 +1,10 @@
 // Huffman-coded bytes to blocks of coefficients. The scalar version is the specification; the tuned
 // one decodes up to four segments at a time on one core and gives the same blocks and the same
 // verdict for every input.
+//
+// A caller provides unstuffed bytes with kOverrun more that may be read, tables that were prepared
+// for the frame, and Lanes, whose blocks are zeros before and after every call. No bytes, whatever
+// they are, make a decoder read or write elsewhere. Neither throws.
 #pragma once
 
 #include <array>
@@ -38,6 +42,8 @@ struct McuColumns {
   int first = 0, last = 0;
 };
 
+// Who gets the blocks. Called from the decoding thread, in order within a segment; segments of one
+// call may alternate.
 class BlockSink {
  public:
   virtual ~BlockSink() = default;
@@ -66,9 +72,13 @@ class Discard final : public BlockSink {
   const int mcu_blocks_;
 };
 
+// kDamaged: no such code, too many coefficients, or past the end. kOtherEnd: valid, but it does not
+// end where a closed segment must, so the index is wrong. kStopped: the sink said so.
 enum class Verdict { kGood, kDamaged, kOtherEnd, kStopped };
 
-// The blocks that are being decoded.
+// The blocks that are being decoded. One slot before a lane's blocks and one behind them take what
+// a lane "stores" while it stands still. Blocks lie kBlockStep apart: 64 coefficients, and as much
+// again for what an end of block stores.
 class Lanes {
  public:
   static constexpr int kCount = 4;

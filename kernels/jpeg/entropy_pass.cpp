@@ -1,3 +1,10 @@
+// A scan is decoded in pieces of a few MCUs. Before each piece, at least kPiece unstuffed bytes are
+// in the window, or all that are left; what was used is dropped. So memory is constant, and a piece
+// never runs out of bytes that the file has.
+//
+// The end of a scan must be judged as libjpeg judges it, since what this takes must be what libjpeg
+// takes without a warning: bits that are missing before a marker count as zeros there and warn, so
+// here they are damage; and a file that ends without a marker must leave kReadAhead bytes.
 #include "jpeg/entropy_pass.h"
 
 #include <algorithm>
@@ -36,7 +43,8 @@ void Pass::start(size_t byte) {
 }
 
 // The place is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00
-// first.
+// first. Counts the stuffing of what was used since the last call, so that all calls together look
+// at each byte once.
 FilePlace Pass::place() {
   const auto now = static_cast<size_t>(bit_ >> 3);
   file_ += now - counted_ + std::count(window_ + counted_, window_ + now, uint8_t{0xFF});
@@ -51,6 +59,8 @@ bool Pass::at_marker() {
 
 uint64_t Pass::limit() const { return 8 * (cut_ ? made_ - std::min(made_, kReadAhead) : made_); }
 
+// Moves the rest to the window's start and unstuffs as much as fits behind it. kOverrun zeros
+// follow, which decoders may read.
 void Pass::fill() {
   const auto used = static_cast<size_t>(bit_ >> 3);
   if (ended_ || made_ - used >= kPiece) return;
@@ -70,6 +80,8 @@ void Pass::fill() {
   std::fill_n(window_ + made_, kOverrun, uint8_t{0});
 }
 
+// Only the blocks between first and last are decoded to coefficients; those before and behind are
+// skimmed for their bits and DC.
 bool Pass::decode(int row, int column, int count, BlockSink& sink) {
   const McuColumns wanted = sink.wanted(row);
   const int end = column + count, first = std::clamp(wanted.first, column, end),

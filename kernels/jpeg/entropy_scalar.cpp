@@ -1,4 +1,7 @@
 // Decoding as ITU-T T.81, annex F, tells it: symbol by symbol.
+//
+// The specification of the tuned decoder and of the GPU's: the same blocks, and the same verdict
+// for damaged bytes too. Stricter than libjpeg, which warns and goes on.
 #include <algorithm>
 
 #include "jpeg/bits.h"
@@ -16,6 +19,7 @@ bool same(const Predictors& a, const Predictors& b) {
 
 }  // namespace
 
+// T.81 A.3.5: DC values are differences from the block before of the same component.
 // Component by component, whose sums are then in registers.
 bool add_predictors(const Frame& frame, int count, int16_t* blocks, Predictors& dc) {
   const ptrdiff_t mcu = ptrdiff_t{frame.mcu_blocks} * kBlockStep;
@@ -80,6 +84,8 @@ bool decode_mcu(const Frame& frame, const Tables& tables, const uint8_t* coded, 
   return true;
 }
 
+// The place is checked after every MCU: one MCU may read past the end, but no further than kOverrun
+// bytes.
 Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* coded,
                        Segment& segment, int16_t* blocks, BlockSink& sink) {
   uint64_t bit = segment.begin;

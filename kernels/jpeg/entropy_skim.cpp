@@ -59,7 +59,9 @@ HWY_INLINE State BeginBlock(const Lookup& dc, Window window, int& value) {
   return {window, static_cast<uint64_t>(entry.advance) - kPlace};
 }
 
-// From state.place on.
+// From state.place on. Three steps take at most 54 bits, so one refill of 56 serves them. Codes
+// longer than a lookup send the place far below zero; the table for their second half brings it
+// back.
 HWY_INLINE State PassCoefficients(const Lookup& ac, const Lookup& long_ac, State state) {
   while (state.good) {
     while (state.place < kOver) {
@@ -99,6 +101,7 @@ HWY_INLINE bool PassMcu(const Part* parts, int components, Window& window, Predi
   return true;
 }
 
+// Must say what decode_segments would say of the same bytes: same end, same DC, damaged or not.
 Verdict Skim(const Frame& frame, const Tables& tables, const uint8_t* coded, Segment& segment) {
   Part parts[kMaxComponents];
   for (int c = 0; c < frame.components; ++c)

@@ -4,6 +4,12 @@
 //
 // What the loops change stays in local variables whose address nobody takes: so compilers keep it
 // in registers.
+//
+// How it works. A lookup of 10 bits gives up to two symbols, the value of the first, and what to
+// add to the bits to get the value of the second (huffman.h). Both values are stored without asking
+// whether there are two: a single one is stored twice at its place. An end of block stores a zero
+// beside the block. Which table is next follows from the place alone. So a step is the same
+// instructions whatever the data are, and only long codes and damage leave the path.
 #include "jpeg/entropy_turns.h"
 
 #include <utility>
@@ -27,6 +33,8 @@ struct Slow {
   int length;
 };
 
+// `place` is behind the coefficient, so it lies kPlace before it. It stays within Lanes: `most`,
+// checked in IsSlow, and SlowStep bound the place.
 HWY_INLINE void Put(int16_t* blocks, uint64_t place, int16_t value) {
   *reinterpret_cast<int16_t*>(reinterpret_cast<uint8_t*>(blocks) + place - kPlace) = value;
 }
@@ -48,10 +56,14 @@ HWY_NOINLINE Slow SlowStep(Plan& plan, const Lookup& lookup, uint64_t bits, uint
   return {place, symbol.length};
 }
 
+// Code and value are shifted down together; the bias takes the code away and makes EXTEND of it
+// (T.81 F.2.2.1).
 HWY_INLINE int16_t Value(const Entry& entry, uint64_t bits) {
   return static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
 }
 
+// One comparison finds both what is not in the table (`most` is 0) and a block with too many
+// coefficients.
 HWY_INLINE bool IsSlow(const Entry& entry, uint64_t place) {
   return static_cast<uint8_t>(place) > entry.most;
 }
@@ -65,7 +77,8 @@ HWY_INLINE uint64_t PutBoth(const Entry& entry, uint64_t bits, uint64_t place, i
 }
 
 // A lane's place in the coded bytes: the lowest bit that is set in `bits` says how many have been
-// taken since `next`.
+// taken since `next`. A bit that is set below the valid ones marks where they end, so no counter
+// has to be kept beside them.
 struct Cursor {
   const uint8_t* next;
   uint64_t bits;  // the next one on top

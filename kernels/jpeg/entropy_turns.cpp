@@ -1,3 +1,6 @@
+// Turns of the tuned decoder: what happens between two runs of its loop, out of the way of the hot
+// path. A lane ends its turn when its place passes `Plan::end`. All lanes end at the same block
+// number, however many blocks they decode, so the loop compares with one constant.
 #include "jpeg/entropy_turns.h"
 
 #include <algorithm>
@@ -17,6 +20,8 @@ const Lookup& idle(bool forward) {
   return forward ? step : stand;
 }
 
+// Checked before anything is handed on: no code was bad, the segment's end is not passed, DC fits
+// 16 bits. The sink sets the blocks to zero again.
 Verdict end_turn(Plan& plan, Lane& lane, uint64_t bit) {
   Segment& segment = *lane.segment;
   int16_t* blocks =
@@ -31,6 +36,8 @@ Verdict end_turn(Plan& plan, Lane& lane, uint64_t bit) {
 
 }  // namespace
 
+// The table by place: below kAside the second halves of long codes, by block; from kAside on, by
+// turns a block's DC table (in the upper half of the block before) and its AC table.
 Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded,
            std::span<Segment> segments, BlockSink& sink)
     : frame(frame),

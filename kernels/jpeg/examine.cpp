@@ -1,3 +1,5 @@
+// What a converter asks of each image, while its bytes are in cache. The answers are those that a
+// loader will act on: what `probe` leaves to Pillow is left to Pillow here too.
 #include "jpeg/examine.h"
 
 #include "base/hash.h"

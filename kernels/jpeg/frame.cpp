@@ -52,6 +52,8 @@ int block_of(const Component& part, int mcu_height, int mcu_width, int least) {
   return size;
 }
 
+// Reads each segment once. A table that comes twice replaces the first one, as T.81 has it; a
+// second frame header is damage.
 class Parser {
  public:
   Parser(Bytes bytes, Frame& frame) : in_(bytes, true), frame_(frame) {}
@@ -188,6 +190,8 @@ class Parser {
     return geometry(at);
   }
 
+  // A.1.1 and A.2 of T.81: size of an MCU, and how many of a component's samples belong to the
+  // image.
   std::string geometry(size_t at) {
     const auto parts = std::span(frame_.component).first(frame_.components);
     // One component is not interleaved: its MCU is one block
@@ -210,6 +214,8 @@ class Parser {
     return {};
   }
 
+  // After it, all tables that components name exist and are valid, so the decoder looks at none of
+  // that again.
   std::string sos(size_t at, size_t end) {
     const auto count = static_cast<size_t>(frame_.components);
     if (count == 0) return damaged(at, "scan before the frame header");

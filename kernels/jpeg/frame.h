@@ -26,6 +26,7 @@ struct Codes {
   std::array<uint8_t, 256> symbols{};
 };
 
+// One of the image's colours, as the frame header has it and as the decoder needs it.
 struct Component {
   int h = 1, v = 1;          // blocks across and down in one MCU
   int across = 1, down = 1;  // pixels per sample

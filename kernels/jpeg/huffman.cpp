@@ -1,3 +1,6 @@
+// The tables of the fast decoder, made for every image, since most files have their own. So making
+// them must be quick too: entries are written as 64-bit numbers in runs, pairs by vectors
+// (huffman_pairs.cpp), and short scans get the plain half only.
 #include "jpeg/huffman.h"
 
 #include <algorithm>
@@ -68,7 +71,8 @@ void copy(const Numbers& singles, Lookup& out) {
 }
 
 // Codes that the table does not have, or not with their sign, begin with ones, as canonical codes
-// do.
+// do. `out` is asked after the ones in common have been taken; its entries move the place forward
+// again by kAside.
 void add_long(Lookup& table, Lookup& out) {
   const int begin = table.slow.limit[kLookupBits - 1];  // the first of them
   const int prefix = std::countl_one(static_cast<uint16_t>(begin));
@@ -90,6 +94,7 @@ void add_long(Lookup& table, Lookup& out) {
 
 }  // namespace
 
+// jpeg_make_d_derived_tbl of libjpeg's jdhuff.c refuses the same ones.
 bool valid_codes(const Codes& codes, bool dc) {
   uint32_t next = 0;
   int count = 0;
@@ -103,6 +108,8 @@ bool valid_codes(const Codes& codes, bool dc) {
                                              [](uint8_t symbol) { return symbol <= 15; }));
 }
 
+// T.81 annex C: codes of one length count up; the next length goes on at twice the last code plus
+// two.
 Canonical::Canonical(const Codes& codes) : symbols(codes.symbols) {
   int code = 0, index = 0;
   for (int length = 1; length <= 16; ++length, code <<= 1) {
@@ -115,6 +122,7 @@ Canonical::Canonical(const Codes& codes) : symbols(codes.symbols) {
 
 Tables::Tables() : dc_(kMaxComponents), ac_(kMaxComponents), long_(kMaxComponents) {}
 
+// Components that use the same two tables share what is made of them; chroma's nearly always do.
 void Tables::prepare(const Frame& frame, size_t coded) {
   Numbers dc, ac;
   for (int c = 0; c < frame.components; ++c) {

@@ -41,6 +41,8 @@ struct Entry {
   uint16_t bias;    // value of the last: (bits >> (64 - length)) + bias, in 16 bits
 };
 
+// One table of the fast decoder, with 8 KiB of entries: small, since all tables of an image should
+// stay in the first-level cache.
 struct Lookup {
   // To be set in the place first: of a DC symbol, whose table may hold an AC symbol behind it
   uint64_t mask = 0;
@@ -68,7 +70,8 @@ constexpr size_t kFewBytes = 0;
 constexpr size_t kFewBytes = 16 << 10;
 #endif
 
-// A frame's tables, for the slow and for the fast decoder, by component.
+// A frame's tables, for the slow and for the fast decoder, by component. Reused from image to
+// image; `prepare` writes all that is read.
 class Tables {
  public:
   Tables();

@@ -1,3 +1,7 @@
+// Two symbols to one entry. A lookup of 10 bits often holds a whole second code and its sign bit
+// behind the first: then one entry tells of both. All pairs behind one first symbol are made at
+// once, a vector of entries at a time; fields are added and cleared as parts of 64-bit numbers, and
+// none overflows into the next.
 #include "jpeg/huffman_pairs.h"
 
 #include <algorithm>
@@ -20,6 +24,8 @@ HWY_INLINE bool BeginsPair(const Entry& entry) {
 }
 
 // What the `count` lookups that begin with `first` tell, whose bits these are. No field overflows.
+// Where the bits that are left do not hold enough of the second (`needs` is more than `room`), the
+// first stands alone.
 template <class D>
 HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* seconds, int count,
                         Entry* out) {

@@ -1,3 +1,6 @@
+// Rows of MCUs by a seek index. The index is not believed: places must rise and lie in the file,
+// and a row may not be longer than its MCUs can be. That bounds the memory before it is taken.
+// Whether the bytes are those of the row, decoding shows (Segment).
 #include "jpeg/indexed_rows.h"
 
 #include "jpeg/unstuff.h"
@@ -15,6 +18,8 @@ size_t IndexedRows::room(int row, int end) const {
   return sum;
 }
 
+// A row may begin and end inside a byte. Its last byte is shared with the next row, and is
+// unstuffed apart: behind a 0xFF it may be followed by a stuffed zero.
 bool IndexedRows::load(int row, const uint8_t* coded, uint8_t*& to,
                        std::vector<Segment>& segments) const {
   SeekIndex::Row place;

@@ -1,5 +1,8 @@
 // Stuffed bytes are frequent (one in 300) and markers are not: four vectors are compared before
 // anything branches.
+//
+// Reads up to four vectors and one byte from `at` on, never past `end`. What is left, and where a
+// marker was seen, the scalar loop decides.
 #include "jpeg/markers.h"
 
 #include <cstring>

@@ -65,7 +65,8 @@ struct Columns {
 
 // The steps of decoding, in order. Upsampling is given rows of samples from the one that pixel
 // `begin` lies in on (sample begin / 2); it also reads the sample before it and the one after pixel
-// end - 1's, if the component has them.
+// end - 1's, if the component has them. A table of functions, so that tests can run any step on any
+// instruction set.
 struct PixelOps {
   // Once per table: 64 values in zigzag order.
   void (*prepare)(const uint16_t* quant, Quantiser& out);

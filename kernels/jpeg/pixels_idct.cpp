@@ -1,4 +1,8 @@
 // The IDCT in vector code (Highway), bit-equal to body/idct.h.
+//
+// Pass 1 of one vector of blocks runs before pass 2 of the one before it: the two do not depend on
+// each other, so one fills the other's waiting times. Blocks are set to zero as soon as they are
+// loaded.
 #include "jpeg/pixels_tuned.h"
 
 #include <cstring>
@@ -22,6 +26,7 @@ bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) 
 }
 
 #else
+// idct_line() for as many columns as a vector has lanes.
 template <int kShift>
 HWY_INLINE void run_pass(const Pairs& in, int32_t round, V32* out) {
   for (int j = 0; j < 4; ++j) {
@@ -155,6 +160,8 @@ void Prepare(const uint16_t* quant, Quantiser& out) {
     store_pairs(load_pairs(values, values, part), out, part);
 }
 
+// Two blocks at a time where a vector holds them; a last single one is transformed twice and stored
+// once.
 bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
   bool good = true;
   BlockWalk walk(blocks);

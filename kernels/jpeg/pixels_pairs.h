@@ -79,7 +79,7 @@ HWY_INLINE Pairs load_pairs(const int16_t* block, const int16_t* /*other*/, int 
 #endif
 
 // The sums of plausible_block, but of one column each: if no two of them can be too much, that is
-// all there is to say.
+// all there is to say. Where this says no, the specification's plausible_block decides.
 HWY_INLINE bool surely_plausible(const Pairs& values, const Pairs& quant) {
   V32 odd = hn::Zero(kD32);  // what NEON's multiply-add leaves in a second vector
   V32 sums = add_products(hn::Abs(values.p02), quant.p02, hn::Zero(kD32), odd);

@@ -68,6 +68,7 @@ HWY_INLINE void store_small(const uint8_t* bytes, uint8_t* out, ptrdiff_t stride
   for (int y = 0; y < kSize; ++y) std::memcpy(out + y * stride, bytes + 4 * y, kSize);
 }
 
+// Both passes of one block, or of two side by side.
 template <int kSize>
 HWY_INLINE bool transform(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* out,
                           ptrdiff_t stride) {

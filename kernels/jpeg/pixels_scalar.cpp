@@ -1,4 +1,7 @@
 // The steps of jpeg/pixels.h written plainly: what the tuned versions are compared with.
+//
+// Loops over body/idct.h, idct_reduced.h, upsample.h and ycc.h. The tuned steps use them where a
+// row is too narrow for vectors, and at borders.
 #include <algorithm>
 
 #include "body/ycc.h"

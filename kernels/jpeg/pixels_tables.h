@@ -21,6 +21,7 @@ constexpr int kGroups[kSteps][2] = {{0, 1}, {2, 3}, {1, 5},          //
                                     {1, 2}, {2, 3}, {0, 5}, {3, 6},  //
                                     {4, 5}, {6, 7}, {2, 6}};
 
+// The inverse of body/idct.h's table; for the compiler only.
 constexpr int natural_to_zigzag(int at) {
   int n = 0;
   while (zigzag_to_natural(n) != at) ++n;

@@ -1,5 +1,10 @@
 // Strip by strip: tiles to planes (by index, by restart markers or in one pass), then planes to the
 // region's rows.
+//
+// A strip is as many MCU rows as its planes fit into the second-level cache, and each strip's
+// pixels are made while its samples are there. Smooth upsampling looks one row of samples up and
+// down: so a strip's last pixel row waits for the next strip, and the planes keep the MCU row
+// before.
 #include "jpeg/region.h"
 
 #include <algorithm>
@@ -19,6 +24,8 @@ int strip_rows(const Frame& frame, const Tiles2d& tiles) {
   return std::clamp(static_cast<int>(fit), 1, tiles.bottom - tiles.top);
 }
 
+// Of one call. All memory is the workspace's; its sizes follow from the frame and the region, not
+// from the coded bytes.
 class RegionDecoder {
  public:
   RegionDecoder(Bytes bytes, const Frame& frame, const SeekIndex* index, const Region& region,

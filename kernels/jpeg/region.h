@@ -15,7 +15,8 @@
 
 namespace fl::jpeg {
 
-// What one thread owns and reuses from image to image.
+// What one thread owns and reuses from image to image. Not thread-safe. Grows with the largest
+// image, until `trim`.
 struct Workspace {
   Tables tables;
   Lanes lanes;

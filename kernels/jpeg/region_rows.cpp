@@ -1,3 +1,6 @@
+// One row of pixels at a time, each component upsampled into a line of its own, then all of them to
+// RGB. Nothing outside the planes is read: rows at the image's border stand in for missing
+// neighbours, as in libjpeg.
 #include "jpeg/region_rows.h"
 
 #include <algorithm>

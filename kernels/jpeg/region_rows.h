@@ -5,6 +5,7 @@
 
 namespace fl::jpeg {
 
+// The planes must hold the samples of row y and of its neighbours.
 class Rows {
  public:
   Rows(const Frame& frame, const Region& region, const Planes& planes, Scratch& lines,

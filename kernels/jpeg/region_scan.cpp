@@ -1,3 +1,7 @@
+// Three ways into a scan. With an index: only the segments under the tiles, up to four at a time.
+// With restart markers: intervals without a tile of the region are passed over by looking for
+// markers. Else in order from the start, where blocks outside the tiles are skimmed. All three give
+// the same blocks, or a reason; none believes what it cannot check.
 #include "jpeg/region_scan.h"
 
 #include <algorithm>
@@ -31,6 +35,7 @@ std::string Scan::decode(int row, int end, BlockSink& sink) {
   return index_ != nullptr ? by_index(row, end, sink) : in_order(end, sink);
 }
 
+// The last row of tiles is decoded up to the region's right end only, unless checkpoints are noted.
 std::string Scan::in_order(int end, BlockSink& sink) {
   for (; next_row_ < end; ++next_row_) {
     const int columns = next_row_ == tiles_.bottom - 1 ? tiles_.right : frame_.mcu_columns;

@@ -11,6 +11,7 @@
 
 namespace fl::jpeg {
 
+// For one region. Strips must come in order; after an error nothing more is decoded.
 class Scan {
  public:
   Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2d& tiles,

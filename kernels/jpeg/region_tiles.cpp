@@ -1,3 +1,6 @@
+// From a region of pixels to the MCUs that it needs, and from blocks to planes of samples. A plane
+// holds the tiles of one strip and the MCU row above it. Blocks are transformed straight to their
+// place in it.
 #include "jpeg/region_tiles.h"
 
 #include <algorithm>
@@ -70,6 +73,8 @@ Planes::Planes(const Frame& frame, const Tiles2d& tiles, int rows, Scratch& memo
   }
 }
 
+// Upsampling looks up by a row of samples, so the last MCU row of the strip before moves to the
+// planes' start.
 void Planes::begin_strip(int row) {
   const int before = std::max(row - 1, tiles_.top);
   for (int c = 0; c < frame_.components; ++c) {
@@ -85,6 +90,8 @@ McuColumns Planes::wanted(int row) const {
   return {tiles_.left, tiles_.right};
 }
 
+// Blocks outside the tiles are thrown away, those inside transformed. All are zeros afterwards, as
+// BlockSink asks.
 bool Planes::take(int row, int column, int count, int16_t* blocks) {
   const int skip = std::clamp(tiles_.left - column, 0, count),
             end = std::clamp(tiles_.right - column, 0, count);

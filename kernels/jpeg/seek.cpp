@@ -1,5 +1,9 @@
 // Nothing in an index is believed: sizes and places are checked here, its entries by decoding
 // (entropy.h, Segment).
+//
+// An index is checked in two steps. Here: its seal, the file's size and checksums, the geometry,
+// and that places rise within the file. By decoding: every segment must end at the bit, and with
+// the DC values, where the next one begins. docs/internals/jpeg.md says what this cannot find.
 #include "jpeg/seek.h"
 
 #include <algorithm>
@@ -56,6 +60,7 @@ std::string SeekIndex::open(Bytes index, Bytes bytes, const Frame& frame,
   return read_header(frame);
 }
 
+// The size of the records follows from the header, so no later access has to be checked.
 std::string SeekIndex::read_header(const Frame& frame) {
   Reader in(index_, false);
   components_ = static_cast<int>(in.u8(5));
@@ -123,6 +128,8 @@ bool SeekIndex::row(int row, Row& out) const {
   return true;
 }
 
+// Lengths before `first` are added up, since they are stored one after the other. The last segment
+// of a row ends where the next row begins, with its DC.
 bool SeekIndex::segments(int row, int first, int last, uint64_t base, uint64_t end,
                          std::vector<Segment>& out) const {
   const int step = step_ == 0 ? columns_ : step_, dc_bits = widths_.dc_bits(components_);

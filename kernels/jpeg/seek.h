@@ -43,7 +43,8 @@ Built build_index(Bytes bytes, int step, const uint64_t* file_hash = nullptr,
 // without a warning.
 std::string check_scan(Bytes bytes);
 
-// A view of an index; `index` must outlive it.
+// A view of an index; `index` must outlive it. A lie is found by `open`, `row` or `segments`, or
+// later by decoding; never by a read outside the index.
 class SeekIndex {
  public:
   // Empty, or why the index does not fit the file. file_hash: XXH3 of `bytes`, if the caller has it

@@ -1,4 +1,7 @@
 // Notes are packed with the least widths that hold them all.
+//
+// The widths are found first, over all notes, so a record has a fixed size and row n is found by a
+// multiplication. Deterministic: the same scan and step always give the same bytes.
 #include "jpeg/seek_notes.h"
 
 #include <algorithm>
@@ -101,6 +104,8 @@ void SeekNotes::start(Pass& pass) {
   starts_.push_back({8 * uint64_t{place.byte - frame_->scan} + place.bit, pass.dc()});
 }
 
+// A checkpoint is where a decoder may start, so it is taken between MCUs. The last stretch of a row
+// needs none: the next row's start ends it.
 bool SeekNotes::row(Pass& pass, BlockSink& sink) {
   const int columns = frame_->mcu_columns, step = step_ == 0 ? columns : step_;
   start(pass);

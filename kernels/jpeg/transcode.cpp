@@ -1,5 +1,10 @@
 // As in turbo.cpp: the library leaves errors through longjmp, so the steps own nothing and the
 // Session is plain data.
+//
+// Lossless: coefficients are copied, not made again. A result is handed out only after it was read
+// back and compared, coefficients, tables and pixels; any doubt leaves the file as it was. Sizes
+// are bounded before the library takes memory, and a file of very many scans is refused, since each
+// costs a pass.
 #include "jpeg/transcode.h"
 
 #include <algorithm>
@@ -212,6 +217,8 @@ struct Destroy {
   }
 };
 
+// Four steps, each of which may leave through longjmp; what they own is the Session's, and Destroy
+// frees it.
 Transcoded rewrite(Bytes bytes) {
   Session s{};
   s.bytes = bytes;

@@ -1,5 +1,9 @@
 // libjpeg reports errors by leaving through longjmp, so everything between setjmp and the library
 // is plain data: a Session outside the frames that are jumped over, and steps that own nothing.
+//
+// The pixels are those of a decode of the whole image with libjpeg-turbo's default settings, which
+// are also Pillow's: islow IDCT, fancy upsampling. Rows above the region are skipped, columns
+// beside it cropped, each with a margin, since upsampling looks at neighbours.
 #include "jpeg/turbo.h"
 
 #include <algorithm>

@@ -1,5 +1,8 @@
 // A vector of bytes is copied before anybody knows whether there is a 0xFF in it: what stands
 // behind that one is written again.
+//
+// Reads: whole vectors within [in, stop), and the byte behind a 0xFF if it lies before `end`.
+// Writes: whole vectors within [out, out + room). Both ends are exact, so no padding is needed.
 #include "jpeg/unstuff.h"
 
 #include <cstring>

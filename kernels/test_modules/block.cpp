@@ -69,7 +69,8 @@ nb::object emulate(const Input& images, const Input& programs, const Input& orde
               });
 }
 
-// As on the GPU: every thread has its own machine.
+// As on the GPU: every thread has its own machine. Real threads, so ThreadSanitizer sees what a
+// phase must not do.
 struct HostThreads {
   int thread, count;
   std::barrier<>* wait;

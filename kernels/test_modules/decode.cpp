@@ -1,4 +1,7 @@
 // What DeviceDecode packs, decoded by an emulated block.
+//
+// The data are copied behind a guard and compared afterwards: the decoder must not write to them,
+// nor beyond its memory.
 #include "test_modules/decode.h"
 
 #include <cstring>

@@ -31,7 +31,7 @@ int64_t parse_set(const std::string& name) {
 }
 
 // The operations of "scalar", "best", or a set of instructions by name; holds Highway to that set
-// while it lives.
+// while it lives. Not for two threads at a time: Highway's choice belongs to the process.
 class Ops {
  public:
   explicit Ops(const std::string& name) : ops_(name == "scalar" ? kScalarPixels : kTunedPixels) {

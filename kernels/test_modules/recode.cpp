@@ -1,6 +1,8 @@
 // The extension module _test_recode: JPEGs that Pillow does not write (arithmetic, any script of
 // scans), and a file's coefficients as libjpeg-turbo reads them. For tests only; built with
 // FASTLOAD_TEST_MODULES.
+//
+// Tests make the rare files that they need with it, in place of files from elsewhere.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

@@ -3,6 +3,7 @@ small.
 """
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -197,6 +198,24 @@ def test_includes_point_one_way_and_in_no_circle():
     ]
     assert wrong == []
     assert list(circles(graph)) == []
+
+
+def head(path: Path) -> str:
+    """The comment that a C++ file begins with, as one line."""
+    lines = itertools.takewhile(lambda line: line.startswith("//"), path.read_text().splitlines())
+    return " ".join(line[2:].strip() for line in lines)
+
+
+def test_every_kernel_file_says_at_its_head_what_it_is_for():
+    """In a sentence at least: something of five words that ends with a full stop."""
+    files = [path for kind in ("h", "cpp", "cu") for path in ROOT.glob(f"kernels/**/*.{kind}")]
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in sorted(files)
+        if not re.search(r"(\S+ ){4,}\S+\.( |$)", head(path))
+    ]
+    assert len(files) > 150
+    assert silent == []
 
 
 def too_long() -> set[str]:

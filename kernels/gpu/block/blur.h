@@ -1,4 +1,6 @@
 // Phases of the blurs.
+//
+// Bit-equal to augment/scalar.cpp: float sums tap by tap in the same order, whole numbers in any.
 #pragma once
 
 #include "body/augment_blur.h"

@@ -1,4 +1,7 @@
 // Phases that change px where they stand, and those that count values.
+//
+// Bit-equal to augment/scalar.cpp. Counts and sums are whole numbers, so the order in which threads
+// add them does not show.
 #pragma once
 
 #include "body/augment_hue.h"
@@ -71,6 +74,8 @@ FL_HD void count(const Threads& threads, const uint8_t* image, int pixels, const
   });
 }
 
+// Each thread adds up the counts below its own value; a running sum would need one more phase for
+// 256 numbers.
 FL_HD uint8_t equalized(const State& state, int pixels, int channel, int value) {
   const uint32_t* counts = state.counts + channel * kValues;
   int64_t below = 0;
@@ -78,6 +83,8 @@ FL_HD uint8_t equalized(const State& state, int pixels, int channel, int value) 
   return evened(value, below, equalize_step(pixels, counts[state.high[channel]]));
 }
 
+// 32 bits would overflow for large images, so the lower 16 bits and the rest are added apart, by
+// atomics of 32 bits. There are as many slots as banks, so that threads rarely wait for each other.
 template <class Threads>
 FL_HD void sum_luma(const Threads& threads, const uint8_t* image, int pixels, const uint8_t* lut,
                     State* state) {

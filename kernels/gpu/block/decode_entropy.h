@@ -1,6 +1,11 @@
 // Huffman-coded segments to coefficients: one thread a segment, one symbol at a time whatever block
 // it belongs to, so that the threads of a warp wait for each other once, at the end. Gives the
 // blocks and the verdict of jpeg/entropy_scalar.cpp, and refuses whatever that refuses.
+//
+// What bounds it. A thread writes only blocks inside the tiles; a block gets 64 coefficients at
+// most; and after each block the place is compared with the segment's end, so a lying segment reads
+// less than two blocks past it (kCodedPadding). Of a damaged segment, the blocks that are not
+// decoded are zeroed, so no memory of an earlier batch shows.
 #pragma once
 
 #include <cstring>
@@ -14,6 +19,7 @@ constexpr int kQuickBits = 10;
 constexpr int kMostDcBits = 11, kMostAcBits = 10;  // of values; see jpeg/huffman.h
 
 // What the threads of a block share: one image's tables.
+// About 10 KiB, so that several blocks of threads fit on a processor.
 struct DecodeState {
   // Code length << 8 | symbol; 0: longer, or no code
   uint16_t quick[kHuffmanTables][1 << kQuickBits];
@@ -75,6 +81,7 @@ class CodedBits {
   int have_ = 0;
 };
 
+// One segment by one thread. All its state is in registers, but for the tables.
 class DecodeLane {
  public:
   FL_HD DecodeLane(const DecodeState& state, const DecodeImage& image, const DecodeSegment& segment,
@@ -188,7 +195,8 @@ class DecodeLane {
   int32_t dc_[kParts];
 };
 
-// One group; as many threads as there are.
+// One group; as many threads as there are. First all threads make the quick tables of the image
+// together, 2^10 entries each; then each takes a segment.
 template <class Threads>
 FL_HD void decode_group(const Threads& threads, const DecodeBatch& batch, const DecodeGroup& group,
                         DecodeState* state) {

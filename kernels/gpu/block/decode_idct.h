@@ -1,4 +1,8 @@
 // Coefficients to samples: 8 threads a block, a column each, then a row each; body/idct.h's steps.
+//
+// Coefficients lie column by column, so pass 1 reads a column as one load of 16 bytes. Pass 2 reads
+// rows that pass 1 has left in shared memory. Plausibility is judged as plausible_block does, by
+// sums of two columns.
 #pragma once
 
 #include <cstring>
@@ -49,6 +53,8 @@ FL_HD void idct_row(const int16_t* row, uint8_t* out) {
   std::memcpy(__builtin_assume_aligned(out, kBlockSize), samples, kBlockSize);
 }
 
+// Where the block's samples go: planes lie row by row, 8 rows of a block are apart by the plane's
+// width.
 FL_HD uint8_t* tile_of(const DecodeImage& image, uint8_t* planes, int block) {
   const DecodePart& part = image.part[part_of(image, block)];
   const int at = block - part.first_block, across = part.blocks_across;

@@ -43,7 +43,8 @@ FL_HD void colour_px(const DecodeImage& image, const uint8_t* planes, int i, uin
   to[2] = px.b;
 }
 
-// Output i of an axis: px `step` bytes apart, from the axis's first source on.
+// Output i of an axis: px `step` bytes apart, from the axis's first source on. weigh() of
+// body/resize.h for three channels. Never reads past the last source of the axis.
 FL_HD void weigh_px(const DecodeAxis& axis, const int32_t* numbers, int i, const uint8_t* sources,
                     int64_t step, uint8_t* to) {
   const int first = numbers[axis.first + i], room = axis.size - first;

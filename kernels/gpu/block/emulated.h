@@ -1,4 +1,8 @@
 // A block of threads and its memory without a GPU; for test modules only.
+//
+// Threads take their turns in a given order, each to the phase's end. A phase in which one thread
+// reads what another writes gives other results in another order, and that is how tests find it.
+// Memory is full of junk at first, so what is read before it is written shows too.
 #pragma once
 
 #include <algorithm>

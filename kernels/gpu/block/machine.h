@@ -1,5 +1,9 @@
 // A program on one image by a block of threads: the same steps, in the same order, as
 // augment/run.cpp.
+//
+// The functions called here are phases (threads.h): all threads of the block enter them, and wait
+// for each other before they return. Pending lookups, the exchange of the two images and the sum
+// that is not written yet are as in run.cpp, whose head says why.
 #pragma once
 
 #include <cstring>
@@ -79,6 +83,7 @@ class Machine {
     pending_ = false;
   }
 
+  // Counts see pending lookups as they count, so nothing has to be flushed.
   FL_HD void by_histogram(augment::Code code) {
     const State* state = memory_.state;
     const int pixels = pixels_;
@@ -90,6 +95,8 @@ class Machine {
           [=](int c, int value) { return stretched(value, state->low[c], state->high[c]); });
   }
 
+  // Here the mean is taken through the pending table, since a pass costs more than a lookup per
+  // value.
   FL_HD void contrast(float factor) {
     const State* state = memory_.state;
     const int pixels = pixels_;

@@ -1,5 +1,8 @@
 // Where a block keeps its image: in shared memory as far as that reaches, else in a workspace in
 // global memory.
+//
+// The layout is a function of sizes and of what the batch's programs need, worked out by the host;
+// every block of the launch has the same. Whatever the layout is, the pixels are the same.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +26,7 @@ struct State {
 
 FL_HD int64_t padded(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
-// Bytes of a block, and what is in them.
+// Bytes of a block, and what is in them. `shares_`: in shared memory.
 struct Layout {
   int64_t image = 0;  // of one image
   bool shares_image = false, shares_other = false;

@@ -1,4 +1,7 @@
 // Phases of sums and blends of images; values are the image's bytes.
+//
+// Bit-equal to body/augment_mix.h: each thread has its own values, so no sum is split between
+// threads.
 #pragma once
 
 #include "body/augment_mix.h"

@@ -1,3 +1,6 @@
+// Programs as the device reads them. What a GPU would do worse, or with other bits, is done here: a
+// blur's weights need exp, running sums go step by step. The rest of an instruction is copied.
+// Programs were checked (augment/parse.h), so nothing is refused here but their size.
 #include "gpu/block/pack.h"
 
 #include <algorithm>
@@ -40,6 +43,7 @@ class Packer {
   std::vector<uint8_t> extras;
 
  private:
+  // Valid until the next call: the vector may move.
   template <class T>
   T* extend(Op& op, size_t count) {
     op.extra = static_cast<int32_t>(extras.size());

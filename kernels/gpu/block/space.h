@@ -1,4 +1,7 @@
 // Phases in which px come from elsewhere: flips, warps, and the sharpening of 3x3 px.
+//
+// A thread makes whole output px from the input image, which no thread writes meanwhile: input and
+// output are two buffers. Flips are the exception; there a thread has both px that change places.
 #pragma once
 
 #include "body/augment_geometry.h"
@@ -101,7 +104,8 @@ struct Place {
   int64_t column, line;
 };
 
-// One thread a row, since the sums go on from px to px.
+// One thread a row, since the sums go on from px to px. Row y first repeats the y steps down:
+// adding y times is not the same as a multiplication.
 template <class Threads>
 FL_HD void summed(const Threads& threads, const Texture& in, const Op& op, uint8_t* out) {
   const double right_x = op.a[0], right_y = op.a[3], down_x = op.a[1], down_y = op.a[4];

@@ -1,5 +1,8 @@
 // AUGMENT for a whole batch in one launch: a block of threads takes an image through its program
 // (block/machine.h).
+//
+// The pixels do not depend on the number of blocks or threads, nor on where the image lies: that is
+// what lets `plan` choose them by the device alone.
 #include "gpu/cuda/augment.h"
 
 #include <algorithm>
@@ -22,6 +25,8 @@ struct Batch {
   block::Layout how;
 };
 
+// One block per image, or each block takes every gridDim.x-th image where workspaces are fewer than
+// images.
 __global__ void __launch_bounds__(kMostThreads) augment_kernel(const Batch batch) {
   extern __shared__ __align__(16) uint8_t shared[];
   uint8_t* workspace = batch.workspace + blockIdx.x * batch.how.workspace;

@@ -1,5 +1,9 @@
 // A batch of JPEG regions to crops in five launches: each needs all of what the one before has
 // made.
+//
+// All five go to the caller's stream; nothing is allocated, nothing waits for the device. The grids
+// of all but the first are bounded by constants, and their kernels stride, so any batch size works.
+// gpu/block/emulated_decode.h has the same loops on the host.
 #include "gpu/cuda/decode.h"
 
 #include <algorithm>

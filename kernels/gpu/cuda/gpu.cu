@@ -1,3 +1,5 @@
+// What the kernels were compiled for, and CUDA's switch for calls that happen while another thread
+// captures a graph. `architectures` is known at compile time and needs no GPU.
 #include "gpu/cuda/gpu.h"
 
 #include "gpu/cuda/error.h"

@@ -1,5 +1,8 @@
 // STORE for a whole batch, with partners or without: one thread per pixel, tables in shared memory,
 // neighbours in a warp are neighbours in the image.
+//
+// What a thread does is gpu/block/store.h, which tests run on the host too. A table is copied to
+// shared memory once per block: lookups there do not depend on neighbouring values.
 #include "gpu/cuda/store.h"
 
 #include <algorithm>
