@@ -81,7 +81,7 @@ class Xxh3:
         """Of all that came so far."""
 
 def same_items(held: list[Any], now: list[Any]) -> bool:
-    """Whether two lists have the very same objects in the same places; of items that are lists,
+    """Whether two lists have the very same objects at the same positions; of items that are lists,
     whether these have.
 
     Nothing is compared by value: True is not 1, and no method of an item runs. 1 ms for a million
@@ -213,7 +213,7 @@ def store(image: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target
     """
 
 INSTRUCTIONS: Final[tuple[str, ...]]
-"""What programs can do: an instruction's code is its place here."""
+"""What programs can do: an instruction's code is its index here."""
 MAX_DEPTH: Final[int]
 """Instructions of one program."""
 
@@ -335,7 +335,7 @@ class DeviceDecode:
     def reasons(self) -> list[str]:
         """Of each sample, why it is not for the device; empty where it is."""
 
-    def choose(self, places: NDArray[np.int64]) -> None:
+    def choose(self, positions: NDArray[np.int64]) -> None:
         """Take these samples of the job, ascending, all of them without a reason."""
 
     @property
@@ -352,7 +352,7 @@ class DeviceDecode:
         """
 
     def launch(self, data: int, scratch: int, out: int, flags: int, stream: int) -> None:
-        """Decode, crop, resize and flip on the device: the chosen samples' places of uint8 [..,
+        """Decode, crop, resize and flip on the device: the chosen samples' crops in uint8 [..,
         height, width, 3] at `out`.
 
         Device pointers and a cudaStream_t. data: a copy of what was packed, and scratch of that
@@ -512,7 +512,8 @@ class Pool:
     def lend(
         self,
         sizes: NDArray[np.int32],
-        places: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
+        locations: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+        | None = None,
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         raw: NDArray[np.int32] | None = None,
     ) -> Job:
@@ -520,7 +521,7 @@ class Pool:
         first `run`, which says what is to become of them, starts nothing: the functions in `CALLS`
         read and make the samples, in their callers' threads.
 
-        places: files, and file, offset and size [N] of the samples; None where pixels are given.
+        locations: files, and file, offset and size [N] of the samples; None where pixels are given.
             seek, raw: see `fetch`.
         """
 
@@ -563,7 +564,7 @@ CALLS: Final[dict[str, int]]
 They take no GIL, raise nothing and return the sample's status. A sample is given once.
 
 make_sample: int32 (const int64 *job, int64 sample)
-    *job: the `Job.address` of a lent job with places; 0: do nothing
+    *job: the `Job.address` of a lent job with locations; 0: do nothing
 give_pixels: int32 (int64 job, int64 sample, const uint8 *pixels)
     pixels: [height, width, 3]
 """
@@ -628,7 +629,7 @@ class Programs:
     def __init__(self, rows: NDArray[np.float64], functions: Functions | None = None) -> None:
         """rows: [N, depth, 13], instructions that run in order on each crop
 
-        0      code: place in INSTRUCTIONS
+        0      code: index in INSTRUCTIONS
         1      filter: 0 nearest, 1 bilinear, 2 bicubic
         2..4   fill: red, green, blue
         5..12  arguments:
@@ -670,7 +671,7 @@ class Noise:
 class StoreRecords:
     """STORE of the N samples of a batch.
 
-    Places are px of the image as it is stored: of the rows and columns that are kept.
+    Positions are px of the image as it is stored: of the rows and columns that are kept.
     """
 
     def __init__(
@@ -694,7 +695,7 @@ class StoreRecords:
         noise: None: fills only.
         partners: [N, 7]; None: nothing is mixed
 
-            0     the partner's place in the batch
+            0     the partner's position in the batch
             1..4  a box: top, left, height, width; inside it the values are the partner's
             5, 6  bits of two float32 weights, of the image and of its partner, outside the box
         """

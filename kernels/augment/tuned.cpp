@@ -235,10 +235,10 @@ HWY_INLINE void box_row(const Box& box, int bytes, uint8_t* out, const Taps& tap
     const V8 a = hn::LoadU(kD8, first + i), b = hn::LoadU(kD8, last + i);
     const VU16 ends[2] = {hn::Add(half(a, false), half(b, false)),
                           hn::Add(half(a, true), half(b, true))};
-    V32 found[4];
+    V32 values[4];
     for (int n = 0; n < 4; ++n)
-      found[n] = boxed(quarter(sums[n / 2], n % 2 == 1), quarter(ends[n / 2], n % 2 == 1), box);
-    hn::StoreU(pack(found[0], found[1], found[2], found[3]), kD8, out + i);
+      values[n] = boxed(quarter(sums[n / 2], n % 2 == 1), quarter(ends[n / 2], n % 2 == 1), box);
+    hn::StoreU(pack(values[0], values[1], values[2], values[3]), kD8, out + i);
   }
 }
 

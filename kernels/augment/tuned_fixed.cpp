@@ -1,5 +1,5 @@
 // Nearest affine maps in fixed point: which px of a row come from inside is solved, the rest is
-// copying. Vector code (Highway) finds the places.
+// copying. Vector code (Highway) finds the offsets.
 #include <algorithm>
 #include <cstring>
 
@@ -31,16 +31,16 @@ void CopyPixels(const Image& in, const FixedMap& map, int64_t x, int64_t y, int6
   const auto stride = hn::Set(d, static_cast<int32_t>(in.stride));
   for (int64_t k = 0; k < count; k += kLanes, to += kLanes * kChannels) {
     const auto column = hn::ShiftRight<kFixedBits>(at_x), line = hn::ShiftRight<kFixedBits>(at_y);
-    alignas(64) int32_t places[kLanes];
-    hn::Store(hn::Add(hn::Mul(line, stride), hn::Add(column, hn::Add(column, column))), d, places);
+    alignas(64) int32_t offsets[kLanes];
+    hn::Store(hn::Add(hn::Mul(line, stride), hn::Add(column, hn::Add(column, column))), d, offsets);
     at_x = hn::Add(at_x, step_x);
     at_y = hn::Add(at_y, step_y);
     if (k + kLanes <= count)
       for (int i = 0; i < kLanes; ++i)
-        std::memcpy(to + i * kChannels, in.data + places[i], kChannels + 1);
+        std::memcpy(to + i * kChannels, in.data + offsets[i], kChannels + 1);
     else
       for (int i = 0; i < count - k; ++i)
-        std::memcpy(to + i * kChannels, in.data + places[i], kChannels + 1);
+        std::memcpy(to + i * kChannels, in.data + offsets[i], kChannels + 1);
   }
 }
 

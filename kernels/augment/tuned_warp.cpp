@@ -88,7 +88,7 @@ HWY_INLINE VD channel_of(VI pixels) {
                  hn::Set(kD, 4503599627370496.0));
 }
 
-HWY_INLINE VD mixed(VD from, VD to, VD share) {
+HWY_INLINE VD lerp(VD from, VD to, VD share) {
   return hn::Add(from, hn::Mul(hn::Sub(to, from), share));
 }
 
@@ -96,8 +96,8 @@ HWY_INLINE VI joined(VI red, VI green, VI blue) {
   return hn::Or(red, hn::Or(hn::ShiftLeft<8>(green), hn::ShiftLeft<16>(blue)));
 }
 
-// Where px lie in memory: whole numbers within the image, as doubles, to bytes.
-struct Places {
+// Where px lie, from the image on: whole numbers within the image, as doubles, to bytes.
+struct Offsets {
   const Image& in;
 
   HWY_INLINE VI column(VD x) const { return to_ints(hn::Mul(x, hn::Set(kD, kChannels))); }
@@ -117,8 +117,8 @@ HWY_INLINE VD clamped(VD at, int count) {
 
 struct Nearest {
   static HWY_INLINE VI sample(const Image& in, VD x, VD y) {
-    const Places places{in};
-    return places.load(hn::Add(places.column(hn::Trunc(x)), places.row(hn::Trunc(y))));
+    const Offsets offsets{in};
+    return offsets.load(hn::Add(offsets.column(hn::Trunc(x)), offsets.row(hn::Trunc(y))));
   }
 };
 
@@ -131,13 +131,13 @@ struct Bilinear {
   template <int kChannel>
   HWY_INLINE VD across(VI pixels) const {
     const VD a = channel_of<kChannel>(pixels);
-    return mixed(a, hn::IfThenElse(one_column, a, channel_of<kChannel + 3>(pixels)), right);
+    return lerp(a, hn::IfThenElse(one_column, a, channel_of<kChannel + 3>(pixels)), right);
   }
 
   template <int kChannel>
   HWY_INLINE VI channel(bool level) const {  // level: nothing of the lower px is seen
     const VD above = across<kChannel>(upper);
-    return to_ints(level ? above : mixed(above, across<kChannel>(lower), down));  // cuts off
+    return to_ints(level ? above : lerp(above, across<kChannel>(lower), down));  // cuts off
   }
 
   static HWY_INLINE VI sample(const Image& in, VD from_x, VD from_y) {
@@ -146,12 +146,12 @@ struct Bilinear {
              top = hn::Floor(y);
     const VD down = hn::Sub(y, top);
     const bool level = hn::AllTrue(kD, hn::Eq(down, zero));
-    const Places places{in};
-    const VI column = places.column(clamped(left, in.width));
-    const VI upper = places.load(hn::Add(places.row(clamped(top, in.height)), column));
+    const Offsets offsets{in};
+    const VI column = offsets.column(clamped(left, in.width));
+    const VI upper = offsets.load(hn::Add(offsets.row(clamped(top, in.height)), column));
     const VI lower =
         level ? upper
-              : places.load(hn::Add(places.row(clamped(hn::Add(top, one), in.height)), column));
+              : offsets.load(hn::Add(offsets.row(clamped(hn::Add(top, one), in.height)), column));
     const auto borders = hn::Or(hn::Lt(left, zero), hn::Ge(left, hn::Set(kD, in.width - 1)));
     const Bilinear it{upper, lower, hn::Sub(x, left), down, borders};
     return joined(it.channel<0>(level), it.channel<1>(level), it.channel<2>(level));
@@ -189,14 +189,14 @@ struct Bicubic {
     const auto inner = hn::And(hn::And(hn::Ge(left, one), hn::Lt(left, hn::Set(kD, in.width - 2))),
                                hn::And(hn::Ge(top, one), hn::Lt(top, hn::Set(kD, in.height - 2))));
     if (!hn::AllTrue(kD, inner)) return at_border(in, from_x, from_y);
-    const Places places{in};
+    const Offsets offsets{in};
     Bicubic it;
     it.right = hn::Sub(x, left);
     it.down = hn::Sub(y, top);
-    VI offset = hn::Add(places.row(hn::Sub(top, one)), places.column(hn::Sub(left, one)));
+    VI offset = hn::Add(offsets.row(hn::Sub(top, one)), offsets.column(hn::Sub(left, one)));
     for (int k = 0; k < 4; ++k, offset = hn::Add(offset, hn::Set(kI, in.stride))) {
-      it.first[k] = places.load(offset);
-      it.second[k] = places.load(hn::Add(offset, hn::Set(kI, 2 * kChannels)));
+      it.first[k] = offsets.load(offset);
+      it.second[k] = offsets.load(hn::Add(offset, hn::Set(kI, 2 * kChannels)));
     }
     return joined(it.channel<0>(), it.channel<1>(), it.channel<2>());
   }

@@ -50,17 +50,17 @@ std::atomic<size_t> small{0};
 
 // In a child of fork the parent's threads are gone, with what they have claimed: it begins anew.
 State& state() {
-  State* found = current.load(std::memory_order_acquire);
-  while (found == nullptr || found->process != getpid()) {
+  State* last = current.load(std::memory_order_acquire);
+  while (last == nullptr || last->process != getpid()) {
     auto* fresh = new State;  // never freed: threads outlive the interpreter
-    if (found != nullptr) {
-      fresh->most = found->most;
-      fresh->groups = found->groups;
+    if (last != nullptr) {
+      fresh->most = last->most;
+      fresh->groups = last->groups;
     }
-    if (current.compare_exchange_strong(found, fresh)) return *fresh;
+    if (current.compare_exchange_strong(last, fresh)) return *fresh;
     delete fresh;
   }
-  return *found;
+  return *last;
 }
 
 bool strict_accounting() {
@@ -85,8 +85,8 @@ bool mappable(size_t bytes) noexcept {
 }
 
 size_t promised() noexcept {
-  const State* found = current.load(std::memory_order_acquire);
-  return found == nullptr ? 0 : found->promised.load(std::memory_order_relaxed);
+  const State* last = current.load(std::memory_order_acquire);
+  return last == nullptr ? 0 : last->promised.load(std::memory_order_relaxed);
 }
 
 // The number behind `name` at the start of a line; SIZE_MAX if there is none. An empty name: the
@@ -96,22 +96,22 @@ size_t number(const std::string& path, const char* name) {
   std::FILE* file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return SIZE_MAX;
   char line[256];
-  size_t found = SIZE_MAX;
+  size_t result = SIZE_MAX;
   const size_t length = std::strlen(name);
-  while (found == SIZE_MAX && std::fgets(line, sizeof line, file) != nullptr) {
+  while (result == SIZE_MAX && std::fgets(line, sizeof line, file) != nullptr) {
     unsigned long long value = 0;
     if (std::strncmp(line, name, length) == 0 && std::sscanf(line + length, " %llu", &value) == 1)
-      found = value;
+      result = value;
   }
   std::fclose(file);
-  return found;
+  return result;
 }
 
 // The names are those of version 2 and of version 1 of control groups.
 size_t first_of(const std::string& folder, const char* one, const char* other,
                 const char* name = "") {
-  const size_t found = number(folder + "/" + one, name);
-  return found != SIZE_MAX ? found : number(folder + "/" + other, name);
+  const size_t result = number(folder + "/" + one, name);
+  return result != SIZE_MAX ? result : number(folder + "/" + other, name);
 }
 
 // Of a control group, version 2 or 1. Pages of files do not count: they are given back before the
@@ -137,8 +137,8 @@ bool possible(size_t bytes) { return fits(bytes) && (bytes < kLarge || bytes <= 
 
 bool limited() noexcept {
   for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit found{};
-    if (::getrlimit(which, &found) == 0 && found.rlim_cur != RLIM_INFINITY) return true;
+    rlimit limit{};
+    if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
   }
   return strict_accounting();
 }

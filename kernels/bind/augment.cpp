@@ -49,10 +49,10 @@ nb::object augment_image(const Input& image, const Input& program, const std::st
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(result, 3, shape, owner));
 }
 
-void make_functions(PyFunctions* self, const std::vector<std::pair<uintptr_t, int64_t>>& made,
+void make_functions(PyFunctions* self, const std::vector<std::pair<uintptr_t, int64_t>>& pairs,
                     nb::object owner) {
   std::vector<augment::Function> out;
-  for (const auto& [address, uniforms] : made) {
+  for (const auto& [address, uniforms] : pairs) {
     const std::string where = "Functions[" + std::to_string(out.size()) + "]";
     if (address == 0) refuse(where, "address", "0", "that of a function");
     if (uniforms < 0 || uniforms > augment::kMaxUniforms)

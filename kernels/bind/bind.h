@@ -101,7 +101,7 @@ struct NoiseLists {
 NoiseLists parse_noise(const std::string& where, const std::optional<Noise>& noise,
                        nb::dlpack::dtype type, int64_t count, int64_t each);
 
-// Partners are rows of body/mix.h: places in the batch, and boxes inside an image of this size.
+// Partners are rows of body/mix.h: positions in the batch, and boxes inside an image of this size.
 // Empty without.
 std::vector<Partner> parse_partners(const std::string& where, const StoreRecords& store,
                                     int64_t count, int height, int width);

@@ -29,12 +29,12 @@ nb::object table(const std::vector<Record>& records) {
 }
 
 nb::object entries(const PyCollector& self) {
-  std::vector<Collector::Entry> found;
+  std::vector<Collector::Entry> out;
   {
     const nb::gil_scoped_release unlocked;
-    found = self.collector->entries();
+    out = self.collector->entries();
   }
-  return table(found);
+  return table(out);
 }
 
 nb::tuple read(const FsPath& path, int64_t from) {

@@ -27,11 +27,12 @@ void check_crops(const std::string& function, const Job& job, const std::vector<
 }
 
 std::vector<Filter> parse_filters(const std::string& function,
-                                  const std::variant<std::string, Input>& given, int64_t count) {
-  if (const auto* name = std::get_if<std::string>(&given)) return {cpu::parse_filter(*name)};
+                                  const std::variant<std::string, Input>& filter, int64_t count) {
+  if (const auto* name = std::get_if<std::string>(&filter)) return {cpu::parse_filter(*name)};
   constexpr Filter kByNumber[] = {Filter::kNearest, Filter::kLanczos, Filter::kBilinear,
                                   Filter::kBicubic, Filter::kBox,     Filter::kHamming};
-  const int32_t* numbers = checked<int32_t>(function + ": filter", std::get<Input>(given), {count});
+  const int32_t* numbers =
+      checked<int32_t>(function + ": filter", std::get<Input>(filter), {count});
   std::vector<Filter> out{Filter::kBilinear};
   if (count > 0) out.clear();
   for (int64_t n = 0; n < count; ++n) {

@@ -68,12 +68,12 @@ std::vector<std::string> reasons(const PyDeviceDecode& self) {
   return out;
 }
 
-void choose(PyDeviceDecode& self, const Input& places) {
+void choose(PyDeviceDecode& self, const Input& positions) {
   self.work->check_idle("DeviceDecode.choose");
-  const int64_t* given = checked<int64_t>("DeviceDecode.choose: places", places, {kAny});
-  std::vector<int64_t> list(given, given + places.shape(0));
+  const int64_t* values = checked<int64_t>("DeviceDecode.choose: positions", positions, {kAny});
+  std::vector<int64_t> list(values, values + positions.shape(0));
   for (size_t i = 0; i < list.size(); ++i) {
-    const std::string where = "DeviceDecode.choose: places[" + std::to_string(i) + "]";
+    const std::string where = "DeviceDecode.choose: positions[" + std::to_string(i) + "]";
     const int64_t least = i == 0 ? 0 : list[i - 1] + 1;
     if (list[i] < least || list[i] >= self.work->size())
       refuse(where, "out of order or no such sample", std::to_string(list[i]),
@@ -128,7 +128,7 @@ void bind_device_decode(nb::module_& m) {
       .def("__len__", [](const PyDeviceDecode& self) { return self.work->size(); })
       .def("wait", &wait)
       .def_prop_ro("reasons", &reasons)
-      .def("choose", &choose, "places"_a.noconvert())
+      .def("choose", &choose, "positions"_a.noconvert())
       .def_prop_ro(
           "nbytes",
           [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.nbytes").bytes; })

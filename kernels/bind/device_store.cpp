@@ -83,8 +83,8 @@ void make(DeviceStore* self, int64_t count, int height, int width, const std::st
 }
 
 // What an address has to be there for.
-void check_given(const std::string& where, const DeviceStore& self, bool table, bool noise,
-                 bool lists) {
+void check_addresses(const std::string& where, const DeviceStore& self, bool table, bool noise,
+                     bool lists) {
   if (!table && self.shape.number != Number::kUint8)
     refuse(where, "table", "none", "one, unless uint8 are stored");
   if (!noise && self.tables > 0) refuse(where, "noise", "none", "the tables");
@@ -94,7 +94,7 @@ void check_given(const std::string& where, const DeviceStore& self, bool table, 
 void launch(const DeviceStore& self, uintptr_t images, uintptr_t table, uintptr_t noise,
             uintptr_t lists, uintptr_t out, uintptr_t stream) {
   const std::string where = "DeviceStore.launch";
-  check_given(where, self, table != 0, noise != 0, lists != 0);
+  check_addresses(where, self, table != 0, noise != 0, lists != 0);
   if (lists % kAlign != 0)
     refuse(where, "lists",
            "an address at " + std::to_string(lists % kAlign) + " beyond a multiple of 16",
@@ -108,7 +108,7 @@ void run_on_host(const DeviceStore& self, const Input& images, const std::option
                  const std::optional<Input>& noise, const Output& out) {
   const std::string where = "DeviceStore.run_on_host";
   const block::StoreShape& shape = self.shape;
-  check_given(where, self, table.has_value(), noise.has_value(), true);
+  check_addresses(where, self, table.has_value(), noise.has_value(), true);
   checked<uint8_t>(where + ": images", images,
                    {shape.count, shape.image_height, shape.image_width, kChannels});
   const StoreRecords how{.channels_last = shape.channels_last, .table = table};

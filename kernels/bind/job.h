@@ -30,6 +30,6 @@ void check_crops(const std::string& function, const Job& job, const std::vector<
 
 // One name for all, or int32 [count] of Pillow's numbers (Image.Resampling), one for each.
 std::vector<Filter> parse_filters(const std::string& function,
-                                  const std::variant<std::string, Input>& given, int64_t count);
+                                  const std::variant<std::string, Input>& filter, int64_t count);
 
 }  // namespace fl::bind

@@ -50,14 +50,14 @@ nb::tuple examine_image(const nb::bytes& data, const std::string& check,
   if (step.has_value() && (*step < 0 || *step > 0xFFFF))
     refuse("examine", "step", std::to_string(*step), "0..65535 or None");
   const Check how = parse_check(check);
-  Examined found;
+  Examined out;
   {
     const nb::gil_scoped_release unlocked;
-    found = examine(view(data), step.value_or(-1), how);
+    out = examine(view(data), step.value_or(-1), how);
   }
-  return nb::make_tuple(found.header.height, found.header.width, found.header.format,
-                        jpeg::name(found.coding), found.hash, found.sound,
-                        nb::bytes(found.index.data(), found.index.size()), found.why);
+  return nb::make_tuple(out.header.height, out.header.width, out.header.format,
+                        jpeg::name(out.coding), out.hash, out.sound,
+                        nb::bytes(out.index.data(), out.index.size()), out.why);
 }
 
 std::string jpeg_coding(const nb::bytes& data) { return jpeg::name(jpeg::coding_of(view(data))); }

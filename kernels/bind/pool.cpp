@@ -1,7 +1,7 @@
 // class Pool.
 //
-// Arrays of places are checked entry by entry before a job begins, so that the engine indexes files
-// without a look. `fetch` starts reading and returns at once.
+// Arrays of locations are checked entry by entry before a job begins, so that the engine indexes
+// files without a look. `fetch` starts reading and returns at once.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -25,14 +25,14 @@ std::string item(const char* where, const char* array, int64_t n) {
   return std::string(where) + ": " + array + "[" + std::to_string(n) + "]";
 }
 
-std::vector<Place> places(const char* where, const PyFiles& files, const Input& file,
-                          const Input& offset, const Input& size) {
+std::vector<Location> parse_locations(const char* where, const PyFiles& files, const Input& file,
+                                      const Input& offset, const Input& size) {
   check(std::string(where) + ": file", Facts(file), {kAny}, nb::dtype<int64_t>());
   const auto count = static_cast<int64_t>(file.shape(0));
   const auto* which = static_cast<const int64_t*>(file.data());
   const int64_t* from = checked<int64_t>(std::string(where) + ": offset", offset, {count});
   const int64_t* length = checked<int64_t>(std::string(where) + ": size", size, {count});
-  std::vector<Place> out(count);
+  std::vector<Location> out(count);
   for (int64_t n = 0; n < count; ++n) {
     if (which[n] < 0 || which[n] >= files.files->count())
       refuse(item(where, "file", n), "no such file", std::to_string(which[n]),
@@ -46,21 +46,22 @@ std::vector<Place> places(const char* where, const PyFiles& files, const Input& 
   return out;
 }
 
-// (files, file, offset, size), as `each`: the samples' own places, or those of their seek indexes.
-std::shared_ptr<const Files> place(const char* where, const nb::tuple& given, Place Sample::*each,
-                                   std::vector<Sample>& samples) {
-  if (given.size() != 4) refuse(where, "length", std::to_string(given.size()), "4");
-  const auto& files = nb::cast<const PyFiles&>(given[0]);
-  const auto array = [&](int i) { return nb::cast<Input>(given[i], false); };
-  const std::vector<Place> found = places(where, files, array(1), array(2), array(3));
-  if (found.size() != samples.size())
-    refuse(where, "samples", std::to_string(found.size()), std::to_string(samples.size()));
-  for (size_t n = 0; n < found.size(); ++n) samples[n].*each = found[n];
+// (files, file, offset, size), as `each`: the samples' own locations, or those of their seek
+// indexes.
+std::shared_ptr<const Files> set_locations(const char* where, const nb::tuple& source,
+                                           Location Sample::*each, std::vector<Sample>& samples) {
+  if (source.size() != 4) refuse(where, "length", std::to_string(source.size()), "4");
+  const auto& files = nb::cast<const PyFiles&>(source[0]);
+  const auto array = [&](int i) { return nb::cast<Input>(source[i], false); };
+  const std::vector<Location> list = parse_locations(where, files, array(1), array(2), array(3));
+  if (list.size() != samples.size())
+    refuse(where, "samples", std::to_string(list.size()), std::to_string(samples.size()));
+  for (size_t n = 0; n < list.size(); ++n) samples[n].*each = list[n];
   return files.files;
 }
 
 // (collector, row, no_index) of the samples whose indexes are to be collected.
-std::shared_ptr<Collector> place_new(const nb::tuple& collect, std::vector<Sample>& samples) {
+std::shared_ptr<Collector> set_collector(const nb::tuple& collect, std::vector<Sample>& samples) {
   if (collect.size() != 3)
     refuse("Pool.fetch: collect", "length", std::to_string(collect.size()), "3");
   const auto collector = nb::cast<const PyCollector&>(collect[0]).collector;
@@ -80,7 +81,7 @@ std::shared_ptr<Collector> place_new(const nb::tuple& collect, std::vector<Sampl
 }
 
 // int32 [N, 2]: height and width of the samples that are raw pixels; 0, 0 for the others.
-void place_raw(const Input& raw, bool checked_bytes, std::vector<Sample>& samples) {
+void set_raw_sizes(const Input& raw, bool checked_bytes, std::vector<Sample>& samples) {
   const auto count = static_cast<int64_t>(samples.size());
   const int32_t* sizes = checked<int32_t>("Pool.fetch: raw", raw, {count, 2});
   for (int64_t n = 0; n < count; ++n) {
@@ -91,8 +92,8 @@ void place_raw(const Input& raw, bool checked_bytes, std::vector<Sample>& sample
     if (checked_bytes) refuse(where, "checksum", "one", "none: raw pixels are read in part");
     if (height < 1 || width < 1 || height > kMaxPixels / width)
       refuse(where, "size", got, "1.." + std::to_string(kMaxPixels) + " px");
-    if (samples[n].place.size != height * width * kChannels)
-      refuse(where, "bytes", std::to_string(samples[n].place.size) + " for " + got + " px",
+    if (samples[n].location.size != height * width * kChannels)
+      refuse(where, "bytes", std::to_string(samples[n].location.size) + " for " + got + " px",
              std::to_string(height * width * kChannels));
     samples[n].raw_height = static_cast<int>(height);
     samples[n].raw_width = static_cast<int>(width);
@@ -103,24 +104,24 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
             const Input& size, const std::optional<Input>& checksum,
             const std::optional<nb::tuple>& seek, const std::optional<nb::tuple>& collect,
             const std::optional<Input>& raw) {
-  const std::vector<Place> where = places("Pool.fetch", files, file, offset, size);
+  const std::vector<Location> where = parse_locations("Pool.fetch", files, file, offset, size);
   const auto count = static_cast<int64_t>(where.size());
   const uint64_t* sums =
       checksum ? checked<uint64_t>("Pool.fetch: checksum", *checksum, {count}) : nullptr;
   std::vector<Sample> samples(count);
   for (int64_t n = 0; n < count; ++n) {
-    samples[n].place = where[n];
+    samples[n].location = where[n];
     if (sums != nullptr) samples[n].checksum = sums[n];
   }
   Origin origin{files.files, nullptr, sums != nullptr, nullptr};
-  if (seek) origin.seek = place("Pool.fetch: seek", *seek, &Sample::seek_place, samples);
-  if (raw) place_raw(*raw, sums != nullptr, samples);
-  if (collect) origin.collector = place_new(*collect, samples);
+  if (seek) origin.seek = set_locations("Pool.fetch: seek", *seek, &Sample::seek_location, samples);
+  if (raw) set_raw_sizes(*raw, sums != nullptr, samples);
+  if (collect) origin.collector = set_collector(*collect, samples);
   return PyJob(Job::start(self.pool, std::move(origin), std::move(samples)));
 }
 
 // Samples whose sizes are known, and which others' threads make by the functions in CALLS.
-PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& places_of,
+PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& locations,
            const std::optional<nb::tuple>& seek, const std::optional<Input>& raw) {
   const int32_t* px = checked<int32_t>("Pool.lend: sizes", sizes, {kAny, 2});
   std::vector<Sample> samples(sizes.shape(0));
@@ -136,19 +137,20 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
     samples[n].width = static_cast<int>(width);
     samples[n].status = kOk;
   }
-  if (places_of) origin.files = place("Pool.lend: places", *places_of, &Sample::place, samples);
-  if (seek) origin.seek = place("Pool.lend: seek", *seek, &Sample::seek_place, samples);
-  if (raw) place_raw(*raw, false, samples);
+  if (locations)
+    origin.files = set_locations("Pool.lend: locations", *locations, &Sample::location, samples);
+  if (seek) origin.seek = set_locations("Pool.lend: seek", *seek, &Sample::seek_location, samples);
+  if (raw) set_raw_sizes(*raw, false, samples);
   return PyJob(Job::lend(self.pool, std::move(origin), std::move(samples)));
 }
 
 // Read-ahead is a wish: if there is no memory or no thread for it, nothing is said.
 void advise(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
             const Input& size) {
-  std::vector<Place> list = places("Pool.advise", files, file, offset, size);
+  std::vector<Location> list = parse_locations("Pool.advise", files, file, offset, size);
   try {
     self.pool->background([list = std::move(list), from = files.files] {
-      for (const Place& place : list) from->advise(place);
+      for (const Location& location : list) from->advise(location);
     });
   } catch (const std::bad_alloc&) {     // advice only
   } catch (const std::system_error&) {  // no thread for it
@@ -207,7 +209,7 @@ void bind_pool(nb::module_& m) {
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(),
            "size"_a.noconvert(), "checksum"_a.noconvert().none(), nb::kw_only(),
            "seek"_a = nb::none(), "collect"_a = nb::none(), "raw"_a.noconvert() = nb::none())
-      .def("lend", &lend, "sizes"_a.noconvert(), "places"_a = nb::none(), "seek"_a = nb::none(),
+      .def("lend", &lend, "sizes"_a.noconvert(), "locations"_a = nb::none(), "seek"_a = nb::none(),
            "raw"_a.noconvert() = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(),
            "size"_a.noconvert())

@@ -13,7 +13,7 @@ namespace fl::bind {
 namespace {
 
 using namespace nb::literals;
-using Given = std::optional<Input>;
+using OptionalInput = std::optional<Input>;
 
 void make_crops(CropRecords* self, const Input& rows,
                 const std::variant<std::string, Input>& filter, int height, int width,
@@ -30,9 +30,10 @@ void make_noise(Noise* self, const Input& keys, const Input& fillings, const Inp
   new (self) Noise{keys, fillings, tables};
 }
 
-void make_store(StoreRecords* self, bool channels_last, const Given& table, const Given& rows,
-                const Given& columns, const Given& boxes, const Given& fills,
-                const std::optional<Noise>& noise, const Given& partners) {
+void make_store(StoreRecords* self, bool channels_last, const OptionalInput& table,
+                const OptionalInput& rows, const OptionalInput& columns, const OptionalInput& boxes,
+                const OptionalInput& fills, const std::optional<Noise>& noise,
+                const OptionalInput& partners) {
   new (self) StoreRecords{channels_last, table, rows, columns, boxes, fills, noise, partners};
 }
 

@@ -100,7 +100,7 @@ FL_HD int inside(double at, int count) {
   return at >= 0.0 && at < count ? static_cast<int>(at) : -1;
 }
 
-FL_HD double mix(double from, double to, double share) { return from + (to - from) * share; }
+FL_HD double lerp(double from, double to, double share) { return from + (to - from) * share; }
 
 // For values that an int can hold.
 FL_HD int floor_to_int(double value) {
@@ -122,9 +122,9 @@ FL_HD void bilinear(const Texture& from, Position at, uint8_t* out) {
   const int a = from.column(left) * 3, b = from.column(left + 1) * 3;
   const uint8_t *upper = from.row(from.line(top)), *lower = from.row(from.line(top + 1));
   for (int c = 0; c < 3; ++c) {
-    const double above = mix(upper[a + c], upper[b + c], x - left),
-                 below = mix(lower[a + c], lower[b + c], x - left);
-    out[c] = static_cast<uint8_t>(mix(above, below, y - top));  // cuts off
+    const double above = lerp(upper[a + c], upper[b + c], x - left),
+                 below = lerp(lower[a + c], lower[b + c], x - left);
+    out[c] = static_cast<uint8_t>(lerp(above, below, y - top));  // cuts off
   }
 }
 

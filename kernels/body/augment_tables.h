@@ -36,8 +36,8 @@ FL_HD int64_t equalize_step(int64_t pixels, uint32_t highest) { return (pixels -
 
 FL_HD uint8_t evened(int value, int64_t below, int64_t step) {
   if (step == 0) return static_cast<uint8_t>(value);
-  const int64_t place = (step / 2 + below) / step;
-  return static_cast<uint8_t>(place > 255 ? 255 : place);
+  const int64_t level = (step / 2 + below) / step;
+  return static_cast<uint8_t>(level > 255 ? 255 : level);
 }
 
 // ImageOps.equalize: integers only, so the order of steps is free.

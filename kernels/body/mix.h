@@ -15,7 +15,7 @@ namespace fl {
 
 // One row of the partners array.
 struct Partner {
-  int32_t place;                     // of the partner in the batch
+  int32_t position;                  // of the partner in the batch
   int32_t top, left, height, width;  // px: inside this box the values are the partner's
   float own, other;                  // weights outside the box; other == 0: the image's own values
 

@@ -42,14 +42,14 @@ class Permutation {
     const uint64_t mask = (uint64_t{1} << half_) - 1;
     uint64_t left = value >> half_, right = value & mask;
     for (const uint64_t key : keys_) {
-      const uint64_t next = left ^ (mixed(right + (key << 32)) & mask);
+      const uint64_t next = left ^ (mix64(right + (key << 32)) & mask);
       left = right;
       right = next;
     }
     return (left << half_) | right;
   }
 
-  static FL_HD uint64_t mixed(uint64_t x) {
+  static FL_HD uint64_t mix64(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
     return x ^ (x >> 31);

@@ -41,10 +41,10 @@ struct Store {
   FL_HD void operator()(int64_t pixel) const {
     const int64_t from = kept(pixel) * 3;
     for (int channel = 0; channel < 3; ++channel)
-      out[place(pixel, channel)] = value(image[from + channel], channel);
+      out[offset(pixel, channel)] = value(image[from + channel], channel);
   }
 
-  FL_HD int64_t place(int64_t pixel, int channel) const {
+  FL_HD int64_t offset(int64_t pixel, int channel) const {
     return channels_last ? pixel * 3 + channel : channel * pixels + pixel;
   }
 };

@@ -16,11 +16,11 @@ fl::Job* job_of(int64_t address, int64_t n) {
 }  // namespace
 
 int32_t fastload_make_sample(const int64_t* job, int64_t n) {
-  fl::Job* found = job_of(*job, n);
-  return found == nullptr ? fl::kFailed : found->give(n);
+  fl::Job* lent = job_of(*job, n);
+  return lent == nullptr ? fl::kFailed : lent->give(n);
 }
 
 int32_t fastload_give_pixels(int64_t job, int64_t n, const uint8_t* pixels) {
-  fl::Job* found = job_of(job, n);
-  return found == nullptr ? fl::kFailed : found->give(n, pixels);
+  fl::Job* lent = job_of(job, n);
+  return lent == nullptr ? fl::kFailed : lent->give(n, pixels);
 }

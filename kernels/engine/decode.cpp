@@ -39,11 +39,11 @@ Index by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, W
 
 // Whether a new index is worth making: not where it was found right, nor where the file is known to
 // have none.
-bool wanted(const Sample& sample, Index found) {
+bool wanted(const Sample& sample, Index outcome) {
   const size_t size = sample.encoded.bytes().size();
-  if (sample.collector == nullptr || found == Index::kFailed) return false;
-  if (found == Index::kNone && sample.no_index == static_cast<int64_t>(size)) return false;
-  return sample.collector->wants(sample.row, size, found == Index::kRefused);
+  if (sample.collector == nullptr || outcome == Index::kFailed) return false;
+  if (outcome == Index::kNone && sample.no_index == static_cast<int64_t>(size)) return false;
+  return sample.collector->wants(sample.row, size, outcome == Index::kRefused);
 }
 
 // From the scan's start. `collect`: its checkpoints are noted to the end, and the index, or that
@@ -78,9 +78,9 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
       frame.width == sample.width) {
     jpeg::Decoded out;
     jpeg::shrink(worker.frame, scale);
-    const Index found = by_index(sample, frame, region, worker, out);
-    if (found == Index::kUsed) return out;
-    out = in_order(sample, region, worker, wanted(sample, found));
+    const Index outcome = by_index(sample, frame, region, worker, out);
+    if (outcome == Index::kUsed) return out;
+    out = in_order(sample, region, worker, wanted(sample, outcome));
     if (out.ok()) {
       worker.stats.count(Way::kWhole);
       return out;

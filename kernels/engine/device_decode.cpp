@@ -20,13 +20,13 @@ DeviceDecode::DeviceDecode(std::shared_ptr<Job> job, How how)
     : job_(std::move(job)), how_(std::move(how)), plans_(job_->size()), why_(job_->size()) {}
 
 std::shared_ptr<DeviceDecode> DeviceDecode::start(std::shared_ptr<Job> job, How how) {
-  std::shared_ptr<DeviceDecode> made(new DeviceDecode(std::move(job), std::move(how)),
+  std::shared_ptr<DeviceDecode> work(new DeviceDecode(std::move(job), std::move(how)),
                                      [](DeviceDecode* it) {
                                        if (!it->job_->pool().forked())
                                          delete it;  // in a child of fork its tasks never end
                                      });
-  made->begin(Phase::kPlan, made->size());
-  return made;
+  work->begin(Phase::kPlan, work->size());
+  return work;
 }
 
 DeviceDecode::~DeviceDecode() {
@@ -153,10 +153,10 @@ void DeviceDecode::check_idle(const char* where) const {
     throw std::runtime_error(std::string(where) + ": the pool was closed before all was done");
 }
 
-const jpeg::DeviceBatch& DeviceDecode::choose(const std::vector<int64_t>& places) {
+const jpeg::DeviceBatch& DeviceDecode::choose(const std::vector<int64_t>& positions) {
   std::vector<const jpeg::DevicePlan*> plans;
-  for (const int64_t n : places) plans.push_back(&plans_[n]);
-  batch_ = {plans, places, how_.height, how_.width};
+  for (const int64_t n : positions) plans.push_back(&plans_[n]);
+  batch_ = {plans, positions, how_.height, how_.width};
   return batch_;
 }
 

@@ -37,7 +37,7 @@ class DeviceDecode final : public Work {
   // Sample n is not for the device; empty: it is
   const std::string& why(int64_t n) const { return why_[n]; }
   // Takes the samples that are wanted, all of them fit; what `pack` writes is the batch's.
-  const jpeg::DeviceBatch& choose(const std::vector<int64_t>& places);
+  const jpeg::DeviceBatch& choose(const std::vector<int64_t>& positions);
   const jpeg::DeviceBatch& batch() const { return batch_; }
   void pack(uint8_t* to);  // batch().header().bytes, at a multiple of 16; starts
 

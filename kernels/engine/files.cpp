@@ -87,32 +87,32 @@ Files::Opened::~Opened() {
   if (!kept) ::close(fd);
 }
 
-int64_t Files::length(int fd, const Place& place) const {
-  int64_t size = place.size;
+int64_t Files::length(int fd, const Location& location) const {
+  int64_t size = location.size;
   if (size == kToEnd) {
     struct stat facts;
-    if (::fstat(fd, &facts) != 0) fail(place.file, errno);
-    if (S_ISDIR(facts.st_mode)) fail(place.file, EISDIR);
+    if (::fstat(fd, &facts) != 0) fail(location.file, errno);
+    if (S_ISDIR(facts.st_mode)) fail(location.file, EISDIR);
     if (S_ISFIFO(facts.st_mode))
-      throw FileError(0, path(place.file), "is a named pipe (want a file)");
-    size = facts.st_size > place.offset ? facts.st_size - place.offset : 0;
+      throw FileError(0, path(location.file), "is a named pipe (want a file)");
+    size = facts.st_size > location.offset ? facts.st_size - location.offset : 0;
   }
   if (size > kMaxSample)
-    throw FileError(0, path(place.file),
+    throw FileError(0, path(location.file),
                     "a sample of " + std::to_string(size) + " bytes (want at most 2 GiB)");
   return size;
 }
 
-void Files::fill(int fd, const Place& place, int64_t size, uint8_t* out) const {
+void Files::fill(int fd, const Location& location, int64_t size, uint8_t* out) const {
   for (int64_t done = 0; done < size;) {
-    const ssize_t got = ::pread(fd, out + done, size - done, place.offset + done);
+    const ssize_t got = ::pread(fd, out + done, size - done, location.offset + done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(place.file, errno);
+    if (got < 0) fail(location.file, errno);
     if (got == 0) {
-      throw FileError(0, path(place.file),
-                      "ends at byte " + std::to_string(place.offset + done) + " (want bytes " +
-                          std::to_string(place.offset) + ".." +
-                          std::to_string(place.offset + size) + ")");
+      throw FileError(0, path(location.file),
+                      "ends at byte " + std::to_string(location.offset + done) + " (want bytes " +
+                          std::to_string(location.offset) + ".." +
+                          std::to_string(location.offset + size) + ")");
     }
     done += got;
   }
@@ -131,13 +131,13 @@ uint64_t Files::xxh3(int64_t file, int64_t size) const {
   return XXH3_64bits_digest(&state);
 }
 
-void Files::advise(const Place& place) const noexcept {
+void Files::advise(const Location& location) const noexcept {
   try {
-    const Opened opened(*this, place.file);
+    const Opened opened(*this, location.file);
     // What was read in order is there up to its last byte; where some of it has been dropped since,
     // reading it waits.
-    if (place.size > 0 && in_memory(opened.fd, place.offset + place.size - 1)) return;
-    ::posix_fadvise(opened.fd, place.offset, place.size == kToEnd ? 0 : place.size,
+    if (location.size > 0 && in_memory(opened.fd, location.offset + location.size - 1)) return;
+    ::posix_fadvise(opened.fd, location.offset, location.size == kToEnd ? 0 : location.size,
                     POSIX_FADV_WILLNEED);
   } catch (const std::exception&) {  // advice only
   }

@@ -14,7 +14,7 @@ constexpr int64_t kToEnd = -1;  // size: up to the end of the file
 constexpr int64_t kMostAhead = int64_t{64} << 20;
 constexpr int64_t kMaxSample = int64_t{1} << 31;  // bytes; more is a mistake, not an image
 
-struct Place {
+struct Location {
   int64_t file = 0;
   int64_t offset = 0;     // bytes
   int64_t size = kToEnd;  // bytes
@@ -37,10 +37,10 @@ class Files {
 
   // `room(size)` gives the memory for the bytes. Returns the size. Throws FileError.
   template <class Room>
-  int64_t read(const Place& place, Room room) const {
-    const Opened opened(*this, place.file);
-    const int64_t size = length(opened.fd, place);
-    fill(opened.fd, place, size, room(size));
+  int64_t read(const Location& location, Room room) const {
+    const Opened opened(*this, location.file);
+    const int64_t size = length(opened.fd, location);
+    fill(opened.fd, location, size, room(size));
     return size;
   }
 
@@ -48,7 +48,7 @@ class Files {
   uint64_t xxh3(int64_t file, int64_t size) const;
 
   // Read-ahead; errors are ignored, since the read itself reports them.
-  void advise(const Place& place) const noexcept;
+  void advise(const Location& location) const noexcept;
 
  private:
   struct Opened {
@@ -62,8 +62,8 @@ class Files {
   };
 
   int kept(int64_t file) const;
-  int64_t length(int fd, const Place& place) const;
-  void fill(int fd, const Place& place, int64_t size, uint8_t* out) const;
+  int64_t length(int fd, const Location& location) const;
+  void fill(int fd, const Location& location, int64_t size, uint8_t* out) const;
   [[noreturn]] void fail(int64_t file, int code) const;
 
   std::vector<std::string> paths_;

@@ -69,7 +69,7 @@ std::string Job::describe(int64_t task) const {
   constexpr const char* kDoing[] = {"reads", "makes", "mixes"};
   const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;
   return std::string(kDoing[static_cast<int>(phase_)]) + " " +
-         origin_.files->path(samples_[n].place.file);
+         origin_.files->path(samples_[n].location.file);
 }
 
 void Job::begin(int64_t tasks) {
@@ -97,15 +97,15 @@ void Job::run(std::vector<Planned> pictures) {
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late)
       to_store_.push_back(n);
-  given_ = std::exchange(lent_, false);
-  if (given_) return;
+  running_lent_ = std::exchange(lent_, false);
+  if (running_lent_) return;
   begin(static_cast<int64_t>(to_store_.size()));
 }
 
 // Partners are mixed from bytes: a quarter of the memory that float32 would take.
 void Job::hold_back() {
   Output& output = pictures_.front().output;
-  mixed_ = output;
+  stored_ = output;
   output.format = {nullptr, 1, true};
   const auto bytes = static_cast<size_t>(size() * output.pixels()) * kChannels;
   if (unmixed_.bytes().size() != bytes) unmixed_ = pool_->buffers()->lend(bytes);
@@ -138,10 +138,10 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
   try {
     Stopwatch watch(worker.stats);
     const Plans& plans = pictures_.front().plans;
-    const cpu::Mixture batch{unmixed_.data(),       mixed_.kept_height, mixed_.kept_width,
-                             plans.partners.data(), plans.boxes.data(), plans.fills.data(),
+    const cpu::Mixture batch{unmixed_.data(),       stored_.kept_height, stored_.kept_width,
+                             plans.partners.data(), plans.boxes.data(),  plans.fills.data(),
                              plans.erased,          plans.number};
-    cpu::mix(batch, n, mixed_.format, mixed_.slot(n), worker.pixels, cpu::Target::kBest);
+    cpu::mix(batch, n, stored_.format, stored_.slot(n), worker.pixels, cpu::Target::kBest);
     watch.lap(Stage::kStore, 0);  // MAKE has counted the sample
   } catch (const std::bad_alloc&) {
     out_of_memory(samples_[n]);
@@ -167,7 +167,7 @@ Status Job::lent_to(int64_t n, Step step) noexcept {
 }
 
 Status Job::give(int64_t n) noexcept {
-  if (origin_.files->count() == 0) return kFailed;  // lent without places
+  if (origin_.files->count() == 0) return kFailed;  // lent without locations
   return lent_to(n, [this](int64_t it, Worker& worker) {
     fetch_as_said(samples_[it], origin_, *pool_->buffers(), worker);
     if (samples_[it].status == kOk) make(it, worker);
@@ -239,7 +239,7 @@ bool Job::wait(std::chrono::milliseconds slice) {
   const auto over = [&] { return left_ == 0; };
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(given_, false)) go_on();  // others' run ends without a word
+    if (std::exchange(running_lent_, false)) go_on();  // others' run ends without a word
   }
   while (true) {
     {

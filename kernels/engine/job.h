@@ -109,10 +109,10 @@ class Job final : public Work {
 
   Phase phase_ = Phase::kFetch;
   bool lent_ = false;              // the next run is others' …
-  bool given_ = false;             // … and this one is
+  bool running_lent_ = false;      // … and this one is
   std::vector<int64_t> to_store_;  // the samples of this run
   std::vector<Planned> pictures_;  // of each; where they are mixed, as MAKE leaves them
-  Output mixed_;                   // of MIX
+  Output stored_;                  // of MIX
   Buffer unmixed_;
 
   mutable std::mutex mutex_;

@@ -56,9 +56,9 @@ std::string hex(uint64_t value) {
 // The file is large: it is read when its turn comes, and no two of a batch at once.
 struct Later {};
 
-Buffer read(const Files& files, const Place& place, BufferList& buffers) {
+Buffer read(const Files& files, const Location& location, BufferList& buffers) {
   Buffer out;
-  files.read(place, [&](int64_t size) {
+  files.read(location, [&](int64_t size) {
     if (size > kMostAhead) throw Later();
     out = buffers.lend(size);
     return out.data();
@@ -68,9 +68,9 @@ Buffer read(const Files& files, const Place& place, BufferList& buffers) {
 
 // An index only saves time: what cannot be read is as good as none.
 void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
-  if (origin.seek == nullptr || sample.seek_place.size <= 0) return;
+  if (origin.seek == nullptr || sample.seek_location.size <= 0) return;
   try {
-    sample.seek = read(*origin.seek, sample.seek_place, buffers);
+    sample.seek = read(*origin.seek, sample.seek_location, buffers);
   } catch (const FileError&) {
     sample.seek = {};
   } catch (const Later&) {
@@ -107,8 +107,8 @@ void look_raw(Sample& sample, const Origin& origin) {
 // The region of an image of raw rows: whole rows are read, since they lie together.
 Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   const int64_t line = int64_t{sample.width} * kChannels;
-  const Place rows{sample.place.file, sample.place.offset + region.top * line,
-                   region.height * line};
+  const Location rows{sample.location.file, sample.location.offset + region.top * line,
+                      region.height * line};
   uint8_t* data = nullptr;
   sample.rows->read(rows, [&](int64_t size) { return data = scratch.reserve(size + kPadding); });
   const Image all{data, region.height, sample.width, line, true};
@@ -260,7 +260,7 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
   try {
     if (sample.raw_height > 0) return look_raw(sample, origin);
     Stopwatch watch(worker.stats);
-    sample.encoded = read(*origin.files, sample.place, buffers);
+    sample.encoded = read(*origin.files, sample.location, buffers);
     look(sample, origin.check);
     if (sample.status == kOk) read_seek(sample, origin, buffers);
     watch.lap(Stage::kRead);

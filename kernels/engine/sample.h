@@ -22,9 +22,9 @@ namespace fl {
 // Filled in stages: places by the caller, bytes and size by `fetch`, pixels in the output by `run`.
 // What went wrong is in status, message and code.
 struct Sample {
-  Place place;
-  uint64_t checksum = 0;  // XXH3 of the bytes, where the job checks
-  Place seek_place;       // of its seek index; size 0: it has none
+  Location location;
+  uint64_t checksum = 0;   // XXH3 of the bytes, where the job checks
+  Location seek_location;  // of its seek index; size 0: it has none
   // Px; the bytes are uint8 [height, width, 3], not encoded. 0: they are encoded
   int raw_height = 0, raw_width = 0;
   int64_t row = -1;  // of the collector of new indexes

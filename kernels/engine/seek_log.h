@@ -26,7 +26,7 @@ struct LogPart {
 
 void write_log_header(std::vector<uint8_t>& out, int step, uint64_t names);
 
-// Appends a record to `out`; returns the place of the index from the record's start.
+// Appends a record to `out`; returns the index's offset from the record's start.
 int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_size,
                          const std::string& path, std::span<const uint8_t> index);
 

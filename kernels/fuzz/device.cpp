@@ -1,8 +1,8 @@
 // The GPU's JPEG decoder: what the host plans and packs, decoded by an emulated block, against the
 // CPU's decoder and resize with the same index: the same crop, or refused by both.
 //
-// Input: 20 bytes (box; kind of index and batch; step; two changes of the index, each a place and a
-// value; crop; order of the threads), the file.
+// Input: 20 bytes (box; kind of index and batch; step; two changes of the index, each an offset and
+// a value; crop; order of the threads), the file.
 //
 // A lying index may pass the host's checks; then the device's flag and the CPU's refusal must
 // agree.
@@ -111,9 +111,9 @@ struct Batch {
 };
 
 void Batch::check(const How& how, uint8_t choice) const {
-  std::vector<int64_t> places(plans.size());
-  std::iota(places.begin(), places.end(), 0);
-  const jpeg::DeviceBatch batch(plans, places, how.height, how.width);
+  std::vector<int64_t> positions(plans.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  const jpeg::DeviceBatch batch(plans, positions, how.height, how.width);
   const block::DecodeHeader& header = batch.header();
   const size_t bytes = expected[0]->pixels.size();
   const block::Guarded packed(header.bytes), scratch(header.scratch),

@@ -50,12 +50,12 @@ const File& file_of(uint8_t number) {
   return files[number % files.size()];
 }
 
-void check_places(const File& file, const jpeg::SeekIndex& index) {
+void check_rows(const File& file, const jpeg::SeekIndex& index) {
   std::vector<jpeg::Segment> segments;
   for (int row = 0; row < file.frame.mcu_rows; ++row) {
-    jpeg::SeekIndex::Row place;
-    if (!index.row(row, place)) continue;
-    want(place.byte <= place.end_byte && place.end_byte <= file.bytes.size(),
+    jpeg::SeekIndex::Row span;
+    if (!index.row(row, span)) continue;
+    want(span.byte <= span.end_byte && span.end_byte <= file.bytes.size(),
          "a row outside of the file");
     segments.clear();
     if (!index.segments(row, 0, file.frame.mcu_columns, 0, uint64_t{1} << 20, segments)) continue;
@@ -74,7 +74,7 @@ void run(Bytes input) {
   const File& file = file_of(input[0]);
   jpeg::SeekIndex index;
   if (!index.open(input.subspan(kChoices), file.bytes, file.frame).empty()) return;
-  check_places(file, index);
+  check_rows(file, index);
   const Region region = region_of(&input[1], file.frame.height, file.frame.width);
   const auto decode = [&](jpeg::Workspace& memory, cpu::Target target) {
     return jpeg::decode_region(file.bytes, file.frame, &index, region, memory, target);

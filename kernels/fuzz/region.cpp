@@ -1,7 +1,7 @@
 // Regions: scalar against tuned, both against libjpeg-turbo, with the true index, one that lies,
 // and without.
 //
-// Input: 12 bytes (region; scale and kind of index; step; two changes of the index, each a place
+// Input: 12 bytes (region; scale and kind of index; step; two changes of the index, each an offset
 // and a value), the file.
 #include "jpeg/region.h"
 

@@ -23,7 +23,7 @@ inline void seal(std::span<uint8_t> index) {
 
 inline void seal(std::vector<uint8_t>& index) { seal(std::span(index)); }
 
-// Changes two numbers of an index with the six given: for each its place and what is turned over.
+// Changes two numbers of an index with the six given: for each its offset and what is turned over.
 inline void lie(std::vector<uint8_t>& index, const uint8_t* numbers) {
   const size_t records = index.size() - jpeg::seek::kHeader - jpeg::seek::kSeal;
   for (const uint8_t* n : {numbers, numbers + 3}) {
@@ -34,8 +34,8 @@ inline void lie(std::vector<uint8_t>& index, const uint8_t* numbers) {
   seal(index);
 }
 
-// Whether the decoder sees each place in the index that it uses reached from the place before, from
-// the scan's start on. Of other regions the first place of each row is believed if the row's end
+// Whether the decoder sees each checkpoint in the index that it uses reached from the one before,
+// from the scan's start on. Of other regions the first one of each row is believed if the row's end
 // fits it, so that lies which agree may pass.
 inline bool proved(const jpeg::Frame& frame, const Region& region) {
   const jpeg::Tiles2d tiles = jpeg::tiles_of(frame, region);

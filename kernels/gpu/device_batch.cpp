@@ -35,10 +35,10 @@ int64_t groups_of(const DevicePlan& plan) {
 }  // namespace
 
 DeviceBatch::DeviceBatch(const std::vector<const DevicePlan*>& plans,
-                         const std::vector<int64_t>& places, int height, int width)
+                         const std::vector<int64_t>& positions, int height, int width)
     : plans_(plans) {
   Totals totals;
-  for (size_t n = 0; n < plans.size(); ++n) add(*plans[n], places[n], totals);
+  for (size_t n = 0; n < plans.size(); ++n) add(*plans[n], positions[n], totals);
   header_.image_count = static_cast<int32_t>(plans.size());
   header_.group_count = static_cast<int32_t>(totals.groups);
   header_.height = height;
@@ -53,9 +53,9 @@ DeviceBatch::DeviceBatch(const std::vector<const DevicePlan*>& plans,
   header_.bytes = first_coded + totals.coded + block::kCodedPadding;
 }
 
-void DeviceBatch::add(const DevicePlan& plan, int64_t place, Totals& totals) {
+void DeviceBatch::add(const DevicePlan& plan, int64_t position, Totals& totals) {
   block::DecodeImage image = plan.image;
-  image.place = place;
+  image.position = position;
   image.coded = totals.coded;
   image.segments = totals.segments;
   image.numbers = totals.numbers;

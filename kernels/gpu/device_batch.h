@@ -11,9 +11,9 @@ namespace fl::jpeg {
 class DeviceBatch {
  public:
   DeviceBatch() = default;
-  // places: of each plan's crop in the output, which is [.., height, width, 3]. The plans must
+  // positions: of each plan's crop in the output, which is [.., height, width, 3]. The plans must
   // outlive this.
-  DeviceBatch(const std::vector<const DevicePlan*>& plans, const std::vector<int64_t>& places,
+  DeviceBatch(const std::vector<const DevicePlan*>& plans, const std::vector<int64_t>& positions,
               int height, int width);
 
   const block::DecodeHeader& header() const { return header_; }
@@ -27,7 +27,7 @@ class DeviceBatch {
   struct Totals {  // so far: numbers of each kind, and bytes
     int64_t segments = 0, tables = 0, numbers = 0, coded = 0, groups = 0;
   };
-  void add(const DevicePlan& plan, int64_t place, Totals& totals);
+  void add(const DevicePlan& plan, int64_t position, Totals& totals);
 
   block::DecodeHeader header_{};
   std::vector<const DevicePlan*> plans_;

@@ -43,8 +43,8 @@ bool add_tables(const std::array<Codes, kMaxTables>& codes, const Frame& frame,
 
 // Quantisation tables are turned: on the device a thread takes a column of coefficients, which lie
 // together.
-void place_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block,
-                block::DecodePart& out) {
+void fill_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block,
+               block::DecodePart& out) {
   const Component& part = frame.component[c];
   out.first_block = first_block;
   out.blocks_across = (tiles.right - tiles.left) * part.h;
@@ -62,7 +62,7 @@ void place_part(const Frame& frame, int c, const Tiles2d& tiles, int first_block
 }
 
 // Components, tables and the blocks of an MCU. False: too many tables.
-bool place_parts(const Frame& frame, const Tiles2d& tiles, DevicePlan& out) {
+bool fill_parts(const Frame& frame, const Tiles2d& tiles, DevicePlan& out) {
   std::array<int, kMaxComponents> dc{}, ac{};
   if (!add_tables(frame.dc, frame, &Component::dc, dc, out) ||
       !add_tables(frame.ac, frame, &Component::ac, ac, out))
@@ -72,7 +72,7 @@ bool place_parts(const Frame& frame, const Tiles2d& tiles, DevicePlan& out) {
   for (int c = 0; c < frame.components; ++c) {
     const Component& part = frame.component[c];
     block::DecodePart& its = image.part[c];
-    place_part(frame, c, tiles, image.block_count, its);
+    fill_part(frame, c, tiles, image.block_count, its);
     for (int v = 0; v < part.v; ++v)
       for (int h = 0; h < part.h; ++h)
         *to++ = {its.first_block + v * its.blocks_across + h,
@@ -188,7 +188,7 @@ std::string plan_device(Bytes bytes, const Frame& frame, const SeekIndex& index,
   image.height = region.height;
   image.width = region.width;
   image.rows_first = crop.rows_first ? 1 : 0;
-  if (!place_parts(frame, tiles, out)) return "not covered: too many Huffman tables for the device";
+  if (!fill_parts(frame, tiles, out)) return "not covered: too many Huffman tables for the device";
   add_axis(crop.rows, out.numbers, image.rows);
   add_axis(crop.columns, out.numbers, image.columns);
   return load_segments({bytes, frame, index, tiles, cpu::Target::kBest}, tiles, workspace, out);

@@ -13,7 +13,7 @@
 namespace fl::jpeg {
 
 struct DevicePlan {
-  block::DecodeImage image{};  // places count from the parts below
+  block::DecodeImage image{};  // offsets count from the parts below
   // The longest first, so that threads of a warp end together
   std::vector<block::DecodeSegment> segments;
   std::vector<block::DecodeTable> tables;
@@ -24,9 +24,9 @@ struct DevicePlan {
   int64_t scratch() const { return blocks + planes; }
 };
 
-// Of one image's scratch memory: places are int32
+// Of one image's scratch memory: offsets are int32
 constexpr int64_t kMostDeviceBytes = int64_t{1} << 30;
-constexpr int64_t kMostCodedBytes = int64_t{1} << 28;  // the same: places are bits in uint32
+constexpr int64_t kMostCodedBytes = int64_t{1} << 28;  // the same: offsets are bits in uint32
 
 // Needs an index that has been opened for these bytes and this frame, at full scale. Empty, or why
 // the CPU has to decode the image; "index refused: …" where the index lies.

@@ -22,9 +22,9 @@ inline uint64_t load_big_endian(const uint8_t* from) {
   return __builtin_bswap64(load_little_endian(from));
 }
 
-// More bits are added without waiting for the place of the next symbol. A refill does not depend on
-// how many bits have been taken but through one shift (Fabian Giesen, "Reading bits in far too many
-// ways", part 2, 2018, variant 4).
+// More bits are added without waiting for the position of the next symbol. A refill does not depend
+// on how many bits have been taken but through one shift (Fabian Giesen, "Reading bits in far too
+// many ways", part 2, 2018, variant 4).
 struct Window {
   const uint8_t* next;  // byte that is not in it, or only in part
   uint64_t bits = 0;    // the next one on top

@@ -17,7 +17,7 @@ constexpr int kRunOf16 = 0xF0, kEndOfBlock = 0x00;
 // By length, left-justified in 16 bits.
 struct Canonical {
   std::array<int32_t, 17> limit{};  // [length]: codes below it have at most this length
-  // [length]: code (right-justified) + offset = its place among the symbols
+  // [length]: code (right-justified) + offset = its number among the symbols
   std::array<int32_t, 17> offset{};
   std::array<uint8_t, 256> symbols{};
 

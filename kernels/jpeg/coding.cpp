@@ -49,13 +49,13 @@ Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) 
 // The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none.
 // Restart markers belong to the coded bytes (T.81 B.1.1.5).
 size_t end_of_scan(Bytes bytes, size_t at) {
-  const uint8_t *found = bytes.data() + at, *const end = bytes.data() + bytes.size();
-  while ((found = next_marker(found, end)) != end) {
-    const bool fill = found[1] == 0xFF;
-    if (!fill && (found[1] < kRst0 || found[1] > kRst7)) break;
-    found += fill ? 1 : 2;
+  const uint8_t *marker = bytes.data() + at, *const end = bytes.data() + bytes.size();
+  while ((marker = next_marker(marker, end)) != end) {
+    const bool fill = marker[1] == 0xFF;
+    if (!fill && (marker[1] < kRst0 || marker[1] > kRst7)) break;
+    marker += fill ? 1 : 2;
   }
-  return static_cast<size_t>(found - bytes.data());
+  return static_cast<size_t>(marker - bytes.data());
 }
 
 }  // namespace

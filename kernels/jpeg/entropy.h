@@ -58,7 +58,7 @@ inline void clear_blocks(int16_t* blocks, int count) {
   for (int b = 0; b < count; ++b) std::fill_n(blocks + b * kBlockStep, kBlockValues, int16_t{0});
 }
 
-// For who wants the places, not the pixels.
+// For who wants the positions, not the pixels.
 class Discard final : public BlockSink {
  public:
   explicit Discard(int mcu_blocks) : mcu_blocks_(mcu_blocks) {}
@@ -90,10 +90,10 @@ class Lanes {
   static_assert(kMaxBlocks * kMostBlockBytes + sizeof(uint64_t) <= kOverrun);
 
   Lanes() : memory_(allocate(kBytes)) { clear(); }
-  // Where the places of lane 0 count from: before the lanes lies what is "stored" in the middle of
+  // Where the offsets of lane 0 count from: before the lanes lies what is "stored" in the middle of
   // long codes.
   int16_t* base() { return reinterpret_cast<int16_t*>(memory_.get()); }
-  int16_t* lane(int n) { return base() + kAside / kPlace + n * kSlots * kBlockStep; }
+  int16_t* lane(int n) { return base() + kAside / kValueBytes + n * kSlots * kBlockStep; }
   void clear() { std::fill_n(memory_.get(), kBytes, uint8_t{0}); }
 
  private:

@@ -35,17 +35,17 @@ Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratc
 
 void Pass::start(size_t byte) {
   in_ = bytes_.data() + byte;
-  made_ = counted_ = 0;
+  filled_ = counted_ = 0;
   file_ = byte;
   bit_ = dropped_ = 0;
   ended_ = cut_ = false;
   dc_ = {};
 }
 
-// The place is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00
+// The position is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00
 // first. Counts the stuffing of what was used since the last call, so that all calls together look
 // at each byte once.
-FilePlace Pass::place() {
+FilePosition Pass::position() {
   const auto now = static_cast<size_t>(bit_ >> 3);
   file_ += now - counted_ + std::count(window_ + counted_, window_ + now, uint8_t{0xFF});
   counted_ = now;
@@ -54,30 +54,32 @@ FilePlace Pass::place() {
 
 bool Pass::at_marker() {
   fill();
-  return ended_ && !cut_ && made_ * 8 - bit_ < 8;
+  return ended_ && !cut_ && filled_ * 8 - bit_ < 8;
 }
 
-uint64_t Pass::limit() const { return 8 * (cut_ ? made_ - std::min(made_, kReadAhead) : made_); }
+uint64_t Pass::limit() const {
+  return 8 * (cut_ ? filled_ - std::min(filled_, kReadAhead) : filled_);
+}
 
 // Moves the rest to the window's start and unstuffs as much as fits behind it. kOverrun zeros
 // follow, which decoders may read.
 void Pass::fill() {
   const auto used = static_cast<size_t>(bit_ >> 3);
-  if (ended_ || made_ - used >= kPiece) return;
-  place();
-  std::copy(window_ + used, window_ + made_, window_);
-  made_ -= used;
+  if (ended_ || filled_ - used >= kPiece) return;
+  position();
+  std::copy(window_ + used, window_ + filled_, window_);
+  filled_ -= used;
   counted_ = 0;
   bit_ &= 7;
   dropped_ += 8 * uint64_t{used};
   const uint8_t* end = bytes_.data() + bytes_.size();
-  const Unstuffed got = unstuff(in_, end, end, window_ + made_, kWindow - made_, target_);
+  const Unstuffed got = unstuff(in_, end, end, window_ + filled_, kWindow - filled_, target_);
   in_ = got.in;
-  made_ = static_cast<size_t>(got.out - window_);
+  filled_ = static_cast<size_t>(got.out - window_);
   ended_ = got.ended;
   // Fill bytes, and no marker
   cut_ = ended_ && std::all_of(in_, end, [](uint8_t byte) { return byte == 0xFF; });
-  std::fill_n(window_ + made_, kOverrun, uint8_t{0});
+  std::fill_n(window_ + filled_, kOverrun, uint8_t{0});
 }
 
 // Only the blocks between first and last are decoded to coefficients; those before and behind are
@@ -99,7 +101,7 @@ bool Pass::run(int row, int column, int count, BlockSink* sink) {
                                             : decode_segments(frame_, tables_, window_, {&piece, 1},
                                                               lanes_, *sink, target_);
     if (verdict != Verdict::kGood) {
-      why_ = "damaged near byte " + std::to_string(place().byte) + ": no valid blocks";
+      why_ = "damaged near byte " + std::to_string(position().byte) + ": no valid blocks";
       return false;
     }
     bit_ = piece.end;

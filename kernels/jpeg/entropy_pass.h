@@ -1,4 +1,4 @@
-// The scan in order, from any place where decoding can begin afresh; unstuffed window by window, so
+// The scan in order, from any point where decoding can begin afresh; unstuffed window by window, so
 // that a scan of any size takes the same memory.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace fl::jpeg {
 
-// A place in the file: bit 0..7 of a byte, the highest first.
-struct FilePlace {
+// A position in the file: bit 0..7 of a byte, the highest first.
+struct FilePosition {
   size_t byte = 0;
   int bit = 0;
 };
@@ -29,7 +29,7 @@ class Pass {
   const std::string& why() const { return why_; }
   const Predictors& dc() const { return dc_; }
   uint64_t coded_bits() const { return dropped_ + bit_; }  // since start()
-  FilePlace place();                                       // where the next MCU begins
+  FilePosition position();                                 // where the next MCU begins
   // Fewer than 8 bits are left before a marker
   bool at_marker();
   // The byte where it stands; at_marker()
@@ -49,7 +49,7 @@ class Pass {
   const int most_;  // MCUs of a piece, for which a full window is always enough
 
   const uint8_t* in_;
-  size_t made_ = 0;       // bytes in the window
+  size_t filled_ = 0;     // bytes in the window
   uint64_t bit_ = 0;      // in the window
   uint64_t dropped_ = 0;  // bits that were in the window before
   bool ended_ = false;    // at a marker or at the end of the file

@@ -14,7 +14,7 @@ namespace fl::jpeg::tuned::HWY_NAMESPACE {
 // How far one goes on. By value throughout, so that compilers keep it in registers.
 struct State {
   Window window;
-  uint64_t place;    // in its block; in the middle of a long code it is negative, so large
+  uint64_t offset;   // in its block; in the middle of a long code it is negative, so large
   bool good = true;  // else the stream is damaged
 };
 
@@ -23,19 +23,19 @@ struct State {
 HWY_NOINLINE State SlowStep(const Lookup& ac, State state) {
   state.window.fill();
   const Symbol symbol = ac.symbol(state.window.bits);
-  if (ac.prefix != 0) state.place += kAside;
-  state.place += kPlace * symbol.advance;
+  if (ac.prefix != 0) state.offset += kAside;
+  state.offset += kValueBytes * symbol.advance;
   state.window.take(symbol.length);
   state.window.fill();
-  state.good = symbol.length != 0 && (symbol.value == 0 || state.place <= kOver);
-  if (!state.good) state.place = kOver;
+  state.good = symbol.length != 0 && (symbol.value == 0 || state.offset <= kOver);
+  if (!state.good) state.offset = kOver;
   return state;
 }
 
 HWY_INLINE State Step(const Lookup& ac, State state) {
   const Entry& entry = ac.entries[state.window.bits >> (64 - kLookupBits)];
-  if (HWY_UNLIKELY(static_cast<uint8_t>(state.place) > entry.most)) return SlowStep(ac, state);
-  state.place += static_cast<uint64_t>(entry.advance);
+  if (HWY_UNLIKELY(static_cast<uint8_t>(state.offset) > entry.most)) return SlowStep(ac, state);
+  state.offset += static_cast<uint64_t>(entry.advance);
   state.window.take(entry.length);
   return state;
 }
@@ -51,28 +51,28 @@ HWY_INLINE State BeginBlock(const Lookup& dc, Window window, int& value) {
     value = symbol.value;
     window.take(symbol.length);
     window.fill();
-    return {window, kPlace, symbol.length != 0};
+    return {window, kValueBytes, symbol.length != 0};
   }
   const auto last = static_cast<int16_t>((window.bits >> (-entry.length & 63)) + entry.bias);
   value = entry.first == entry.advance ? last : entry.value;
   window.take(entry.length);
-  return {window, static_cast<uint64_t>(entry.advance) - kPlace};
+  return {window, static_cast<uint64_t>(entry.advance) - kValueBytes};
 }
 
-// From state.place on. Three steps take at most 54 bits, so one refill of 56 serves them. Codes
-// longer than a lookup send the place far below zero; the table for their second half brings it
+// From state.offset on. Three steps take at most 54 bits, so one refill of 56 serves them. Codes
+// longer than a lookup send the offset far below zero; the table for their second half brings it
 // back.
 HWY_INLINE State PassCoefficients(const Lookup& ac, const Lookup& long_ac, State state) {
   while (state.good) {
-    while (state.place < kOver) {
+    while (state.offset < kOver) {
       state.window.fill();
       state = Step(ac, state);
-      if (state.place >= kOver) break;
+      if (state.offset >= kOver) break;
       state = Step(ac, state);
-      if (state.place >= kOver) break;
+      if (state.offset >= kOver) break;
       state = Step(ac, state);
     }
-    if (HWY_LIKELY(static_cast<int64_t>(state.place) >= 0)) break;
+    if (HWY_LIKELY(static_cast<int64_t>(state.offset) >= 0)) break;
     state.window.fill();
     state = Step(long_ac, state);
   }

@@ -1,5 +1,5 @@
 // Turns of the tuned decoder: what happens between two runs of its loop, out of the way of the hot
-// path. A lane ends its turn when its place passes `Plan::end`. All lanes end at the same block
+// path. A lane ends its turn when its offset passes `Plan::end`. All lanes end at the same block
 // number, however many blocks they decode, so the loop compares with one constant.
 #include "jpeg/entropy_turns.h"
 
@@ -13,10 +13,10 @@ const Lookup& idle(bool forward) {
   const auto make = [](uint64_t mask, uint8_t advance) {
     Lookup lookup;
     lookup.mask = mask;
-    lookup.entries.fill({0, advance, kAnyPlace, 0, advance, 0});
+    lookup.entries.fill({0, advance, kAnyOffset, 0, advance, 0});
     return lookup;
   };
-  static const Lookup step = make(kBlockBytes - kPlace, 2 * kPlace), stand = make(0, 0);
+  static const Lookup step = make(kBlockBytes - kValueBytes, 2 * kValueBytes), stand = make(0, 0);
   return forward ? step : stand;
 }
 
@@ -36,7 +36,7 @@ Verdict end_turn(Plan& plan, Lane& lane, uint64_t bit) {
 
 }  // namespace
 
-// The table by place: below kAside the second halves of long codes, by block; from kAside on, by
+// The table by offset: below kAside the second halves of long codes, by block; from kAside on, by
 // turns a block's DC table (in the upper half of the block before) and its AC table.
 Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded,
            std::span<Segment> segments, BlockSink& sink)
@@ -66,7 +66,7 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
   if (plan.verdict != Verdict::kGood) return false;
   if (lane.segment == nullptr || lane.done == lane.segment->count) {
     plan.active -= lane.segment != nullptr;
-    turn.place = kAside + kPlace;  // stands still
+    turn.offset = kAside + kValueBytes;  // stands still
     if (plan.next_segment == plan.segments.size()) return true;
     lane.segment = &plan.segments[plan.next_segment++];
     lane.dc = lane.segment->dc;
@@ -75,7 +75,7 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
     ++plan.active;
   }
   lane.count = std::min(plan.most_mcus, lane.segment->count - lane.done);
-  turn.place =
+  turn.offset =
       kAside +
       static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockBytes +
       kOver;

@@ -1,10 +1,10 @@
 // The tuned decoder's work in turns: a lane decodes a few MCUs into its blocks, then they are
 // checked and handed on.
 //
-// A lane's place (huffman.h) counts the bytes of its blocks. An end of block adds 128, a full block
-// reaches 128 by itself, so the bits from 7 up say which table is next; a DC symbol's table first
-// moves the place to the last of its 256. The half of each 256 behind the coefficients takes what
-// an end of block "stores": zeros.
+// A lane's offset (huffman.h) counts the bytes of its blocks. An end of block adds 128, a full
+// block reaches 128 by itself, so the bits from 7 up say which table is next; a DC symbol's table
+// first moves the offset to the last of its 256. The half of each 256 behind the coefficients takes
+// what an end of block "stores": zeros.
 #pragma once
 
 #include "jpeg/entropy.h"
@@ -23,9 +23,9 @@ struct Plan {
   BlockSink& sink;
   int most_mcus;  // in one turn
   int last_block;
-  uint64_t end;  // a turn is over from this place on
+  uint64_t end;  // a turn is over from this offset on
   std::array<const Lookup*, kAside / kOver + 2 * Lanes::kSlots>
-      lookups{};  // [place / kOver]; before the first and behind the last block they stand still
+      lookups{};  // [offset / kOver]; before the first and behind the last block they stand still
 
   size_t next_segment = 0;
   int active = 0;    // lanes that have a segment
@@ -46,7 +46,7 @@ struct Lane {
 // Where a lane is in its turn.
 struct Turn {
   uint64_t bit = 0;  // of the coded bytes
-  uint64_t place = 0;
+  uint64_t offset = 0;
 };
 
 // Ends the lane's turn, if it has one, and begins the next one, if anything is left; else the lane

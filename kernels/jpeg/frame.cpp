@@ -33,7 +33,7 @@ enum Marker : uint32_t {
 int ceil_div(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
 // What a component is in `frame`, given its h, v and block. full: the frame before it was shrunk.
-void place(Component& part, const Frame& frame, const Frame& full, bool smooth) {
+void set_geometry(Component& part, const Frame& frame, const Frame& full, bool smooth) {
   const int across = part.h * part.block, down = part.v * part.block;  // samples in an MCU
   part.across = frame.mcu_width / across;
   part.down = frame.mcu_height / down;
@@ -120,7 +120,7 @@ class Parser {
         table[i] = static_cast<uint16_t>(wide != 0 ? in_.u16(at) : in_.u8(at));
       if (*std::max_element(table.begin(), table.end()) > kMaxQuant)
         return not_covered("coarse quantisation");
-      quant_given_[head & 15] = true;
+      quant_present_[head & 15] = true;
     }
     return {};
   }
@@ -138,7 +138,7 @@ class Parser {
       if (count > codes.symbols.size() || count > end - at)
         return damaged(at, "Huffman table too short");
       for (size_t i = 0; i < count; ++i) codes.symbols[i] = static_cast<uint8_t>(in_.u8(at++));
-      codes.given = true;
+      codes.present = true;
     }
     return {};
   }
@@ -209,7 +209,7 @@ class Parser {
     frame_.mcu_columns = ceil_div(frame_.width, frame_.mcu_width);
     for (Component& part : parts) {
       if (h % part.h != 0 || v % part.v != 0) return not_covered("fractional sampling");
-      place(part, frame_, frame_, true);
+      set_geometry(part, frame_, frame_, true);
     }
     return {};
   }
@@ -237,10 +237,10 @@ class Parser {
   }
 
   std::string tables_of(const Component& part, size_t at) const {
-    if (part.quant >= kMaxTables || !quant_given_[part.quant])
+    if (part.quant >= kMaxTables || !quant_present_[part.quant])
       return damaged(at, "quantisation table missing");
-    if (part.dc >= kMaxTables || part.ac >= kMaxTables || !frame_.dc[part.dc].given ||
-        !frame_.ac[part.ac].given)
+    if (part.dc >= kMaxTables || part.ac >= kMaxTables || !frame_.dc[part.dc].present ||
+        !frame_.ac[part.ac].present)
       return damaged(at, "Huffman table missing");
     if (!valid_codes(frame_.dc[part.dc], true) || !valid_codes(frame_.ac[part.ac], false))
       return damaged(at, "Huffman table has too many codes");
@@ -260,7 +260,7 @@ class Parser {
 
   Reader in_;
   Frame& frame_;
-  std::array<bool, kMaxTables> quant_given_{};
+  std::array<bool, kMaxTables> quant_present_{};
   std::array<uint32_t, kMaxComponents> ids_{};
   bool jfif_ = false, adobe_ = false;
   uint32_t transform_ = 0;
@@ -279,7 +279,7 @@ void shrink(Frame& frame, int scale) {
   frame.mcu_width = full.mcu_width / scale;
   for (Component& part : std::span(frame.component).first(frame.components)) {
     part.block = block_of(part, frame.mcu_height, frame.mcu_width, kBlockSize / scale);
-    place(part, frame, full, scale != kBlockSize);
+    set_geometry(part, frame, full, scale != kBlockSize);
   }
 }
 

@@ -21,7 +21,7 @@ constexpr int kMaxMcuBlocks = 10;  // T.81 B.2.3
 // A Huffman table as the file gives it: how many codes of each length, and their symbols in order
 // of the codes.
 struct Codes {
-  bool given = false;
+  bool present = false;
   std::array<uint8_t, 17> counts{};  // [length], 1..16
   std::array<uint8_t, 256> symbols{};
 };

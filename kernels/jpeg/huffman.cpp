@@ -28,8 +28,8 @@ void put_code(Numbers& out, int code, int length, int value_bits, Entry entry) {
 
 // Without what its code says. most 0: not for the table.
 Entry dc_entry(int symbol) {
-  constexpr int kAdvance = 2 * kPlace;  // from the last place of the block before
-  return {0, kAdvance, symbol > kMaxDcBits ? uint8_t{0} : kAnyPlace, 0, kAdvance, 0};
+  constexpr int kAdvance = 2 * kValueBytes;  // from the last offset of the block before
+  return {0, kAdvance, symbol > kMaxDcBits ? uint8_t{0} : kAnyOffset, 0, kAdvance, 0};
 }
 
 Entry ac_entry(int symbol) {
@@ -37,10 +37,10 @@ Entry ac_entry(int symbol) {
   // Zeros may be too many
   const int most = (symbol & 15) != 0 ? kBlockValues - advance : kBlockValues - 1;
   return {0,
-          static_cast<uint8_t>(kPlace * advance),
-          static_cast<uint8_t>(advance == 0 ? 0 : kPlace * most),
+          static_cast<uint8_t>(kValueBytes * advance),
+          static_cast<uint8_t>(advance == 0 ? 0 : kValueBytes * most),
           0,
-          static_cast<int16_t>(kPlace * advance),
+          static_cast<int16_t>(kValueBytes * advance),
           0};
 }
 
@@ -71,7 +71,7 @@ void copy(const Numbers& singles, Lookup& out) {
 }
 
 // Codes that the table does not have, or not with their sign, begin with ones, as canonical codes
-// do. `out` is asked after the ones in common have been taken; its entries move the place forward
+// do. `out` is asked after the ones in common have been taken; its entries move the offset forward
 // again by kAside.
 void add_long(Lookup& table, Lookup& out) {
   const int begin = table.slow.limit[kLookupBits - 1];  // the first of them
@@ -81,13 +81,14 @@ void add_long(Lookup& table, Lookup& out) {
   if (prefix == 0) return;
   Numbers singles;
   fill_singles(table.slow, false, kLookupBits, prefix, singles);
-  const uint64_t back = number({0, 0, 0, 0, kAside, 0}), first = number({0, kPlace, 0, 0, 0, 0}),
+  const uint64_t back = number({0, 0, 0, 0, kAside, 0}),
+                 first = number({0, kValueBytes, 0, 0, 0, 0}),
                  keep = number({0xFF, 0, 0xFF, 0, -1, 0xFFFF});
   for (int n = 0; n < kLookups; ++n) {
     const uint64_t entry = ((singles[n] & keep) + back) | first;
     std::memcpy(&out.entries[n], &entry, sizeof entry);
   }
-  const Entry aside{static_cast<uint8_t>(prefix), kPlace, kOver - kPlace, 0, -kAside, 0};
+  const Entry aside{static_cast<uint8_t>(prefix), kValueBytes, kOver - kValueBytes, 0, -kAside, 0};
   for (int n = begin >> (16 - kLookupBits); n < kLookups; ++n)
     if (table.entries[n].most == 0) table.entries[n] = aside;
 }
@@ -133,7 +134,7 @@ void Tables::prepare(const Frame& frame, size_t coded) {
       if (other.dc == part.dc && other.ac == part.ac) of_[c] = before;
     }
     if (of_[c] != c) continue;
-    dc_[c].mask = 2 * kOver - kPlace;
+    dc_[c].mask = 2 * kOver - kValueBytes;
     dc_[c].slow = Canonical(frame.dc[part.dc]);
     ac_[c].slow = Canonical(frame.ac[part.ac]);
     fill_singles(dc_[c].slow, true, 1, 0, dc);

@@ -18,33 +18,33 @@ bool valid_codes(const Codes& codes, bool dc);
 constexpr int kLookupBits = 10;
 constexpr int kMaxEntryBits = 18;  // so that three of them fit in what one load gives
 
-// A place in the lanes' blocks (entropy_tuned.cpp) is 256 * block + 2 * coefficients done, the
+// An offset in the lanes' blocks (entropy_tuned.cpp) is 256 * block + 2 * coefficients done, the
 // bytes before the next one; bit 7 means "block is over". A DC symbol begins a new block: it goes
-// on from the last place of the one before.
-constexpr int kPlace = 2, kOver = kPlace * kBlockValues;
-constexpr uint8_t kAnyPlace = 0xFF;
+// on from the last offset of the one before.
+constexpr int kValueBytes = 2, kOver = kValueBytes * kBlockValues;
+constexpr uint8_t kAnyOffset = 0xFF;
 
 // A code that is too long for one lookup takes two: the first takes the ones that all such codes
-// begin with, and moves the place this far back, which says "in the middle of a long code". All
-// other places are beyond it.
+// begin with, and moves the offset this far back, which says "in the middle of a long code". All
+// other offsets are beyond it.
 constexpr int kAside = 104 * 2 * kOver;
 
 // One symbol, or two of which the first has a value and does not end the block; or the beginning of
 // a long code.
 struct Entry {
   uint8_t length;  // bits of codes and values
-  uint8_t first;   // places that are done with the first of two, or with the only one, in bytes
-  // The lowest byte of a place may be no more, kAnyPlace of a DC symbol; 0: not in the table
+  uint8_t first;   // bytes that the offset moves for the first of two, or for the only one
+  // The lowest byte of an offset may be no more, kAnyOffset of a DC symbol; 0: not in the table
   uint8_t most;
   int8_t value;     // of the first of two; of an only one: to be overwritten
-  int16_t advance;  // places that are done with all of it, in bytes
+  int16_t advance;  // bytes that the offset moves for all of it
   uint16_t bias;    // value of the last: (bits >> (64 - length)) + bias, in 16 bits
 };
 
 // One table of the fast decoder, with 8 KiB of entries: small, since all tables of an image should
 // stay in the first-level cache.
 struct Lookup {
-  // To be set in the place first: of a DC symbol, whose table may hold an AC symbol behind it
+  // To be set in the offset first: of a DC symbol, whose table may hold an AC symbol behind it
   uint64_t mask = 0;
   int prefix = 0;  // ones that have been taken: in the middle of a long code
   Canonical slow;

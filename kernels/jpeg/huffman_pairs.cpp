@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A symbol with a value, behind which comes another one of its block if it does not fill it; or a
 // DC symbol.
 HWY_INLINE bool BeginsPair(const Entry& entry) {
-  return entry.most == kAnyPlace || (entry.most != 0 && entry.most + entry.advance == kOver);
+  return entry.most == kAnyOffset || (entry.most != 0 && entry.most + entry.advance == kOver);
 }
 
 // What the `count` lookups that begin with `first` tell, whose bits these are. No field overflows.
@@ -30,11 +30,11 @@ template <class D>
 HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* seconds, int count,
                         Entry* out) {
   const hn::RebindToSigned<D> signs;
-  const bool dc = first.most == kAnyPlace;
+  const bool dc = first.most == kAnyOffset;
   const auto keep = hn::Set(d, number({0xFF, 0, 0xFF, 0, -1, 0})),
              plus = hn::Set(d, number({first.length, 0, 0, 0, first.advance, 0})),
              less = hn::Set(d, number({0, 0, dc ? uint8_t{0} : first.first, 0, 0, 0})),
-             same = hn::Set(d, number({0, first.first, dc ? kAnyPlace : uint8_t{0},
+             same = hn::Set(d, number({0, first.first, dc ? kAnyOffset : uint8_t{0},
                                        static_cast<int8_t>(bits + first.bias), 0, 0}));
   const auto room = hn::Set(signs, kLookupBits - first.length);
   for (int n = 0; n < count; n += static_cast<int>(hn::MaxLanes(d))) {
@@ -46,9 +46,9 @@ HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* secon
     const auto pair = hn::Add(fields, hn::ShiftLeft<kBiasAt>(bias));
     const auto needs =
         hn::BitCast(signs, hn::And(hn::ShiftRight<kValueAt>(second), hn::Set(d, uint64_t{0xFF})));
-    const auto made =
+    const auto entries =
         hn::IfThenElse(hn::RebindMask(d, hn::Gt(needs, room)), hn::Set(d, number(first)), pair);
-    hn::StoreU(made, d, reinterpret_cast<uint64_t*>(out + n));
+    hn::StoreU(entries, d, reinterpret_cast<uint64_t*>(out + n));
   }
 }
 

@@ -14,7 +14,7 @@ class IndexedRows {
               cpu::Target target)
       : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles), target_(target) {}
 
-  // Bytes that rows row..end-1 take at most; 0: their places are a lie.
+  // Bytes that rows row..end-1 take at most; 0: their positions are a lie.
   size_t room(int row, int end) const;
 
   // Unstuffs the row and the byte that it shares with the next one to `to`, which moves behind

@@ -92,8 +92,8 @@ constexpr RowIndices make_row_indices() {
   for (int i = 0; i < 128; ++i) {
     const int half = i / 64, row = i / 16 % 4, block = i / 8 % 2, column = i % 8;
     // KOrder is its own inverse
-    const int place = (block * 2 + half) * 16 + column % 4 * 4 + kOrder[row];
-    out.from[half][i % 64] = static_cast<uint8_t>(column / 4 * 64 + place);
+    const int byte = (block * 2 + half) * 16 + column % 4 * 4 + kOrder[row];
+    out.from[half][i % 64] = static_cast<uint8_t>(column / 4 * 64 + byte);
   }
   return out;
 }

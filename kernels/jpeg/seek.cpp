@@ -1,8 +1,8 @@
-// Nothing in an index is believed: sizes and places are checked here, its entries by decoding
+// Nothing in an index is believed: sizes and positions are checked here, its entries by decoding
 // (entropy.h, Segment).
 //
 // An index is checked in two steps. Here: its seal, the file's size and checksums, the geometry,
-// and that places rise within the file. By decoding: every segment must end at the bit, and with
+// and that positions rise within the file. By decoding: every segment must end at the bit, and with
 // the DC values, where the next one begins. docs/internals/jpeg.md says what this cannot find.
 #include "jpeg/seek.h"
 

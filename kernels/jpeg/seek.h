@@ -1,10 +1,10 @@
 // The seek index: where in a JPEG's scan decoding can begin, so that a crop costs no more than its
 // own tiles.
 //
-// For each MCU row: the place in the file (bit) and the DC predictors; within the row every `step`
-// MCUs: how many coded bits further, and the DC predictors there. These are whole, not steps, so
-// that a wrong one fits nothing that is decoded before it or behind it. A row is one record of
-// fixed size, packed bit by bit, so any row is found at once.
+// For each MCU row: the position in the file (bit) and the DC predictors; within the row every
+// `step` MCUs: how many coded bits further, and the DC predictors there. These are whole, not
+// steps, so that a wrong one fits nothing that is decoded before it or behind it. A row is one
+// record of fixed size, packed bit by bit, so any row is found at once.
 //
 //   byte  0 "FLSI" · 4 version · 5 components · 6 u16 step (0: rows only)
 //         8 u16 MCU rows · 10 u16 MCUs per row
@@ -56,7 +56,7 @@ class SeekIndex {
     size_t byte = 0, end_byte = 0;  // of the file: where it begins, where the next one does
     int bit = 0, end_bit = 0;       // of these bytes
   };
-  // False: a lie. The row's place; row < mcu_rows.
+  // Where the row is; row < mcu_rows. False: a lie.
   bool row(int row, Row& out) const;
 
   // Appends the segments that cover MCUs first..last-1 of the row. base: bit of the coded bytes

@@ -100,8 +100,8 @@ void SeekNotes::begin(const Frame& frame, int step) {
 }
 
 void SeekNotes::start(Pass& pass) {
-  const FilePlace place = pass.place();
-  starts_.push_back({8 * uint64_t{place.byte - frame_->scan} + place.bit, pass.dc()});
+  const FilePosition position = pass.position();
+  starts_.push_back({8 * uint64_t{position.byte - frame_->scan} + position.bit, pass.dc()});
 }
 
 // A checkpoint is where a decoder may start, so it is taken between MCUs. The last stretch of a row

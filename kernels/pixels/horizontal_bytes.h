@@ -52,7 +52,7 @@ HWY_INLINE bool fits(const Axis& axis) {
 template <int kSteps>
 struct Group {
   ptrdiff_t base;  // byte of the row where the first step's window begins
-  V8 places;       // in the window: four taps of each output
+  V8 indices;      // in the window: four taps of each output
   V32 weights[kSteps][kDigits];
 
   HWY_INLINE Group(const Axis& axis, int group) {
@@ -68,7 +68,7 @@ struct Group {
         hn::Sub(hn::GatherIndex(kD32, axis.first.data(), pixel), hn::Set(kD32, lowest));
     const V32 start = hn::Add(hn::Mul(first, hn::Set(kD32, kChannels)), channel);
     const V32 four = hn::Add(hn::Mul(start, hn::Set(kD32, 0x01010101)), hn::Set(kD32, 0x09060300));
-    places = hn::BitCast(kD8, four);
+    indices = hn::BitCast(kD8, four);
     const V32 of_pixel = hn::Mul(pixel, hn::Set(kD32, axis.taps));
     for (int step = 0; step < kSteps; ++step) take_weights(axis, of_pixel, step);
   }
@@ -97,7 +97,7 @@ HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8
   V32 sums[kDigits] = {hn::Set(kD32, 1 << (kWeightBits - 1)), hn::Zero(kD32), hn::Zero(kD32)};
   in += group.base;
   for (int step = 0; step < kSteps; ++step, in += kTaps * kChannels) {
-    const __m512i values = _mm512_permutexvar_epi8(group.places.raw, hn::LoadU(kD8, in).raw);
+    const __m512i values = _mm512_permutexvar_epi8(group.indices.raw, hn::LoadU(kD8, in).raw);
     for (int i = 0; i < kDigits; ++i)
       sums[i] = V32{_mm512_dpbusd_epi32(sums[i].raw, values, group.weights[step][i].raw)};
   }
@@ -119,14 +119,14 @@ template <int kSteps>
 HWY_NOINLINE void all_groups(const Image& in, const Axis& axis, const Pixels& out) {
   constexpr int kMost = kGroupBytes / sizeof(Group<kSteps>);
   alignas(64) uint8_t memory[kGroupBytes];
-  auto* const made = reinterpret_cast<Group<kSteps>*>(memory);
+  auto* const prepared = reinterpret_cast<Group<kSteps>*>(memory);
   for (int begin = 0; begin < groups(axis); begin += kMost) {
     const int count = std::min(groups(axis) - begin, kMost);
-    for (int g = 0; g < count; ++g) new (made + g) Group<kSteps>(axis, begin + g);
+    for (int g = 0; g < count; ++g) new (prepared + g) Group<kSteps>(axis, begin + g);
     for (int top = 0; top < in.height; top += kRowsTogether) {
       const int bottom = std::min(top + kRowsTogether, in.height);
       for (int g = 0; g < count; ++g) {
-        const Group<kSteps> group = made[g];
+        const Group<kSteps> group = prepared[g];
         for (int y = top; y < bottom; ++y)
           weigh_group(group, in.row(y), out.row(y) + (begin + g) * kOutputs);
       }

@@ -236,13 +236,13 @@ void mix(const Mixture& batch, int64_t n, const Format& format, void* out, Scrat
   with_number(batch.number, [&](auto type) {
     using Type = decltype(type);
     using Bits = typename Type::Bits;
-    const auto image = [&](int64_t place) {
-      const Erased<Bits> erased{batch.boxes + place * batch.erased * 4,
+    const auto image = [&](int64_t position) {
+      const Erased<Bits> erased{batch.boxes + position * batch.erased * 4,
                                 static_cast<const Bits*>(batch.fills), batch.erased};
-      return typename Mix<Type>::Image{batch.images + place * pixels * 3, {}, erased};
+      return typename Mix<Type>::Image{batch.images + position * pixels * 3, {}, erased};
     };
     const Mix<Type> how{image(n),
-                        image(partner.place),
+                        image(partner.position),
                         static_cast<const Bits*>(format.table),
                         static_cast<Bits*>(out),
                         pixels,

@@ -96,7 +96,7 @@ nb::object concurrent(const Input& images, const Input& programs, int count, int
               });
 }
 
-nb::tuple places(int height, int width, bool mixture, bool rows, int64_t limit) {
+nb::tuple layout_of(int height, int width, bool mixture, bool rows, int64_t limit) {
   const Layout how = layout(int64_t{height} * width * 3, {mixture, rows}, limit);
   return nb::make_tuple(how.shares_image, how.shares_other, how.shared, how.workspace);
 }
@@ -111,5 +111,5 @@ NB_MODULE(_test_block, m) {
   m.def("concurrent", &concurrent, "images"_a.noconvert(), "programs"_a.noconvert(), "threads"_a,
         "limit"_a);
   bind_decode(m);
-  m.def("places", &places, "height"_a, "width"_a, "mixture"_a, "rows"_a, "limit"_a);
+  m.def("layout", &layout_of, "height"_a, "width"_a, "mixture"_a, "rows"_a, "limit"_a);
 }

@@ -20,25 +20,25 @@ using bind::checked, bind::Input, bind::kAny;
 
 // What DeviceDecode.pack wrote -> crops uint8 [count, height, width, 3], flags uint32 [images].
 nb::tuple emulate(const Input& data, const Input& order, int64_t count) {
-  const uint8_t* given = checked<uint8_t>("decode: data", data, {kAny});
+  const uint8_t* bytes_in = checked<uint8_t>("decode: data", data, {kAny});
   const EmulatedThreads threads{checked<int32_t>("decode: order", order, {kAny}),
                                 static_cast<int>(order.shape(0))};
   DecodeHeader header;
   if (data.shape(0) < sizeof header)
     refuse("decode", "data", std::to_string(data.shape(0)), "a header at least");
-  std::memcpy(&header, given, sizeof header);
+  std::memcpy(&header, bytes_in, sizeof header);
   if (header.bytes != static_cast<int64_t>(data.shape(0)))
     refuse("decode", "data", std::to_string(data.shape(0)), std::to_string(header.bytes));
   const int64_t bytes = count * header.height * header.width * 3;
   const Guarded packed(header.bytes), scratch(header.scratch), out(bytes);
-  std::memcpy(packed.data(), given, static_cast<size_t>(header.bytes));
+  std::memcpy(packed.data(), bytes_in, static_cast<size_t>(header.bytes));
   std::vector<uint32_t> flags(static_cast<size_t>(header.image_count));
   decode(threads, header,
          DecodeBatch(header, packed.data(), scratch.data(), out.data(), flags.data()));
   packed.check("the data");
   scratch.check("the scratch memory");
   out.check("the output");
-  if (std::memcmp(packed.data(), given, static_cast<size_t>(header.bytes)) != 0)
+  if (std::memcmp(packed.data(), bytes_in, static_cast<size_t>(header.bytes)) != 0)
     throw std::runtime_error("decode: written to the data");
   const auto height = static_cast<size_t>(header.height), width = static_cast<size_t>(header.width);
   return nb::make_tuple(

@@ -107,7 +107,7 @@ Columns check_columns(int begin, const Input& in, const Output& out) {
   return columns;
 }
 
-// The place of the next marker from `begin` on; the file's size if there is none.
+// The offset of the next marker from `begin` on; the file's size if there is none.
 int64_t find_marker(const Input& file, int64_t begin, const std::string& target) {
   const uint8_t* bytes = checked<uint8_t>("next_marker: file", file, {kAny});
   const auto size = static_cast<int64_t>(file.shape(0));

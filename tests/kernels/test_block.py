@@ -126,7 +126,7 @@ def test_images_larger_than_the_shared_memory_of_any_gpu():
         instruction("Sharpness", 1.7),
         instruction("Invert"),
     ]
-    assert block.places(291, 263, False, False, PLENTY)[:2] == (False, False)
+    assert block.layout(291, 263, False, False, PLENTY)[:2] == (False, False)
     check(image, rows, rows[::-1], rows[1:4], [])
 
 
@@ -209,11 +209,11 @@ def test_running_sums_round_at_every_step(a):
 )  # fmt: skip
 def test_the_image_and_its_copy_are_in_shared_memory_where_they_fit(size, limit, places):
     pixels = size[0] * size[1]
-    image, other, shared, workspace = block.places(*size, False, False, limit)
+    image, other, shared, workspace = block.layout(*size, False, False, limit)
     assert (image, other) == places
     assert shared <= limit
     assert workspace == (0 if image else 3 * pixels)
-    mixing = block.places(*size, True, True, limit)
+    mixing = block.layout(*size, True, True, limit)
     assert mixing[3] == workspace + 3 * pixels * (1 + 4 + 4)
 
 

@@ -155,18 +155,21 @@ def test_places_that_cannot_be_chosen_are_refused(tmp_path):
         (
             [1],
             (
-                "DeviceDecode.choose: places[0]: not for the device (got no seek index, want a sample "
-                "without a reason)"
+                "DeviceDecode.choose: positions[0]: not for the device (got no seek index, want a "
+                "sample without a reason)"
             ),
         ),
         (
             [0, 0],
-            "DeviceDecode.choose: places[1]: out of order or no such sample (got 0, want 1..2)",
+            "DeviceDecode.choose: positions[1]: out of order or no such sample (got 0, want 1..2)",
         ),
-        ([3], "DeviceDecode.choose: places[0]: out of order or no such sample (got 3, want 0..2)"),
+        (
+            [3],
+            "DeviceDecode.choose: positions[0]: out of order or no such sample (got 3, want 0..2)",
+        ),
         (
             [-1],
-            "DeviceDecode.choose: places[0]: out of order or no such sample (got -1, want 0..2)",
+            "DeviceDecode.choose: positions[0]: out of order or no such sample (got -1, want 0..2)",
         ),
     ]:
         with pytest.raises(ValueError) as caught:

@@ -129,8 +129,8 @@ def test_raw_pixels_that_are_cut_off(path, make_image):
 @pytest.mark.parametrize(
     ("offset", "size", "reason"),
     [
-        (-1, 5, r"Pool.lend: places: offset\[0\]: negative (got -1, want 0 or more)"),
-        (0, -2, r"Pool.lend: places: size\[0\]: negative (got -2, want -1 or more)"),
+        (-1, 5, r"Pool.lend: locations: offset\[0\]: negative (got -1, want 0 or more)"),
+        (0, -2, r"Pool.lend: locations: size\[0\]: negative (got -2, want -1 or more)"),
     ],
 )
 def test_places_are_checked(offset, size, reason, path):

@@ -64,14 +64,14 @@ struct DecodePart {
 // One direction of a resize: weights int32 [taps, count] by tap, and first source [count], less
 // than size.
 struct DecodeAxis {
-  int32_t first, weights;  // places among the image's numbers
+  int32_t first, weights;  // offsets among the image's numbers
   int32_t taps, count;
   int32_t size;    // source px
   int32_t offset;  // px of the output before its first
 };
 
 struct DecodeImage {
-  int64_t place;     // of its crop in the output
+  int64_t position;  // of its crop in the output
   int64_t coded;     // byte of the buffer, a multiple of 4
   int64_t segments;  // number of its first
   int64_t numbers;   // the same, of its axes' numbers

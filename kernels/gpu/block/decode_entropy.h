@@ -3,8 +3,8 @@
 // blocks and the verdict of jpeg/entropy_scalar.cpp, and refuses whatever that refuses.
 //
 // What bounds it. A thread writes only blocks inside the tiles; a block gets 64 coefficients at
-// most; and after each block the place is compared with the segment's end, so a lying segment reads
-// less than two blocks past it (kCodedPadding). Of a damaged segment, the blocks that are not
+// most; and after each block the position is compared with the segment's end, so a lying segment
+// reads less than two blocks past it (kCodedPadding). Of a damaged segment, the blocks that are not
 // decoded are zeroed, so no memory of an earlier batch shows.
 #pragma once
 
@@ -70,7 +70,7 @@ class CodedBits {
     have_ -= count;
   }
   // Of the next bit
-  FL_HD uint32_t place() const { return 32 * word_ - static_cast<uint32_t>(have_); }
+  FL_HD uint32_t position() const { return 32 * word_ - static_cast<uint32_t>(have_); }
 
  private:
   FL_HD uint32_t next() { return load_word(coded_ + static_cast<uint64_t>(word_++) * 4); }
@@ -109,9 +109,9 @@ class DecodeLane {
       if (!symbol()) return false;
       if (done_ < kBlockValues) continue;
       finish_block();
-      if (bits_.place() > segment_.end) return false;
+      if (bits_.position() > segment_.end) return false;
     }
-    return segment_.open != 0 || (bits_.place() == segment_.end && ends_as_said());
+    return segment_.open != 0 || (bits_.position() == segment_.end && ends_as_said());
   }
 
   FL_HD bool ends_as_said() const {
@@ -173,7 +173,7 @@ class DecodeLane {
 
   // Adds what came before; false if that needs more than 16 bits.
   FL_HD bool predict(int32_t& value) {
-    // Not dc_[part_]: a variable place would keep it out of registers
+    // Not dc_[part_]: a variable index would keep it out of registers
     for (int c = 0; c < kParts; ++c) {
       if (c != part_) continue;
       value += dc_[c];

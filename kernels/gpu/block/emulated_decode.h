@@ -26,7 +26,7 @@ inline void decode(const EmulatedThreads& threads, const DecodeHeader& header,
     each(threads, between_height(image) * between_width(image),
          [&](int i) { first_pass_px(image, numbers, region, i, between); });
     const int pixels = batch.height * batch.width;
-    uint8_t* out = batch.out + image.place * pixels * 3;
+    uint8_t* out = batch.out + image.position * pixels * 3;
     each(threads, pixels,
          [&](int i) { second_pass_px(image, numbers, between, i, batch.width, out); });
   }

@@ -61,9 +61,9 @@ class Machine {
   FL_HD const uint8_t* lut() const { return pending_ ? memory_.state->lut : nullptr; }
 
   FL_HD void swap() {
-    uint8_t* made = other_;
+    uint8_t* previous = other_;
     other_ = image_;
-    image_ = made;
+    image_ = previous;
   }
 
   // Every value through `table`, later: consecutive lookups become one.

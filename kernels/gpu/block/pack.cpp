@@ -15,7 +15,7 @@ namespace {
 
 using augment::Code;
 
-constexpr size_t kMostExtras = size_t{1} << 30;  // bytes: places are int32
+constexpr size_t kMostExtras = size_t{1} << 30;  // bytes: offsets are int32
 constexpr size_t kAlign = 16;                    // bytes
 
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }

@@ -88,19 +88,19 @@ FL_HD void sampled(const Threads& threads, const Texture& in, const Map& map, co
   }
 }
 
-// place(x, y): column and line of the input, not both inside where the px is the fill.
-template <class Threads, class Place>
-FL_HD void gathered(const Threads& threads, const Texture& in, const Op& op, const Place& place,
+// locate(x, y): column and line of the input, not both inside where the px is the fill.
+template <class Threads, class Locate>
+FL_HD void gathered(const Threads& threads, const Texture& in, const Op& op, const Locate& locate,
                     uint8_t* out) {
   const uint8_t fill[3] = {op.fill[0], op.fill[1], op.fill[2]};
   each_px(threads, in, out, [=](int x, int y, uint8_t* to) {
-    const auto at = place(x, y);
+    const auto at = locate(x, y);
     const bool held = at.column >= 0 && at.column < in.width && at.line >= 0 && at.line < in.height;
     copy_px(held ? in.row(static_cast<int>(at.line)) + 3 * at.column : fill, to);
   });
 }
 
-struct Place {
+struct Source {
   int64_t column, line;
 };
 
@@ -130,12 +130,12 @@ FL_HD void nearest_affine(const Threads& threads, const Texture& in, const Op& o
     const auto* columns = reinterpret_cast<const int16_t*>(extras + op.extra);
     const int16_t* lines = columns + in.width;
     return gathered(
-        threads, in, op, [=](int x, int y) { return Place{columns[x], lines[y]}; }, out);
+        threads, in, op, [=](int x, int y) { return Source{columns[x], lines[y]}; }, out);
   }
   if (op.walk == Walk::kSummed) return summed(threads, in, op, out);
   const FixedMap map(op.a);
   gathered(
-      threads, in, op, [=](int x, int y) { return Place{map.column(x, y), map.line(x, y)}; }, out);
+      threads, in, op, [=](int x, int y) { return Source{map.column(x, y), map.line(x, y)}; }, out);
 }
 
 // Affine and perspective, by whatever way the host has chosen.

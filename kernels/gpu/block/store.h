@@ -91,7 +91,7 @@ struct StoreBatch {
       const int64_t y = pixel / width, x = pixel % width;
       const int box = boxes.over(y, x);
       if (box >= 0) {
-        for (int c = 0; c < 3; ++c) to.out[to.place(pixel, c)] = boxes.value(box, y, x, c);
+        for (int c = 0; c < 3; ++c) to.out[to.offset(pixel, c)] = boxes.value(box, y, x, c);
         return;
       }
     }
@@ -103,7 +103,7 @@ struct StoreBatch {
   FL_HD void mix(int64_t n, int64_t pixel) const {
     const Partner& how = list<Partner>(where.partners, 0)[n];
     const Mix<Type> to{{image(n), kept(n), erased(n)},
-                       {image(how.place), kept(how.place), erased(how.place)},
+                       {image(how.position), kept(how.position), erased(how.position)},
                        table,
                        out + n * pixels * 3,
                        pixels,

@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kPxThreads)
       batch, images, [=](const auto&) { return pixels; },
       [&](const auto& image, int i) {
         block::second_pass_px(image, batch.numbers + image.numbers, batch.between(image), i,
-                              batch.width, batch.out + image.place * pixels * 3);
+                              batch.width, batch.out + image.position * pixels * 3);
       });
 }
 

@@ -10,7 +10,7 @@ namespace fl::cuda {
 
 // Device pointers. data: the packed bytes, and scratch: header.scratch bytes, both at multiples of
 // 16; out: uint8
-// [.., height, width, 3], of which the images' places are written; flags: uint32 [images], zero.
+// [.., height, width, 3], of which the images' positions are written; flags: uint32 [images], zero.
 struct DecodeArgs {
   uintptr_t data, scratch, out, flags;
 };
