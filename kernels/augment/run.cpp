@@ -19,13 +19,12 @@
 
 #include "augment/geometry.h"
 #include "augment/point.h"
+#include "augment/steps.h"
 #include "body/augment_tables.h"
 #include "body/keyed.h"
 
 namespace fl::augment {
 namespace {
-
-using Arguments = std::array<double, kArguments>;
 
 // Of one run. The workspace may come from other images: nothing in it is read before it is written.
 class Machine {
@@ -33,9 +32,37 @@ class Machine {
   Machine(const Pixels& image, Workspace& workspace, const Passes& passes)
       : image_(image), work_(workspace), passes_(passes) {}
 
-  void step(const Instruction& it);
-
   Result result() const { return {image_, pending_ ? &work_.lut : nullptr}; }
+
+  // Every op that looks at pixels needs this first.
+  void flush() {
+    if (pending_) passes_.lookup(image_, work_.lut);
+    pending_ = false;
+  }
+
+  // The steps that run_step calls (augment/steps.h).
+  void by_histogram(Code code);
+  void contrast(float factor);
+  void point(const Instruction& it) {
+    look_up([&](int, int value) { return augment::point(it.code, it.arguments.data(), value); });
+  }
+  void saturate(float factor) { passes_.saturate(image_, factor); }
+  void hue(int turn) { passes_.hue(image_, turn); }
+  void flip_x() {
+    replace([&](const Image& in, const Pixels& out) { passes_.flip_x(in, out); });
+  }
+  void flip_y();
+  void sharpen(float factor) {
+    replace([&](const Image& in, const Pixels& out) { passes_.sharpen(in, factor, out); });
+  }
+  void warp(const Instruction& it);
+  void gaussian_blur(const Instruction& it);
+  void box_blur(const double* a);
+  void start();
+  void add(float weight);
+  void end_sum(Code code, float weight);
+  void blend(float factor) { passes_.blend(start_, factor, image_); }
+  void custom(const Instruction& it);
 
  private:
   Image view() const { return {image_.data, image_.height, image_.width, image_.stride, true}; }
@@ -50,12 +77,6 @@ class Machine {
     pending_ = true;
   }
 
-  // Every op that looks at pixels calls this first.
-  void flush() {
-    if (pending_) passes_.lookup(image_, work_.lut);
-    pending_ = false;
-  }
-
   // The image that `make` writes takes this one's place.
   template <class Make>
   void replace(const Make& make) {
@@ -65,17 +86,6 @@ class Machine {
     spare_ = std::exchange(image_.data, spare_);
   }
 
-  void by_histogram(Code code);
-  void contrast(float factor);
-  void warp(const Instruction& it);
-  void blur(const Arguments& a);
-  void box_blur(const Arguments& a);
-  void flip_y();
-  void custom(const Instruction& it);
-
-  void start();
-  void add(float weight);
-  void end_sum(const Instruction& it);
   size_t bytes() const { return static_cast<size_t>(image_.height) * image_.width * kChannels; }
 
   Pixels image_;
@@ -108,13 +118,12 @@ void Machine::contrast(float factor) {
   flush();
   const int grey =
       mean_luma(passes_.luma_sum(view()), static_cast<int64_t>(image_.height) * image_.width);
-  look_up([&](int, int value) { return blend(grey, value, factor); });
+  look_up([&](int, int value) { return fl::blend(grey, value, factor); });
 }
 
 void Machine::warp(const Instruction& it) {
   const double* a = it.arguments.data();
   const bool nearest = it.sampling == Sampling::kNearest || whole_shift(it);
-  flush();
   replace([&](const Image& in, const Pixels& out) {
     if (it.code == Code::kPerspective) {
       const PerspectiveMap map{{a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]}};
@@ -126,19 +135,18 @@ void Machine::warp(const Instruction& it) {
 }
 
 // Weights need exp, so they are made here and not in the passes.
-void Machine::blur(const Arguments& a) {
+void Machine::gaussian_blur(const Instruction& it) {
+  const auto& a = it.arguments;
   Blur how;
   how.across.resize(static_cast<size_t>(a[0]));
   how.down.resize(static_cast<size_t>(a[1]));
   gaussian(static_cast<int>(a[0]), a[2], how.across.data());
   gaussian(static_cast<int>(a[1]), a[3], how.down.data());
-  flush();
   replace([&](const Image& in, const Pixels& out) { passes_.blur(in, how, work_.rows, out); });
 }
 
 // A radius that rounds to no blur leaves the image as it is, without a pass.
-void Machine::box_blur(const Arguments& a) {
-  flush();
+void Machine::box_blur(const double* a) {
   for (const bool down : {false, true}) {
     const Box box(static_cast<float>(a[down ? 1 : 0]));
     for (int k = 0; k < static_cast<int>(a[2]) && box.inner != 1 << 24; ++k)
@@ -166,7 +174,6 @@ void Machine::custom(const Instruction& it) {
     for (int64_t k = block * 4; k < std::min(count, block * 4 + 4); ++k)
       u[k] = to_unit(words.word[k % 4]);
   }
-  flush();
   const int32_t failed =
       it.function->call(image_.data, image_.height, image_.width, kChannels, u, count);
   if (failed != 0)
@@ -178,7 +185,6 @@ void Machine::custom(const Instruction& it) {
 // AugMix and its like: the image is remembered, and a sum of 0 begins. The sum is not written
 // before the first `add`, which then stores instead of adding.
 void Machine::start() {
-  flush();
   uint8_t* copy = work_.start.reserve(bytes() + kPadding);
   std::memcpy(copy, image_.data, bytes());
   start_ = {copy, image_.height, image_.width, image_.stride, true};
@@ -188,68 +194,17 @@ void Machine::start() {
 
 // The image joins the sum, and is the remembered one again for the next chain.
 void Machine::add(float weight) {
-  flush();
   passes_.add(view(), weight, !summed_, sum_);
   std::memcpy(image_.data, start_.data, bytes());
   summed_ = true;
 }
 
-void Machine::end_sum(const Instruction& it) {
+void Machine::end_sum(Code code, float weight) {
   pending_ = false;  // the image is written anew
   if (!summed_) std::fill_n(sum_, bytes(), 0.0f);
   summed_ = true;
-  if (it.code == Code::kSum) return passes_.cut(sum_, image_);
-  passes_.mix(start_, sum_, static_cast<float>(it.arguments[0]), image_);
-}
-
-void Machine::step(const Instruction& it) {
-  const auto factor = static_cast<float>(it.arguments[0]);
-  switch (it.code) {
-    case Code::kIdentity:
-      return;
-    case Code::kContrast:
-      return contrast(factor);
-    case Code::kAutoContrast:
-    case Code::kEqualize:
-      return by_histogram(it.code);
-    case Code::kColor:
-      flush();
-      return passes_.saturate(image_, factor);
-    case Code::kGrayscale:
-      flush();
-      return passes_.saturate(image_, 0.0f);
-    case Code::kSharpness:
-      flush();
-      return replace([&](const Image& in, const Pixels& out) { passes_.sharpen(in, factor, out); });
-    case Code::kAffine:
-    case Code::kPerspective:
-      return warp(it);
-    case Code::kFlipX:  // where a value stands does not matter to lookups: they stay pending
-      return replace([&](const Image& in, const Pixels& out) { passes_.flip_x(in, out); });
-    case Code::kFlipY:
-      return flip_y();
-    case Code::kGaussianBlur:
-      return blur(it.arguments);
-    case Code::kBoxBlur:
-      return box_blur(it.arguments);
-    case Code::kStart:
-      return start();
-    case Code::kAdd:
-      return add(factor);
-    case Code::kSum:
-    case Code::kMix:
-      return end_sum(it);
-    case Code::kBlend:
-      flush();
-      return passes_.blend(start_, factor, image_);
-    case Code::kCustom:
-      return custom(it);
-    case Code::kHue:
-      flush();
-      return passes_.hue(image_, static_cast<int>(it.arguments[0]));
-    default:
-      return look_up([&](int, int value) { return point(it.code, it.arguments.data(), value); });
-  }
+  if (code == Code::kSum) return passes_.cut(sum_, image_);
+  passes_.mix(start_, sum_, weight, image_);
 }
 
 const Passes& passes(cpu::Target target) {
@@ -260,7 +215,7 @@ const Passes& passes(cpu::Target target) {
 
 Result run(const Program& program, Pixels image, Workspace& workspace, cpu::Target target) {
   Machine machine(image, workspace, passes(target));
-  for (const Instruction& it : program) machine.step(it);
+  for (const Instruction& it : program) run_step(machine, it.code, it.arguments.data(), it);
   return machine.result();
 }
 

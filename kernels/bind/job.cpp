@@ -1,4 +1,5 @@
-// class Job. The GIL is given up in every wait, and taken ten times a second so that Ctrl-C works.
+// class Job: one batch under way, as Python sees it. The GIL is given up in every wait, and taken
+// ten times a second so that Ctrl-C works.
 #include "bind/job.h"
 
 #include <nanobind/stl/string.h>
@@ -51,8 +52,8 @@ void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
   self.out.clear();  // its owner may use the memory again
   self.functions.clear();
-  std::erase_if(self.pixels, [&](const auto& given) {
-    Sample& it = self.job->sample(given.first);
+  std::erase_if(self.pixels, [&](const auto& entry) {
+    Sample& it = self.job->sample(entry.first);
     if (it.stored) it.pixels = {};
     return it.stored;
   });

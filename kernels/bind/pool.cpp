@@ -1,4 +1,4 @@
-// class Pool.
+// class Pool: the threads that read and make samples, and how a batch is handed to them.
 //
 // Arrays of locations are checked entry by entry before a job begins, so that the engine indexes
 // files without a look. `fetch` starts reading and returns at once.

@@ -19,8 +19,8 @@
 
 namespace fl {
 
-// Filled in stages: places by the caller, bytes and size by `fetch`, pixels in the output by `run`.
-// What went wrong is in status, message and code.
+// Filled in stages: locations by the caller, bytes and size by `fetch`, pixels in the output by
+// `run`. What went wrong is in status, message and code.
 struct Sample {
   Location location;
   uint64_t checksum = 0;   // XXH3 of the bytes, where the job checks

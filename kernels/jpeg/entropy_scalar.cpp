@@ -84,8 +84,8 @@ bool decode_mcu(const Frame& frame, const Tables& tables, const uint8_t* coded, 
   return true;
 }
 
-// The place is checked after every MCU: one MCU may read past the end, but no further than kOverrun
-// bytes.
+// The position is checked after every MCU: one MCU may read past the end, but no further than
+// kOverrun bytes.
 Verdict decode_segment(const Frame& frame, const Tables& tables, const uint8_t* coded,
                        Segment& segment, int16_t* blocks, BlockSink& sink) {
   uint64_t bit = segment.begin;

@@ -1,6 +1,6 @@
 // Samples to the region's RGB px, and these to the crop, in two passes: the steps of
-// jpeg/region_rows.cpp and cpu/resize.cpp, one px each. Passes that only copy or pick are weights
-// of 1 (2^22), which change nothing.
+// jpeg/region_rows.cpp and pixels/resize.cpp, one px each. Passes that only copy or pick are
+// weights of 1 (2^22), which change nothing.
 #pragma once
 
 #include "body/resize.h"

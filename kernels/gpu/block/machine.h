@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "augment/point.h"
+#include "augment/steps.h"
 #include "gpu/block/blur.h"
 #include "gpu/block/colour.h"
 #include "gpu/block/memory.h"
@@ -34,6 +35,12 @@ FL_HD void copy(const Threads& threads, const uint8_t* from, int bytes, uint8_t*
   });
 }
 
+// An instruction, and the tables that some instructions point into.
+struct Step {
+  const Op& op;
+  const uint8_t* extras;
+};
+
 // Every thread of a block has one, and all are alike: its members change by the program alone.
 template <class Threads>
 class Machine {
@@ -50,9 +57,100 @@ class Machine {
 
   FL_HD void run(const uint8_t* from, const Op* op, const Op* end, const uint8_t* extras) {
     copy(threads_, from, values_, image_);
-    for (; op != end; ++op) step(*op, extras);
+    for (; op != end; ++op) augment::run_step(*this, op->code, op->a, Step{*op, extras});
     leave();
   }
+
+  // Every op that looks at pixels needs this first.
+  FL_HD void flush() {
+    if (pending_) look_up(threads_, image_, pixels_, memory_.state->lut);
+    pending_ = false;
+  }
+
+  // The steps that run_step calls (augment/steps.h).
+
+  // Counts see pending lookups as they count, so nothing has to be flushed.
+  FL_HD void by_histogram(augment::Code code) {
+    const State* state = memory_.state;
+    const int pixels = pixels_;
+    count(threads_, image_, pixels, lut(), memory_.state);
+    if (code == augment::Code::kEqualize)
+      look_up_later([=](int c, int value) { return equalized(*state, pixels, c, value); });
+    else
+      look_up_later(
+          [=](int c, int value) { return stretched(value, state->low[c], state->high[c]); });
+  }
+
+  // Here the mean is taken through the pending table, since a pass costs more than a lookup per
+  // value.
+  FL_HD void contrast(float factor) {
+    const State* state = memory_.state;
+    const int pixels = pixels_;
+    sum_luma(threads_, image_, pixels, lut(), memory_.state);
+    look_up_later(
+        [=](int, int value) { return fl::blend(summed_grey(*state, pixels), value, factor); });
+  }
+
+  FL_HD void point(const Step& it) {
+    const Op* op = &it.op;
+    look_up_later([=](int, int value) { return augment::point(op->code, op->a, value); });
+  }
+
+  FL_HD void saturate(float factor) { block::saturate(threads_, image_, pixels_, factor); }
+  FL_HD void hue(int turn) { block::hue(threads_, image_, pixels_, turn); }
+  FL_HD void flip_x() { block::flip_x(threads_, image_, height_, width_); }
+  FL_HD void flip_y() { block::flip_y(threads_, image_, height_, width_); }
+
+  FL_HD void sharpen(float factor) {
+    block::sharpen(threads_, view(), factor, other_);
+    swap();
+  }
+
+  FL_HD void warp(const Step& it) {
+    block::warp(threads_, view(), it.op, it.extras, other_);
+    swap();
+  }
+
+  FL_HD void gaussian_blur(const Step& it) {
+    const Op& op = it.op;
+    block::gaussian_blur(threads_, view(), static_cast<int>(op.a[0]), static_cast<int>(op.a[1]),
+                         reinterpret_cast<const float*>(it.extras + op.extra), memory_.rows,
+                         other_);
+    swap();
+  }
+
+  FL_HD void box_blur(const double* a) {
+    for (int axis = 0; axis < 2; ++axis) {
+      const Box how(static_cast<float>(a[axis]));
+      for (int k = 0; k < static_cast<int>(a[2]) && how.inner != 1 << 24; ++k) {
+        box(threads_, view(), how, axis == 1, other_);
+        swap();
+      }
+    }
+  }
+
+  FL_HD void start() {
+    copy(threads_, image_, values_, memory_.start);
+    empty_ = true;
+  }
+
+  FL_HD void add(float weight) {
+    block::add(threads_, image_, memory_.start, weight, empty_, values_, memory_.sum);
+    empty_ = false;
+  }
+
+  FL_HD void end_sum(augment::Code code, float weight) {
+    pending_ = false;  // the image is written anew
+    if (code == augment::Code::kSum)
+      cut(threads_, memory_.sum, empty_, values_, image_);
+    else
+      mix(threads_, memory_.start, memory_.sum, empty_, weight, values_, image_);
+    empty_ = false;
+  }
+
+  FL_HD void blend(float factor) { blend_images(threads_, memory_.start, factor, values_, image_); }
+
+  FL_HD void custom(const Step&) {}  // never comes here: DevicePrograms refuses users' functions
 
  private:
   FL_HD Texture view() const {
@@ -78,68 +176,6 @@ class Machine {
     pending_ = true;
   }
 
-  FL_HD void flush() {
-    if (pending_) look_up(threads_, image_, pixels_, memory_.state->lut);
-    pending_ = false;
-  }
-
-  // Counts see pending lookups as they count, so nothing has to be flushed.
-  FL_HD void by_histogram(augment::Code code) {
-    const State* state = memory_.state;
-    const int pixels = pixels_;
-    count(threads_, image_, pixels, lut(), memory_.state);
-    if (code == augment::Code::kEqualize)
-      look_up_later([=](int c, int value) { return equalized(*state, pixels, c, value); });
-    else
-      look_up_later(
-          [=](int c, int value) { return stretched(value, state->low[c], state->high[c]); });
-  }
-
-  // Here the mean is taken through the pending table, since a pass costs more than a lookup per
-  // value.
-  FL_HD void contrast(float factor) {
-    const State* state = memory_.state;
-    const int pixels = pixels_;
-    sum_luma(threads_, image_, pixels, lut(), memory_.state);
-    look_up_later(
-        [=](int, int value) { return blend(summed_grey(*state, pixels), value, factor); });
-  }
-
-  FL_HD void boxes(const Op& op) {
-    flush();
-    for (int axis = 0; axis < 2; ++axis) {
-      const Box how(static_cast<float>(op.a[axis]));
-      for (int k = 0; k < static_cast<int>(op.a[2]) && how.inner != 1 << 24; ++k) {
-        box(threads_, view(), how, axis == 1, other_);
-        swap();
-      }
-    }
-  }
-
-  FL_HD void start() {
-    flush();
-    copy(threads_, image_, values_, memory_.start);
-    empty_ = true;
-  }
-
-  FL_HD void add_image(float weight) {
-    flush();
-    add(threads_, image_, memory_.start, weight, empty_, values_, memory_.sum);
-    empty_ = false;
-  }
-
-  FL_HD void end_sum(const Op& op) {
-    pending_ = false;  // the image is written anew
-    if (op.code == augment::Code::kSum)
-      cut(threads_, memory_.sum, empty_, values_, image_);
-    else
-      mix(threads_, memory_.start, memory_.sum, empty_, static_cast<float>(op.a[0]), values_,
-          image_);
-    empty_ = false;
-  }
-
-  FL_HD void step(const Op& op, const uint8_t* extras);
-
   // What the ops have made, and the lookups that are left, to the output.
   FL_HD void leave() {
     if (image_ == memory_.out) return flush();
@@ -158,61 +194,5 @@ class Machine {
   bool pending_ = false;  // whether lookups are still to be done
   bool empty_ = true;     // whether the sum is 0, and not written yet
 };
-
-template <class Threads>
-FL_HD void Machine<Threads>::step(const Op& op, const uint8_t* extras) {
-  using augment::Code;
-  const auto factor = static_cast<float>(op.a[0]);
-  switch (op.code) {
-    case Code::kIdentity:
-      return;
-    case Code::kContrast:
-      return contrast(factor);
-    case Code::kAutoContrast:
-    case Code::kEqualize:
-      return by_histogram(op.code);
-    case Code::kColor:
-    case Code::kGrayscale:
-      flush();
-      return saturate(threads_, image_, pixels_, op.code == Code::kColor ? factor : 0.0f);
-    case Code::kHue:
-      flush();
-      return hue(threads_, image_, pixels_, static_cast<int>(op.a[0]));
-    case Code::kFlipX:  // where a value stands does not matter to lookups: they stay pending
-      return flip_x(threads_, image_, height_, width_);
-    case Code::kFlipY:
-      return flip_y(threads_, image_, height_, width_);
-    case Code::kSharpness:
-      flush();
-      sharpen(threads_, view(), factor, other_);
-      return swap();
-    case Code::kAffine:
-    case Code::kPerspective:
-      flush();
-      warp(threads_, view(), op, extras, other_);
-      return swap();
-    case Code::kGaussianBlur:
-      flush();
-      gaussian_blur(threads_, view(), static_cast<int>(op.a[0]), static_cast<int>(op.a[1]),
-                    reinterpret_cast<const float*>(extras + op.extra), memory_.rows, other_);
-      return swap();
-    case Code::kBoxBlur:
-      return boxes(op);
-    case Code::kStart:
-      return start();
-    case Code::kAdd:
-      return add_image(factor);
-    case Code::kSum:
-    case Code::kMix:
-      return end_sum(op);
-    case Code::kBlend:
-      flush();
-      return blend_images(threads_, memory_.start, factor, values_, image_);
-    default: {
-      const Op* it = &op;
-      return look_up_later([=](int, int value) { return augment::point(it->code, it->a, value); });
-    }
-  }
-}
 
 }  // namespace fl::block

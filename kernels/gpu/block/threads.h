@@ -1,7 +1,7 @@
 // AUGMENT for a block of threads is written as phases. In a phase every thread does its share, in
 // any order; then all wait for each other. `Threads` is such a block: the GPU's (cuda/augment.cu),
-// or one thread after the other in any order, or threads of the host (block/test_bind.cpp), which
-// is how tests run the same code without a GPU.
+// or one thread after the other in any order, or threads of the host (test_modules/block.cpp),
+// which is how tests run the same code without a GPU.
 //
 // What makes both the same: a phase captures by value and writes only to memory, never what another
 // thread reads in the same phase; and between phases nothing is read that a phase has written,
@@ -23,8 +23,13 @@ FL_HD void each(const Threads& threads, int count, const Item& item) {
 }
 
 #ifndef __CUDA_ARCH__
-inline bool exchanged(int32_t* to, int32_t* seen, int32_t value) {
-  return __atomic_compare_exchange_n(to, seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+// On the host: the value takes the other one's place if it is better, whoever writes meanwhile.
+template <class Better>
+void exchange_if(const Better& better, int32_t* to, int32_t value) {
+  int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+  while (better(value, seen) && !__atomic_compare_exchange_n(to, &seen, value, false,
+                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
 }
 #endif
 
@@ -49,9 +54,7 @@ FL_HD void atomic_min(int32_t* to, int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMin(to, value);
 #else
-  for (int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
-       value < seen && !exchanged(to, &seen, value);) {
-  }
+  exchange_if([](int32_t a, int32_t b) { return a < b; }, to, value);
 #endif
 }
 
@@ -59,9 +62,7 @@ FL_HD void atomic_max(int32_t* to, int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMax(to, value);
 #else
-  for (int32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
-       value > seen && !exchanged(to, &seen, value);) {
-  }
+  exchange_if([](int32_t a, int32_t b) { return a > b; }, to, value);
 #endif
 }
 

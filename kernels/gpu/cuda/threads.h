@@ -1,4 +1,4 @@
-// A GPU's block of threads, as the phases of kernels/block take it.
+// A GPU's block of threads, as the phases of gpu/block take it.
 //
 // A phase is called by every thread with its number and how many there are; the barrier behind it
 // is what lets the next phase read what this one has written.
