@@ -62,7 +62,9 @@ SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
 
 
 def textured(height: int, width: int, seed: int) -> np.ndarray:
-    """uint8 [H, W, 3]: smooth colour waves with some noise, unlike in every direction and channel."""
+    """uint8 [H, W, 3]: smooth colour waves with some noise, unlike in every direction and
+    channel.
+    """
     y, x = np.mgrid[:height, :width].astype(np.float64)
     rng = np.random.default_rng(seed)
     waves = [

@@ -76,7 +76,9 @@ class Zygote:
     """The process that forks; one program runs at a time."""
 
     def __init__(self, scratch: Path, path: str) -> None:
-        """path: where programs find their modules, as in PYTHONPATH; scratch: for what they print."""
+        """path: where programs find their modules, as in PYTHONPATH; scratch: for what they
+        print.
+        """
         self.out, self.err, self.path = scratch / "out", scratch / "err", path
         command, environment = [sys.executable, __file__], {**os.environ, "PYTHONPATH": path}
         self.process = subprocess.Popen(

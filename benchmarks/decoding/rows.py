@@ -104,7 +104,9 @@ def make_row(
 def stages(
     variants: dict[str, Longs], settings: dict[str, Any], common: dict[str, Any]
 ) -> Iterator[Row]:
-    """Rates up to the end of each stage on the way by the index, and what the stage itself takes."""
+    """Rates up to the end of each stage on the way by the index, and what the stage itself
+    takes.
+    """
     ends = [variants[stage][..., 0] for stage in STAGES.values()] + [
         variants[INDEX][..., 0],
         variants[INDEX].sum(axis=-1),

@@ -60,7 +60,9 @@ class Settings:
 def run(
     data: str, name: str, settings: Settings, on_done: Callable[[], None] = lambda: None
 ) -> list[Row]:
-    """Measure every variant on the images of the folder `data`; on_done is called after each epoch."""
+    """Measure every variant on the images of the folder `data`; on_done is called after each
+    epoch.
+    """
     cores = sorted(os.sched_getaffinity(0))
     if why := ffcv_installed.problem():
         raise BackendError(f"ffcv: {why}")

@@ -71,7 +71,9 @@ def _case(op: str, variants: dict[str, Step]) -> Case:
 
 
 def program_of_op(name: str) -> Any:
-    """Instructions [COUNT, 1, 13] of one of the policies' ops, as the benchmark on the CPU has it."""
+    """Instructions [COUNT, 1, 13] of one of the policies' ops, as the benchmark on the CPU has
+    it.
+    """
     argument = on_cpu.MAGNITUDES[name] + (1.0 if name in ENHANCE else 0.0)
     sizes = np.full((COUNT, 2), SIDE, np.int32)
     return instructions.of_program(

@@ -71,7 +71,9 @@ def window(
 
 
 def make_step(name: str | None) -> Step | None:
-    """Forward, backward and SGD of a network of torchvision's, channels last, in mixed precision."""
+    """Forward, backward and SGD of a network of torchvision's, channels last, in mixed
+    precision.
+    """
     if name is None:
         return None
     import torch
@@ -95,7 +97,9 @@ def make_step(name: str | None) -> Step | None:
 
 
 def cpu_seconds() -> float:
-    """Of this process and all below it, dead or alive: workers end with their loader, not before."""
+    """Of this process and all below it, dead or alive: workers end with their loader, not
+    before.
+    """
     ticks, waiting = 0, [os.getpid()]
     while waiting:
         process = Path(f"/proc/{waiting.pop()}")

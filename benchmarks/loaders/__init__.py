@@ -1,1 +1,3 @@
-"""Whole loaders: against PyTorch and DALI, on cold storage, as a drop-in, beside a training step."""
+"""Whole loaders: against PyTorch and DALI, on cold storage, as a drop-in, beside a training
+step.
+"""

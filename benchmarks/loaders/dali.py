@@ -19,8 +19,8 @@ IDLE = 0.25  # share of a core, below which the process does nothing but look
 
 
 class Loader:
-    """Batches of `benchmarks.loaders.child`'s outputs, as (images, labels); epochs of every image once, in
-    DALI's order.
+    """Batches of `benchmarks.loaders.child`'s outputs, as (images, labels); epochs of every image
+    once, in DALI's order.
 
     For that DALI pads the last batch with an image that it makes again and again and then drops: up
     to a batch's work for nothing.

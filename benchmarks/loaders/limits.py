@@ -168,7 +168,8 @@ def together(
 
 
 def _row(
-    shown: dict[str, Any], backend: str, sample: Sample, reference: Sample | None, settings: Settings, common: dict[str, Any],
+    shown: dict[str, Any], backend: str, sample: Sample, reference: Sample | None,
+    settings: Settings, common: dict[str, Any],
     also: dict[str, float], note: str = "",
 ) -> Row:  # fmt: skip
     """shown: what tells the rows of a table apart.

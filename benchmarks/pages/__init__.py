@@ -1,1 +1,3 @@
-"""Pages of docs/: generated ones (ops, pipelines, backends, parity), and results put into others."""
+"""Pages of docs/: generated ones (ops, pipelines, backends, parity), and results put into
+others.
+"""

@@ -35,7 +35,9 @@ class Case(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The largest differences, 0..255, from torchvision's results for PIL images and for tensors."""
+    """The largest differences, 0..255, from torchvision's results for PIL images and for
+    tensors.
+    """
 
     name: str
     pil: int

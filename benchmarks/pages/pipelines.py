@@ -17,46 +17,54 @@ from torchvision import datasets
 import fastload
 from benchmarks.pages import pipelines_user as user
 from benchmarks.pages.pipelines_table import PIPELINES, Pipeline
+from benchmarks.pages.wrapping import wrapped
 from fastload.lowering.arrays import ARRAYS
 from fastload.lowering.folders import FILES
 
 HEAD = """# Pipelines
 
-Public training and evaluation pipelines, as `fastload.DataLoader` takes them with one import changed. *native*: threads of the native
-engine, with the pixels that torchvision and timm give on PIL images for the same draws (tests/lowering/test_pipelines.py). All others
-run on PyTorch's own engine, unchanged, and `loader.explain()` says what stands in the last column.
+Public training and evaluation pipelines, as `fastload.DataLoader` takes them with one import
+changed. *native*: threads of the native engine, with the pixels that torchvision and timm give on
+PIL images for the same draws (tests/lowering/test_pipelines.py). All others run on PyTorch's own
+engine, unchanged, and `loader.explain()` says what stands in the last column.
 Generated: `python -m benchmarks pipelines`.
 
 | pipeline | source | px | natively, or why not |
 |---|---|---|---|
 """
-NOTES = """
+READ = """
 ## Data sets that are read natively
 
-{datasets}; besides `torch.utils.data.Subset` (also from `random_split`) and `ConcatDataset` of them with one transform,
-`fastload.open`, and `fastload.from_huggingface`. Only these very classes, with the library's own methods, loader and no `target_transform`:
-a subclass, or an instance with a method of its own, runs as in PyTorch. MNIST and its like need `Grayscale(3)` or `RGB` first.
+"""
+DATA_SETS = (
+    "{datasets}; besides `torch.utils.data.Subset` (also from `random_split`) and "
+    "`ConcatDataset` of them with one transform, `fastload.open`, and "
+    "`fastload.from_huggingface`. Only these very classes, with the library's own methods, "
+    "loader and no `target_transform`: a subclass, or an instance with a method of its own, "
+    "runs as in PyTorch. MNIST and its like need `Grayscale(3)` or `RGB` first."
+)
+NOTES = """
 
-timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays around the loader, and normalises and
-erases on the device as before. timm passes over files that cannot be decoded; fastload ends the epoch with the file's name.
+timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays
+around the loader, and normalises and erases on the device as before. timm passes over files that
+cannot be decoded; fastload ends the epoch with the file's name.
 
-Transforms of torchvision (both APIs) and timm that have an op: see [ops.md](ops.md); also `Compose`, `Sequential`, lists, `Identity`,
-`RGB`, `ToPureTensor`, `RandomApply`, `RandomChoice` and `RandomOrder`. Functions, `Lambda` and classes of one's own are not looked into.
+Transforms of torchvision (both APIs) and timm that have an op: see [ops.md](ops.md); also
+`Compose`, `Sequential`, lists, `Identity`, `RGB`, `ToPureTensor`, `RandomApply`, `RandomChoice` and
+`RandomOrder`. Functions, `Lambda` and classes of one's own are not looked into.
 """
 MADE = 4  # images
 
 
 def page() -> str:
+    """docs/pipelines.md."""
     with tempfile.TemporaryDirectory(prefix="fastload-pipelines-") as scratch:
         make_folder(Path(scratch))
         rows = "".join(row(pipeline, explain(pipeline, scratch)) for pipeline in PIPELINES)
     named = sorted({*ARRAYS, *(name for finders in FILES.values() for name in finders)})
     listed = ", ".join(f"`{name}`" for name in named if name != "ImageDataset")
-    return (
-        HEAD
-        + rows
-        + NOTES.format(datasets=f"torchvision's {listed}, timm's `ImageDataset` of a folder")
-    )
+    named_all = f"torchvision's {listed}, timm's `ImageDataset` of a folder"
+    return HEAD + rows + READ + wrapped(DATA_SETS.format(datasets=named_all)) + NOTES
 
 
 def row(pipeline: Pipeline, reasons: list[str]) -> str:

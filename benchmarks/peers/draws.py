@@ -7,7 +7,9 @@ SCALE, RATIO, TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
 
 
 def crop(width: int, height: int) -> tuple[int, int, int, int]:
-    """A box of torchvision's distribution, as (left, top, width, height), px; draws from `random`."""
+    """A box of torchvision's distribution, as (left, top, width, height), px; draws from
+    `random`.
+    """
     for _ in range(TRIES):
         area = random.uniform(*SCALE) * width * height
         ratio = math.exp(random.uniform(math.log(RATIO[0]), math.log(RATIO[1])))

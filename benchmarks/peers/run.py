@@ -52,7 +52,8 @@ class Outcome:
 
 
 def measure(
-    case: Case, peers: Sequence[Peer], pythons: dict[str, str], failed: dict[str, str], scratch: Path, repetitions: int,
+    case: Case, peers: Sequence[Peer], pythons: dict[str, str], failed: dict[str, str],
+    scratch: Path, repetitions: int,
     on_done: Callable[[], None],
 ) -> dict[str, Outcome]:  # fmt: skip
     """Run the peers in turns; failed: why a peer cannot begin, by name. on_done is called after

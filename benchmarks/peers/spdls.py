@@ -19,7 +19,8 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
         packets = spdl.io.demux_image(path)
         left, top, width, height = draws.crop(packets.width, packets.height)
         # exact: FFmpeg otherwise moves the box to whole samples of chroma.
-        filters = f"crop={width}:{height}:{left}:{top}:exact=1,scale={size}:{size}:flags=bilinear,format=rgb24"
+        cut = f"crop={width}:{height}:{left}:{top}:exact=1"
+        filters = f"{cut},scale={size}:{size}:flags=bilinear,format=rgb24"
         return spdl.io.decode_packets(packets, filter_desc=filters + ",hflip" * draws.flipped())
 
     def batch(frames: list[Any]) -> Any:

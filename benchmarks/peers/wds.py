@@ -1,4 +1,6 @@
-"""WebDataset: tar files, a shuffle buffer, torchvision on PIL images, batches made in the workers."""
+"""WebDataset: tar files, a shuffle buffer, torchvision on PIL images, batches made in the
+workers.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

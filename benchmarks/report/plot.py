@@ -1,4 +1,6 @@
-"""Pictures of a results file, as PNG and SVG beside it: bars of rates, points of a training check."""
+"""Pictures of a results file, as PNG and SVG beside it: bars of rates, points of a training
+check.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -143,7 +143,9 @@ def one_thread() -> Any:
 
 
 def recipe(centred: bool) -> transforms.Compose:
-    """What torchvision has of the recipe Hot's data path, small; centred: without its random crop."""
+    """What torchvision has of the recipe Hot's data path, small; centred: without its random
+    crop.
+    """
     crop = (
         [transforms.Resize(SIDE), transforms.CenterCrop(SIDE)]
         if centred

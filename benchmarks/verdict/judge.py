@@ -51,7 +51,8 @@ def never() -> bool:
 
 
 def run(
-    results: Path, scenarios: list[Scenario], scale: float, on_done: Callable[[], None], say: Callable[[str], object],
+    results: Path, scenarios: list[Scenario], scale: float, on_done: Callable[[], None],
+    say: Callable[[str], object],
     *, play: bool = False, late: Callable[[], bool] = never,
 ) -> None:  # fmt: skip
     """Rows of the scenarios that have none yet. scale: of all times; play: CPU time, but where
@@ -170,7 +171,8 @@ def line(row: dict[str, Any]) -> str:
 
 
 def stability(
-    results: Path, pattern: str | None, scale: float, on_done: Callable[[], None], say: Callable[[str], object],
+    results: Path, pattern: str | None, scale: float, on_done: Callable[[], None],
+    say: Callable[[str], object],
     late: Callable[[], bool] = never,
 ) -> None:  # fmt: skip
     """Twenty verdicts on each of ten scenarios; the ten take turns."""

@@ -76,7 +76,8 @@ def every_one() -> Iterator[Change]:
 
 
 def run(
-    results: Path, pattern: str | None, scale: float, on_done: Callable[[], None], say: Callable[[str], object],
+    results: Path, pattern: str | None, scale: float, on_done: Callable[[], None],
+    say: Callable[[str], object],
     late: Callable[[], bool] = never,
 ) -> None:  # fmt: skip
     """Rows of the changes that have none yet."""
@@ -128,7 +129,9 @@ def predict(before: Scenario, after: Scenario, seconds: float) -> float:
 
 
 def errors(found: list[dict[str, Any]]) -> list[float]:
-    """Absolute error of the predictions of changes that mattered, as a share of what was measured."""
+    """Absolute error of the predictions of changes that mattered, as a share of what was
+    measured.
+    """
     return [
         abs(row["predicted"] / row["measured"] - 1)
         for row in found

@@ -242,7 +242,8 @@ def _footnote(found: Sequence[Row]) -> str:
         f"CPU time played in {sum(row.get('cpu') == 'played' for row in found)} of {len(found)} "
         "rows" if "cpu" in first else "",
         "all times x "
-        f"{' and '.join(f'{scale:g}' for scale in sorted({row['scale'] for row in found}))}" if "scale" in first else "",
+        f"{' and '.join(f'{scale:g}' for scale in sorted({row['scale'] for row in found}))}"
+        if "scale" in first else "",
         f"commits {first['commit'][:12]} to {last['commit'][:12]}, {last['date']}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part) + "."

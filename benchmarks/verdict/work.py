@@ -245,7 +245,9 @@ def make_step(scenario: Scenario) -> Any:
 
 
 def make_copy(scenario: Scenario) -> Callable[[Any], Any] | None:
-    """What moves a batch to the GPU: the host waits meanwhile, as with memory that is not pinned."""
+    """What moves a batch to the GPU: the host waits meanwhile, as with memory that is not
+    pinned.
+    """
     seconds = scenario.costs.get("copy", 0.0) / 1e3
 
     def copy(batch: Any) -> Any:

@@ -44,7 +44,8 @@ WARPS = st.sampled_from(
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     first=st.lists(RESIZES, max_size=1), middle=st.lists(st.one_of(FLIPS, WINDOWS), max_size=5),
-    last=st.lists(st.one_of(FLIPS, WARPS), max_size=4), height=st.integers(1, 50), width=st.integers(1, 50), seed=st.integers(0, 99),
+    last=st.lists(st.one_of(FLIPS, WARPS), max_size=4), height=st.integers(1, 50),
+    width=st.integers(1, 50), seed=st.integers(0, 99),
 )  # fmt: skip
 def test_what_is_accepted_is_exact(first, middle, last, height, width, seed):
     rng = np.random.default_rng(seed)

@@ -174,8 +174,8 @@ def test_images_that_pillow_decodes_too(bad_folder, encode, make_image):
             errors
             == [
                 (
-                    f"{name}, sample {order[0]}: op 2: always_raises raised ZeroDivisionError: integer "
-                    "division by zero"
+                    f"{name}, sample {order[0]}: op 2: always_raises raised ZeroDivisionError: "
+                    "integer division by zero"
                 )
             ]
             * 2

@@ -1,5 +1,6 @@
-"""Users' functions as ops: what is refused, what a function is called with, and where it runs without
-numba."""
+"""Users' functions as ops: what is refused, what a function is called with, and where it runs
+without numba.
+"""
 
 import copy
 import pickle

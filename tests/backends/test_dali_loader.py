@@ -1,4 +1,6 @@
-"""The DALI backends as loaders: order, last batches, bad samples, sizes, ends; and why they refuse."""
+"""The DALI backends as loaders: order, last batches, bad samples, sizes, ends; and why they
+refuse.
+"""
 
 import gc
 import weakref

@@ -58,8 +58,8 @@ def test_every_reason_at_once(folder):
         ),
         "op 5 (RandAugment) has fill (1, 2, 3); DALI fills with one number",
         (
-            "op 7 (RandomErasing) fills with noise ('random'), which DALI has not; give a number, or "
-            "use backend='native'"
+            "op 7 (RandomErasing) fills with noise ('random'), which DALI has not; give a number, "
+            "or use backend='native'"
         ),
         "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'",
     ]
@@ -87,8 +87,8 @@ def test_every_reason_of_dali_by_itself(folder):
             "backend='dali'"
         ),
         (
-            "op 5 (AutoAugment) has policy 'svhn'; DALI by itself has 'imagenet' as fastload means it; "
-            "use backend='dali'"
+            "op 5 (AutoAugment) has policy 'svhn'; DALI by itself has 'imagenet' as fastload means "
+            "it; use backend='dali'"
         ),
     ]
 

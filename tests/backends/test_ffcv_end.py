@@ -32,7 +32,9 @@ def darker(image, u):
 
 def epochs(backend):
     ops = [T.RandomResizedCrop((24, 31)), darker, T.ToImage()]
-    loader = fastload.DataLoader(fastload.open(sys.argv[2], ops), batch_size=4, shuffle=True, num_workers=2, seed=0, backend=backend)
+    loader = fastload.DataLoader(
+        fastload.open(sys.argv[2], ops), 4, shuffle=True, num_workers=2, seed=0, backend=backend
+    )
     return [images.sum().item() for _ in range(2) for images, _ in loader]
 
 
@@ -53,7 +55,8 @@ sys.argv = argv
 for backend in ("native", "ffcv"):
     epochs(backend)
     warnings.simplefilter("ignore", DeprecationWarning)  # of forks where a library has threads
-    child = multiprocessing.get_context("fork").Process(target=worker)  # as FFCV's writer makes them
+    # as FFCV's writer makes them
+    child = multiprocessing.get_context("fork").Process(target=worker)
     child.start()
     child.join()
     assert child.exitcode == 0

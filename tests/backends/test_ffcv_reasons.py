@@ -56,8 +56,8 @@ def test_every_reason_at_once(folder, monkeypatch):
     assert ffcv.unsupported(steps, "cuda") == [
         f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
         (
-            f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC x.beton, "
-            f"or {here}"
+            f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC "
+            f"x.beton, or {here}"
         ),
         (
             "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record "

@@ -1,4 +1,6 @@
-"""MixRecords batches: native gives the torch backend's bits, and both what the unmixed batches say."""
+"""MixRecords batches: native gives the torch backend's bits, and both what the unmixed batches
+say.
+"""
 
 import numpy as np
 import pytest
@@ -206,8 +208,8 @@ def test_a_data_set_of_the_users_own_is_refused_not_left_unmixed():
     want = "(want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open)"
     assert str(error.value).splitlines() == [
         (
-            "loader: mix cannot run this data set: data set torch.utils.data.dataset.TensorDataset is "
-            f"not one that fastload reads {want}"
+            "loader: mix cannot run this data set: data set torch.utils.data.dataset.TensorDataset "
+            f"is not one that fastload reads {want}"
         ),
         "loader: leave mix out, and call it on the batches: images, labels = mix(images, labels)",
     ]

@@ -1,4 +1,6 @@
-"""Every op that the native engine runs, in whole pipelines: the torch backend's pixels, bit by bit."""
+"""Every op that the native engine runs, in whole pipelines: the torch backend's pixels, bit by
+bit.
+"""
 
 import io
 

@@ -131,8 +131,8 @@ def test_the_native_engine_says_all_that_it_lacks(folder):
     ] == [
         "op 2 (RandomRotation) has expand=True; the native engine keeps the size",
         (
-            "op 3 (CenterCrop) cuts after op 2 (RandomRotation); the native engine warps what has its "
-            "last size"
+            "op 3 (CenterCrop) cuts after op 2 (RandomRotation); the native engine warps what has "
+            "its last size"
         ),
         "op 7 (ColOut) drops rows and columns after op 6 (RandomErasing); natively it comes before",
         "backend torch can run it; pass backend='torch'",

@@ -104,20 +104,21 @@ def nothing(images, target, _):
     ("change", "text", "why"),
     [
         (lambda images, target, _: ([images[0].flip(3)], target), "differs: max ", ()),
-        (lambda images, target, _: (images, target.flip(0)), "other labels", (("2 of 4 targets of a "
-                                                                              "batch are others"),)),
-        (lambda images, target, _: (images, target.int()), "other labels", (("targets are "
-                                                                            "torch.int32 [4], want "
-                                                                            "torch.int64 [4]"),)),
+        (lambda images, target, _: (images, target.flip(0)), "other labels",
+         ("2 of 4 targets of a batch are others",)),
+        (lambda images, target, _: (images, target.int()), "other labels",
+         ("targets are torch.int32 [4], want torch.int64 [4]",)),
         (lambda images, target, _: ([images[0][:, :, :-1].contiguous()], target), "other shape",
          ("images are uint8 [4, 3, 23, 31], want uint8 [4, 3, 24, 31]",)),
         (lambda images, target, _: ([images[0].float()], target), "other shape",
          ("images are float32 [4, 3, 24, 31], want uint8 [4, 3, 24, 31]",)),
-        (lambda images, target, _: ([images[0].contiguous(memory_format=torch.channels_last)], target), "other shape",
+        (lambda images, target, _:
+         ([images[0].contiguous(memory_format=torch.channels_last)], target), "other shape",
          ("images are uint8 [4, 3, 24, 31], channels last, want uint8 [4, 3, 24, 31]",)),
-        (lambda images, target, _: (images * 2, target), "other shape", (("batches have 2 views, "
-                                                                         "want 1"),)),
-        (lambda images, target, number: None if number else (images, target), "failed", ("its epoch ended after 4 images",)),
+        (lambda images, target, _: (images * 2, target), "other shape",
+         ("batches have 2 views, want 1",)),
+        (lambda images, target, number: None if number else (images, target), "failed",
+        ("its epoch ended after 4 images",)),
         (lambda *_: torch.zeros(2) @ torch.zeros(3), "failed", None),
     ],
 )  # fmt: skip

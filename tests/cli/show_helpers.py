@@ -19,7 +19,9 @@ def unmixed(recipe: str) -> recipes.Recipe:
 def unnormalised(
     folder: str, recipe: recipes.Recipe, epoch: int, seed: int, batch_size: int
 ) -> list[list[np.ndarray]]:
-    """The epoch's batches as pixels [H, W, 3] of each image, from a loader that does not normalise."""
+    """The epoch's batches as pixels [H, W, 3] of each image, from a loader that does not
+    normalise.
+    """
     ops = [op for op in recipe.ops() if not isinstance(op, NUMBERS)]
     loader = fastload.DataLoader(
         fastload.open(folder, ops), batch_size, shuffle=True, seed=seed, mix=recipe.mix()

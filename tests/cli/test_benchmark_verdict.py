@@ -99,8 +99,10 @@ def test_the_truth(stall, gains, causes):
 @pytest.mark.parametrize(
     ("scenario", "rate"),
     [
-        (("torch", 1, {"read": 10.0}), 400), (("torch", 2, {"read": 10.0}), 800), (("torch", 0, {"read": 10.0}), 4000 / 15),
-        (("torch", 1, {"read": 2.0}), 800), (("torch", 1, {"read": 2.0, "copy": 3.0}), 500), (("torch", 1, {"jitter": 1.0}), None),
+        (("torch", 1, {"read": 10.0}), 400), (("torch", 2, {"read": 10.0}), 800),
+        (("torch", 0, {"read": 10.0}), 4000 / 15),
+        (("torch", 1, {"read": 2.0}), 800), (("torch", 1, {"read": 2.0, "copy": 3.0}), 500),
+        (("torch", 1, {"jitter": 1.0}), None),
         (("native", 1, {"decode": 1.0}), None),
     ],
 )  # fmt: skip
@@ -210,8 +212,8 @@ def test_predictions_count_where_something_changed(tmp_path):
         (
             ("--fresh", "--only", "a"),
             (
-                "benchmarks: verdict: --all and --fresh are for whole parts; leave out --only, --group "
-                "and --part\n"
+                "benchmarks: verdict: --all and --fresh are for whole parts; leave out --only, "
+                "--group and --part\n"
             ),
         ),
         (
@@ -270,8 +272,8 @@ def test_overhead_by_pairs(tmp_path, monkeypatch):
             "batch"
         ),
         (
-            "profile -- COMMAND: +0.00 % (+0.00 to +0.00) of CPU time and +0.50 % (+0.50 to +0.50) of "
-            "time per batch"
+            "profile -- COMMAND: +0.00 % (+0.00 to +0.00) of CPU time and +0.50 % (+0.50 to +0.50) "
+            "of time per batch"
         ),
     ]
     assert tables.markdown(tmp_path, "overhead").splitlines()[2] == (

@@ -55,16 +55,16 @@ def test_an_unknown_gpu_is_refused_before_any_work(command, tmp_path):
             100.0,
             101.0,
             (
-                "fastload is no faster than PyTorch's DataLoader here (101 against 100 images/s, the "
-                "same folder)."
+                "fastload is no faster than PyTorch's DataLoader here (101 against 100 images/s, "
+                "the same folder)."
             ),
         ),
         (
             100.0,
             50.0,
             (
-                "fastload is slower than PyTorch's DataLoader here (50 against 100 images/s, the same "
-                "folder)."
+                "fastload is slower than PyTorch's DataLoader here (50 against 100 images/s, the "
+                "same folder)."
             ),
         ),
     ],

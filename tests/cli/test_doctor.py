@@ -166,8 +166,8 @@ def test_a_good_machine_gets_no_warning():
                 | {"gpus": [], "error": "CUDA error: uncorrectable ECC error encountered"}
             },
             (
-                "GPU: torch cannot ask it (CUDA error: uncorrectable ECC error encountered); look at "
-                "nvidia-smi"
+                "GPU: torch cannot ask it (CUDA error: uncorrectable ECC error encountered); look "
+                "at nvidia-smi"
             ),
         ),
         (

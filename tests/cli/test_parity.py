@@ -17,7 +17,11 @@ title = "Tiny"
 source = "the tests"
 
 [data]
-train = [{ op = "RandomResizedCrop", size = [24, 31] }, { op = "RandomHorizontalFlip" }, { op = "ToImage" }]
+train = [
+  { op = "RandomResizedCrop", size = [24, 31] },
+  { op = "RandomHorizontalFlip" },
+  { op = "ToImage" },
+]
 eval = [{ op = "Resize", size = [24, 31] }, { op = "ToImage" }]
 
 """

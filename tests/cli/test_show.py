@@ -166,16 +166,17 @@ def test_html_stands_alone_and_escapes_names(run, make_image, encode, tmp_path):
         (["show", "OUT", "-o", "OUT/a.png"], ("OUT: no class folders (got none, want "
                                              "ROOT/CLASS/IMAGE); put each class into its own "
                                              "folder")),
-        (["show", "DATA", "-o", "OUT/a.jpg"], ("OUT/a.jpg: ends in '.jpg', want .png or .html; give "
-                                              "another name to --output")),
-        (["show", "DATA", "-o", "OUT/no/a.png"], ("OUT/no/a.png: folder OUT/no does not exist; make "
-                                                 "it, or give another name to --output")),
+        (["show", "DATA", "-o", "OUT/a.jpg"], ("OUT/a.jpg: ends in '.jpg', want .png or .html; "
+                                              "give another name to --output")),
+        (["show", "DATA", "-o", "OUT/no/a.png"], ("OUT/no/a.png: folder OUT/no does not exist; "
+                                                 "make it, or give another name to --output")),
         (["show", "DATA", "-o", "OUT/a.png", "--step", "3"], ("show: --step is 3, want 0 to 2 (40 "
                                                              "images in batches of 16)")),
         (["show", "DATA", "-o", "OUT/a.png", "--epoch", "4294967296"], ("show: --epoch is "
                                                                        "4294967296, want 0 to "
                                                                        "2**32 - 1")),
-        (["show", "DATA", "-o", "OUT/a", "--epoch", "-1", "--rank", "1", "--step", "-2", "--images", "0", "--batch-size", "0",
+        (["show", "DATA", "-o", "OUT/a", "--epoch", "-1", "--rank", "1", "--step", "-2", "--images",
+        "0", "--batch-size", "0",
           "--seed", "-1", "--backend", "dali-own"],
          ("show: --epoch is -1, want 0 to 2**32 - 1\nshow: --seed is -1, want 0 to 2**64 - "
           "1\nshow: --batch-size is 0, want 1 or more\n"

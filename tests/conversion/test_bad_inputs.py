@@ -22,8 +22,8 @@ def bad_files(tools):
         "c/cut.jpg": (
             jpeg[: len(jpeg) // 2],
             (
-                "cannot be decoded (image file is truncated (XX bytes not processed)); mend or remove "
-                "the file"
+                "cannot be decoded (image file is truncated (XX bytes not processed)); mend or "
+                "remove the file"
             ),
         ),
         "c/head.jpg": (jpeg[:4], "cannot be decoded (not an image); mend or remove the file"),
@@ -184,8 +184,8 @@ def test_odd_file_names(tools, tmp_path):
         (
             lambda root: root.mkdir(),
             (
-                "{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its "
-                "own folder"
+                "{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into "
+                "its own folder"
             ),
         ),
         (
@@ -195,8 +195,8 @@ def test_odd_file_names(tools, tmp_path):
         (
             lambda root: root.write_text("x"),
             (
-                "{root}: is of no known kind (want a folder, .tar, .tar.gz, .zip, .parquet, .arrow, "
-                ".csv, .jsonl or .beton); give one of these"
+                "{root}: is of no known kind (want a folder, .tar, .tar.gz, .zip, .parquet, "
+                ".arrow, .csv, .jsonl or .beton); give one of these"
             ),
         ),
     ],
@@ -221,8 +221,8 @@ def test_special_and_missing_files_are_bad_samples(tools, small, tmp_path, monke
         tools.convert(small, tmp_path / "out")
     assert str(refused.value).splitlines()[1:] == [
         (
-            f"{small}/cat/link.jpg: cannot be read (No such file or directory); make it readable or "
-            "remove it"
+            f"{small}/cat/link.jpg: cannot be read (No such file or directory); make it readable "
+            "or remove it"
         ),
         f"{small}/cat/pipe.jpg: is no regular file; remove it",
         f"{small}/dog/large.jpg: is too large (got 800 bytes, want at most 700); remove it",

@@ -56,7 +56,9 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
 
 
 def test_killed_at_every_call_of_a_merge(tools, data, monkeypatch):
-    """What is stored only grows, the next run finds all of it, and nothing stays that nobody reads."""
+    """What is stored only grows, the next run finds all of it, and nothing stays that nobody
+    reads.
+    """
     want = pixels(make(data, "off"))
     assert tools.in_child(lambda: len(pixels(make(data)))) == 6
     before = shutil.copytree(cache_of(data), f"{cache_of(data)}-before")

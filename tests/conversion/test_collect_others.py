@@ -1,4 +1,6 @@
-"""Collecting seek indexes where others are: other users, a full disk, stopped and waiting programs."""
+"""Collecting seek indexes where others are: other users, a full disk, stopped and waiting
+programs.
+"""
 
 import os
 import subprocess

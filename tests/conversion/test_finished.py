@@ -129,7 +129,8 @@ def test_a_split_that_fails_leaves_no_first_part(tools, small, tmp_path, monkeyp
         subsets.write_all(wanted, overwrite=overwrite)
     assert str(failed.value).startswith(f"{tmp_path}/out/y: cannot be written (Input/output error)")
     left = tools.contents(tmp_path / "out")
-    # Overwriting: the first part was replaced, and what replaced it is gone; the second is as it was
+    # Overwriting: the first part was replaced, and what replaced it is gone; the second is as it
+    # was.
     if overwrite:
         assert left == {name: data for name, data in before.items() if name.startswith("y/")}
     else:

@@ -77,7 +77,9 @@ def test_missing_and_empty_parts(data):
 
 
 def test_signed_mutations_never_crash(data):
-    """An attacker can make the checksum fit, so the parser itself must hold. 1500 seeded mutations."""
+    """An attacker can make the checksum fit, so the parser itself must hold. 1500 seeded
+    mutations.
+    """
     content = (data / "index.arrow").read_bytes()
     draw = random.Random(1)
     opened = 0
@@ -161,8 +163,8 @@ def test_all_problems_at_once(data):
         f"{data}/index.arrow: bytes outside the shard in 2 of 2 rows (first: row 0); convert again",
         f"{data}/index.arrow: label outside 0..1 in 2 of 2 rows (first: row 0); convert again",
         (
-            f"{data}/shard-000000.tar: size differs (got 5 bytes, want {size}); restore it, or convert "
-            "again"
+            f"{data}/shard-000000.tar: size differs (got 5 bytes, want {size}); restore it, or "
+            "convert again"
         ),
     ]
     (data / "shard-000000.tar").unlink()

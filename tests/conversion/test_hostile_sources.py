@@ -31,8 +31,8 @@ def test_what_would_leave_a_tar_is_refused_all_at_once(tmp_path):
     files = "make the archive again with files (tar --dereference --hard-dereference)"
     assert refused(path).splitlines() == [
         (
-            f"{path}: member '/etc/passwd' has an absolute path; make the archive again with relative "
-            "ones"
+            f"{path}: member '/etc/passwd' has an absolute path; make the archive again with "
+            "relative ones"
         ),
         f"{path}: member 'c/../../up.jpg' has a path with '..'; make the archive again without",
         f"{path}: member 'c/soft.jpg' is a link to '/etc/passwd'; {files}",
@@ -42,8 +42,8 @@ def test_what_would_leave_a_tar_is_refused_all_at_once(tmp_path):
         f"{path}: member 'c/pipe' is no regular file; make the archive again without",
         f"{path}: member 'c/ok.jpg' is there twice; make the archive again with one name for each",
         (
-            f"{path}: member 'c/model.pkl' is pickled, and fastload never unpickles; write it as JSON, "
-            "text or an image"
+            f"{path}: member 'c/model.pkl' is pickled, and fastload never unpickles; write it as "
+            "JSON, text or an image"
         ),
     ]
 
@@ -52,10 +52,14 @@ def test_what_would_leave_a_tar_is_refused_all_at_once(tmp_path):
     ("members", "text"),
     [
         ([("k.jpg", b"x"), ("k.cls", b"1"), ("m.jpg", b"x")], f"sample 'm' {NO_LABEL}"),
-        ([("k.jpg", b"x"), ("k.png", b"x"), ("k.cls", b"1")], ("sample 'k' has 2 images (jpg, png), "
-                                                              "want one; correct the archive")),
-        ([("k.txt", b"x"), ("k.cls", b"1")], ("sample 'k' has no image (has txt, cls), want one; "
-                                             "correct the archive")),
+        (
+            [("k.jpg", b"x"), ("k.png", b"x"), ("k.cls", b"1")],
+            "sample 'k' has 2 images (jpg, png), want one; correct the archive",
+        ),
+        (
+            [("k.txt", b"x"), ("k.cls", b"1")],
+            "sample 'k' has no image (has txt, cls), want one; correct the archive",
+        ),
         (
             [("k.jpg", b"x"), ("k.cls", b"1"), ("l.jpg", b"x"), ("l.cls", b"1"), ("k.json", b"1")],
             "sample 'k' is there twice; make the archive again with one name for each",
@@ -163,8 +167,8 @@ def test_zip_archives(tools, tmp_path):
         f"{path}: member 'c/../up.jpg' has a path with '..'; make the archive again without",
         f"{path}: member 'c/link.jpg' is a link; make the archive again with files",
         (
-            f"{path}: member 'c/a.pt' is pickled, and fastload never unpickles; write it as JSON, text "
-            "or an image"
+            f"{path}: member 'c/a.pt' is pickled, and fastload never unpickles; write it as JSON, "
+            "text or an image"
         ),
     ]
     path = zip_of(tmp_path / "d.zip", ("c/ok.jpg", b"x"), (zipfile.ZipInfo(""), b"x"))
@@ -210,8 +214,8 @@ def test_classes_beside_shards(tmp_path):
         (
             json.dumps(["a"]),
             (
-                f"{tmp_path}: label 1 is above the 1 classes that have names; correct the labels or "
-                "the names"
+                f"{tmp_path}: label 1 is above the 1 classes that have names; correct the labels "
+                "or the names"
             ),
         ),
     ):

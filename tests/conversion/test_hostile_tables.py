@@ -16,8 +16,8 @@ from tests.conversion.archives import refused
             "a,b\n1,2\n",
             [
                 (
-                    "{path}: no column with paths (has a, b, want one of path, file_name, filename, "
-                    "image, file); name it so"
+                    "{path}: no column with paths (has a, b, want one of path, file_name, "
+                    "filename, image, file); name it so"
                 )
             ],
         ),
@@ -25,8 +25,8 @@ from tests.conversion.archives import refused
             "path\nx.jpg\n",
             [
                 (
-                    "{path}: no column with labels (has path, want one of label, class, class_name, "
-                    "target); add it, or pass --labels none"
+                    "{path}: no column with labels (has path, want one of label, class, "
+                    "class_name, target); add it, or pass --labels none"
                 )
             ],
         ),

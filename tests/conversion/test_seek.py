@@ -155,8 +155,8 @@ def test_a_missing_or_short_sidecar_still_loads(tools, small, tmp_path):
     first.write_bytes(first.read_bytes()[:-1])
     texts = [
         (
-            f"{first}: size differs (got {size - 1} bytes, want {size}); restore it, or run fastload "
-            "index"
+            f"{first}: size differs (got {size - 1} bytes, want {size}); restore it, or run "
+            "fastload index"
         )
     ]
     data, found = blobs(open_source(out))

@@ -45,12 +45,12 @@ def test_what_convert_says(command, mixed, tmp_path):
     assert not [line for line in out.splitlines() if line.startswith("transcoded")]
     assert err.splitlines() == [
         (
-            "no seek index: 4 images: not covered: progressive, lossless, hierarchical or arithmetic "
-            "coding"
+            "no seek index: 4 images: not covered: progressive, lossless, hierarchical or "
+            "arithmetic coding"
         ),
         (
-            "no seek index: 1 images: not covered: restart markers, where decoding can begin without "
-            "an index"
+            "no seek index: 1 images: not covered: restart markers, where decoding can begin "
+            "without an index"
         ),
         "no seek index: 1 images: not a JPEG",
         "3 progressive images decode slowly; --transcode rewrites them losslessly",
@@ -67,8 +67,8 @@ def test_what_convert_says(command, mixed, tmp_path):
     )
     assert err.splitlines() == [
         (
-            "no seek index: 2 images: not covered: progressive, lossless, hierarchical or arithmetic "
-            "coding"
+            "no seek index: 2 images: not covered: progressive, lossless, hierarchical or "
+            "arithmetic coding"
         ),
         "no seek index: 1 images: not a JPEG",
         "not transcoded: 1 images: markers between its scans",

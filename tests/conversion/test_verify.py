@@ -108,8 +108,8 @@ def test_texts(tools, small, tmp_path):
     assert texts == [
         f"{shards[0]}, bytes 0..1, sample cat/1: tar header, label or padding differs",
         (
-            f"{shards[0]}, bytes 512..{size}, sample cat/1: checksum of the image differs (got HASH, "
-            "want HASH)"
+            f"{shards[0]}, bytes 512..{size}, sample cat/1: checksum of the image differs (got "
+            "HASH, want HASH)"
         ),
         f"{shards[1]}: cannot be read (No such file or directory); restore it, or convert again",
     ]

@@ -157,8 +157,10 @@ def gpu(monkeypatch):
     """The GPU; what is set on it changes what loaders see."""
     state = SimpleNamespace(capability=(9, 0), current=0, name="Fake 9000")
     for name, value in {
-        "is_available": lambda: True, "device_count": lambda: 2, "current_device": lambda: state.current,
-        "get_device_capability": lambda _=None: state.capability, "get_device_name": lambda _=None: state.name,
+        "is_available": lambda: True, "device_count": lambda: 2,
+        "current_device": lambda: state.current,
+        "get_device_capability": lambda _=None: state.capability,
+        "get_device_name": lambda _=None: state.name,
         "_is_in_bad_fork": lambda: False,
     }.items():  # fmt: skip
         monkeypatch.setattr(torch.cuda, name, value)

@@ -115,8 +115,10 @@ def test_a_gpu_that_is_too_old_says_how_to_build(folder, gpu):
 @pytest.mark.parametrize(
     ("capability", "built", "runs"),
     [
-        ((9, 0), (75, 80, 90), True), ((12, 0), (75, 80, 90), True), ((8, 9), (75, 80, 90), True), ((7, 0), (75, 80, 90), False),
-        ((8, 0), (90,), False), ((8, 0), (86, 90), False), ((7, 5), (75,), True), ((6, 1), (), False), ((9, 0), (), False),
+        ((9, 0), (75, 80, 90), True), ((12, 0), (75, 80, 90), True), ((8, 9), (75, 80, 90), True),
+        ((7, 0), (75, 80, 90), False),
+        ((8, 0), (90,), False), ((8, 0), (86, 90), False), ((7, 5), (75,), True),
+        ((6, 1), (), False), ((9, 0), (), False),
     ],
 )  # fmt: skip
 def test_which_gpus_kernels_run_on(capability, built, runs):

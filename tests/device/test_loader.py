@@ -135,8 +135,8 @@ def test_the_gpu_that_was_asked_for_explains_why_it_cannot(folder, gpu):
     assert str(caught.value).splitlines() == [
         "decode: 'gpu' needs device='cuda' (got None); add device='cuda', or leave decode out",
         (
-            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave augment "
-            "out, or use 'gpu'"
+            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave "
+            "augment out, or use 'gpu'"
         ),
     ]
     with pytest.raises(fastload.UsageError) as caught:

@@ -150,8 +150,10 @@ def test_explain_names_sizes():
 @pytest.mark.parametrize(
     ("decode", "augment", "want"),
     [
-        ("auto", "auto", ALL), ("cpu", "auto", (HOST, MIXED)), ("auto", "gpu", (MIXED, DEVICE)), ("gpu", "auto", (DEVICE,)),
-        ("auto", "cpu", (HOST,)), ("cpu", "cpu", (HOST,)), ("cpu", "gpu", (MIXED,)), ("gpu", "gpu", (DEVICE,)), ("gpu", "cpu", ()),
+        ("auto", "auto", ALL), ("cpu", "auto", (HOST, MIXED)), ("auto", "gpu", (MIXED, DEVICE)),
+        ("gpu", "auto", (DEVICE,)),
+        ("auto", "cpu", (HOST,)), ("cpu", "cpu", (HOST,)), ("cpu", "gpu", (MIXED,)),
+        ("gpu", "gpu", (DEVICE,)), ("gpu", "cpu", ()),
     ],
 )  # fmt: skip
 def test_arguments_leave_these_places(decode, augment, want):
@@ -164,8 +166,8 @@ def test_problems_are_named_together():
     assert problems("gpu", "cpu", "cpu") == [
         "decode: 'gpu' needs device='cuda' (got 'cpu'); add device='cuda', or leave decode out",
         (
-            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave augment "
-            "out, or use 'gpu'"
+            "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave "
+            "augment out, or use 'gpu'"
         ),
     ]
 

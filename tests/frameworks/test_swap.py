@@ -20,8 +20,12 @@ from torchvision import transforms
 
 class Preset:
     def __init__(self, size):
-        self.transforms = transforms.Compose([transforms.RandomResizedCrop(size), transforms.PILToTensor(),
-            transforms.ConvertImageDtype(torch.float), transforms.Normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))])
+        self.transforms = transforms.Compose([
+            transforms.RandomResizedCrop(size),
+            transforms.PILToTensor(),
+            transforms.ConvertImageDtype(torch.float),
+            transforms.Normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2)),
+        ])
 
     def __call__(self, img):
         return self.transforms(img)
@@ -45,15 +49,18 @@ sampler = torch.utils.data.RandomSampler(dataset)
 data_loader = torch.utils.data.DataLoader(dataset, batch_size=16, sampler=sampler, num_workers=1)
 model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(768, 3))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-counts = [train_one_epoch(model, torch.nn.CrossEntropyLoss(), optimizer, data_loader) for _ in range(2)]
+criterion = torch.nn.CrossEntropyLoss()
+counts = [train_one_epoch(model, criterion, optimizer, data_loader) for _ in range(2)]
 """
 AFTER = """
 import json
-print(json.dumps([counts, type(data_loader).__module__, getattr(data_loader, "explain", str)().splitlines()[:1]]))
+said = getattr(data_loader, "explain", str)().splitlines()[:1]
+print(json.dumps([counts, type(data_loader).__module__, said]))
 """
 SWAP = "import fastload, torch.utils.data\ntorch.utils.data.DataLoader = fastload.DataLoader\n"
 REFERENCE = """
-reference = fastload.DataLoader(dataset, 16, backend="torch", num_workers=1)  # its workers are PyTorch's own loader's
+# its workers are PyTorch's own loader's
+reference = fastload.DataLoader(dataset, 16, backend="torch", num_workers=1)
 assert sum(len(batch[1]) for batch in reference) == 40
 assert fastload.accelerate(data_loader).explain() == data_loader.explain()
 """

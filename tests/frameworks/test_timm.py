@@ -76,7 +76,9 @@ def validate(model, loader):
 
 
 def trained(folder, case, out):
-    """Two epochs; the number of updates, and the metrics of an untrained and of the trained model."""
+    """Two epochs; the number of updates, and the metrics of an untrained and of the trained
+    model.
+    """
     torch.manual_seed(2)
     model = create_model("test_resnet", num_classes=CLASSES)
     train, evaluation = loaders(folder, case, fastload.accelerate)

@@ -1,4 +1,6 @@
-"""DataLoader(device="cuda"): the CPU's bits, on the device, for whatever stream the caller is on."""
+"""DataLoader(device="cuda"): the CPU's bits, on the device, for whatever stream the caller is
+on.
+"""
 
 from contextlib import nullcontext
 

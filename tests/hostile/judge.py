@@ -1,6 +1,8 @@
 """What a Pillow says of JPEGs: run with the Python that has it; it needs nothing else.
 
-python tests/hostile/judge.py FOLDER    one line per file, in order of their names: "ok DIGEST" of the RGB pixels, or "bad REASON"
+    python tests/hostile/judge.py FOLDER
+
+prints one line per file, in order of their names: "ok DIGEST" of the RGB pixels, or "bad REASON".
 """
 
 import hashlib
@@ -19,7 +21,8 @@ def judged(path: Path) -> str:
         return "bad not identified"
     except Exception as error:
         return f"bad {type(error).__name__}: {error}".replace("\n", " ")
-    return f"ok {hashlib.blake2b(pixels.tobytes() + repr(pixels.size).encode(), digest_size=16).hexdigest()}"
+    digest = hashlib.blake2b(pixels.tobytes() + repr(pixels.size).encode(), digest_size=16)
+    return f"ok {digest.hexdigest()}"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ def expected(data: bytes) -> str:
         except ValueError:
             return ANY if _native.jpeg_coding(data) in OWN else ""
     size = repr((width, height)).encode()
-    return f"ok {hashlib.blake2b(np.ascontiguousarray(pixels).tobytes() + size, digest_size=16).hexdigest()}"
+    digest = hashlib.blake2b(np.ascontiguousarray(pixels).tobytes() + size, digest_size=16)
+    return f"ok {digest.hexdigest()}"
 
 
 def main(args: argparse.Namespace) -> int:

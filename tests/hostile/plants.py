@@ -59,7 +59,9 @@ PLANTS: dict[str, Callable[[World, Path], None]] = {
 
 
 def plant(world: World, kind: str, path: Path) -> bool:
-    """Put it there, and the folders above it; False where something is there already, which stays."""
+    """Put it there, and the folders above it; False where something is there already, which
+    stays.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if os.path.lexists(path):
         return False

@@ -75,10 +75,15 @@ def test_lies_that_agree_shift_pixels_of_other_regions_and_nothing_else(image: b
 
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
-    [("bit", 41, "of a wrong size"), ("bit", 255, "of a wrong size"), ("length", 33, ("of a wrong "
-                                                                                     "size")), ("dc", 17, "of a wrong size"),
-     ("dc", 0, "of a wrong size"), ("bit", 0, "of a wrong size")],
-)  # fmt: skip
+    [
+        ("bit", 41, "of a wrong size"),
+        ("bit", 255, "of a wrong size"),
+        ("length", 33, "of a wrong size"),
+        ("dc", 17, "of a wrong size"),
+        ("dc", 0, "of a wrong size"),
+        ("bit", 0, "of a wrong size"),
+    ],
+)
 def test_widths_that_do_not_fit(image: bytes, field: str, value: int, reason: str) -> None:
     index = an_index(image, 2)
     index[PLACE[field]] = value

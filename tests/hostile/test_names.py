@@ -133,8 +133,8 @@ def test_ordinary_names_go_on_working() -> None:
         (
             "é" * 128,
             (
-                f"name {'é' * 60 + '…'!r} is too long (a part has 256 bytes, want at most 255); rename "
-                "it"
+                f"name {'é' * 60 + '…'!r} is too long (a part has 256 bytes, want at most 255); "
+                "rename it"
             ),
         ),
         (

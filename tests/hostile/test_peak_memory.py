@@ -35,7 +35,8 @@ folder, threads, backend, most = sys.argv[1], int(sys.argv[2]), sys.argv[3], int
 _native.claims_most(most)
 def status(name):
     return int(re.search(name + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) << 10
-loader = fastload.DataLoader(fastload.open(folder, [T.Resize((24, 32)), T.ToTensor()]), 5, num_workers=threads, backend=backend)
+data = fastload.open(folder, [T.Resize((24, 32)), T.ToTensor()])
+loader = fastload.DataLoader(data, 5, num_workers=threads, backend=backend)
 before, files = status("VmRSS"), status("RssFile")
 open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
 batches, came = iter(loader), [0, 0]

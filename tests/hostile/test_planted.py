@@ -23,7 +23,9 @@ STRIDE = 3  # of the places one is taken
 )
 @pytest.mark.parametrize("name", list(planted.VERBS))
 def test_planted_in_every_place(tmp_path: Path, name: str) -> None:
-    """Each place with a kind of its own; `python -m tests.hostile.escape_release` takes every kind."""
+    """Each place with a kind of its own; `python -m tests.hostile.escape_release` takes every
+    kind.
+    """
     verb, found = planted.VERBS[name], Counter[str]()
     places = planted.places(verb, tmp_path / "clean")
     assert places

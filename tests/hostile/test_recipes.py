@@ -22,8 +22,8 @@ LISTS = "is not TOML (maximum recursion depth exceeded"
         (
             b"\xff\xfe = 1",
             (
-                "is not TOML ('utf-8' codec can't decode byte 0xff in position 0: invalid start byte); "
-                "correct it"
+                "is not TOML ('utf-8' codec can't decode byte 0xff in position 0: invalid start "
+                "byte); correct it"
             ),
         ),
         (

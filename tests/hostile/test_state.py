@@ -1,4 +1,6 @@
-"""States of a loader that somebody changed: one typed line for each thing, never several for one."""
+"""States of a loader that somebody changed: one typed line for each thing, never several for
+one.
+"""
 
 import base64
 import zlib

@@ -1,4 +1,6 @@
-"""What only watches leaves the program as it is: its errors, its tracebacks, its streams and objects."""
+"""What only watches leaves the program as it is: its errors, its tracebacks, its streams and
+objects.
+"""
 
 import gc
 import sys

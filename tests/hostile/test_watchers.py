@@ -132,10 +132,14 @@ def test_a_look_runs_nothing(name):
 @pytest.mark.parametrize(
     ("batch", "samples"),
     [
-        (torch.zeros(3, 2), 3), ([torch.zeros(4, 1), 5], 4), ({"a": "x", "b": torch.zeros(2, 2)}, 2), ((np.zeros((6, 1)), 1), 6),
-        (UserDict({"pixels": torch.zeros(5, 2)}), 5), (Pair(torch.zeros(8), 1), 8), (torch.tensor(1), 0),
-        ([torch.tensor(1), torch.zeros(9)], 9), ([["x"] * 300, torch.zeros(2)], 2), (deep(8), 7), (deep(9), 0), (jagged(), 2),
-        ([7] * 16 + [torch.zeros(2)], 0), (torch.nn.Parameter(torch.zeros(4)), 4), (Point(), 0), ("abc", 0), (None, 0),
+        (torch.zeros(3, 2), 3), ([torch.zeros(4, 1), 5], 4),
+        ({"a": "x", "b": torch.zeros(2, 2)}, 2), ((np.zeros((6, 1)), 1), 6),
+        (UserDict({"pixels": torch.zeros(5, 2)}), 5), (Pair(torch.zeros(8), 1), 8),
+        (torch.tensor(1), 0),
+        ([torch.tensor(1), torch.zeros(9)], 9), ([["x"] * 300, torch.zeros(2)], 2), (deep(8), 7),
+        (deep(9), 0), (jagged(), 2),
+        ([7] * 16 + [torch.zeros(2)], 0), (torch.nn.Parameter(torch.zeros(4)), 4), (Point(), 0),
+        ("abc", 0), (None, 0),
     ],
 )  # fmt: skip
 def test_samples_in_a_batch(batch, samples):

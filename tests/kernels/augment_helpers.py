@@ -45,7 +45,9 @@ def every_image() -> list[NDArray[np.uint8]]:
 
 
 def affine_maps(height: int, width: int, seed: int) -> list[list[float]]:
-    """Turns, shears, scales, shifts, mirrors, and maps that leave the image or come from far away."""
+    """Turns, shears, scales, shifts, mirrors, and maps that leave the image or come from far
+    away.
+    """
     rng = np.random.default_rng([seed, height, width])
     free = [
         [

@@ -74,7 +74,9 @@ def write_jpeg(height, width, factors, coefficients, quants, ids=(1, 2, 3)):
 
 
 def random_coefficients(rng, shape, quant, count):
-    """A few coefficients per block, small enough that no sample leaves what libjpeg's C code clips."""
+    """A few coefficients per block, small enough that no sample leaves what libjpeg's C code
+    clips.
+    """
     out = np.zeros((*shape, 64), np.int16)
     room = np.full(shape, 3000)
     for _ in range(count):

@@ -91,7 +91,8 @@ def stored(
 
 
 def picture(
-    crops: Any, filter: Any, table: Any, out: Any, height: int, width: int, channels_last: bool, order: str = "pillow13",
+    crops: Any, filter: Any, table: Any, out: Any, height: int, width: int, channels_last: bool,
+    order: str = "pillow13",
     programs: Any = None, functions: Any = None, **lists: Any,
 ) -> native.PictureWork:  # fmt: skip
     """Of a batch."""

@@ -1,4 +1,6 @@
-"""AUGMENT's programs: scalar and tuned agree, folding changes nothing, and what no program may say."""
+"""AUGMENT's programs: scalar and tuned agree, folding changes nothing, and what no program may
+say.
+"""
 
 import numpy as np
 import pytest
@@ -103,7 +105,8 @@ def mixing_ops() -> st.SearchStrategy[np.ndarray]:
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
-    program=st.lists(st.one_of(mixing_ops(), mixing_ops(), colour_ops()), max_size=9), height=st.integers(1, 20),
+    program=st.lists(st.one_of(mixing_ops(), mixing_ops(), colour_ops()), max_size=9),
+    height=st.integers(1, 20),
     width=st.integers(1, 40),
 )  # fmt: skip
 def test_mixtures_are_numpys(program, height, width):
@@ -151,7 +154,8 @@ def test_blurs_agree(data):
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    values=st.lists(st.one_of(st.floats(-1e9, 1e9), st.floats(-1e15, 1e15)), min_size=8, max_size=8),
+    values=st.lists(st.one_of(st.floats(-1e9, 1e9), st.floats(-1e15, 1e15)), min_size=8,
+    max_size=8),
     name=st.sampled_from(["Affine", "Perspective"]),
     sampling=st.sampled_from(["nearest", "bilinear", "bicubic"]),
 )  # fmt: skip

@@ -146,7 +146,8 @@ def start() -> st.SearchStrategy[np.ndarray]:
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
-    programs=st.lists(st.lists(st.one_of(colour_ops(), space_ops(), start()), max_size=5), min_size=1, max_size=3),
+    programs=st.lists(st.lists(st.one_of(colour_ops(), space_ops(), start()), max_size=5),
+    min_size=1, max_size=3),
     height=st.integers(1, 45), width=st.integers(1, 90), seed=st.integers(0, 9),
 )  # fmt: skip
 def test_programs(programs, height, width, seed):
@@ -155,7 +156,8 @@ def test_programs(programs, height, width, seed):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(
-    programs=st.lists(st.lists(st.one_of(mixing_ops(), mixing_ops(), colour_ops()), max_size=9), min_size=1, max_size=3),
+    programs=st.lists(st.lists(st.one_of(mixing_ops(), mixing_ops(), colour_ops()), max_size=9),
+    min_size=1, max_size=3),
     height=st.integers(1, 20), width=st.integers(1, 40),
 )  # fmt: skip
 def test_mixtures(programs, height, width):
@@ -164,7 +166,8 @@ def test_mixtures(programs, height, width):
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    values=st.lists(st.one_of(st.floats(-1e9, 1e9), st.floats(-1e15, 1e15)), min_size=8, max_size=8),
+    values=st.lists(st.one_of(st.floats(-1e9, 1e9), st.floats(-1e15, 1e15)), min_size=8,
+    max_size=8),
     name=st.sampled_from(["Affine", "Perspective"]), sampling=st.sampled_from(list(FILTERS)),
 )  # fmt: skip
 def test_maps_from_anywhere(values, name, sampling):

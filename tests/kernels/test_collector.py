@@ -30,8 +30,10 @@ def test_the_index_on_the_way_is_the_index(tmp_path, crop):
 
 @settings(deadline=None, max_examples=40)
 @given(
-    height=st.integers(1, 80), width=st.integers(1, 200), seed=st.integers(0, 99), density=st.floats(0, 0.5),
-    factors=st.sampled_from([[(1, 1)], [(1, 1)] * 3, [(2, 2), (1, 1), (1, 1)], [(2, 1), (1, 1), (1, 1)], [(1, 2), (1, 1), (1, 1)]]),
+    height=st.integers(1, 80), width=st.integers(1, 200), seed=st.integers(0, 99),
+    density=st.floats(0, 0.5),
+    factors=st.sampled_from([[(1, 1)], [(1, 1)] * 3, [(2, 2), (1, 1), (1, 1)],
+    [(2, 1), (1, 1), (1, 1)], [(1, 2), (1, 1), (1, 1)]]),
 )  # fmt: skip
 def test_any_geometry(tmp_path_factory, height, width, seed, density, factors):
     data = Writer(height, width, factors, seed, density=density).encode()

@@ -182,8 +182,10 @@ def test_bytes_are_those_under_the_crop(tmp_path):
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    name=st.sampled_from(sorted(FACTORS)), size=st.tuples(st.integers(1, 70), st.integers(1, 70)), step=st.integers(0, 9),
-    out=st.tuples(st.integers(1, 50), st.integers(1, 50)), seed=st.integers(0, 1 << 20), filters=st.sampled_from(sorted(FILTERS)),
+    name=st.sampled_from(sorted(FACTORS)), size=st.tuples(st.integers(1, 70), st.integers(1, 70)),
+    step=st.integers(0, 9),
+    out=st.tuples(st.integers(1, 50), st.integers(1, 50)), seed=st.integers(0, 1 << 20),
+    filters=st.sampled_from(sorted(FILTERS)),
 )  # fmt: skip
 def test_any_geometry(tmp_path_factory, name, size, step, out, seed, filters):
     rng = np.random.default_rng(seed)

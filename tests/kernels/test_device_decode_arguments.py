@@ -135,8 +135,8 @@ def test_arguments_that_cannot_work_are_refused(tmp_path):
         ((crops, "box", 0, 10), "DeviceDecode: size (got 0x10, want 1..178956970 px)"),
         ((crops, "cubic", 12, 10), ('filter: unknown (got "cubic", want nearest, box, bilinear, '
                                    'hamming, bicubic or lanczos)')),
-        ((crops, np.array([6], np.int32), 12, 10), ("DeviceDecode: filter[0]: number (got 6, want 0 "
-                                                   "to 5)")),
+        ((crops, np.array([6], np.int32), 12, 10), ("DeviceDecode: filter[0]: number (got 6, want "
+                                                   "0 to 5)")),
         ((crops, "box", 12, 10, "pillow11"), ('order: unknown (got "pillow11", want pillow12 or '
                                              'pillow13)')),
         ((crops, "box", 12, 10, "pillow13", -1), ("DeviceDecode: most (got -1, want 0 bytes or "
@@ -155,8 +155,8 @@ def test_places_that_cannot_be_chosen_are_refused(tmp_path):
         (
             [1],
             (
-                "DeviceDecode.choose: positions[0]: not for the device (got no seek index, want a "
-                "sample without a reason)"
+                "DeviceDecode.choose: positions[0]: not for the device (got no seek index, want "
+                "a sample without a reason)"
             ),
         ),
         (

@@ -31,7 +31,9 @@ def shrunk(size, scale):
 
 
 def check(data, scale, rng, *, steps=(None, 0, 3, 8), count=3):
-    """Every box, by every way in; the whole image on both targets, each other box on one of them."""
+    """Every box, by every way in; the whole image on both targets, each other box on one of
+    them.
+    """
     want = native.decode(data, scale)
     height, width = want.shape[:2]
     for step in steps:

@@ -1,4 +1,6 @@
-"""Lent jobs: samples that other loaders' compiled loops make, by the addresses of `_native.CALLS`."""
+"""Lent jobs: samples that other loaders' compiled loops make, by the addresses of
+`_native.CALLS`.
+"""
 
 import ctypes
 import os

@@ -197,8 +197,8 @@ def test_bad_partners_are_refused():
         (
             [0, 2, 0, 3, 1, *one],
             (
-                "store_mixed: partners[0]: top, left, height, width (got 2, 0, 3, 1, want a box inside "
-                "4x6)"
+                "store_mixed: partners[0]: top, left, height, width (got 2, 0, 3, 1, want a box "
+                "inside 4x6)"
             ),
         ),
         (

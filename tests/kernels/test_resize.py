@@ -130,8 +130,8 @@ def test_window_far_outside_is_black():
     [
         ([3, 0, 9, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 3, left 0, size 9x7, want a box inside "
                                       "9x7)")),
-        ([0, -1, 9, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 0, left -1, size 9x7, want a box inside "
-                                       "9x7)")),
+        ([0, -1, 9, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 0, left -1, size 9x7, want a box "
+                                       "inside 9x7)")),
         ([0, 0, 0, 7, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 0, left 0, size 0x7, want a box inside "
                                       "9x7)")),
         ([1, 1, 2**31 - 1, 2**31 - 1, 5, 5, 0, 0, 0], (f"{LEAVES} (got top 1, left 1, size "

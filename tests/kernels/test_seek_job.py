@@ -1,4 +1,6 @@
-"""A job with seek indexes: the same pixels by every way of decoding, and a count of the ways taken."""
+"""A job with seek indexes: the same pixels by every way of decoding, and a count of the ways
+taken.
+"""
 
 import numpy as np
 import pytest

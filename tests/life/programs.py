@@ -1,7 +1,9 @@
 """Small training programs that are stopped, and the process that forks them: importing torch once
 is enough for hundreds.
 
-    python -m tests.life.programs        reads one JSON object per line, and answers with the program's process number
+    python -m tests.life.programs
+
+reads one JSON object per line, and answers each with the program's process number.
 
 `run` is the program itself; it ends as any script does, through the interpreter's own shutdown.
 """

@@ -32,13 +32,15 @@ elif way == "slot":
     slots.torch = types.SimpleNamespace(empty=fail, uint8=torch.uint8)
 elif way == "torch":
     def empty(*_, **__):
-        raise RuntimeError("[enforce fail at alloc_cpu.cpp:119] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to …")
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:119] err == 0. DefaultCPUAllocator: "
+                           "can't allocate memory: you tried to …")
     slots.torch = types.SimpleNamespace(empty=empty, uint8=torch.uint8)
 elif way == "thread":
     def start(_):
         raise RuntimeError("can't start new thread")
     threading.Thread.start = start
-loader = fastload.DataLoader(fastload.open(folder, [T.Resize((24, 32))]), 2, num_workers=int(way != "inline"))
+data = fastload.open(folder, [T.Resize((24, 32))])
+loader = fastload.DataLoader(data, 2, num_workers=int(way != "inline"))
 if way == "inline":
     batches = iter(loader)
     next(batches)

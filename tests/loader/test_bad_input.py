@@ -1,4 +1,6 @@
-"""Files as they are in the world: each is decoded as PIL decodes it, or named in one clear message."""
+"""Files as they are in the world: each is decoded as PIL decodes it, or named in one clear
+message.
+"""
 
 import io
 import os

@@ -123,22 +123,22 @@ def test_limits():
         (
             {"max_bad": 1.5},
             (
-                "DataLoader: max_bad is 1.5, want a share of the samples (0.0 to 1.0) or a number of "
-                "them (0, 1, …)"
+                "DataLoader: max_bad is 1.5, want a share of the samples (0.0 to 1.0) or a number "
+                "of them (0, 1, …)"
             ),
         ),
         (
             {"max_bad": True},
             (
-                "DataLoader: max_bad is True, want a share of the samples (0.0 to 1.0) or a number of "
-                "them (0, 1, …)"
+                "DataLoader: max_bad is True, want a share of the samples (0.0 to 1.0) or a number "
+                "of them (0, 1, …)"
             ),
         ),
         (
             {"bad_samples": "x"},
             (
-                "DataLoader: bad_samples is given, but on_error='raise' lists none; leave it out, or "
-                "use 'substitute' or 'skip'"
+                "DataLoader: bad_samples is given, but on_error='raise' lists none; leave it out, "
+                "or use 'substitute' or 'skip'"
             ),
         ),
         (

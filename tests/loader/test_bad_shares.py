@@ -134,7 +134,9 @@ def test_where_nothing_can_stand_in_the_error_counts(how, tmp_path, good):
 
 
 def test_too_many_is_said_before_too_few_tries(tmp_path, good):
-    """The default limit of 1 %: the first error of a run whose files are all bad says how many are."""
+    """The default limit of 1 %: the first error of a run whose files are all bad says how many
+    are.
+    """
     root, _ = folder(tmp_path / "data", good, 1.0)
     for policy in ("substitute", "skip"):
         with pytest.raises(fastload.BadSamplesError) as caught:

@@ -28,7 +28,11 @@ ops = [T.RandomResizedCrop((8, 12)), T.RandomHorizontalFlip()]
 
 
 def digests(loader):
-    return [[hashlib.sha256(image.numpy().tobytes()).hexdigest(), int(label)] for batch in loader for image, label in zip(*batch)]
+    return [
+        [hashlib.sha256(image.numpy().tobytes()).hexdigest(), int(label)]
+        for batch in loader
+        for image, label in zip(*batch)
+    ]
 
 
 out = {}
@@ -41,7 +45,8 @@ for epoch in range(2):
     out[f"epoch {epoch}"] = digests(loader)
     out[f"seed {epoch}"] = loader._progress.seed
     order = list(theirs)
-    out[f"torch's order {epoch}"] = [data.samples[i][1] for i in order] == [label for _, label in out[f"epoch {epoch}"]]
+    labels = [label for _, label in out[f"epoch {epoch}"]]
+    out[f"torch's order {epoch}"] = [data.samples[i][1] for i in order] == labels
     engines.add(loader._engine)
 out["engines"] = len(engines)
 iterator = iter(loader)
@@ -49,13 +54,16 @@ next(iterator), next(iterator)
 out["state"] = loader.state_dict()
 own = fastload.DistributedSampler(data, seed=5)
 out["own"] = [own.num_replicas, own.rank, list(own)]
-alone = fastload.DataLoader(data, 4, shuffle=True)  # an epoch of this rank's own: nothing is exchanged
+# an epoch of this rank's own: nothing is exchanged
+alone = fastload.DataLoader(data, 4, shuffle=True)
 if rank == "1":
     next(iter(alone))
-mixed = fastload.DataLoader(data, 4, sampler=fastload.DistributedSampler(data, seed=5, drop_last=True), seed=6, mix=T.MixUp(alpha=1.0))
+whole = fastload.DistributedSampler(data, seed=5, drop_last=True)
+mixed = fastload.DataLoader(data, 4, sampler=whole, seed=6, mix=T.MixUp(alpha=1.0))
 out["ratios"] = [sorted(set(labels.flatten().tolist()))[1:2] for _, labels in mixed]
 policy = {"on_error": "substitute", "max_bad": 9, "bad_samples": bad}
-poor = fastload.DataLoader(fastload.open(bad_root, ops), 4, sampler=fastload.DistributedSampler(data, seed=5), seed=6, **policy)
+sampler = fastload.DistributedSampler(data, seed=5)
+poor = fastload.DataLoader(fastload.open(bad_root, ops), 4, sampler=sampler, seed=6, **policy)
 out["substituted"] = digests(poor)
 with open(said + rank, "w") as file:
     json.dump(out, file)

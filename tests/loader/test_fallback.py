@@ -75,8 +75,8 @@ def test_an_overridden_class_is_never_lowered(folder):
             v1.Compose([v1.ToTensor(), v1.RandomResizedCrop(8)]),
             (
                 (
-                    "op 2 (RandomResizedCrop): belongs to CROP, but op 1 (ToTensor) is STORE; move it "
-                    "before op 1"
+                    "op 2 (RandomResizedCrop): belongs to CROP, but op 1 (ToTensor) is STORE; move "
+                    "it before op 1"
                 ),
             ),
         ),

@@ -20,9 +20,14 @@ root, backend, entries = sys.argv[1], sys.argv[2], int(sys.argv[3])
 data = ImageFolder(root, transforms.Compose([transforms.Resize((8, 9)), transforms.ToTensor()]))
 few = data.samples
 # As many texts as entries, as a real index has: the same files by other names.
-data.samples = [(f"{few[n % len(few)][0][:5]}{'/' * (n % 3)}{few[n % len(few)][0][5:]}", n % 3) for n in range(entries)]
-loader = fastload.DataLoader(data, 16, shuffle=True, num_workers=2, backend=backend, seek_index="off")
-gc.collect()  # takes tuples of texts and numbers off its lists; a worker that did so would write to all of them
+data.samples = [
+    (f"{few[n % len(few)][0][:5]}{'/' * (n % 3)}{few[n % len(few)][0][5:]}", n % 3)
+    for n in range(entries)
+]
+how = {"num_workers": 2, "backend": backend, "seek_index": "off"}
+loader = fastload.DataLoader(data, 16, shuffle=True, **how)
+# takes tuples of texts and numbers off its lists; a worker that did so would write to all of them
+gc.collect()
 iterator = iter(loader)
 for _ in range(20):
     next(iterator)

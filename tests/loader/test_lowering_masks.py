@@ -140,7 +140,8 @@ def test_random_transforms_move_both(voc):
             "knows"),
         ),
         (
-            [v2.Resize((9, 8)), v2.ToImage(), v2.ToDtype({tv_tensors.Mask: torch.float32, "others": None})],
+            [v2.Resize((9, 8)), v2.ToImage(), v2.ToDtype({tv_tensors.Mask: torch.float32,
+            "others": None})],
             "transform ToDtype makes masks float32, want one of uint8, int64",
         ),
         (

@@ -1,4 +1,6 @@
-"""States that belong to another loader, that are none, or that are restored where it makes no sense."""
+"""States that belong to another loader, that are none, or that are restored where it makes no
+sense.
+"""
 
 import pytest
 

@@ -186,7 +186,9 @@ def test_what_has_no_index_is_remembered(copy, encode, make_image):
 
 
 def test_ranks_share_what_they_collect(folder):
-    """Two loaders, each with a half of the samples: in the next epoch each knows the other's half."""
+    """Two loaders, each with a half of the samples: in the next epoch each knows the other's
+    half.
+    """
 
     class Half(torch.utils.data.Sampler):
         def __init__(self, rank):

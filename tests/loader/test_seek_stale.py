@@ -97,7 +97,9 @@ def test_fastload_index_meanwhile(copy):
 
 
 def test_other_lists_of_the_same_folder(copy, encode, make_image):
-    """Loaders whose lists of files differ add to the same cache and lose nothing of each other's."""
+    """Loaders whose lists of files differ add to the same cache and lose nothing of each
+    other's.
+    """
     transform = v1.Compose([v1.RandomResizedCrop(16), v1.PILToTensor()])
     part = ImageFolder(copy, transform)
     part.samples = part.samples[5:25]

@@ -29,8 +29,8 @@ def test_a_sample_that_nobody_can_decode(bad_folder, backend):
         (
             lambda: Views([(SMALL, 0), SMALL, (LARGE, -1)]),
             (
-                "Views: pipeline 1 is wanted 0 times, want 1 or more\nViews: pipeline 3 is wanted -1 "
-                "times, want 1 or more"
+                "Views: pipeline 1 is wanted 0 times, want 1 or more\nViews: pipeline 3 is wanted "
+                "-1 times, want 1 or more"
             ),
         ),
         (
@@ -43,8 +43,8 @@ def test_a_sample_that_nobody_can_decode(bad_folder, backend):
         (
             lambda: Views([(SMALL, 2), v2.ElasticTransform()]),
             (
-                "transform: view 3: torchvision.transforms.v2._geometry.ElasticTransform is not one "
-                "that fastload knows"
+                "transform: view 3: torchvision.transforms.v2._geometry.ElasticTransform is not "
+                "one that fastload knows"
             ),
         ),
     ],
@@ -65,12 +65,12 @@ def test_a_plans_problems_name_the_view(folder):
     assert caught.value.problems == (
         "view 2: op 2 (RandomHorizontalFlip): p is 2, want 0 to 1",
         (
-            "view 2: op 2 (RandomHorizontalFlip): belongs to CROP, but op 1 (ToImage) is STORE; move "
-            "it before op 1"
+            "view 2: op 2 (RandomHorizontalFlip): belongs to CROP, but op 1 (ToImage) is STORE; "
+            "move it before op 1"
         ),
         (
-            "view 4: pipeline: image sizes still differ after the last op, so they cannot be stacked; "
-            f"{end}"
+            "view 4: pipeline: image sizes still differ after the last op, so they cannot be "
+            f"stacked; {end}"
         ),
     )
     with pytest.raises(PipelineError) as caught:

@@ -47,8 +47,8 @@ def test_timms_autoaugment(config):
     theirs.policy = theirs.policy[:2]
     assert lower_transform(theirs)[1] == [
         (
-            "timm.data.auto_augment.AutoAugment has an argument that fastload does not take (a policy "
-            "of its own)"
+            "timm.data.auto_augment.AutoAugment has an argument that fastload does not take (a "
+            "policy of its own)"
         )
     ]
 

@@ -193,15 +193,15 @@ def test_what_is_not_taken_says_why():
     )
     assert lower_transform(v1.Lambda(len))[1] == [
         (
-            "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot see "
-            "into"
+            "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot "
+            "see into"
         )
     ]
     why = "(padding and pad_if_needed mirror the image twice, one after the other)"
     assert lower_transform(v1.RandomCrop(9, 2, pad_if_needed=True, padding_mode="reflect"))[1] == [
         (
-            "torchvision.transforms.transforms.RandomCrop has an argument that fastload does not take "
-            f"{why}"
+            "torchvision.transforms.transforms.RandomCrop has an argument that fastload does not "
+            f"take {why}"
         )
     ]
     (op,), _ = lower_transform(v2.RandomRotation(3, fill={int: 3}))

@@ -1,4 +1,6 @@
-"""`fastload profile -- COMMAND` on scripts that fail, do not stop, or give too little to measure."""
+"""`fastload profile -- COMMAND` on scripts that fail, do not stop, or give too little to
+measure.
+"""
 
 import pytest
 
@@ -59,8 +61,8 @@ NOTHING = (
                            "give one after --")),
         (("--cold", "--", "true"), ("profile: --sweep, --cold, --verify and --cuts need a recipe "
                                    "and --data, not a command")),
-        (("--html", "/no/such/x.html"), ("profile: /no/such/x.html: its folder does not exist; make "
-                                        "it, or give another file to --html")),
+        (("--html", "/no/such/x.html"), ("profile: /no/such/x.html: its folder does not exist; "
+                                        "make it, or give another file to --html")),
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
         (("--whole", "--ladder", "--", "true"), ("profile: --whole excludes --steps and --ladder; "
                                                 "give one")),
@@ -112,8 +114,8 @@ def test_a_script_that_never_gives_a_batch_is_ended(script, monkeypatch):
     assert done.why == NOTHING
     assert lines == [
         (
-            "fastload: profile: no DataLoader has given a batch for 0 s; it is ended in 2 s if none "
-            "comes (--whole waits for ever)"
+            "fastload: profile: no DataLoader has given a batch for 0 s; it is ended in 2 s if "
+            "none comes (--whole waits for ever)"
         ),
         "fastload: profile: no DataLoader has given a batch for 3 s, so the command was ended",
     ]

@@ -44,12 +44,12 @@ def test_a_bottleneck_that_moves():
     lines = said(100, [0.02] * 5, [0.31] * 5, [0.31] * 5, [0.0] * 5)
     assert [line for line in lines if "moved" in line] == [
         (
-            "fastload: the bottleneck has moved: training waits for data now (31 % of the time, 2 % in "
-            "the epoch before)"
+            "fastload: the bottleneck has moved: training waits for data now (31 % of the time, 2 "
+            "% in the epoch before)"
         ),
         (
-            "fastload: the bottleneck has moved: training no longer waits for data (0 % of the time, "
-            "31 % in the epoch before)"
+            "fastload: the bottleneck has moved: training no longer waits for data (0 % of the "
+            "time, 31 % in the epoch before)"
         ),
     ]
     assert lines.index("fastload: epoch 2: waiting for data 31 % of the time, 1 batches/s") == 1

@@ -18,8 +18,8 @@ def test_the_command_line_knows_every_backend():
     [
         (("--assume", "h200"), UsageError, ("profile: no data set given; give --data DIR, or run "
                                            "fastload demo, which makes one")),
-        (("--data", "/no/such", "--assume", "h200"), SourceError, ("/no/such: does not exist; check "
-                                                                  "the path")),
+        (("--data", "/no/such", "--assume", "h200"), SourceError, ("/no/such: does not exist; "
+                                                                  "check the path")),
         (("--data", "EMPTY", "--assume", "h200"), SourceError,
          ("EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own "
          "folder")),
@@ -38,12 +38,12 @@ def test_the_command_line_knows_every_backend():
          "rates: 'b200' is unknown (want a100, h100, h200); give your own with --step-rate"),
         (("--data", "EMPTY", "--workers", "-1"), UsageError, ("profile: --workers is -1, want 0 or "
                                                              "more (0: everything in one thread)")),
-        (("--data", "EMPTY", "--batch-size", "0"), UsageError, ("profile: --batch-size is 0, want 1 "
-                                                               "or more")),
+        (("--data", "EMPTY", "--batch-size", "0"), UsageError, ("profile: --batch-size is 0, want "
+                                                               "1 or more")),
         (("--data", "EMPTY", "--step-rate", "0"), UsageError, ("profile: --step-rate is 0, want "
                                                               "more than 0 images/s")),
-        (("--data", "EMPTY", "--step-rate", "nan"), UsageError, ("profile: --step-rate is nan, want "
-                                                                "more than 0 images/s")),
+        (("--data", "EMPTY", "--step-rate", "nan"), UsageError, ("profile: --step-rate is nan, "
+                                                                "want more than 0 images/s")),
         (("--data", "EMPTY", "--seconds", "0"), UsageError, ("profile: --seconds is 0, want 1 to "
                                                             "3600")),
         (("--data", "EMPTY", "--backend", "fast"), UsageError,
@@ -54,8 +54,8 @@ def test_the_command_line_knows_every_backend():
         (("EMPTY", "--assume", "h200"), SourceError,
          ("EMPTY: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own "
          "folder")),
-        (("--data", "EMPTY", "--fail-if", "slow"), UsageError, ("profile: --fail-if is 'slow', want "
-                                                               "cpu-bound or data-bound")),
+        (("--data", "EMPTY", "--fail-if", "slow"), UsageError, ("profile: --fail-if is 'slow', "
+                                                               "want cpu-bound or data-bound")),
     ],
 )  # fmt: skip
 def test_errors_of_the_command_line(run, empty, arguments, kind, text):

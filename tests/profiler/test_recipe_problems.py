@@ -18,7 +18,12 @@ train = [
   { op = "ToImage" },
   { op = "RandomHorizontalFlip", p = 2 },
 ]
-eval = [{ op = "os.system", command = "rm" }, { op = "Resize", length = 3 }, { op = "Normalize", mean = "a", std = [1] }, 4]
+eval = [
+  { op = "os.system", command = "rm" },
+  { op = "Resize", length = 3 },
+  { op = "Normalize", mean = "a", std = [1] },
+  4,
+]
 [training]
 model = "resnet50"
 epochs = 0
@@ -57,8 +62,8 @@ PROBLEMS = [
     "F: name is 7, want text",
     "F: colour is unknown (want data, name, source, title, training); remove it",
     (
-        "F, data.train, op 1 (RandomResizedCrop): size is (0, 0), want whole numbers from 1 to 16384 "
-        "px"
+        "F, data.train, op 1 (RandomResizedCrop): size is (0, 0), want whole numbers from 1 to "
+        "16384 px"
     ),
     "F, data.train, op 3 (RandomHorizontalFlip): p is 2, want 0 to 1",
     (
@@ -71,8 +76,8 @@ PROBLEMS = [
         "antialias); remove it"
     ),
     (
-        "F, data.eval, op 3 (Normalize): its arguments do not fit (could not convert string to float: "
-        "'a'); correct them"
+        "F, data.eval, op 3 (Normalize): its arguments do not fit (could not convert string to "
+        "float: 'a'); correct them"
     ),
     f"F, data.eval, op 4: op is None, want one of {NAMES}",
     "F, training: epochs is 0, want 1 to 100000",
@@ -130,8 +135,8 @@ def test_unreadable_recipes(tmp_path):
         (
             "warm",
             (
-                f"recipe: 'warm' is unknown (want {', '.join(recipes.names())} or a .toml file); see "
-                "fastload recipes list"
+                f"recipe: 'warm' is unknown (want {', '.join(recipes.names())} or a .toml file); "
+                "see fastload recipes list"
             ),
         ),
         (

@@ -50,7 +50,8 @@ def test_a_busy_gpu_is_not_idle_while_the_host_waits(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("batch", "images"),
-    [(torch.zeros(3, 2), 3), ([torch.zeros(4, 1), 5], 4), ({"a": "x", "b": torch.zeros(2, 2)}, 2), ([1, 2, 3], 3), ("abc", 3), (7, 1),
+    [(torch.zeros(3, 2), 3), ([torch.zeros(4, 1), 5], 4), ({"a": "x", "b": torch.zeros(2, 2)}, 2),
+    ([1, 2, 3], 3), ("abc", 3), (7, 1),
      (torch.tensor(1), 1), ([[[[[torch.zeros(9)]]]]], 9)],
 )  # fmt: skip
 def test_images_in_a_batch(batch, images):

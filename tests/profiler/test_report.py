@@ -46,7 +46,8 @@ REPORT = Report(
 
 TEXT = """\
 VERDICT  CPU-BOUND: decode   stall 80.3 % [80.3, 80.4]   AU 20 % (MLPerf Storage asks 90 %)   HIGH
-         The GPU waits 80 % of the time; this loader gives 20 % of what it could take. The stage that takes the most CPU time is decode.
+         The GPU waits 80 % of the time; this loader gives 20 % of what it could take. \
+The stage that takes the most CPU time is decode.
          The training step was EMULATED: a clock at 3,000 images/s. No GPU did any work.
          ESTIMATE for one X
 
@@ -66,7 +67,8 @@ At 3 ms of CPU per image, 3,000 images/s take 9.0 such cores (computed).
 size     of the epochs   step images/s   loader images/s   training at best   GPU waits
 96 px             25 %           9,000               700                700        92 %
 167 px            75 %           3,000               600                600        80 %
-Over all epochs the GPU waits 83 % of the time, at best (step: computed from its rate at full size, the same cost per pixel).
+Over all epochs the GPU waits 83 % of the time, at best (step: computed from its rate at \
+full size, the same cost per pixel).
 
 WHAT WOULD HELP (measured)           loader images/s   training, predicted   cost
 backend native               1,500 (2.5x [2.5, 2.5])                 1,439   none: the same ops

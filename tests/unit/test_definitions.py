@@ -119,7 +119,8 @@ def test_timm_applies_each_op_with_its_probability(p_value):
 
 @pytest.mark.parametrize(("config", "edges", "shares"), [
     # m = 7 with normal noise of 1, cut to 0..10: quantiles of N(7, 1), and what lies beyond 10.
-    ("rand-m7-mstd1-p1", [-1, 5.71844843, 6.32551020, 7.0, 7.67448975, 9.999999, 11], [0.1, 0.15, 0.25, 0.25, 0.24865010, 0.00134990]),
+    ("rand-m7-mstd1-p1", [-1, 5.71844843, 6.32551020, 7.0, 7.67448975, 9.999999, 11],
+    [0.1, 0.15, 0.25, 0.25, 0.24865010, 0.00134990]),
     ("rand-m7-mstd101-p1", [0, 1.4, 2.8, 4.2, 5.6, 7], [0.2] * 5),
 ])  # fmt: skip
 def test_timms_noise(config, edges, shares, p_value):

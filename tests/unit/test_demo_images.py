@@ -1,4 +1,6 @@
-"""The pictures of `fastload demo`: the same on every run, and like ImageNet's in what a decoder sees."""
+"""The pictures of `fastload demo`: the same on every run, and like ImageNet's in what a decoder
+sees.
+"""
 
 import dataclasses
 import io

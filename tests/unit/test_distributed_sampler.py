@@ -142,8 +142,8 @@ def test_everything_that_is_wrong_at_once():
         "DistributedSampler: repeats is 0, want 1 or more",
         "DistributedSampler: repeats and weights are both given, want one of them",
         (
-            "DistributedSampler: eval_exact and drop_last are both given, but drop_last leaves samples "
-            "out"
+            "DistributedSampler: eval_exact and drop_last are both given, but drop_last leaves "
+            "samples out"
         ),
         "DistributedSampler: eval_exact is given with repeats or weights; leave these out",
         "DistributedSampler: weights have shape [2], want [5], one per sample",

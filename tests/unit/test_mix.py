@@ -1,4 +1,6 @@
-"""MIX: records from uniforms, against torchvision's and timm's own classes and Composer's formulae."""
+"""MIX: records from uniforms, against torchvision's and timm's own classes and Composer's
+formulae.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""The laws of MIX: Beta shares, areas and places of boxes, probabilities of choices; and what is refused."""
+"""The laws of MIX: Beta shares, areas and places of boxes, probabilities of choices; and what is
+refused.
+"""
 
 import math
 
@@ -97,13 +99,14 @@ def test_choices_have_their_probabilities(p_value):
                                                                                         "0 to 1"),
             "switch_prob is -0.5, want 0 to 1", "mode is 'half', want one of batch, pair, elem",
             "cutmix_minmax is (0.8, 0.2), want two rising numbers from 0 to 1"]),
-        (as_mix(T.RandomChoice([T.MixUp(-1), T.CutMix(num_classes=3), T.LabelSmoothing(num_classes=4)], [1, -1])), [
+        (as_mix(T.RandomChoice([T.MixUp(-1), T.CutMix(num_classes=3),
+        T.LabelSmoothing(num_classes=4)], [1, -1])), [
             "MixUp: alpha is -1, want above 0", ("p is (1, -1), want None or 3 numbers from 0 up, "
                                                 "not all 0"),
             "num_classes are 3 and 4, want the same for all"]),
-        (as_mix(T.RandomChoice([T.MixUp(), T.RandomInvert()], (0, 0))), [("holds RandomInvert, want "
-                                                                         "MixUp, CutMix and the "
-                                                                         "like only")]),
+        (as_mix(T.RandomChoice([T.MixUp(), T.RandomInvert()], (0, 0))), [("holds RandomInvert, "
+                                                                         "want MixUp, CutMix and "
+                                                                         "the like only")]),
     ],
 )  # fmt: skip
 def test_every_problem_at_once(mix, problems):

@@ -1,4 +1,6 @@
-"""Threads of ours keep away from a caller that has batches enough, and never from one that waits."""
+"""Threads of ours keep away from a caller that has batches enough, and never from one that
+waits.
+"""
 
 import threading
 import time

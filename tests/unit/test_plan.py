@@ -84,15 +84,15 @@ def test_all_problems_come_at_once():
         (
             (RandomResizedCrop(8), ToTensor(), Normalize(MEAN, STD), RandomHorizontalFlip()),
             (
-                "op 4 (RandomHorizontalFlip): belongs to CROP, but op 3 (Normalize) is STORE; move it "
-                "before op 3"
+                "op 4 (RandomHorizontalFlip): belongs to CROP, but op 3 (Normalize) is STORE; move "
+                "it before op 3"
             ),
         ),
         (
             (RandAugment(), RandomHorizontalFlip(), RandomResizedCrop(8)),
             (
-                "op 3 (RandomResizedCrop): belongs to CROP, but op 1 (RandAugment) is AUGMENT; move it "
-                "before op 1"
+                "op 3 (RandomResizedCrop): belongs to CROP, but op 1 (RandAugment) is AUGMENT; "
+                "move it before op 1"
             ),
         ),
         (
@@ -127,15 +127,15 @@ def test_all_problems_come_at_once():
         (
             (RandomResizedCrop((8, 9, 10)), CenterCrop(4)),
             (
-                "op 1 (RandomResizedCrop): size has 3 numbers ((8, 9, 10)), want 1 or 2; give height "
-                "and width"
+                "op 1 (RandomResizedCrop): size has 3 numbers ((8, 9, 10)), want 1 or 2; give "
+                "height and width"
             ),
         ),
         (
             (RandomResizedCrop(8, scale=(0.5, 0.1)),),
             (
-                "op 1 (RandomResizedCrop): scale is (0.5, 0.1), want two rising numbers above 0 and up "
-                "to 1"
+                "op 1 (RandomResizedCrop): scale is (0.5, 0.1), want two rising numbers above 0 "
+                "and up to 1"
             ),
         ),
         (

@@ -234,13 +234,14 @@ SIZE = "want a whole number from 1 to 16384 px"
         ),
         (ProgressiveResize(9, scale=0.2, increment=32), [f"size is 0, {SIZE}"]),
         (Ramp(0, 16385, 5, 4), [
-            f"min_res is 0, {SIZE}", f"max_res is 16385, {SIZE}", ("start is 5 and end is 4, want 0 "
-                                                                  "<= start <= end, in epochs"),
+            f"min_res is 0, {SIZE}", f"max_res is 16385, {SIZE}", ("start is 5 and end is 4, want "
+                                                                  "0 <= start <= end, in epochs"),
         ]),
         (Ramp(192, 160, 1, 2), ["min_res is 192, want at most max_res (160)"]),
         (Ramp(8, 9, 1, 4), [f"size is 0, {SIZE}"]),
         ([], ["the list is empty, want one size per epoch"]),
-        ([64, 0, 32.5, "48"], [f"epoch 1: size is 0, {SIZE}", f"epoch 2: size is 32.5, {SIZE}", f"epoch 3: size is 48, {SIZE}"]),
+        ([64, 0, 32.5, "48"], [f"epoch 1: size is 0, {SIZE}", f"epoch 2: size is 32.5, {SIZE}",
+        f"epoch 3: size is 48, {SIZE}"]),
         (lambda epoch: epoch - 1, [f"size is -1, {SIZE}"]),
     ],
 )  # fmt: skip
@@ -268,19 +269,19 @@ def test_problems_of_pipelines():
     ]
     assert problems((RandomResizedCrop(64), ColOut(0.9, 0)), [64, 8, 4]) == [
         (
-            "size_schedule: at 8 px, op 2 (ColOut): nothing of 8x8 would be left (p_row 0.9, p_col 0); "
-            "lower them"
+            "size_schedule: at 8 px, op 2 (ColOut): nothing of 8x8 would be left (p_row 0.9, p_col "
+            "0); lower them"
         ),
         (
-            "size_schedule: at 4 px, op 2 (ColOut): nothing of 4x4 would be left (p_row 0.9, p_col 0); "
-            "lower them"
+            "size_schedule: at 4 px, op 2 (ColOut): nothing of 4x4 would be left (p_row 0.9, p_col "
+            "0); lower them"
         ),
     ]
     assert problems(
         (RandomResizedCrop((1, 80)), ToTensor()), ProgressiveResize(9, mode="resize")
     ) == [
         (
-            "size_schedule: at 40 px, op 3 (BatchResize): nothing of 1x80 would be left (factor 0.5); "
-            "use larger sizes"
+            "size_schedule: at 40 px, op 3 (BatchResize): nothing of 1x80 would be left (factor "
+            "0.5); use larger sizes"
         )
     ]

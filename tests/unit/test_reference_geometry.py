@@ -1,4 +1,6 @@
-"""Rotations, affine maps, perspectives and windows of the reference: torchvision v2's own pixels."""
+"""Rotations, affine maps, perspectives and windows of the reference: torchvision v2's own
+pixels.
+"""
 
 import numpy as np
 import pytest

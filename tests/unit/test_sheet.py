@@ -66,8 +66,8 @@ def program(*rows: tuple[str, float]) -> np.ndarray:
         (T.RandomRotation(9), [1, 0, 0, 0, 1, 0, 0, 0, 20, 30], "unchanged, 20x30 px"),
         (T.RandomRotation(9), [0.5, 0, 2, 0, 0.25, 1, 0, 0, 20, 31], ("matrix 0.5 0 2 0 0.25 1, to "
                                                                      "20x31 px")),
-        (T.RandAugment(), program(("Rotate", 9), ("Posterize", 7)), ("Rotate 9.0°, then Posterize 7 "
-                                                                    "bits")),
+        (T.RandAugment(), program(("Rotate", 9), ("Posterize", 7)), ("Rotate 9.0°, then Posterize "
+                                                                    "7 bits")),
         (T.RandAugment(), program(("Posterize", 1), ("Solarize", 128)), ("Posterize 1 bit, then "
                                                                         "Solarize from 128")),
         (T.RandAugment(), program(("Identity", 0), ("Identity", 0)), "nothing"),

@@ -90,8 +90,8 @@ BAD = [
         {"multiprocessing_context": "fork"},
         ValueError,
         (
-            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
-            "but got num_workers=0"
+            "multiprocessing_context can only be used with multi-process loading (num_workers > "
+            "0), but got num_workers=0"
         ),
     ),
     (

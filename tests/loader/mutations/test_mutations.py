@@ -122,7 +122,9 @@ def test_persistent_threads_see_it_too(mutation: Mutation, images: str) -> None:
 
 
 def test_persistent_workers_of_torchs_engine_stay(images: str) -> None:
-    """A data set that falls back, and then changes: its workers keep what they have, as in PyTorch."""
+    """A data set that falls back, and then changes: its workers keep what they have, as in
+    PyTorch.
+    """
     ours, theirs = (WORLDS["folder"](images) for _ in range(2))
     for data in (ours, theirs):
         data.target_transform = int
