@@ -19,6 +19,7 @@ from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop
 decode = pytest.importorskip("benchmarks.decoding.decode")  # not in an installed package
 decode_images = pytest.importorskip("benchmarks.decoding.images")
 decode_passes = pytest.importorskip("benchmarks.decoding.passes")
+variants = pytest.importorskip("benchmarks.decoding.variants")
 
 SIZES = np.array([[37, 53], [500, 375], [64, 300]], np.int32)  # height, width; px
 KNOWN_CROPS = [
@@ -47,7 +48,7 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
     )
     tables = Counter(r["settings"].get("table", "") for r in rows)
     # Random crops, scalar body, whole-image crops, tiny images, raw arrays
-    main = 5 + len(decode.weaker_targets()) + 2 + 3 + 3 + 1
+    main = 5 + len(variants.weaker_targets()) + 2 + 3 + 3 + 1
     assert tables == {
         "": main,
         "stages": 5,
@@ -156,7 +157,7 @@ def test_tiny_images_are_64_px_on_their_short_side(make_image, encode, height, w
 
 def test_all_ways_make_the_same_pixels(work):
     expected = {}
-    for name, way in decode.ways(work.name, 8).items():
+    for name, way in variants.ways(work.name, 8).items():
         decode_passes.check_pixels(
             name, decode_passes.Passes(work, way, decode_passes.indexes(work, way.step)), expected
         )
