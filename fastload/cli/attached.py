@@ -1,4 +1,4 @@
-"""`fastload profile -- COMMAND`, and how every profile is printed. No verb of its own."""
+"""`fastload profile -- COMMAND`, and how every profile is printed."""
 
 import json
 import os

@@ -41,7 +41,7 @@ INSTALL = 'pip install "fastload-torch[recipes]"'
 Say = Callable[..., None]
 Images = Annotated[
     int | None,
-    typer.Option(min=CLASSES, metavar="N", help=f"Pictures to make; default {IMAGES}."),
+    typer.Option(min=CLASSES, metavar="N", help=f"Pictures to generate; default: {IMAGES}."),
 ]
 Out = Annotated[
     Path | None,
@@ -51,7 +51,7 @@ Out = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="For either loader; default one per usable core."),
+    typer.Option(min=1, metavar="N", help="Of both loaders; default: one per usable core."),
 ]
 Quick = Annotated[
     bool, typer.Option("--quick", help=f"Only {QUICK_IMAGES} pictures, half a minute in all.")
@@ -73,9 +73,9 @@ def demo(
     assume: Assume = "h200",
     json_to: output.JsonTo = None,
 ) -> None:
-    """Show on this machine, with made-up pictures, what fastload does.
+    """Show on this machine what fastload does, with generated pictures.
 
-    Takes minutes, needs no GPU and no download.
+    It takes minutes, and needs no GPU and no download.
     """
     from fastload.recipes import rates
     from fastload.system.machine import usable_cores
@@ -121,7 +121,9 @@ def cache_folder() -> Path:
 
 
 def batch_size(count: int, workers: int) -> int:
-    """PyTorch's workers take whole batches, fastload's threads share them: with few batches the
+    """Images of a batch, so that each worker gets enough batches.
+
+    PyTorch's workers take whole batches, and fastload's threads share them. With few batches the
     comparison would be unfair.
     """
     return max(1, min(BATCH, count // (TURNS * workers)))
@@ -155,8 +157,9 @@ def _make(where: Path, count: int, workers: int, say: Say) -> Path:
 
 
 def compare(folder: str, count: int, workers: int, batch: int, say: Say) -> list[Loading]:
-    """Two epochs each with PyTorch's loader and with fastload's, taking turns; without torchvision
-    fastload's alone.
+    """Two epochs with PyTorch's loader and two with fastload's, in turns.
+
+    Without torchvision only fastload's loader runs.
     """
     import torch
 

@@ -58,7 +58,7 @@ def profile_text(report: "Report", gpu: str) -> Text:
 
 
 def verdict(loadings: list[Loading]) -> str:
-    """One line, from second epochs; a loss is called one."""
+    """One line about the second epochs. It says so where fastload is slower."""
     second = {row.variant: row.second for row in loadings}
     ours, ratio = second[FOLDER], speed_ratio(loadings, FOLDER)
     if ratio is None:

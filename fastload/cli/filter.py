@@ -25,7 +25,7 @@ def filter(
     overwrite: Overwrite = False,
     json_to: JsonTo = None,
 ) -> None:
-    """A data set of the samples for which a condition holds. The shards are linked, not copied."""
+    """Make a data set of the samples that meet a condition. The shards are linked, not copied."""
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion import subset_columns, subsets
     from fastload.conversion import where as conditions

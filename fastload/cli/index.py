@@ -31,7 +31,7 @@ def index(
 ) -> None:
     """Index where decoding can begin within each JPEG, so that a crop decodes only its own part.
 
-    The images are only read.
+    The images are not changed.
     """
     from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed

@@ -1,4 +1,4 @@
-"""What fastload filter, split and merge say."""
+"""What fastload filter, split and merge print."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -22,7 +22,7 @@ def merge(
     overwrite: Overwrite = False,
     json_to: JsonTo = None,
 ) -> None:
-    """One data set of several with the same classes. The shards are linked, not copied."""
+    """Make one data set of several with the same classes. The shards are linked, not copied."""
     import numpy as np
 
     # Here, so that `fastload --help` loads no torch

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 HELP = (
     "Say what limits training: the GPU or the data path, which stage, and what would help.\n\n"
-    "Of a recipe and a folder, or of any command that trains with PyTorch: "
+    "It profiles a recipe on a folder of images, or any command that trains with PyTorch: "
     "fastload profile [options] -- python train.py ..."
 )
 
@@ -78,7 +78,7 @@ def profile(
     ladder: Ladder = False,
     command: Command = None,
 ) -> None:
-    """One of three: two reports compared, a command, or a recipe and a folder."""
+    """Compare two reports, profile a command, or profile a recipe on a folder."""
     setup = Setup(backend, workers, batch_size, step_rate, assume, device, seconds, model)
     setup.check(fail_if)
     outputs, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts)

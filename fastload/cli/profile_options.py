@@ -20,17 +20,15 @@ Data = Annotated[
 ]
 Backend = Annotated[
     str,
-    typer.Option(
-        metavar="|".join(BACKENDS), help="all: each is measured, and backend='auto' knows it."
-    ),
+    typer.Option(metavar="|".join(BACKENDS), help="all: measure each, for backend='auto' to use."),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Threads or worker processes; default one per core."),
+    typer.Option(metavar="N", help="Threads or worker processes; default: one per core."),
 ]
 BatchSize = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Default 256 on a GPU, small with an emulated step."),
+    typer.Option(metavar="N", help="Default: 256 on a GPU, less with an emulated step."),
 ]
 StepRate = Annotated[
     float | None, typer.Option(metavar="R", help="Emulate a training step of R images/s.")
@@ -42,46 +40,44 @@ Assume = Annotated[
 Device = Annotated[str, typer.Option(metavar="|".join(DEVICES), help="Where batches are filled.")]
 Seconds = Annotated[
     float | None,
-    typer.Option(metavar="S", help="Budget of the measuring; default 40, with --quick 8."),
+    typer.Option(metavar="S", help="Time for measuring; default: 40, with --quick 8."),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A rough answer within 15 s.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Give a rough answer within 15 s.")]
 FailIf = Annotated[
     str | None, typer.Option(metavar="|".join(FAILS), help="Exit 1 if that is the verdict.")
 ]
 Steps = Annotated[
-    int | None, typer.Option(metavar="N", help="Of a command: stop it after N training steps.")
+    int | None, typer.Option(metavar="N", help="Stop the command after N training steps.")
 ]
-Whole = Annotated[bool, typer.Option("--whole", help="Of a command: let it run to its end.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Let the command run to its end.")]
 Html = Annotated[
     str | None,
     typer.Option("--html", metavar="FILE", help="Also write the report as one HTML page."),
 ]
 Trace = Annotated[
     str | None,
-    typer.Option("--trace", metavar="FILE", help="Of a command: write a Chrome trace (Perfetto)."),
+    typer.Option("--trace", metavar="FILE", help="Write a Chrome trace (Perfetto) of the command."),
 ]
-Sweep = Annotated[bool, typer.Option("--sweep", help="Also the loader with 1, 2, 4, ... workers.")]
-Cold = Annotated[bool, typer.Option("--cold", help="Also reading with a cold page cache.")]
+Sweep = Annotated[bool, typer.Option("--sweep", help="Also measure 1, 2, 4, ... workers.")]
+Cold = Annotated[bool, typer.Option("--cold", help="Also read with a cold page cache.")]
 Verify = Annotated[
     bool,
-    typer.Option(
-        "--verify", help="Also training with what would help: predicted against measured."
-    ),
+    typer.Option("--verify", help="Also train with what would help: predicted against measured."),
 ]
 Cuts = Annotated[
     bool,
-    typer.Option("--cuts", help="Also the loader cut off after each stage; with --cold cold too."),
+    typer.Option(
+        "--cuts", help="Also measure the loader cut off after each stage; --cold: cold too."
+    ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
-        "--model", metavar="NAME", help="Of a real step: resnet101, ... for the recipe's."
-    ),
+    typer.Option("--model", metavar="NAME", help="Model of a real step, in place of the recipe's."),
 ]
 Ladder = Annotated[
     bool,
     typer.Option(
-        "--ladder", help="Of a command: measure step and loader alone; changes the training."
+        "--ladder", help="Measure the command's step and loader alone; changes the training."
     ),
 ]
 Command = Annotated[
@@ -157,7 +153,7 @@ class More:
 
 
 def check_together(setup: Setup, data: str | None, more: More, *, command: bool) -> None:
-    """Raises UsageError for what does not go with a command, or with an emulated step."""
+    """Raises UsageError for options that do not go with a command or with an emulated step."""
     if setup.model is not None and (setup.step_rate or setup.assume or command):
         what = (
             "a command trains its own network"
@@ -178,7 +174,7 @@ def check_together(setup: Setup, data: str | None, more: More, *, command: bool)
 def refuse_command_options(
     steps: int | None, trace: str | None, *, whole: bool, ladder: bool
 ) -> None:
-    """Raises UsageError for what needs a command, where there is none."""
+    """Raises UsageError for options that need a command, where there is none."""
     if steps is not None or whole or ladder or trace:
         raise UsageError(
             "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"

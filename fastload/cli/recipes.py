@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(json_to: output.JsonTo = None) -> None:
-    """The recipes that come with fastload."""
+    """List the recipes that come with fastload."""
     from fastload import recipes
 
     shipped = [recipes.load(name) for name in recipes.names()]
@@ -43,7 +43,7 @@ def list_(json_to: output.JsonTo = None) -> None:
 
 
 def show(recipe: Name, json_to: output.JsonTo = None) -> None:
-    """One recipe: its data path and its training step."""
+    """Show a recipe: its data path and its training step."""
     from fastload import recipes
 
     loaded = recipes.load(recipe)
@@ -75,7 +75,7 @@ def show(recipe: Name, json_to: output.JsonTo = None) -> None:
 
 
 def diff(a: Name, b: Name, json_to: output.JsonTo = None) -> None:
-    """Where two recipes differ."""
+    """Show where two recipes differ."""
     from fastload import recipes
 
     one, other = _flat(_document(recipes.load(a))), _flat(_document(recipes.load(b)))

@@ -37,10 +37,9 @@ def repair(
     workers: Workers = None,
     json_to: JsonTo = None,
 ) -> None:
-    """Make again the shards and seek indexes that are damaged, from the source; what is good stays
-    as it is.
+    """Write damaged shards and seek indexes again from the source. All others stay as they are.
 
-    Give the options of the conversion that chose or changed images.
+    Give the conversion's options that chose or changed images.
     """
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion import repair as mending

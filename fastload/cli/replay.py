@@ -50,9 +50,7 @@ def replay(
     out: Out = None,
     json_to: output.JsonTo = None,
 ) -> None:
-    """Draw one sample of an epoch again: what was drawn for it, and with -o its picture after every
-    stage.
-    """
+    """Show what was drawn for one sample of an epoch, and with -o its picture after every stage."""
     refuse(problems("replay", epoch, seed, batch_size, backend), out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
     from fastload.show import batch, files

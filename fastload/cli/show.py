@@ -69,8 +69,8 @@ def show(
     backend: Backend = "auto",
     json_to: output.JsonTo = None,
 ) -> None:
-    """Draw what the model will see: a batch, each image beside its original, with everything that
-    was drawn for it.
+    """Draw the batch that the model will see: each image beside its original, with all that was
+    drawn for it.
     """
     wrong = problems("show", epoch, seed, batch_size, backend)
     refuse([*wrong, *_own_problems(step, rank, images)], out)

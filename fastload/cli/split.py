@@ -23,17 +23,17 @@ def split(
         str, typer.Argument(metavar="DST", help="Folder for the parts: DST/train, DST/val.")
     ],
     parts: Annotated[str, typer.Option(metavar="NAME=SHARE,…", help=PARTS)],
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draw.")] = 0,
     by_class: Annotated[
         bool,
         typer.Option(
-            "--by-class/--by-sample", help="Every class in the same shares, or drawn from all."
+            "--by-class/--by-sample", help="Divide each class alike, or all samples together."
         ),
     ] = True,
     overwrite: Overwrite = False,
     json_to: JsonTo = None,
 ) -> None:
-    """Data sets of random parts, disjoint. The shards are linked, not copied."""
+    """Split a data set into disjoint random parts. The shards are linked, not copied."""
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion import subset_columns, subsets
     from fastload.conversion.interrupts import absorbed

@@ -23,7 +23,7 @@ def verify(
     ] = None,
     json_to: JsonTo = None,
 ) -> None:
-    """Compare every checksum of shards, or decode every image of a folder; seek indexes too.
+    """Compare every checksum of shards, or decode every image of a folder. Also check seek indexes.
 
     Exit 1 if anything is damaged.
     """
