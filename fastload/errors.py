@@ -155,3 +155,12 @@ def __getattr__(name: str) -> type[SampleError]:
     kind = type(name, (SampleError, also), {"__module__": __name__, "__doc__": text})
     # Threads may come here at once: the first one's class stays.
     return globals().setdefault(name, kind)  # type: ignore[no-any-return]
+
+
+class FallbackWarning(UserWarning):
+    """A loader does not run natively: it is no faster than PyTorch's.
+
+    Said at `iter(loader)`, once for each line of a program; the text gives the first reason.
+    `warnings.simplefilter("ignore", fastload.FallbackWarning)` silences it, and FASTLOAD_STRICT=1
+    makes it an error when the loader is made.
+    """

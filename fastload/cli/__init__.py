@@ -7,9 +7,11 @@ import importlib
 import os
 import signal
 import sys
+from typing import Annotated
 
 import typer
 
+import fastload
 from fastload.errors import FastloadError
 
 VERBS = (
@@ -32,19 +34,34 @@ VERBS = (
 INTERRUPTED = 130  # the exit code of a verb that Ctrl-C has ended
 
 
+def say_version(asked: bool) -> None:
+    if asked:
+        print(f"fastload {fastload.__version__}")
+        raise typer.Exit
+
+
 def build() -> typer.Typer:
     """The application: each module of VERBS has a function `register(app)`."""
     app = typer.Typer(
         name="fastload",
         help="Feed vision training: load, convert, profile, show.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
+    app.callback()(top)
     for verb in VERBS:
         importlib.import_module(f"fastload.cli.{verb}").register(app)
     return app
+
+
+def top(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=say_version, help="Print the version."),
+    ] = False,
+) -> None:
+    """Feed vision training: load, convert, profile, show."""
 
 
 def main() -> None:

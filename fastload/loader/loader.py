@@ -101,6 +101,7 @@ class DataLoader(BaseLoader[T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         with self._opening.alone():
             self._look_again()
+            routing.warn(self._route)
             early, self._early = self._early, None
             if early is not None and self._progress.epoch == self._epoch - 1:
                 return early

@@ -1,9 +1,11 @@
 """Who runs a loader's data set, and why: the route."""
 
+import warnings
+
 from fastload import lowering
 from fastload.backends import choosing
 from fastload.dataset import Dataset
-from fastload.errors import BackendError, PipelineError
+from fastload.errors import BackendError, FallbackWarning, PipelineError
 from fastload.loader import arguments
 from fastload.loader.base import BaseLoader, Route
 from fastload.loader.options import LoaderOptions
@@ -36,6 +38,21 @@ def find(loader: BaseLoader[object]) -> Route:
     if why_not and arguments.strict():
         raise BackendError(_forbidden(f"the {backend} backend", why_not))
     return Route(backend, planned, tuple(why_not), marks, why)
+
+
+def warn(route: Route) -> None:
+    """Say that the loader does not run natively; called by `__iter__`, whose caller is blamed."""
+    if not route.reasons:
+        return
+    engine = f"the {route.backend} backend" if route.backend else "PyTorch's own engine"
+    count = len(route.reasons) - 1
+    more = f" (and {count} more)" if count else ""
+    warnings.warn(
+        f"loader: {engine} runs this data set, no faster than before: {route.reasons[0]}{more}; "
+        "loader.explain() tells all, docs/pipelines.md what runs natively",
+        FallbackWarning,
+        stacklevel=3,
+    )
 
 
 def _planned(pipeline: Pipeline, options: LoaderOptions) -> Plan:

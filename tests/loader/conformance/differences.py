@@ -6,7 +6,7 @@ own: data sets that PyTorch's engine runs; native: those that fastload's engine 
 
 from typing import NamedTuple
 
-BOTH, NATIVE = ("own", "native"), ("native",)
+BOTH, OWN, NATIVE = ("own", "native"), ("own",), ("native",)
 
 
 class Difference(NamedTuple):
@@ -34,6 +34,13 @@ DIFFERENCES = {
         '`num_workers="auto"` is a TypeError',
         "cores that the process may use",
         "asked for by many users",
+    ),
+    "fallback": Difference(
+        OWN,
+        "no warning",
+        "`iter()` warns once per line of the program: `fastload.FallbackWarning`, a UserWarning, "
+        "with the first reason",
+        "most people change one import, and would not learn that nothing became faster",
     ),
     "no processes": Difference(
         NATIVE,

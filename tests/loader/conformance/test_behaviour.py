@@ -15,6 +15,8 @@ from torch.utils.data.dataloader import (
     _SingleProcessDataLoaderIter,
 )
 
+import fastload
+
 from .kinds import KINDS, Numbers, Stream, first
 
 
@@ -47,6 +49,7 @@ def test_pin_memory_without_an_accelerator(kind, folder):
     def warned(one):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
+            warnings.simplefilter("ignore", fastload.FallbackWarning)
             images, _ = first(one.make(folder, 4, pin_memory=True))
         assert not images.is_pinned()
         return [str(each.message) for each in found]
@@ -209,3 +212,12 @@ def test_random_transforms_move_the_programs_generators_or_not(kind, folder):
     assert torch.equal(before, torch.get_rng_state()) == (kind.name == "native")
     if kind.name == "native":
         assert kind.differs("random numbers")
+
+
+def test_iter_warns_of_nothing(kind, folder):
+    loader = kind.make(folder)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        list(loader)
+    own = kind.name == "own" and kind.differs("fallback")
+    assert [one.category for one in said] == [fastload.FallbackWarning] * own

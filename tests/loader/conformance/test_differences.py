@@ -7,7 +7,11 @@ from .differences import DIFFERENCES
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "differences.md"
-WHERE = {("own", "native"): "everywhere", ("native",): "natively"}
+WHERE = {
+    ("own", "native"): "everywhere",
+    ("own",): "on PyTorch's engine",
+    ("native",): "natively",
+}
 
 
 def rows() -> str:
