@@ -2,7 +2,7 @@
 // ones.
 //
 // The design: memory is asked for before it is taken. Without limits (no RLIMIT_AS or RLIMIT_DATA,
-// no strict accounting) a question costs two system calls and every answer is yes. With limits,
+// no strict accounting) a question costs two system calls, and the answer is yes. With limits,
 // whether memory can be had is tried with mmap, since only the kernel knows what all parts of the
 // process have taken.
 #include "base/room.h"

@@ -1,6 +1,6 @@
 // How much more memory this process may take. What takes a lot asks first, waits where others have
-// it, and leaves room for small allocations: what Python, Pillow and torch do without memory is
-// theirs, and some of it ends the process.
+// it, and leaves room for small allocations: Python, Pillow and torch handle missing memory in
+// their own ways, and some end the process.
 //
 // All of it belongs to the process, as the limits do.
 #pragma once
@@ -18,7 +18,7 @@ constexpr size_t kShare = size_t{64} << 20;
 
 // Whether limits of the process (RLIMIT_AS, RLIMIT_DATA) or strict accounting may refuse memory.
 bool limited() noexcept;
-// Whether so much more, what foreign code was promised, and the margin can be had.
+// Whether `bytes` more can be had, beside the margin and what foreign code was promised.
 bool fits(size_t bytes, size_t margin = kMargin) noexcept;
 // As `fits`; where foreign code has been promised memory, waits until that is over. Throws
 // std::bad_alloc.

@@ -1,4 +1,4 @@
-// For builds with AddressSanitizer: what it is not to let anybody touch.
+// For builds with AddressSanitizer: marks memory that nobody may touch.
 #pragma once
 
 #include <cstddef>

@@ -214,8 +214,8 @@ void run(PyJob& self, const std::vector<PictureWork>& pictures) {
   self.job->run(std::move(plans));
 }
 
-// Jobs that were dropped while a read of theirs hangs, with the memory that they may write to:
-// until that ends.
+// Keeps jobs that were dropped while one of their reads hangs, and the memory that it may write to,
+// until it ends.
 void keep(PyJob&& job) {
   static auto* const kept =
       new std::vector<std::unique_ptr<PyJob>>;  // never destroyed: threads outlive the interpreter

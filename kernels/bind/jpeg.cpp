@@ -1,9 +1,9 @@
 // JPEG for the conversion and for tests: what an image is, how a file is coded, rewrite it, build
 // an index, decode a region.
 //
-// All of them give the GIL up while they work on the bytes; the bytes object keeps the memory alive
-// and cannot change. Damaged files are an answer, not an exception, where the file decides; wrong
-// arguments raise ValueError.
+// What reads a whole file gives the GIL up; the bytes object keeps the memory alive and cannot
+// change. What a file is like is an answer, not an exception, but for jpeg_index; wrong arguments
+// raise ValueError.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

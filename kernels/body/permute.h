@@ -26,9 +26,8 @@ class Permutation {
     for (int i = 4; i < kRounds; ++i) keys_[i] = second.word[i - 4];
   }
 
-  // position and the result: below n.
-  // Ends, since the network is a bijection on a power of two less than four times n; on average in
-  // fewer than four rounds.
+  // position and the result: below n. Ends, since the network is a bijection on at most four times
+  // n values; on average after four rounds at most.
   FL_HD uint64_t operator()(uint64_t position) const {
     uint64_t value = position;
     do value = network(value);

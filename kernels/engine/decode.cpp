@@ -18,7 +18,7 @@ uint64_t hash_of(Sample& sample) {
   return *sample.hash;
 }
 
-// By index, if it is there and tells the truth.
+// By the index, if there is one and it is right.
 Index by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, Worker& worker,
                jpeg::Decoded& out) {
   const auto index_bytes = sample.seek.bytes(), bytes = sample.encoded.bytes();

@@ -1,6 +1,6 @@
-// The bits of the coded bytes without their stuffing, for who takes them one symbol after the
-// other. Reads 8 bytes at a time from wherever the next bit is, so up to 7 bytes past the last one
-// that counts: callers keep kOverrun bytes behind their data (entropy.h).
+// The bits of the coded bytes without their stuffing, for code that takes symbol after symbol.
+// Reads 8 bytes at a time from wherever the next bit is, so up to 7 bytes past the last one that
+// counts: callers keep kOverrun bytes behind their data (entropy.h).
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Strict: a few files too many are asked for. Lengths, markers and their order; what they say,
-// parse_frame checks.
+// Strict: Pillow is asked about a few files too many. This checks lengths, markers and their order;
+// parse_frame checks what they say.
 #include "jpeg/certain.h"
 
 #include <algorithm>

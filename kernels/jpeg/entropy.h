@@ -58,7 +58,7 @@ inline void clear_blocks(int16_t* blocks, int count) {
   for (int b = 0; b < count; ++b) std::fill_n(blocks + b * kBlockStep, kBlockValues, int16_t{0});
 }
 
-// For who wants the positions, not the pixels.
+// For callers that need positions, not pixels.
 class Discard final : public BlockSink {
  public:
   explicit Discard(int mcu_blocks) : mcu_blocks_(mcu_blocks) {}

@@ -14,11 +14,11 @@ class IndexedRows {
               cpu::Target target)
       : bytes_(bytes), frame_(frame), index_(index), tiles_(tiles), target_(target) {}
 
-  // Bytes that rows row..end-1 take at most; 0: their positions are a lie.
+  // Bytes that rows row..end-1 take at most; 0: the index is wrong.
   size_t room(int row, int end) const;
 
   // Unstuffs the row and the byte that it shares with the next one to `to`, which moves behind
-  // them; appends its segments, whose bits count from `coded` on. False: a lie.
+  // them; appends its segments, whose bits count from `coded` on. False: the index is wrong.
   bool load(int row, const uint8_t* coded, uint8_t*& to, std::vector<Segment>& segments) const;
 
  private:

@@ -1,8 +1,8 @@
 // JPEG headers (ITU-T T.81, annex B): markers up to the frame header, which has the size and the
 // sampling.
 //
-// A header that says OK is a promise: the file's pixels can be decoded without asking Pillow
-// (certain.h). So the check of the whole file's markers is part of it.
+// OK means that Pillow is certain to take the file (certain.h): its verdict is known before
+// anything is decoded. So the check of the whole file's markers is part of it.
 #include "jpeg/probe.h"
 
 #include "base/image.h"

@@ -43,8 +43,8 @@ Built build_index(Bytes bytes, int step, const uint64_t* file_hash = nullptr,
 // without a warning.
 std::string check_scan(Bytes bytes);
 
-// A view of an index; `index` must outlive it. A lie is found by `open`, `row` or `segments`, or
-// later by decoding; never by a read outside the index.
+// A view of an index; `index` must outlive it. What is wrong is found by `open`, `row`, `segments`
+// or decoding; never by a read outside it.
 class SeekIndex {
  public:
   // Empty, or why the index does not fit the file. file_hash: XXH3 of `bytes`, if the caller has it
@@ -56,11 +56,11 @@ class SeekIndex {
     size_t byte = 0, end_byte = 0;  // of the file: where it begins, where the next one does
     int bit = 0, end_bit = 0;       // of these bytes
   };
-  // Where the row is; row < mcu_rows. False: a lie.
+  // Where the row is; row < mcu_rows. False: the index is wrong.
   bool row(int row, Row& out) const;
 
   // Appends the segments that cover MCUs first..last-1 of the row. base: bit of the coded bytes
-  // where the row begins; end: where the next row does. False: a lie.
+  // where the row begins; end: where the next row does. False: the index is wrong.
   bool segments(int row, int first, int last, uint64_t base, uint64_t end,
                 std::vector<Segment>& out) const;
 

@@ -46,9 +46,9 @@ HWY_INLINE bool fits(const Axis& axis) {
 }
 
 // What 16 output bytes need, for each step of four taps: where they look, and their weights. A
-// weight has 23 bits with its sign; as three signed digits to the base 256 it goes through
-// multipliers of 8 bits (dpbusd: unsigned values times signed weights). Sums of digits are exact,
-// and are put together at the end.
+// weight is split into three signed digits to the base 256, so that it goes through multipliers of
+// 8 bits (dpbusd: unsigned values times signed weights). Sums of digits are exact, and are put
+// together at the end.
 template <int kSteps>
 struct Group {
   ptrdiff_t base;  // byte of the row where the first step's window begins

@@ -1,7 +1,7 @@
 // Names of the instruction sets that the tuned code can use on this machine.
 //
 // Highway compiles the tuned files once per instruction set and picks the best one at the first
-// call, by cpuid. This file decides what it may pick from.
+// call, by what the CPU says it has. This file decides what it may pick from.
 #include "simd/targets.h"
 
 #include "base/error.h"

@@ -32,8 +32,7 @@ using V16 = hn::Vec<decltype(kD16)>;
 using V32 = hn::Vec<decltype(kD32)>;
 
 // sum + the two products of each lane of 32 bits. odd: what NEON's multiply-add leaves in a second
-// vector. With VNNI the multiply-add and the sum are one instruction. Exact: a product of two int16
-// and sums of two fit into 32 bits, and sums wrap.
+// vector. With VNNI the multiply-add and the sum are one instruction. Exact modulo 2^32.
 HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum, V32& odd) {
 #if FL_BYTE_VECTORS
   return V32{_mm512_dpwssd_epi32(sum.raw, a.raw, b.raw)};
