@@ -2,11 +2,9 @@
 notice if not?
 
 A small network learns generated images (`train_images`) from the same initial weights and in the
-same order of samples, once per
-seed and pipeline: torchvision's on PyTorch's DataLoader, the same on fastload's, and fastload's
-    broken on purpose. What is compared
-is the accuracy on test images; differences are paired by seed, with Student's 95 % confidence
-interval.
+same order of samples, once per seed and pipeline: torchvision's on PyTorch's DataLoader, the same
+on fastload's, and fastload's broken on purpose. What is compared is the accuracy on test images;
+differences are paired by seed, with Student's 95 % confidence interval.
 """
 
 import hashlib

@@ -4,8 +4,7 @@
 
 Each event starts a small program (tests.life.programs), stops it, and looks at what is left 3 s
 later: no worker of its session, nothing of it in /dev/shm, no message but the program's own. The
-    next event is the restart: its first batch
-must be there, and the same.
+next event is the restart: its first batch must be there, and the same.
 """
 
 import argparse

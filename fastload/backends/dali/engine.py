@@ -40,21 +40,15 @@ class DaliEngine(Engine):
     def __init__(
         self, plan: Plan, device: str, threads: int, depth: int, *, own: bool, pinned: bool
     ) -> None:
-        self.plan, self.device, self.threads, self.depth, self.own = (
-            plan,
-            device,
-            threads,
-            depth,
-            own,
-        )
+        self.plan, self.device, self.own = plan, device, own
+        self.threads, self.depth = threads, depth
         self.pinned = pinned and device != "cuda"
         self.pictures = dali_inputs.pictures(plan, own=own)
         self.plans: dict[int | None, Plan] = {None: plan}  # by the work's size
         self.pool = _native.Pool(1)  # reads files and headers
         self.kept: Line | None = None  # of an epoch that is over
-        self.on_bad: Callable[[Report], object] = (
-            bool  # told of a batch's bad samples that did not raise
-        )
+        # Called with a batch's bad samples that did not raise
+        self.on_bad: Callable[[Report], object] = bool
 
     def epoch(self, works: Iterator[Order], timeout: float = 0) -> "Epoch":
         """Batches of `works`, in order; an error takes its batch's place.
@@ -105,11 +99,8 @@ class Feed:
     def __init__(self, engine: DaliEngine, works: Iterator[Work | Exception]) -> None:
         self.engine, self.works = engine, works
         self.reading: deque[tuple[Work, _native.Job] | Exception] = deque()
-        self.again: deque[Made] = (
-            deque()
-            # For the next pipeline: what another one was given and broke at, or what was too long
-            # for it
-        )
+        # For the next pipeline: batches at which another one broke, or that were too long for it
+        self.again: deque[Made] = deque()
         self.given: deque[Made] = deque()
         self.rest: list[Made] = []  # behind the error
         self.error: Exception | None = None
@@ -189,11 +180,8 @@ class Epoch:
             except StopIteration:
                 self._keep()
                 self._start()
-            except (
-                RuntimeError,
-                IndexError,
-                ValueError,
-            ) as error:  # DALI's; the pipeline is of no use any more
+            except (RuntimeError, IndexError, ValueError) as error:
+                # DALI's. The pipeline cannot be used any more.
                 self._recover(error)
             else:
                 made = self.feed.given.popleft()

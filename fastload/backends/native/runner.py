@@ -114,9 +114,8 @@ class Picture:
         return self.on_device or self.plan.out.channels_last
 
     def host_shape(self, count: int) -> tuple[int, int, int, int]:
-        gpu = (
-            self.on_device and self.plan.augment == "gpu"
-        )  # which drops rows and columns after AUGMENT
+        # A GPU that augments drops rows and columns after that.
+        gpu = self.on_device and self.plan.augment == "gpu"
         height, width = (self.height, self.width) if gpu else crop.final_size(self.plan.out)
         return (count, height, width, 3) if self.host_channels_last else (count, 3, height, width)
 
