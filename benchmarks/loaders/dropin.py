@@ -25,7 +25,7 @@ import fastload
 from benchmarks.loaders import loader
 from benchmarks.report import facts
 from benchmarks.report.row import Row, measured
-from fastload.loader.iterators import Native
+from fastload.loader.native import Native
 from fastload.measure import Sample, interleaved, rate
 from fastload.system.meter import Meter
 

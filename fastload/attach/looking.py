@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections import UserDict
 from collections.abc import Iterable, Sized
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType
@@ -20,6 +21,15 @@ Facts: TypeAlias = dict[str, Any]  # as JSON has them
 DEPTH, WIDTH, COUNT = 8, 16, 256
 UNKNOWN = 0
 FUNCTIONS = (FunctionType, BuiltinFunctionType)  # a method's text has its object's in it
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Who runs a loader of fastload's: the part of its route that is read here, so that a program
+    that has no such loader need not import any.
+    """
+
+    backend: str | None  # None: PyTorch's own engine
 
 
 def samples_in(batch: object) -> int:
@@ -137,4 +147,4 @@ def images_in(batch: object) -> int:
 def _backend(loader: object) -> str | None:
     """Of fastload's own loaders."""
     route = held(loader, "_route")
-    return route.backend if type(route).__module__ == "fastload.loader.base" else None
+    return route.backend if issubclass(type(route), Routed) else None

@@ -13,7 +13,7 @@ Batch: TypeAlias = list[
     # [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work
     # has it; of several views, images is a list
 ]
-Order: TypeAlias = (
+WorkOrError: TypeAlias = (
     Work | Exception
 )  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
 
@@ -42,7 +42,7 @@ class Engine(Protocol):
 
     on_bad: Callable[[Report], object]  # told of each batch's bad samples that did not raise
 
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> Batches:
+    def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> Batches:
         """Batches of `works`, in order.
 
         timeout: s that a batch may take, where the engine can tell; 0: any time.

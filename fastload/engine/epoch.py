@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 
-from fastload.backends.base import Batch, Order
+from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import feeding, waits
 from fastload.engine.feeding import BatchMaker, Located, Orders, Results, attempt
 from fastload.engine.flight import Going, Ready, Started
@@ -35,7 +35,7 @@ class Inline:
 
     ready = 0  # batches that are done before they are asked for
 
-    def __init__(self, engine: BatchMaker, works: Iterator[Order], seek: View) -> None:
+    def __init__(self, engine: BatchMaker, works: Iterator[WorkOrError], seek: View) -> None:
         self.engine, self.works, self.seek, self.on_bad = engine, works, seek, engine.on_bad
 
     def __iter__(self) -> "Inline":
@@ -65,7 +65,7 @@ class Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
 
     def __init__(
-        self, engine: BatchMaker, works: Iterator[Order], seek: View, timeout: float
+        self, engine: BatchMaker, works: Iterator[WorkOrError], seek: View, timeout: float
     ) -> None:
         self.engine, self.works, self.timeout, self.on_bad = engine, works, timeout, engine.on_bad
         self.orders: Orders = queue.SimpleQueue()

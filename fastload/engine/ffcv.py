@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from fastload import _native
-from fastload.backends.base import Order
+from fastload.backends.base import WorkOrError
 from fastload.backends.ffcv import runner as ffcv
 from fastload.engine.epoch import Threaded
 from fastload.engine.feeding import Located, Orders, Results, attempt
@@ -42,7 +42,7 @@ class FfcvEngine(NativeEngine):
         self.workers = workers
         self.loop: Any = None
 
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> Threaded:
+    def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> Threaded:
         """Batches of `works`, in order. Raises BackendError where FFCV cannot be imported."""
         if self.loop is None:
             self.loop = ffcv.loop(self.runner.plan, self.workers)

@@ -10,7 +10,7 @@ import torch.utils.data
 
 from fastload import _native
 from fastload.backends import masks
-from fastload.backends.base import Batch, Engine, Order
+from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
 from fastload.engine.epoch import Inline, Threaded
@@ -91,7 +91,7 @@ class NativeEngine(Engine):
         """What each busy thread does, as `_native.Pool.running`."""
         return self.pool.running() + (self.mask_threads.running() if self.mask_threads else [])
 
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> Inline | Threaded:
+    def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> Inline | Threaded:
         """Batches of `works`, in order.
 
         timeout: s that a batch may take, where there are threads; 0: any time.

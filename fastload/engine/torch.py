@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader as Torchs  # programs may put fastload's
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends import torch as reference
-from fastload.backends.base import Batch, Engine, Order
+from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.engine.feeding import attempt
 from fastload.errors import BackendError
 from fastload.plan.bad_samples import Report
@@ -39,7 +39,7 @@ class TorchEngine(Engine):
         _ = runner.plan.source.files
         self.on_bad: Callable[[Report], object] = bool
 
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "_Fetched":
+    def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> "_Fetched":
         """Batches of `works`, in order."""
         return _Fetched(
             _Loader(
@@ -115,18 +115,18 @@ class _Works(torch.utils.data.Dataset[object]):
     def __init__(self, runner: reference.Runner) -> None:
         self.runner = runner
 
-    def __getitem__(self, work: Order) -> tuple[Sequence[object], Report] | Exception:
+    def __getitem__(self, work: WorkOrError) -> tuple[Sequence[object], Report] | Exception:
         if isinstance(work, Exception):
             return work
         made = attempt(self.runner.tolerant, work)
         return made if isinstance(made, Exception) else (made[0], made[1].report())
 
 
-class _Once(torch.utils.data.Sampler[Order]):
+class _Once(torch.utils.data.Sampler[WorkOrError]):
     """An iterator as a sampler."""
 
-    def __init__(self, works: Iterator[Order]) -> None:
+    def __init__(self, works: Iterator[WorkOrError]) -> None:
         self.works = works
 
-    def __iter__(self) -> Iterator[Order]:
+    def __iter__(self) -> Iterator[WorkOrError]:
         return self.works

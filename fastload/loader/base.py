@@ -8,13 +8,16 @@ import torch.utils.data
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload import lowering
-from fastload.backends.base import Batches, Engine
+from fastload.attach.looking import Routed
+from fastload.backends.base import Engine
+from fastload.engine import make as engines
 from fastload.loader.options import OWN, LoaderOptions
 from fastload.lowering import loaders
 from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
 from fastload.sources import Source
 from fastload.state.progress import Progress
+from fastload.system import devices
 from fastload.system.meter import Meter
 from fastload.system.opening import Opening
 
@@ -29,10 +32,9 @@ else:
 
 
 @dataclass(frozen=True)
-class Route:
+class Route(Routed):
     """Who runs a data set, and why."""
 
-    backend: str | None  # None: PyTorch's own engine
     plan: Plan | None  # None: likewise
     reasons: tuple[str, ...]  # why not natively
     marks: lowering.Marks  # what it was found for
@@ -78,6 +80,19 @@ class BaseLoader(torch.utils.data.DataLoader[T_co], _Attributes):
             self.pin_memory,
         )
 
-    def _batches(self, sampler: Iterator[object], base_seed: int) -> Batches:
-        """An epoch of an engine of fastload's; sampler: the batch sampler's iterator."""
-        raise NotImplementedError
+    def _ready_engine(self) -> tuple[Engine, Plan, BadSamples]:
+        """What an epoch of fastload's runs with: the engine is made once, and again in a child of
+        fork. Raises BackendError and DeviceError.
+        """
+        devices.check_process(self.device)
+        plan = self._route.plan
+        assert plan is not None  # else PyTorch's own engine runs the data set
+        if self._engine is None or self._engine.forked:
+            self._engine = self._make_engine(self._route)
+            self._bad = BadSamples(plan.source, self.bad_samples, self.max_bad)
+        return self._engine, plan, self._bad
+
+    def _make_engine(self, route: Route) -> Engine:
+        assert route.backend is not None
+        assert route.plan is not None
+        return engines.make(self, route.backend, route.plan)

@@ -3,7 +3,7 @@
 from fastload.backends import choosing
 from fastload.backends.table import facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, orders
+from fastload.loader import arguments, sizes
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.plan.plan import Plan
@@ -53,7 +53,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
 
 def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:
     out = choosing.explain_steps(plan) + choosing.explain_scale(plan)
-    out += orders.explain_sizes(loader, plan)
+    out += sizes.explain(loader, plan)
     if loader.mix is not None:
         out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
     return out + engines.explain(loader, loader._engine, loader._route.backend, plan)

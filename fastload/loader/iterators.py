@@ -1,8 +1,5 @@
-"""What `iter(loader)` gives: PyTorch's iterator classes, so that programs find the attributes they
-know, with a meter inside.
-
-`Native` hands out fastload's batches. `Single` and `Multi` are PyTorch's own iterators: they only
-count, and with seed_samples=True give the workers orders in place of indices.
+"""What `iter(loader)` gives where PyTorch's own engine runs the data set: PyTorch's iterators, with a
+meter inside. With seed_samples=True they give the workers seeds beside the indices.
 """
 
 import copy
@@ -11,104 +8,20 @@ import time
 from typing import Any
 
 import numpy as np
-import torch
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
 from fastload.attach.looking import samples_in
-from fastload.backends.base import Batch
 from fastload.dataset import place_all
-from fastload.errors import BadSamplesError, FastloadError
-from fastload.loader import orders
 from fastload.loader.base import BaseLoader
-from fastload.order import distributed, loaders, samplers
+from fastload.loader.native import Reseeded, seed
+from fastload.order import loaders, samplers
 from fastload.order.seeding import Seeded, SeededIndices
 from fastload.state.following import Followed, Inline
 from fastload.state.keeping import Alone, Keeper, follows
 from fastload.state.progress import Progress
 from fastload.state.reading import Reading
-from fastload.system import room
 from fastload.system.processes import Workers
-
-
-class Reseeded(_BaseDataLoaderIter):
-    """Stands before PyTorch's base class, which draws a seed, in the order of classes: a resumed
-    epoch's may be known.
-    """
-
-    def __init__(self, loader: BaseLoader[object]) -> None:
-        known = loader._progress.base_seed
-        source = torch.default_generator if loader.generator is None else loader.generator
-        before = None if known is None else source.get_state()
-        super().__init__(loader)
-        if before is not None:  # workers had it from an earlier epoch: this one draws after it
-            source.set_state(before)
-        if known is None:
-            known = getattr(loader._progress.keeper, "base_seed", None)
-        if known is not None:
-            self._base_seed = known
-
-
-class Native(Reseeded):
-    """One epoch (with persistent_workers one after the other) that fastload's engines run.
-
-    Opened with the sampler's iterator and the seed that PyTorch's class has drawn, in its order.
-    """
-
-    def __init__(self, loader: BaseLoader[object]) -> None:
-        super().__init__(loader)
-        self._in_order, self._prefetch_factor = True, loader.prefetch_factor
-        self._workers: list[object] = []  # processes; there are none
-        self._shutdown = False
-        self._open(loader)
-
-    def _reset(self, loader: BaseLoader[object], first_iter: bool = False) -> None:
-        self._batches.close()
-        super()._reset(loader, first_iter)
-        self._open(loader)
-
-    def _open(self, loader: BaseLoader[object]) -> None:
-        self._meter, self._progress = loader._meter, loader._progress
-        self._last = time.perf_counter()
-        self._split = distributed.split(loader)[0] > 1
-        room.check("an epoch")
-        with room.Told():
-            self._batches = loader._batches(self._sampler_iter, int(self._base_seed))
-        self._bad = loader._bad
-
-    def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
-        asked, ready = time.perf_counter(), self._batches.ready
-        while not len((batch := self._batch())[1]):  # nothing is left of it
-            if self._split:
-                raise BadSamplesError(
-                    "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
-                    "'substitute'"
-                )
-        now = time.perf_counter()
-        self._meter.count(len(batch[1]), ready, asked, self._last, now)
-        self._last = now
-        return batch
-
-    def _batch(self) -> Batch:
-        try:
-            with room.Told():
-                batch = next(self._batches)
-        except StopIteration:
-            self._progress.done = True
-            raise
-        except (FastloadError, IndexError, TypeError) as error:  # the last two: not an index
-            self._progress.step += 1
-            failure = self._bad.failed(self._meter, self._progress, error)
-            if failure is error:
-                raise
-            raise failure from error.__cause__
-        self._progress.step += 1
-        return batch
-
-    def _shutdown_workers(self) -> None:
-        """Ends what is under way, as frameworks ask PyTorch's iterators to."""
-        self._shutdown = True
-        self._batches.close()
 
 
 class _Watched(_BaseDataLoaderIter):
@@ -247,7 +160,7 @@ class _Keys:
     """The seeds' keys in one epoch: which samples came how often."""
 
     def __init__(self, loader: BaseLoader[object]) -> None:
-        self.seed = functools.partial(orders.seed, loader)
+        self.seed = functools.partial(seed, loader)
         self.epoch, self.length = loader._progress.epoch, loaders.length(loader.dataset)
         plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
         once = plain and samplers.unique(loader.sampler, self.length)

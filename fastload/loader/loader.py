@@ -3,7 +3,6 @@
 PyTorch's class, with the native engine inside for what fastload recognises.
 """
 
-import functools
 import os
 from collections.abc import Iterator
 from inspect import cleandoc
@@ -14,16 +13,14 @@ import torch.utils.data
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload import progressive, rng
-from fastload.backends.base import Batches, Engine, Order
-from fastload.engine import make as engines
+from fastload.backends.base import WorkOrError
 from fastload.errors import FastloadError
-from fastload.loader import arguments, explaining, iterators, orders, routing
-from fastload.loader.base import BaseLoader, Route, T_co
+from fastload.loader import arguments, explaining, iterators, native, routing, sizes
+from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders
 from fastload.order import epochs
 from fastload.order.samplers import ShuffleSampler
-from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -94,7 +91,7 @@ class DataLoader(BaseLoader[T_co]):
         self._epoch, self._progress = 0, Progress(0, done=True)
         self._pending = self._early = self._engine = None
         self._meter, self._opening = Meter(), Opening()
-        self._sizes, self._steps = set(), orders.count_steps(self)
+        self._sizes, self._steps = set(), sizes.count_steps(self)
         self._route = routing.find(self)
         self.check_worker_number_rationality()
 
@@ -112,40 +109,13 @@ class DataLoader(BaseLoader[T_co]):
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self._route.backend is not None:
-            return iterators.Native(self)
+            return native.Native(self)
         self.check_worker_number_rationality()
         return iterators.opened(self)
 
-    def _batches(self, sampler: Iterator[object], base_seed: int) -> Batches:
-        """The epoch that was opened last, on fastload's engines; base_seed: what PyTorch's class
-        drew from `generator`.
-        """
-        devices.check_process(self.device)
-        plan = self._route.plan
-        assert plan is not None  # else PyTorch's own engine runs the data set
-        if self._engine is None or self._engine.forked:
-            self._engine = self._make_engine(self._route)
-            self._bad = BadSamples(plan.source, self.bad_samples, self.max_bad)
-        self._engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
-        key = orders.seed(self, base_seed)
-        works = self._works(plan, key, self._progress.epoch, sampler, self._progress)
-        return self._engine.epoch(works, self.timeout)
-
-    def _make_engine(self, route: Route) -> Engine:
-        assert route.backend is not None
-        assert route.plan is not None
-        return engines.make(self, route.backend, route.plan)
-
-    def _works(
-        self,
-        plan: Plan,
-        seed: int,
-        epoch: int,
-        sampler: Iterator[object] | None = None,
-        progress: Progress | None = None,
-    ) -> Iterator[Order]:
-        """The epoch's batches in order. Runs in the consumer's thread: samplers are the user's."""
-        return orders.works(self, plan, progress or Progress(epoch), seed, sampler)
+    def _works(self, plan: Plan, seed: int, epoch: int) -> Iterator[WorkOrError]:
+        """An epoch's batches in order, for who looks at them without running them."""
+        return native.works(self, plan, Progress(epoch), seed, None)
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are
@@ -221,7 +191,7 @@ class DataLoader(BaseLoader[T_co]):
         if self._route.marks.fit(self._watched()):
             return
         before, self._route = self._route, routing.find(self)
-        self._engine, self._sizes, self._steps = None, set(), orders.count_steps(self)
+        self._engine, self._sizes, self._steps = None, set(), sizes.count_steps(self)
         if before.backend is not None or self._route.backend is not None:
             self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
 

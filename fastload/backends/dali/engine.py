@@ -13,7 +13,7 @@ import torch.utils.dlpack
 
 from fastload import _native
 from fastload.backends import mending
-from fastload.backends.base import Batch, Engine, Order
+from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.dali import graph as dali_graph
 from fastload.backends.dali import inputs as dali_inputs
 from fastload.backends.dali import own_graph as dali_own_graph
@@ -50,7 +50,7 @@ class DaliEngine(Engine):
         # Called with a batch's bad samples that did not raise
         self.on_bad: Callable[[Report], object] = bool
 
-    def epoch(self, works: Iterator[Order], timeout: float = 0) -> "Epoch":
+    def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> "Epoch":
         """Batches of `works`, in order; an error takes its batch's place.
 
         timeout: DALI has none.

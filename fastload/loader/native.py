@@ -1,18 +1,22 @@
-"""What an epoch consists of, batch by batch: the user's samplers read in the consumer's thread,
-from any step on.
+"""An epoch that fastload's engines run: `Native` is what `iter(loader)` gives, and `works` reads the
+user's sampler for it, batch by batch, in the consumer's thread and from any step on.
 """
 
+import functools
 import itertools
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+import torch
 from torch.utils.data import BatchSampler
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from fastload import progressive
-from fastload.backends.base import Order
+from fastload.backends.base import Batch, WorkOrError
 from fastload.dataset import place_all
-from fastload.errors import UsageError
+from fastload.errors import BadSamplesError, FastloadError
+from fastload.loader import sizes
 from fastload.loader.base import BaseLoader
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
@@ -21,6 +25,90 @@ from fastload.plan.plan import Plan
 from fastload.spec import Longs, Work
 from fastload.state import reading
 from fastload.state.progress import Progress
+from fastload.system import room
+
+
+class Reseeded(_BaseDataLoaderIter):
+    """Stands before PyTorch's base class, which draws a seed, in the order of classes: a resumed
+    epoch's may be known.
+    """
+
+    def __init__(self, loader: BaseLoader[object]) -> None:
+        known = loader._progress.base_seed
+        source = torch.default_generator if loader.generator is None else loader.generator
+        before = None if known is None else source.get_state()
+        super().__init__(loader)
+        if before is not None:  # workers had it from an earlier epoch: this one draws after it
+            source.set_state(before)
+        if known is None:
+            known = getattr(loader._progress.keeper, "base_seed", None)
+        if known is not None:
+            self._base_seed = known
+
+
+class Native(Reseeded):
+    """One epoch (with persistent_workers one after the other) that fastload's engines run.
+
+    Opened with the sampler's iterator and the seed that PyTorch's class has drawn, in its order.
+    """
+
+    def __init__(self, loader: BaseLoader[object]) -> None:
+        super().__init__(loader)
+        self._in_order, self._prefetch_factor = True, loader.prefetch_factor
+        self._workers: list[object] = []  # processes; there are none
+        self._shutdown = False
+        self._open(loader)
+
+    def _reset(self, loader: BaseLoader[object], first_iter: bool = False) -> None:
+        self._batches.close()
+        super()._reset(loader, first_iter)
+        self._open(loader)
+
+    def _open(self, loader: BaseLoader[object]) -> None:
+        self._meter, self._progress = loader._meter, loader._progress
+        self._last = time.perf_counter()
+        self._split = distributed.split(loader)[0] > 1
+        room.check("an epoch")
+        with room.Told():
+            engine, plan, self._bad = loader._ready_engine()
+            engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
+            key = seed(loader, int(self._base_seed))
+            ordered = works(loader, plan, self._progress, key, self._sampler_iter)
+            self._batches = engine.epoch(ordered, loader.timeout)
+
+    def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
+        asked, ready = time.perf_counter(), self._batches.ready
+        while not len((batch := self._batch())[1]):  # nothing is left of it
+            if self._split:
+                raise BadSamplesError(
+                    "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
+                    "'substitute'"
+                )
+        now = time.perf_counter()
+        self._meter.count(len(batch[1]), ready, asked, self._last, now)
+        self._last = now
+        return batch
+
+    def _batch(self) -> Batch:
+        try:
+            with room.Told():
+                batch = next(self._batches)
+        except StopIteration:
+            self._progress.done = True
+            raise
+        except (FastloadError, IndexError, TypeError) as error:  # the last two: not an index
+            self._progress.step += 1
+            failure = self._bad.failed(self._meter, self._progress, error)
+            if failure is error:
+                raise
+            raise failure from error.__cause__
+        self._progress.step += 1
+        return batch
+
+    def _shutdown_workers(self) -> None:
+        """Ends what is under way, as frameworks ask PyTorch's iterators to."""
+        self._shutdown = True
+        self._batches.close()
 
 
 def works(
@@ -29,7 +117,7 @@ def works(
     progress: Progress,
     key: int,
     sampler: Iterator[object] | None,
-) -> Iterator[Order]:
+) -> Iterator[WorkOrError]:
     """The epoch's batches from `progress.first` on.
 
     key: the seed of their draws; sampler: the batch sampler's iterator; None opens one.
@@ -38,14 +126,14 @@ def works(
     start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), key, progress.epoch, 0, rank)
     batches = loader.batch_sampler
     if type(batches) is BatchSampler and type(batches.sampler) is DistributedSampler:
-        orders: Iterator[Order] = _shared(batches, batches.sampler, start, progress.first)
+        ordered: Iterator[WorkOrError] = _shared(batches, batches.sampler, start, progress.first)
     else:
-        orders = _sampled(loader, progress, sampler, start)
-    for order in orders:
-        if isinstance(order, Exception):
-            yield order
+        ordered = _sampled(loader, progress, sampler, start)
+    for work in ordered:
+        if isinstance(work, Exception):
+            yield work
         else:
-            yield replace(order, size=size(loader, plan, progress.epoch, order.step))
+            yield replace(work, size=sizes.at(loader, plan, progress.epoch, work.step))
 
 
 def _shared(
@@ -67,7 +155,7 @@ def _shared(
 
 def _sampled(
     loader: BaseLoader[object], progress: Progress, sampler: Iterator[object] | None, start: Work
-) -> Iterator[Order]:
+) -> Iterator[WorkOrError]:
     """The batches of any other order, whose samples are counted as they come."""
     samples_in_all, batches = loaders.length(loader.dataset), loader.batch_sampler
     world = distributed.split(loader)[0]
@@ -111,49 +199,18 @@ def _replayed(
     with progress.replaying():
         for _, indices in read.passing(progress.first):
             if seen is not None:
-                samplers.occurrences(_placed(indices, len(seen)), seen)
+                samplers.occurrences(_numbers(indices, len(seen)), seen)
         # Samplers draw when they are first asked.
         head = list(itertools.islice(read, int(progress.resumed)))
     return itertools.chain(head, read)
 
 
-def _placed(indices: object, length: int) -> Longs:
+def _numbers(indices: object, length: int) -> Longs:
     """As `place_all`; nothing for a batch that is an error."""
     try:
         return place_all(indices, length)
     except (IndexError, TypeError):
         return np.zeros(0, np.int64)
-
-
-def count_steps(loader: BaseLoader[object]) -> int:
-    """Batches in an epoch, where the size schedule must know; else 0. Raises UsageError."""
-    try:
-        return len(loader) if loader.size_schedule and loader.size_schedule.counts_steps else 0
-    except TypeError:
-        raise UsageError(
-            "size_schedule: total_steps needs a sampler with a length; add __len__, or give "
-            "total_epochs"
-        ) from None
-
-
-def size(loader: BaseLoader[object], plan: Plan, epoch: int, step: int) -> int | None:
-    """Of a batch's images, px; None for the pipeline's own."""
-    if loader.size_schedule is None:
-        return None
-    side = progressive.checked_size(loader.size_schedule, plan.full, epoch, step, loader._steps)
-    if side is not None and side not in loader._sizes:
-        plan.at(side)  # raises here, in the user's thread, what a function's size makes impossible
-        loader._sizes.add(side)
-    return side
-
-
-def explain_sizes(loader: BaseLoader[object], plan: Plan) -> list[str]:
-    """The size schedule, as DataLoader.explain says it."""
-    if loader.size_schedule is None:
-        return []
-    first = size(loader, plan, loader._epoch, 0) or plan.full
-    sizes = f"{first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline"
-    return [f"  sizes   {loader.size_schedule}: {sizes}"]
 
 
 def seed(loader: BaseLoader[object], base_seed: int) -> int:
