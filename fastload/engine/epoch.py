@@ -1,8 +1,8 @@
-"""An epoch under way: who orders, reads, draws and finishes its batches, and how that ends.
+"""An epoch under way: who requests, reads, draws and finishes its batches, and how that ends.
 
-Life of a batch in the native engine: order (consumer) → begin → draw → start (feeder) →
-finish (consumer; on a GPU the sender). Only the consumer's thread touches the user's sampler, as
-in PyTorch.
+Life of a batch in the native engine: request (consumer) → begin → draw → start (feeder thread) →
+finish (consumer; on a GPU the sender).
+Only the consumer's thread touches the user's sampler, as in PyTorch.
 """
 
 import queue
@@ -13,19 +13,32 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 
+from fastload import _native
 from fastload.backends.base import Batch, WorkOrError
-from fastload.engine import feeding, waits
-from fastload.engine.feeding import BatchMaker, Located, Orders, Results, attempt
-from fastload.engine.flight import Going, Ready, Started
-from fastload.engine.pace import Pace
+from fastload.engine import ending, waits
+from fastload.engine.flight import (
+    BatchMaker,
+    Feed,
+    LaunchedOrError,
+    Located,
+    Ready,
+    ReadyOrError,
+    Started,
+    StartedOrError,
+    attempt,
+)
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError
+from fastload.sources.base import Location
 from fastload.sources.seek_views import ReadOnly, View
 from fastload.spec import Work
 from fastload.system import room
 
 # Seconds between two looks of the consumer, while it waits, at whether the threads still run
 ALIVE = 1.0
+FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
+# Seconds between two looks of the feeder, while it waits for a read, at whether its epoch is over
+LOOK = 0.1
 
 
 class Inline:
@@ -51,11 +64,9 @@ class Inline:
         room.check("a batch")
         if self.engine.forked:
             self.engine, self.seek = self.engine.again(), ReadOnly(self.seek)
-        engine, place = self.engine, self.engine.runner.plan.source.locate(work.samples)
-        return engine.finish(
-            engine.start(engine.runner.begin(engine.pool, work, place, self.seek), work),
-            self.on_bad,
-        )
+        engine, location = self.engine, self.engine.runner.plan.source.locate(work.samples)
+        job = engine.runner.begin(engine.pool, work, location, self.seek)
+        return engine.finish(engine.start(job, work), self.on_bad)
 
     def close(self) -> None:
         """Nothing is under way between two batches."""
@@ -68,33 +79,22 @@ class Threaded:
         self, engine: BatchMaker, works: Iterator[WorkOrError], seek: View, timeout: float
     ) -> None:
         self.engine, self.works, self.timeout, self.on_bad = engine, works, timeout, engine.on_bad
-        self.orders: Orders = queue.SimpleQueue()
-        self.started: Results = queue.SimpleQueue()
-        self.next: deque[Started | Ready | Exception] = deque()  # taken from `made`, to be seen
+        # Taken from `finished`, for the consumer to see.
+        self.next: deque[Started | Ready | Exception] = deque()
         self.pending = 0
-        stopped, self.pace = threading.Event(), Pace()
-        self.thread = engine.feeder(seek, self.orders, self.started, self.pace, stopped)
-        self.sender = (
-            Sender(
-                self.started,
-                partial(_launch, engine),
-                partial(_settle, engine),
-                engine.enter,
-                self.pace,
-            )
-            if engine.uploader
-            else None
-        )
-        self.made = self.sender.made if self.sender else self.started
+        self.feed = feed = Feed(seek)
+        self.thread = engine.feeder(feed)
+        self.sender = _sender(engine, feed) if engine.uploader else None
+        self.finished = self.sender.finished if self.sender else feed.started
         # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in
         # there, such as Ctrl-C's, would be lost.
-        self.stop = weakref.finalize(self, feeding.stop, self.orders, stopped, self.sender)
+        self.stop = weakref.finalize(self, _stop, feed, self.sender)
         self.stop.atexit = False
-        feeding.register(self.thread, partial(feeding.stop, self.orders, stopped))
+        ending.register(self.thread, feed.stop)
         if self.sender:
-            feeding.register(self.sender.thread, self.sender.stop)
+            ending.register(self.sender.thread, self.sender.stop)
         for _ in range(engine.depth):
-            self._order()
+            self._request()
 
     def __iter__(self) -> "Threaded":
         return self
@@ -110,7 +110,7 @@ class Threaded:
                 "loader: an iterator with workers was opened in another process; call iter() of "
                 "the loader in this one"
             )
-        while not self.made.empty():
+        while not self.finished.empty():
             self._take()
         return sum(not isinstance(item, Started) or item.done for item in self.next)
 
@@ -118,14 +118,14 @@ class Threaded:
         if not self.stop.alive or not self.pending:
             self.close()
             raise StopIteration
-        away, ready = self.pace.asked(), self.ready
+        away, ready = self.feed.pace.asked(), self.ready
         item = self._wait()
         self.next.popleft()
-        self.pace.gave(away, ready)
+        self.feed.pace.gave(away, ready)
         self.pending -= 1
         if self.sender:
             self.sender.took()
-        self._order()
+        self._request()
         if isinstance(item, Exception):
             try:
                 raise item
@@ -138,7 +138,7 @@ class Threaded:
         self.stop()
         for thread in (self.thread, *([self.sender.thread] if self.sender else [])):
             if thread is not threading.current_thread():
-                thread.join(feeding.JOIN)
+                thread.join(ending.JOIN)
 
     def _wait(self) -> Started | Ready | Exception:
         """The next batch, whose pixels are there; it stays in `next`.
@@ -164,8 +164,8 @@ class Threaded:
         return item
 
     def _take(self, timeout: float | None = None) -> None:
-        """Move the next batch that is made to `next`. Raises queue.Empty after `timeout`, s."""
-        item = self.made.get(timeout=timeout)
+        """Move the next batch that is finished to `next`. Raises queue.Empty after `timeout`, s."""
+        item = self.finished.get(timeout=timeout)
         assert item is not None  # which only ends the sender's own queue
         self.next.append(item)
 
@@ -178,7 +178,7 @@ class Threaded:
             for thread in (self.thread, *([self.sender.thread] if self.sender else []))
             if not thread.is_alive()
         ]
-        if ended and self.made.empty():
+        if ended and self.finished.empty():
             raise HostMemoryError(
                 f"loader: thread {' and '.join(ended)} has ended without memory; {room.ADVICE}"
             )
@@ -188,30 +188,82 @@ class Threaded:
 
     def _report(self) -> waits.StalledError:
         """Where the batches are, and what every thread does."""
-        ahead, made = self.orders.qsize(), self.started.qsize() + len(self.next)
+        ahead, done = self.feed.requests.qsize(), self.feed.started.qsize() + len(self.next)
         queues = {
             "wait to be read": ahead,
-            "are read or drawn": self.pending - ahead - made,
-            "are decoded or done": made,
+            "are read or drawn": self.pending - ahead - done,
+            "are decoded or done": done,
         }
         return waits.stalled(self.timeout, queues, self.engine.running(), self.thread)
 
-    def _order(self) -> None:
+    def _request(self) -> None:
+        """Ask the feeder for the batch of the sampler's next indices, if there are any."""
         work = next(self.works, None)
         if work is not None:
-            self.orders.put(work if isinstance(work, Exception) else self._ahead(work))
+            self.feed.requests.put(work if isinstance(work, Exception) else self._located(work))
             self.pending += 1
 
-    def _ahead(self, work: Work) -> Located:
+    def _located(self, work: Work) -> Located:
         runner = self.engine.runner
-        place = runner.plan.source.locate(work.samples)
-        runner.advise(self.engine.pool, place)
-        return work, place
+        location = runner.plan.source.locate(work.samples)
+        runner.advise(self.engine.pool, location)
+        return work, location
 
 
-def _launch(engine: BatchMaker, item: Started | Exception) -> Ready | Going | Exception:
+def _sender(engine: BatchMaker, feed: Feed) -> Sender:
+    launch, settle = partial(_launch, engine), partial(_settle, engine)
+    return Sender(feed.started, launch, settle, engine.enter, feed.pace)
+
+
+def _launch(engine: BatchMaker, item: StartedOrError) -> LaunchedOrError:
     return item if isinstance(item, Exception) else attempt(engine.launch, item)
 
 
-def _settle(engine: BatchMaker, item: Ready | Going | Exception) -> Ready | Exception:
+def _settle(engine: BatchMaker, item: LaunchedOrError) -> ReadyOrError:
     return item if isinstance(item, Exception) else attempt(engine.settle, item)
+
+
+def _stop(feed: Feed, sender: Sender | None) -> None:
+    feed.stop()
+    if sender:
+        sender.stop()
+
+
+def feeder(engine: BatchMaker, feed: Feed) -> threading.Thread:
+    """The thread of an epoch, running. Raises HostMemoryError."""
+    # Python waits for ever for a thread that ends before it has begun.
+    room.check("a thread", room.THREAD)
+    thread = threading.Thread(
+        target=_feed, args=(engine, feed), name="fastload-feeder", daemon=True
+    )
+    thread.start()
+    return thread
+
+
+def _feed(engine: BatchMaker, feed: Feed) -> None:
+    """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
+    entered = attempt(engine.enter)
+    reading: deque[tuple[_native.Job, Work] | Exception] = deque()
+    while (request := feed.requests.get()) is not None:
+        feed.pace.wait(feed.stopped)
+        if feed.stopped.is_set():
+            return
+        if isinstance(entered, Exception):
+            reading.append(entered)
+        elif isinstance(request, Exception):
+            reading.append(request)
+        else:
+            reading.append(attempt(_begin, engine, *request, feed.seek))
+        while len(reading) > FETCH_AHEAD or (reading and feed.requests.empty()):
+            item = reading.popleft()
+            while not isinstance(item, Exception) and not item[0].wait(LOOK):
+                if feed.stopped.is_set():
+                    return
+            feed.started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
+
+
+def _begin(
+    engine: BatchMaker, work: Work, location: Location, seek: View
+) -> tuple[_native.Job, Work]:
+    room.check("a batch")
+    return engine.runner.begin(engine.pool, work, location, seek), work

@@ -12,10 +12,8 @@ from fastload import _native
 from fastload.backends.base import WorkOrError
 from fastload.backends.ffcv import runner as ffcv
 from fastload.engine.epoch import Threaded
-from fastload.engine.feeding import Located, Orders, Results, attempt
-from fastload.engine.flight import Started
+from fastload.engine.flight import Feed, Located, Started, attempt
 from fastload.engine.native import NativeEngine
-from fastload.engine.pace import Pace
 from fastload.engine.uploading import Gpu
 from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
@@ -48,54 +46,43 @@ class FfcvEngine(NativeEngine):
             self.loop = ffcv.loop(self.runner.plan, self.workers)
         return Threaded(self, works, self.seek.epoch(), timeout)
 
-    def feeder(
-        self, seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event
-    ) -> threading.Thread:
-        thread: threading.Thread = self.loop.start(
-            _jobs(self, seek, orders, started, pace, stopped), started.put
-        )
+    def feeder(self, feed: Feed) -> threading.Thread:
+        thread: threading.Thread = self.loop.start(_jobs(self, feed), feed.started.put)
         return thread
 
 
-def _jobs(
-    engine: FfcvEngine,
-    seek: View,
-    orders: Orders,
-    started: Results,
-    pace: Pace,
-    stopped: threading.Event,
-) -> Iterator[_native.Job]:
+def _jobs(engine: FfcvEngine, feed: Feed) -> Iterator[_native.Job]:
     """The batches' jobs, as FFCV's thread asks for them; the next one's records are drawn while one
     is made.
     """
     drawn: deque[Future[Started | Exception]] = deque()
     with ThreadPoolExecutor(1, "fastload-records") as drawing:
         entered = drawing.submit(_entered, engine).result()
-        while (order := orders.get()) is not None:
-            pace.wait(stopped)
-            if stopped.is_set():
+        while (request := feed.requests.get()) is not None:
+            feed.pace.wait(feed.stopped)
+            if feed.stopped.is_set():
                 return
-            drawn.append(drawing.submit(_start, engine, seek, order, entered))
-            while len(drawn) > 1 or (drawn and orders.empty()):
-                batch = drawn.popleft().result()
-                if isinstance(batch, Started):
-                    yield batch.job
-                started.put(batch)
+            drawn.append(drawing.submit(_start, engine, feed.seek, request, entered))
+            while len(drawn) > 1 or (drawn and feed.requests.empty()):
+                started = drawn.popleft().result()
+                if isinstance(started, Started):
+                    yield started.batch.job
+                feed.started.put(started)
 
 
 def _entered(engine: FfcvEngine) -> Exception | None:
     """Why this thread cannot make batches; None if it can."""
-    found = attempt(engine.enter)
-    return found if isinstance(found, Exception) else None
+    failed = attempt(engine.enter)
+    return failed if isinstance(failed, Exception) else None
 
 
 def _start(
-    engine: FfcvEngine, seek: View, order: Located | Exception, failed: Exception | None
+    engine: FfcvEngine, seek: View, request: Located | Exception, failed: Exception | None
 ) -> Started | Exception:
     if failed:
         return failed
-    return order if isinstance(order, Exception) else attempt(_begin, engine, seek, *order)
+    return request if isinstance(request, Exception) else attempt(_begin, engine, seek, *request)
 
 
-def _begin(engine: FfcvEngine, seek: View, work: Work, place: Location) -> Started:
-    return engine.start(engine.runner.begin(engine.pool, work, place, seek), work)
+def _begin(engine: FfcvEngine, seek: View, work: Work, location: Location) -> Started:
+    return engine.start(engine.runner.begin(engine.pool, work, location, seek), work)

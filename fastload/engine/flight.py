@@ -1,75 +1,133 @@
-"""A batch of the native engine under way: while samples are decoded, and when it is finished."""
+"""What the threads of an epoch hand to each other: a batch of the native engine under way, from its
+request to the finished images.
+"""
 
+import queue
+import threading
 import time
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import torch
 
 from fastload import _native
 from fastload.backends import masks
+from fastload.backends.base import Batch
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.engine.uploading import Decoded, Sent
-from fastload.plan.bad_samples import Report, Trouble
+from fastload.engine.pace import Pace
+from fastload.engine.uploading import Decoded, Sent, Uploader
+from fastload.plan.bad_samples import Report
 from fastload.plan.placement import Placement
+from fastload.sources.base import Location
+from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Work
+from fastload.system import room
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Located: TypeAlias = tuple[Work, Location]  # and where its samples lie
 
 
 class Started(NamedTuple):
     """A batch whose samples the pool is decoding."""
 
-    runner: native.Runner  # of the work's size
-    place: Placement
-    asked: Work  # as it was ordered
-    work: Work
-    job: _native.Job
-    drawn: list[native.Drawn]  # of each picture
-    outs: list[Array]  # the slot of each: host_shape, host_dtype
-    target: masks.Begun | None
-    trouble: Trouble
+    batch: native.DrawnBatch
+    placement: Placement
+    requested: Work  # as the sampler has it, before other samples stand in for bad ones
+    masks: masks.Begun | None
     prepared: list[gpu_decode.Prepared] | None  # what of it a GPU decodes
 
     @property
     def done(self) -> bool:
         """Whether all is there that others make."""
-        return self.job.done and (self.target is None or self.target.done)
+        return self.batch.job.done and (self.masks is None or self.masks.done)
 
     def wait(self, seconds: float) -> bool:
         """Whether that is so within that time."""
         end = time.monotonic() + seconds
-        return self.job.wait(seconds) and (
-            self.target is None or self.target.wait(max(0.0, end - time.monotonic()))
+        return self.batch.job.wait(seconds) and (
+            self.masks is None or self.masks.wait(max(0.0, end - time.monotonic()))
         )
 
 
 class Ready(NamedTuple):
     """A batch that is finished, but for what only the caller's thread does."""
 
-    parts: list[torch.Tensor]  # the images of each picture
+    images: list[torch.Tensor]  # of each picture
     target: torch.Tensor
     valid: torch.Tensor | None  # `Work.valid`
     sent: Sent | None  # on a GPU
-    place: Placement
+    placement: Placement
     work: Work
     report: Report
 
 
-class Going(NamedTuple):
+class Launched(NamedTuple):
     """A batch that is queued on a GPU whose decoder may yet find that the host must make some of
     its images.
     """
 
     started: Started
-    work: Work
-    drawn: list[native.Drawn]
     decoded: Decoded
     ready: Ready  # if it finds none
 
 
-# What one thread hands to the next: a batch, or the error in its place.
-Begun: TypeAlias = Started | Exception
-Launched: TypeAlias = Ready | Going | Exception
-Settled: TypeAlias = Ready | Exception
+# What one thread hands to the next: a batch, or the error that is raised in its place.
+StartedOrError: TypeAlias = Started | Exception
+LaunchedOrError: TypeAlias = Ready | Launched | Exception
+ReadyOrError: TypeAlias = Ready | Exception
+# Queues of them; None: no more.
+Requests: TypeAlias = "queue.SimpleQueue[Located | Exception | None]"
+StartedQueue: TypeAlias = "queue.SimpleQueue[StartedOrError | None]"
+
+
+@dataclass
+class Feed:
+    """What the consumer and the feeder thread of one epoch share."""
+
+    seek: View
+    requests: Requests = field(default_factory=queue.SimpleQueue)
+    started: StartedQueue = field(default_factory=queue.SimpleQueue)
+    pace: Pace = field(default_factory=Pace)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        """The feeder is to end. Waits for nothing."""
+        self.stopped.set()
+        self.requests.put(None)
+
+
+class BatchMaker(Protocol):
+    """What an epoch under way needs of its engine: the steps of a batch, each in the thread that
+    the head of epoch.py names.
+    """
+
+    runner: native.Runner
+    depth: int  # batches under way
+    pool: _native.Pool
+    uploader: Uploader | None
+    on_bad: Callable[[Report], object]
+
+    @property
+    def forked(self) -> bool: ...
+    def again(self) -> "BatchMaker": ...
+    def enter(self) -> None: ...
+    def feeder(self, feed: Feed) -> threading.Thread: ...
+    def start(self, job: _native.Job, work: Work) -> Started: ...
+    def launch(self, started: Started) -> Ready | Launched: ...
+    def settle(self, launched: Ready | Launched) -> Ready: ...
+    def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch: ...
+    def running(self) -> list[tuple[str, str, float]]: ...
+
+
+def attempt(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
+    """What `step` returns or raises: a batch that fails leaves the others alone."""
+    try:
+        return step(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  handed to the consumer, whole
+        return room.typed(error)
 
 
 def kept_of(part: torch.Tensor, positions: Longs) -> torch.Tensor:

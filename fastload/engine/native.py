@@ -13,18 +13,15 @@ from fastload.backends import masks
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.engine.epoch import Inline, Threaded
-from fastload.engine.feeding import Orders, Results, feeder
-from fastload.engine.flight import Going, Ready, Started, images_of, kept_of
-from fastload.engine.pace import Pace
+from fastload.engine.epoch import Inline, Threaded, feeder
+from fastload.engine.flight import Feed, Launched, Ready, Started, images_of, kept_of
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
 from fastload.errors import BackendError, DeviceMemoryError
-from fastload.plan.bad_samples import Report, Trouble
+from fastload.plan.bad_samples import Report
 from fastload.plan.placement import HOST, Chooser, Placement
 from fastload.plan.plan import targets
 from fastload.sources.collect import Indexes
-from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Work
 from fastload.system import devices, room
 from fastload.system.threads import Threads
@@ -104,43 +101,37 @@ class NativeEngine(Engine):
             else Threaded(self, works, seek, timeout)
         )
 
-    def feeder(
-        self, seek: View, orders: Orders, started: Results, pace: Pace, stopped: threading.Event
-    ) -> threading.Thread:
+    def feeder(self, feed: Feed) -> threading.Thread:
         """The thread of an epoch, running."""
-        return feeder(self, seek, orders, started, pace, stopped)
+        return feeder(self, feed)
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
-        place, asked = self.chooser.place(work.size), work
-        runner = self._runner(work.size, place)
-        trouble = Trouble(runner.plan.on_error, work)
-        drawn, work = runner.draw(job, work, trouble)
+        placement = self.chooser.place(work.size)
+        runner = self._runner(work.size, placement)
+        batch = runner.draw(job, work)
+        count, sizes = len(batch.work), job.sizes
         outs = [
-            ring.take(picture.host_shape(len(work)), picture.host_dtype)
+            ring.take(picture.host_shape(count), picture.host_dtype)
             for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
-        sizes = job.sizes
-        late = job.late.any()
-        prepared = (
-            self.uploader.prepare(job, drawn) if self.uploader and place.decode == "gpu" else None
-        )
-        runner.start(job, drawn, outs)
+        late, prepared = job.late.any(), None
+        if self.uploader and placement.decode == "gpu":
+            prepared = self.uploader.prepare(job, batch.drawn)
+        batch.start(outs)
         if late:  # large images that Pillow decodes: here, where nobody waits for them
-            drawn, work = runner.finish(job, work, drawn, outs, trouble)
+            batch.finish()
         # Masks are begun at once, where there are threads for them.
-        target = (
-            None
-            if runner.plan.masks is None
-            else masks.begin(runner.plan, work, sizes, self.mask_threads)
-        )
-        return Started(runner, place, asked, work, job, drawn, outs, target, trouble, prepared)
+        begun = None
+        if runner.plan.masks is not None:
+            begun = masks.begin(runner.plan, batch.work, sizes, self.mask_threads)
+        return Started(batch, placement, work, begun, prepared)
 
-    def _runner(self, size: int | None, place: Placement) -> native.Runner:
-        if (size, place) not in self.runners:
-            runner = self.runner.placed(place)
-            self.runners[size, place] = runner if size is None else runner.at(size)
-        return self.runners[size, place]
+    def _runner(self, size: int | None, placement: Placement) -> native.Runner:
+        if (size, placement) not in self.runners:
+            runner = self.runner.placed(placement)
+            self.runners[size, placement] = runner if size is None else runner.at(size)
+        return self.runners[size, placement]
 
     def enter(self) -> None:
         """For the threads that make batches, when they begin."""
@@ -151,119 +142,103 @@ class NativeEngine(Engine):
         """Wait for the pixels and wrap them, or send them to the GPU. Any thread."""
         return self.settle(self.launch(started))
 
-    def launch(self, started: Started) -> Ready | Going:
+    def launch(self, started: Started) -> Ready | Launched:
         """The first half of it: waits for the host's part, not for the GPU."""
-        runner, trouble = started.runner, started.trouble
-        drawn, work = runner.finish(started.job, started.work, started.drawn, started.outs, trouble)
+        batch = started.batch
+        batch.finish()
         if self.uploader:
             try:
                 decoded = (
                     None
                     if started.prepared is None
-                    else self.uploader.decode(started.prepared, started.outs)
+                    else self.uploader.decode(started.prepared, batch.outs)
                 )
-                ready = self._sent(self.uploader, started, drawn, work, decoded)
+                ready = self._sent(self.uploader, started, decoded)
             except DeviceMemoryError as error:
-                return self._made_again(started, error)
-            return Going(started, work, drawn, decoded, ready) if decoded else ready
-        target, kept, valid = self._beside(started, drawn, work)
-        parts = [
-            images_of(picture, out)
-            for picture, out in zip(runner.pictures, started.outs, strict=True)
-        ]
+                return self._on_host(started, error)
+            return Launched(started, decoded, ready) if decoded else ready
+        target, kept, valid = self._labels(started)
+        pairs = zip(batch.runner.pictures, batch.outs, strict=True)
+        images = [images_of(picture, out) for picture, out in pairs]
         if kept is not None:
-            parts, target = [kept_of(part, kept) for part in parts], kept_of(target, kept)
+            images, target = [kept_of(one, kept) for one in images], kept_of(target, kept)
         if self.rings[0].pinned:
             target = target.pin_memory()
-        return Ready(parts, target, valid, None, started.place, work, trouble.report())
+        report = batch.trouble.report()
+        return Ready(images, target, valid, None, started.placement, batch.work, report)
 
-    def settle(self, going: Ready | Going) -> Ready:
+    def settle(self, launched: Ready | Launched) -> Ready:
         """The second half: waits for the GPU's decoder.
 
         With images that it has flagged, which the host makes, the batch is sent again.
         """
-        if isinstance(going, Ready):
-            return going
-        started, work, drawn, decoded, ready = going
-        again = gpu_decode.recall(started.job, decoded.launched)
-        if not len(again) or not self.uploader:
+        if isinstance(launched, Ready):
+            return launched
+        started, decoded, ready = launched
+        batch = started.batch
+        flagged = gpu_decode.recall(batch.job, decoded.launched)
+        if not len(flagged) or not self.uploader:
             return ready
-        started.runner.start(started.job, drawn, started.outs)
-        drawn, work = started.runner.finish(started.job, work, drawn, started.outs, started.trouble)
+        batch.start(batch.outs)
+        batch.finish()
         try:
-            self.uploader.mend(started.outs, decoded.crops, again)
-            return self._sent(self.uploader, started, drawn, work, decoded)
+            self.uploader.mend(batch.outs, decoded.crops, flagged)
+            return self._sent(self.uploader, started, decoded)
         except DeviceMemoryError as error:
-            return self._made_again(started, error)
+            return self._on_host(started, error)
 
-    def _sent(
-        self,
-        to: Uploader,
-        started: Started,
-        drawn: list[native.Drawn],
-        work: Work,
-        decoded: Decoded | None,
-    ) -> Ready:
+    def _sent(self, uploader: Uploader, started: Started, decoded: Decoded | None) -> Ready:
         """On its way to the GPU."""
-        target, kept, valid = self._beside(started, drawn, work)
-        sent = to.send(
-            started.runner.pictures,
-            started.outs,
-            target,
-            drawn,
-            kept,
-            decoded.crops if decoded else None,
-        )
-        return Ready(
-            sent.images, sent.target, valid, sent, started.place, work, started.trouble.report()
-        )
+        batch = started.batch
+        target, kept, valid = self._labels(started)
+        crops = decoded.crops if decoded else None
+        sent = uploader.send(batch.runner.pictures, batch.outs, target, batch.drawn, kept, crops)
+        report = batch.trouble.report()
+        return Ready(sent.images, sent.target, valid, sent, started.placement, batch.work, report)
 
-    def _made_again(self, started: Started, error: DeviceMemoryError) -> Ready:
-        """By the host, where its place takes more memory than there is, and may be changed.
+    def _on_host(self, started: Started, error: DeviceMemoryError) -> Ready:
+        """The batch by the host, where its placement takes more memory than there is, and may be
+        changed.
 
         Else raises the error.
         """
         if (
-            started.place == HOST
+            started.placement == HOST
             or not self.retries_on_host
-            or not self.chooser.drop(started.place, str(error))
+            or not self.chooser.drop(started.placement, str(error))
         ):
             raise error
-        asked = started.asked
-        job = self.runner.begin(
-            self.pool, asked, self.runner.plan.source.locate(asked.samples), self.view
-        )
-        return self.complete(self.start(job, asked))
+        work = started.requested
+        location = self.runner.plan.source.locate(work.samples)
+        job = self.runner.begin(self.pool, work, location, self.view)
+        return self.complete(self.start(job, work))
 
-    def _beside(
-        self, started: Started, drawn: list[native.Drawn], work: Work
-    ) -> tuple[torch.Tensor, Longs | None, torch.Tensor | None]:
-        """Of the batch: the target, the places that are handed out (None: all), and `Work.valid` of
-        these.
+    def _labels(self, started: Started) -> tuple[torch.Tensor, Longs | None, torch.Tensor | None]:
+        """Of the batch: the target, the positions that are handed out (None: all), and `Work.valid`
+        of these.
         """
+        batch, work = started.batch, started.batch.work
         target = (
-            started.target.tensor()
-            if started.target
-            else _own(targets(started.runner.plan, work, drawn[0].mixed))
+            started.masks.tensor()
+            if started.masks
+            else _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
         )
-        kept, valid = (
-            started.trouble.kept(len(work)),
-            None if work.valid is None else _own(work.valid),
-        )
+        kept = batch.trouble.kept(len(work))
+        valid = None if work.valid is None else _own(work.valid)
         return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
 
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
         """The batch, in the caller's thread. on_bad: this epoch's; others may be under way."""
-        made = started if isinstance(started, Ready) else self.complete(started)
-        on_bad(made.report)
+        ready = started if isinstance(started, Ready) else self.complete(started)
+        on_bad(ready.report)
         self.seek.warn()
-        if made.sent and self.uploader and self.gpu:
+        if ready.sent and self.uploader and self.gpu:
             devices.same(self.gpu.device, self.gpu.asked)
             with self.uploader.streams.relaxed():
-                mark = self.uploader.hand(made.sent)
-            self.chooser.handed(made.work.size, made.place, len(made.work), mark)
-        images = made.parts if self.runner.plan.views else made.parts[0]
-        return [images, made.target] if made.valid is None else [images, made.target, made.valid]
+                mark = self.uploader.hand(ready.sent)
+            self.chooser.handed(ready.work.size, ready.placement, len(ready.work), mark)
+        images = ready.images if self.runner.plan.views else ready.images[0]
+        return [images, ready.target] + ([] if ready.valid is None else [ready.valid])
 
 
 def _own(array: Array) -> torch.Tensor:

@@ -7,16 +7,16 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from fastload.engine.flight import Begun, Launched, Settled
+from fastload.engine.ending import JOIN
+from fastload.engine.flight import LaunchedOrError, ReadyOrError, StartedOrError, StartedQueue
 from fastload.engine.pace import Pace
 from fastload.system import room
 
 AHEAD = 2  # batches that lie finished on the GPU
-JOIN = 5.0  # s that the end of an epoch waits for it
 
 
 class Sender:
-    """Takes what is put into `started`, in order, until None; `made` has what `launch` and then
+    """Takes what is put into `started`, in order, until None; `finished` has what `launch` and then
     `settle` make of it, which raise nothing.
 
     `settle` waits for the GPU: a batch that stands ready is launched first, so that the GPU has
@@ -25,20 +25,20 @@ class Sender:
 
     def __init__(
         self,
-        started: "queue.SimpleQueue[Begun | None]",
-        launch: Callable[[Begun], Launched],
-        settle: Callable[[Launched], Settled],
+        started: StartedQueue,
+        launch: Callable[[StartedOrError], LaunchedOrError],
+        settle: Callable[[LaunchedOrError], ReadyOrError],
         enter: Callable[[], object],
         pace: Pace,
     ) -> None:
-        self.started, self.made = started, queue.SimpleQueue[Settled]()
+        self.started, self.finished = started, queue.SimpleQueue[ReadyOrError]()
         self.ahead = threading.Semaphore(AHEAD)
         self.stopped = threading.Event()
         # Python waits for ever for a thread that ends before it has begun.
         room.check("a thread", room.THREAD)
         self.thread = threading.Thread(
             target=_run,
-            args=(started, launch, settle, enter, pace, self.made, self.ahead, self.stopped),
+            args=(started, launch, settle, enter, pace, self.finished, self.ahead, self.stopped),
             name="fastload-sender",
             daemon=True,
         )
@@ -60,12 +60,12 @@ class Sender:
 
 
 def _run(
-    started: "queue.SimpleQueue[Begun | None]",
-    launch: Callable[[Begun], Launched],
-    settle: Callable[[Launched], Settled],
+    started: StartedQueue,
+    launch: Callable[[StartedOrError], LaunchedOrError],
+    settle: Callable[[LaunchedOrError], ReadyOrError],
     enter: Callable[[], object],
     pace: Pace,
-    made: "queue.SimpleQueue[Settled]",
+    finished: "queue.SimpleQueue[ReadyOrError]",
     ahead: threading.Semaphore,
     stopped: threading.Event,
 ) -> None:
@@ -76,11 +76,11 @@ def _run(
     # Handed to the caller, in every batch's place: it would wait for ever
     except Exception as error:  # noqa: BLE001
         failed = error
-    under_way: deque[Launched] = deque()  # launched
+    under_way: deque[LaunchedOrError] = deque()  # launched
 
     def settle_all() -> None:
         while under_way:
-            made.put(settle(under_way.popleft()))
+            finished.put(settle(under_way.popleft()))
 
     while (item := started.get()) is not None:
         if not ahead.acquire(blocking=False):
@@ -92,7 +92,7 @@ def _run(
         under_way.append(failed or launch(item))
         del item  # its slots go back
         if len(under_way) > 1:
-            made.put(settle(under_way.popleft()))
+            finished.put(settle(under_way.popleft()))
         if started.empty():
             settle_all()
     settle_all()  # None came right after the last

@@ -12,7 +12,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends import torch as reference
 from fastload.backends.base import Batch, Engine, WorkOrError
-from fastload.engine.feeding import attempt
+from fastload.engine.flight import attempt
 from fastload.errors import BackendError
 from fastload.plan.bad_samples import Report
 from fastload.system.processes import Workers
@@ -98,9 +98,9 @@ class _Fetched:
             raise BackendError(f"backend torch: {error}: {text}") from error
         if isinstance(batch, Exception):
             raise batch
-        made, report = batch
+        tensors, report = batch
         self.on_bad(report)
-        return list(made)
+        return list(tensors)
 
     def close(self) -> None:
         """Workers end when the iterator is dropped."""
@@ -118,8 +118,8 @@ class _Works(torch.utils.data.Dataset[object]):
     def __getitem__(self, work: WorkOrError) -> tuple[Sequence[object], Report] | Exception:
         if isinstance(work, Exception):
             return work
-        made = attempt(self.runner.tolerant, work)
-        return made if isinstance(made, Exception) else (made[0], made[1].report())
+        result = attempt(self.runner.tolerant, work)
+        return result if isinstance(result, Exception) else (result[0], result[1].report())
 
 
 class _Once(torch.utils.data.Sampler[WorkOrError]):

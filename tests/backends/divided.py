@@ -11,7 +11,6 @@ import fastload
 from fastload import _native
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.plan.bad_samples import Trouble
 from fastload.plan.plan import plan
 from fastload.sources.seek_views import Off
 from fastload.spec import Work
@@ -91,9 +90,9 @@ def written(root: Path, payloads: list[bytes]) -> str:
 
 def on_cpu(folder, ops, count, on_error="raise"):
     """The batch's crops uint8 [N, H, W, 3] of each picture."""
-    runner, pool, job, drawn, work, trouble, outs = begun(folder, ops, count, Off(), on_error)
-    runner.start(job, drawn, outs)
-    runner.finish(job, work, drawn, outs, trouble)
+    batch, pool, outs = begun(folder, ops, count, Off(), on_error)
+    batch.start(outs)
+    batch.finish()
     del pool
     return outs
 
@@ -102,13 +101,9 @@ def begun(folder, ops, count, seek, on_error="raise"):
     found = plan(fastload.open(folder, ops).pipeline, on_error=on_error)
     runner, pool = native.compile(found, "cuda"), _native.Pool(2)
     work = Work(np.arange(count), np.zeros(count, np.int64), seed=5, epoch=1, step=0)
-    job, trouble = (
-        runner.begin(pool, work, found.source.locate(work.samples), seek),
-        Trouble(on_error, work),
-    )
-    drawn, work = runner.draw(job, work, trouble)
+    job = runner.begin(pool, work, found.source.locate(work.samples), seek)
     outs = [np.full(picture.host_shape(count), JUNK, np.uint8) for picture in runner.pictures]
-    return runner, pool, job, drawn, work, trouble, outs
+    return runner.draw(job, work), pool, outs
 
 
 def mixed(root: Path) -> tuple[str, Built]:
@@ -136,11 +131,11 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
 
     stream: the current one.
     """
-    runner, pool, job, drawn, work, trouble, outs = begun(folder, ops, count, seek, on_error)
+    batch, pool, outs = begun(folder, ops, count, seek, on_error)
     decoder = gpu_decode.GpuDecode(device, most=most)
-    prepared = decoder.prepare(job, drawn)
-    runner.start(job, drawn, outs)
-    drawn, work = runner.finish(job, work, drawn, outs, trouble)
+    prepared = decoder.prepare(batch.job, batch.drawn)
+    batch.start(outs)
+    batch.finish()
     for one, out in zip(prepared, outs, strict=True):
         assert (out[one.places] == JUNK).all()  # nobody makes an image twice
     crops = [torch.full(out.shape, 1, dtype=torch.uint8, device=device) for out in outs]
@@ -148,10 +143,10 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
         decoder.launch(*each, stream)
         for each in zip(prepared, map(torch.from_numpy, outs), crops, strict=True)
     ]
-    redo = gpu_decode.recall(job, launched)
+    redo = gpu_decode.recall(batch.job, launched)
     if len(redo):
-        runner.start(job, drawn, outs)
-        runner.finish(job, work, drawn, outs, trouble)
+        batch.start(outs)
+        batch.finish()
         for out, crop in zip(outs, crops, strict=True):
             decoder.upload(torch.from_numpy(out), crop, redo)
     del pool
@@ -160,5 +155,5 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
         decoder,
         prepared[0].places.tolist(),
         redo.tolist(),
-        trouble,
+        batch.trouble,
     )

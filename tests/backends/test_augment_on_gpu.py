@@ -11,7 +11,6 @@ from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import cuda
 from fastload.backends.native import runner as native
-from fastload.plan.bad_samples import Trouble
 from fastload.plan.plan import plan
 from fastload.sources import collect
 from fastload.spec import Work
@@ -42,13 +41,12 @@ def batch(folder, ops, augment, device):
     job = runner.begin(
         pool, work, found.source.locate(work.samples), collect.make("off", found.source).epoch()
     )
-    trouble = Trouble(found.on_error, work)
-    drawn, work = runner.draw(job, work, trouble)
+    drawn = runner.draw(job, work)
     picture = runner.pictures[0]
     out = np.empty(picture.host_shape(7), picture.host_dtype)
-    runner.start(job, drawn, [out])
-    runner.finish(job, work, drawn, [out], trouble)
-    return runner, drawn[0], out
+    drawn.start([out])
+    drawn.finish()
+    return runner, drawn.drawn[0], out
 
 
 @pytest.mark.parametrize("name", OPS)

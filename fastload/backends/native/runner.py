@@ -1,21 +1,19 @@
-"""The native engine: read, decode, crop, resize, flip, augment and store in C++ threads; Python is
+"""The native backend: read, decode, crop, resize, flip, augment and store in C++ threads; Python is
 entered per batch.
 
-Images that libjpeg-turbo does not take (PNG, CMYK, damaged JPEGs, …) are decoded by Pillow, one
-by one, and join their batch.
+A batch goes begin → draw → start → finish, and the engine decides when. Images that the native
+decoder does not take are decoded by Pillow, one by one, and join their batch (undecoded.py).
 """
 
 import operator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from fastload import _native
 from fastload.backends import foreign, mending
-from fastload.backends import torch as reference
-from fastload.backends.native import augment, crop, cuda, instructions, store
-from fastload.errors import SampleError
+from fastload.backends.native import augment, crop, cuda, instructions, store, undecoded
 from fastload.plan.bad_samples import Trouble
 from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan, mixed
@@ -78,7 +76,7 @@ class Drawn(NamedTuple):
     crops: _native.CropRecords
     programs: _native.Programs | None  # of the host
     store: _native.StoreRecords  # of the host
-    mixed: MixRecords | None  # what becomes of the labels; None: nothing is mixed
+    mix: MixRecords | None  # what becomes of the labels; None: nothing is mixed
     on_device: cuda.OnDevice | None = None  # None: there is no GPU
 
     def work(self, out: Array) -> _native.PictureWork:
@@ -154,7 +152,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Runner:
-    """Stateless: a job goes begin → draw → start → finish, and the engine decides when."""
+    """Without state: what changes is in the batches that it draws."""
 
     plan: Plan
     pictures: tuple[Picture, ...]
@@ -162,52 +160,40 @@ class Runner:
     def at(self, size: int) -> "Runner":
         """The runner of batches whose work has this size, px."""
         plan = self.plan.at(size)
-        return replace(
-            self,
-            plan=plan,
-            pictures=tuple(
-                picture.at(one) for picture, one in zip(self.pictures, plan.pictures, strict=True)
-            ),
-        )
+        pairs = zip(self.pictures, plan.pictures, strict=True)
+        return replace(self, plan=plan, pictures=tuple(a.at(b) for a, b in pairs))
 
-    def placed(self, place: Placement) -> "Runner":
-        """The runner of batches that are made there; their pixels are the same."""
-        if place == self.plan.place:
+    def placed(self, placement: Placement) -> "Runner":
+        """The runner of batches with this placement; their pixels are the same."""
+        if placement == self.plan.place:
             return self
-        plan = self.plan.placed(place)
-        return replace(
-            self,
-            plan=plan,
-            pictures=tuple(
-                replace(a, plan=b) for a, b in zip(self.pictures, plan.pictures, strict=True)
-            ),
-        )
+        plan = self.plan.placed(placement)
+        pairs = zip(self.pictures, plan.pictures, strict=True)
+        return replace(self, plan=plan, pictures=tuple(replace(a, plan=b) for a, b in pairs))
 
-    def advise(self, pool: _native.Pool, place: Location) -> None:
-        """Ask the system to read the samples ahead: they are ordered, and fetched a few batches
+    def advise(self, pool: _native.Pool, location: Location) -> None:
+        """Ask the system to read the samples ahead: they are requested, and fetched a few batches
         later.
         """
-        pool.advise(self.plan.source.files, place.file, place.offset, place.size)
+        pool.advise(self.plan.source.files, location.file, location.offset, location.size)
 
-    def begin(self, pool: _native.Pool, work: Work, place: Location, seek: View) -> _native.Job:
-        """Start reading. place: where the work's samples lie; seek: the epoch's seek indexes."""
+    def begin(self, pool: _native.Pool, work: Work, location: Location, seek: View) -> _native.Job:
+        """Start reading. location: where the work's samples lie; seek: the epoch's seek indexes."""
         samples = work.samples
         return pool.fetch(
-            self.plan.source.files, *place[:4],
-            seek=seek.locate(samples, place.seek), collect=seek.collect(samples), raw=place.raw,
+            self.plan.source.files, *location[:4], seek=seek.locate(samples, location.seek),
+            collect=seek.collect(samples), raw=location.raw,
         )  # fmt: skip
 
-    def draw(self, job: _native.Job, work: Work, trouble: Trouble) -> tuple[list[Drawn], Work]:
-        """Wait for the samples' sizes, then draw the records of each picture; the work as `trouble`
-        has left it. Raises SampleError.
-        """
+    def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":
+        """Wait for the samples' sizes, then draw the records of each picture. Raises SampleError."""
+        trouble = Trouble(self.plan.on_error, work)
+        batch = DrawnBatch(self, job, work, trouble)
         job.wait_fetched()
         jpegs = job.status == _native.OK
-        _, bad = self._redo_foreign(job, work)
-        bad = sorted(
-            bad + foreign.too_large(self.plan.source, work, job.sizes, jpegs),
-            key=operator.itemgetter(0),
-        )
+        _, bad = batch.through_pillow()
+        bad += foreign.too_large(self.plan.source, work, job.sizes, jpegs)
+        bad.sort(key=operator.itemgetter(0))
         work, encoded = mending.mended(job, self.plan, work, bad, trouble)
         sizes = job.sizes
         drawn = [picture.draw(work, sizes) for picture in self.pictures]
@@ -216,109 +202,70 @@ class Runner:
             jpegs[list(encoded)] = True
             crop.shrink([one.crops.rows for one in drawn], jpegs)
             mending.scale(job, encoded, drawn[0].crops.rows)
-        return drawn, work
+        batch.work, batch.drawn = work, drawn
+        return batch
 
-    def start(self, job: _native.Job, drawn: list[Drawn], outs: list[Array]) -> None:
+
+@dataclass
+class DrawnBatch:
+    """One batch whose records are drawn; one thread at a time has it."""
+
+    runner: Runner  # of the work's size and placement
+    job: _native.Job
+    work: Work  # with the samples that stand in for bad ones
+    trouble: Trouble
+    drawn: list[Drawn] = field(default_factory=list)  # of each picture
+    outs: list[Array] = field(default_factory=list)  # of each: host_shape, host_dtype
+
+    def start(self, outs: list[Array]) -> None:
         """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype.
 
         What is late comes in `finish`.
         """
-        job.run([one.work(out) for one, out in zip(drawn, outs, strict=True)])
+        self.outs = outs
+        self.job.run([one.work(out) for one, out in zip(self.drawn, outs, strict=True)])
 
-    def finish(
-        self, job: _native.Job, work: Work, drawn: list[Drawn], outs: list[Array], trouble: Trouble
-    ) -> tuple[list[Drawn], Work]:
-        """Wait until `outs` are whole; the records and the work of what is in them.
+    def finish(self) -> None:
+        """Wait until `outs` are whole: the work and the records are those of what is in them.
 
         Raises SampleError for the first sample that nobody can decode, where bad samples raise.
         """
         asked: set[int] = set()  # what Pillow was asked for: it has the last word
         while True:
-            job.wait_done()
-            foreign, bad = self._redo_foreign(job, work, drawn[0].crops.rows, asked)
-            bad = [(place, error) for place, error in bad if place not in trouble.lost]
+            self.job.wait_done()
+            foreign, bad = self.through_pillow(self.drawn[0].crops.rows, asked)
+            bad = [
+                (position, error) for position, error in bad if position not in self.trouble.lost
+            ]
             if bad:
-                work, encoded = mending.mended(job, self.plan, work, bad, trouble)
-                drawn = self._again(job, work, drawn, [place for place, _ in bad], encoded)
+                plan = self.runner.plan
+                self.work, encoded = mending.mended(self.job, plan, self.work, bad, self.trouble)
+                self._draw_again([position for position, _ in bad], encoded)
             elif not foreign:
-                return drawn, work
+                return
             # The others' records stand: a damaged JPEG's header has given the size that Pillow sees
             # too.
-            self.start(job, drawn, outs)
+            self.start(self.outs)
 
-    def _again(
-        self,
-        job: _native.Job,
-        work: Work,
-        drawn: list[Drawn],
-        places: list[int],
-        encoded: dict[int, bytes],
-    ) -> list[Drawn]:
-        """The records with those of other samples in `places`."""
-        fresh = [picture.draw(work, job.sizes) for picture in self.pictures]
+    def through_pillow(
+        self, crops: Ints | None = None, asked: set[int] | None = None
+    ) -> tuple[bool, undecoded.Errors]:
+        """See `undecoded.through_pillow`."""
+        functions = any(picture.functions for picture in self.runner.pictures)
+        return undecoded.through_pillow(
+            self.job, self.runner.plan, self.work, functions=functions, crops=crops, asked=asked
+        )
+
+    def _draw_again(self, positions: list[int], encoded: dict[int, bytes]) -> None:
+        """The records, with those of other samples at these positions."""
+        work, job = self.work, self.job
+        fresh = [picture.draw(work, job.sizes) for picture in self.runner.pictures]
         jpegs = np.zeros(len(work), np.bool_)
         jpegs[list(encoded)] = True
-        if not crop.no_scaling(self.plan):
+        if not crop.no_scaling(self.runner.plan):
             crop.shrink([one.crops.rows for one in fresh], jpegs)
-        others = np.setdiff1d(np.arange(len(work)), places)
-        for new, old in zip(fresh, drawn, strict=True):
+        others = np.setdiff1d(np.arange(len(work)), positions)
+        for new, old in zip(fresh, self.drawn, strict=True):
             new.crops.rows[others] = old.crops.rows[others]  # at the scales that they have
         mending.scale(job, encoded, fresh[0].crops.rows)
-        return fresh
-
-    def _redo_foreign(
-        self, job: _native.Job, work: Work, crops: Ints | None = None, asked: set[int] | None = None
-    ) -> tuple[bool, list[tuple[int, SampleError]]]:
-        """Give the job Pillow's pixels for what the native decoder does not take, at the scale of
-        its crop if there is one.
-
-        Whether there were any, and the places and errors of what nobody can decode. asked: places
-        that Pillow was given before.
-        No more than foreign.HELD bytes of pixels are given at once: of what is beyond, the size
-        only, or nothing where crops are
-        known: it is left for the next time.
-        """
-        if job.regular:
-            return False, []
-        status, late = job.status, job.late.astype(np.bool_)
-        bad = [
-            (place, self._failed(job, work, place))
-            for place in np.flatnonzero(status == _native.FAILED).tolist()
-        ]
-        places = np.flatnonzero((status == _native.FOREIGN) | late).tolist()
-        batch = foreign.Given(job, self.plan.source, work)
-        for place in places:
-            if asked is not None and place in asked:
-                bad.append((place, self._failed(job, work, place)))
-                continue
-            try:
-                given = batch.pixels(
-                    place, None if crops is None else int(crops[place, crop.SCALE])
-                )
-            except SampleError as error:
-                bad.append((place, error))
-                continue
-            if given and asked is not None:
-                asked.add(place)
-        return bool(places), sorted(bad, key=operator.itemgetter(0))
-
-    def _failed(self, job: _native.Job, work: Work, place: int) -> SampleError:
-        """What is wrong with a sample: where users' functions run, the reference knows their
-        exception, which no thread can keep.
-        """
-        if any(picture.functions for picture in self.pictures):
-            one = slice(place, place + 1)
-            try:
-                reference.Runner(self.plan)(
-                    replace(
-                        work,
-                        samples=work.samples[one],
-                        occurrences=work.occurrences[one],
-                        size=None,
-                    )
-                )
-            except SampleError as error:
-                return error
-            except OSError:  # the file, which the reason names
-                pass
-        return mending.failed(job, self.plan, work, place)
+        self.drawn = fresh
