@@ -10,8 +10,9 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import ParamSpec, TypeVar
 
 from fastload import _native
 from fastload.backends.base import Batch, WorkOrError
@@ -25,7 +26,6 @@ from fastload.engine.flight import (
     ReadyOrError,
     Started,
     StartedOrError,
-    attempt,
 )
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError
@@ -39,6 +39,8 @@ ALIVE = 1.0
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 # Seconds between two looks of the feeder, while it waits for a read, at whether its epoch is over
 LOOK = 0.1
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Inline:
@@ -267,3 +269,11 @@ def _begin(
 ) -> tuple[_native.Job, Work]:
     room.check("a batch")
     return engine.runner.begin(engine.pool, work, location, seek), work
+
+
+def attempt(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
+    """What `step` returns or raises: a batch that fails leaves the others alone."""
+    try:
+        return step(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  handed to the consumer, whole
+        return room.typed(error)

@@ -11,8 +11,8 @@ from typing import Any
 from fastload import _native
 from fastload.backends.base import WorkOrError
 from fastload.backends.ffcv import runner as ffcv
-from fastload.engine.epoch import Threaded
-from fastload.engine.flight import Feed, Located, Started, attempt
+from fastload.engine.epoch import Threaded, attempt
+from fastload.engine.flight import Feed, Located, Started
 from fastload.engine.native import NativeEngine
 from fastload.engine.uploading import Gpu
 from fastload.sources.base import Location

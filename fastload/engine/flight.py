@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias
 
 import torch
 
@@ -22,11 +22,8 @@ from fastload.plan.bad_samples import Report
 from fastload.plan.placement import Placement
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
-from fastload.spec import Array, Longs, Work
-from fastload.system import room
+from fastload.spec import Work
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Located: TypeAlias = tuple[Work, Location]  # and where its samples lie
 
 
@@ -120,24 +117,3 @@ class BatchMaker(Protocol):
     def settle(self, launched: Ready | Launched) -> Ready: ...
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch: ...
     def running(self) -> list[tuple[str, str, float]]: ...
-
-
-def attempt(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
-    """What `step` returns or raises: a batch that fails leaves the others alone."""
-    try:
-        return step(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001  handed to the consumer, whole
-        return room.typed(error)
-
-
-def kept_of(part: torch.Tensor, positions: Longs) -> torch.Tensor:
-    """Images or labels at these positions of the batch."""
-    return part.index_select(0, torch.from_numpy(positions))
-
-
-def images_of(picture: native.Picture, out: Array) -> torch.Tensor:
-    """[N, 3, H, W] over a slot."""
-    images = torch.from_numpy(out)
-    if picture.plan.out.dtype == "bfloat16":
-        images = images.view(torch.bfloat16)
-    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images

@@ -14,7 +14,7 @@ from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
 from fastload.engine.epoch import Inline, Threaded, feeder
-from fastload.engine.flight import Feed, Launched, Ready, Started, images_of, kept_of
+from fastload.engine.flight import Feed, Launched, Ready, Started
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
 from fastload.errors import BackendError, DeviceMemoryError
@@ -159,9 +159,9 @@ class NativeEngine(Engine):
             return Launched(started, decoded, ready) if decoded else ready
         target, kept, valid = self._labels(started)
         pairs = zip(batch.runner.pictures, batch.outs, strict=True)
-        images = [images_of(picture, out) for picture, out in pairs]
+        images = [_images(picture, out) for picture, out in pairs]
         if kept is not None:
-            images, target = [kept_of(one, kept) for one in images], kept_of(target, kept)
+            images, target = [_kept(one, kept) for one in images], _kept(target, kept)
         if self.rings[0].pinned:
             target = target.pin_memory()
         report = batch.trouble.report()
@@ -225,7 +225,7 @@ class NativeEngine(Engine):
         )
         kept = batch.trouble.kept(len(work))
         valid = None if work.valid is None else _own(work.valid)
-        return target, kept, valid if valid is None or kept is None else kept_of(valid, kept)
+        return target, kept, valid if valid is None or kept is None else _kept(valid, kept)
 
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
         """The batch, in the caller's thread. on_bad: this epoch's; others may be under way."""
@@ -239,6 +239,19 @@ class NativeEngine(Engine):
             self.chooser.handed(ready.work.size, ready.placement, len(ready.work), mark)
         images = ready.images if self.runner.plan.views else ready.images[0]
         return [images, ready.target] + ([] if ready.valid is None else [ready.valid])
+
+
+def _images(picture: native.Picture, out: Array) -> torch.Tensor:
+    """[N, 3, H, W] over a slot."""
+    images = torch.from_numpy(out)
+    if picture.plan.out.dtype == "bfloat16":
+        images = images.view(torch.bfloat16)
+    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images
+
+
+def _kept(part: torch.Tensor, positions: Longs) -> torch.Tensor:
+    """Images or labels at these positions of the batch."""
+    return part.index_select(0, torch.from_numpy(positions))
 
 
 def _own(array: Array) -> torch.Tensor:

@@ -17,7 +17,6 @@ from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
 from fastload.sources import Source
 from fastload.state.progress import Progress
-from fastload.system import devices
 from fastload.system.meter import Meter
 from fastload.system.opening import Opening
 
@@ -79,18 +78,6 @@ class BaseLoader(torch.utils.data.DataLoader[T_co], _Attributes):
             self.prefetch_factor,
             self.pin_memory,
         )
-
-    def _ready_engine(self) -> tuple[Engine, Plan, BadSamples]:
-        """What an epoch of fastload's runs with: the engine is made once, and again in a child of
-        fork. Raises BackendError and DeviceError.
-        """
-        devices.check_process(self.device)
-        plan = self._route.plan
-        assert plan is not None  # else PyTorch's own engine runs the data set
-        if self._engine is None or self._engine.forked:
-            self._engine = self._make_engine(self._route)
-            self._bad = BadSamples(plan.source, self.bad_samples, self.max_bad)
-        return self._engine, plan, self._bad
 
     def _make_engine(self, route: Route) -> Engine:
         assert route.backend is not None

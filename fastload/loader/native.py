@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from fastload.backends.base import Batch, WorkOrError
+from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, FastloadError
 from fastload.loader import sizes
@@ -21,11 +21,12 @@ from fastload.loader.base import BaseLoader
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.distributed import DistributedSampler
+from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
 from fastload.spec import Longs, Work
 from fastload.state import reading
 from fastload.state.progress import Progress
-from fastload.system import room
+from fastload.system import devices, room
 
 
 class Reseeded(_BaseDataLoaderIter):
@@ -70,7 +71,7 @@ class Native(Reseeded):
         self._split = distributed.split(loader)[0] > 1
         room.check("an epoch")
         with room.Told():
-            engine, plan, self._bad = loader._ready_engine()
+            engine, plan, self._bad = _ready(loader)
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
@@ -109,6 +110,20 @@ class Native(Reseeded):
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""
         self._shutdown = True
         self._batches.close()
+
+
+def _ready(loader: BaseLoader[object]) -> tuple[Engine, Plan, BadSamples]:
+    """What an epoch runs with: the engine is made once, and again in a child of fork.
+
+    Raises BackendError and DeviceError.
+    """
+    devices.check_process(loader.device)
+    plan = loader._route.plan
+    assert plan is not None  # else PyTorch's own engine runs the data set
+    if loader._engine is None or loader._engine.forked:
+        loader._engine = loader._make_engine(loader._route)
+        loader._bad = BadSamples(plan.source, loader.bad_samples, loader.max_bad)
+    return loader._engine, plan, loader._bad
 
 
 def works(

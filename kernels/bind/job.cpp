@@ -156,64 +156,6 @@ nb::object late(PyJob& self) {
   return to_numpy<uint8_t, 1>(out, {out.size()});
 }
 
-// One picture's records as the job has them. first: the crops of the sample's first picture, whose
-// scales are all pictures'; null for that one itself.
-Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>* first) {
-  const std::string where = "Job.run";
-  const int64_t count = job.size();
-  const auto& [crops, store, out, programs] = work;
-  const auto [height, width] = std::pair(crops.height, crops.width);
-  if (height < 1 || width < 1)
-    refuse(where, "size", std::to_string(height) + "x" + std::to_string(width), "1 px or more");
-  Plans plans;
-  const KeptLists kept = parse_kept(where, store, count, height, width);
-  plans.rows = kept.rows;
-  plans.columns = kept.columns;
-  const cpu::Format format = check_batch(where, store, out, count, kept.height, kept.width);
-  ErasedLists erased = parse_erased(where, store, out.dtype(), count, kept.height, kept.width);
-  plans.boxes = std::move(erased.boxes);
-  plans.fills = std::move(erased.fills);
-  plans.erased = erased.each;
-  NoiseLists drawn = parse_noise(where + ": noise", store.noise, out.dtype(), count, plans.erased);
-  plans.fillings = std::move(drawn.fillings);
-  plans.keys = std::move(drawn.keys);
-  plans.noise.assign(drawn.tables.begin(), drawn.tables.end());
-  plans.partners = parse_partners(where, store, count, kept.height, kept.width);
-  plans.number = number_of(out);
-  plans.crops = bind::crops(where + ": crops", crops.rows, count);
-  plans.filters = parse_filters(where, crops.filter, count);
-  plans.order = crops.order;
-  check_crops(where, job, plans.crops, first, height, width);
-  if (programs.has_value())
-    plans.programs = parse_programs(where + ": programs", *programs, count, height, width);
-  if (format.table != nullptr) {
-    const auto* bytes = static_cast<const uint8_t*>(format.table);
-    plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
-  }
-  auto* to = static_cast<uint8_t*>(out.data());
-  return {std::move(plans), {to, height, width, kept.height, kept.width, format}};
-}
-
-void run(PyJob& self, const std::vector<PictureWork>& pictures) {
-  self.job->check_idle("Job.run");
-  if (pictures.empty()) refuse("Job.run", "pictures", "none", "1 or more of each sample");
-  if (pictures.size() > 1)
-    for (const PictureWork& picture : pictures)
-      if (picture.store.partners.has_value())
-        refuse("Job.run", "partners", "of several pictures", "those of one");
-  std::vector<Planned> plans;
-  for (const PictureWork& picture : pictures)
-    plans.push_back(
-        planned(*self.job, picture, plans.empty() ? nullptr : &plans.front().plans.crops));
-  self.out.clear();
-  self.functions.clear();
-  for (const PictureWork& picture : pictures) {
-    self.out.push_back(picture.out);
-    if (picture.programs.has_value()) self.functions.push_back(picture.programs->functions);
-  }
-  self.job->run(std::move(plans));
-}
-
 // Keeps jobs that were dropped while one of their reads hangs, and the memory that it may write to,
 // until it ends.
 void keep(PyJob&& job) {

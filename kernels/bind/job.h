@@ -1,6 +1,7 @@
 // Python's Job: the engine's job and the Python objects whose memory its tasks use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,6 +23,19 @@ struct PyJob {
   std::vector<Output> out;            // of the run in progress, or in preparation
   std::vector<nb::object> functions;  // that its programs call
 };
+
+// Where samples lie: array elements checked against the files; `where` names who was called.
+std::vector<Location> parse_locations(const char* where, const PyFiles& files, const Input& file,
+                                      const Input& offset, const Input& size);
+
+// Pool.fetch, Pool.lend and Job.run, see _native.pyi.
+PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
+            const Input& size, const std::optional<Input>& checksum,
+            const std::optional<nb::tuple>& seek, const std::optional<nb::tuple>& collect,
+            const std::optional<Input>& raw);
+PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& locations,
+           const std::optional<nb::tuple>& seek, const std::optional<Input>& raw);
+void run(PyJob& self, const std::vector<PictureWork>& pictures);
 
 // Throws ValueError unless every sample's crop suits it, and has the scale of its crop in `others`,
 // those of another picture (null: there is none); `function` names who was called.
