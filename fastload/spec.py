@@ -14,6 +14,7 @@ Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Pixels: TypeAlias = NDArray[np.uint8]
 Array: TypeAlias = NDArray[Any]  # of any dtype
+Dtype: TypeAlias = np.dtype[np.generic]
 Bools: TypeAlias = NDArray[np.bool_]
 Singles: TypeAlias = NDArray[np.float32]
 Records: TypeAlias = Ints | Floats  # of one op: [N, ...], or of one sample [...]

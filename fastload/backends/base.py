@@ -1,18 +1,18 @@
 """What a loader needs of an engine, whichever backend it is of."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
+
+import torch
 
 from fastload.plan.bad_samples import Report
 from fastload.plan.placement import Chooser
 from fastload.sources.collect import Indexes
 from fastload.spec import Work
 
-Batch: TypeAlias = list[
-    Any
-    # [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work
-    # has it; of several views, images is a list
-]
+# [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work has it;
+# of several views, images is a list.
+Batch: TypeAlias = list[torch.Tensor | list[torch.Tensor]]
 WorkOrError: TypeAlias = (
     Work | Exception
 )  # an error takes the place of its batch, and is raised when that is due, as torch's workers do

@@ -4,9 +4,9 @@ and loop make the samples.
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Protocol
 
 from fastload import _native
 from fastload.backends.base import WorkOrError
@@ -19,6 +19,14 @@ from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Work
+
+
+class _Loop(Protocol):
+    """FFCV's compiled loop, `fastload.backends.ffcv.driver.Loop`."""
+
+    def start(
+        self, jobs: Iterator[_native.Job], failed: Callable[[Exception], None]
+    ) -> threading.Thread: ...
 
 
 class FfcvEngine(NativeEngine):
@@ -38,7 +46,7 @@ class FfcvEngine(NativeEngine):
     ) -> None:
         super().__init__(runner, 0, depth, seek, pinned=pinned, gpu=gpu)
         self.workers = workers
-        self.loop: Any = None
+        self.loop: _Loop | None = None
 
     def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> Threaded:
         """Batches of `works`, in order. Raises BackendError where FFCV cannot be imported."""
@@ -47,8 +55,8 @@ class FfcvEngine(NativeEngine):
         return Threaded(self, works, self.seek.epoch(), timeout)
 
     def feeder(self, feed: Feed) -> threading.Thread:
-        thread: threading.Thread = self.loop.start(_jobs(self, feed), feed.started.put)
-        return thread
+        assert self.loop is not None  # made by epoch()
+        return self.loop.start(_jobs(self, feed), feed.started.put)
 
 
 def _jobs(engine: FfcvEngine, feed: Feed) -> Iterator[_native.Job]:

@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 import torch
 
-from fastload.spec import Array
+from fastload.spec import Array, Dtype
 from fastload.system import room
 
 
@@ -22,7 +22,7 @@ class Ring:
         # Its append and pop are atomic: leases end on any thread.
         self._free: deque[torch.Tensor] = deque(maxlen=keep)
 
-    def take(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    def take(self, shape: tuple[int, ...], dtype: Dtype) -> Array:
         """An array in a slot; every view of it, NumPy's or torch's, keeps the slot away from the
         ring.
         """

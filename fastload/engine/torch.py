@@ -1,9 +1,9 @@
 """The torch backend on PyTorch's own engine: its worker processes make whole batches."""
 
 import errno
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from multiprocessing.context import BaseContext
-from typing import Any
+from typing import TypeAlias
 
 import torch
 import torch.utils.data
@@ -57,6 +57,9 @@ class TorchEngine(Engine):
         )
 
 
+_Result: TypeAlias = tuple[Batch, Report] | Exception  # of one work
+
+
 class _Loader(Torchs[object]):
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if not self.num_workers:
@@ -79,7 +82,7 @@ class _Fetched:
     ready = 0  # not known
 
     def __init__(self, loader: "Torchs[object]", on_bad: Callable[[Report], object]) -> None:
-        self.batches: Iterator[Any] = iter(loader)
+        self.batches: Iterator[_Result] = iter(loader)
         self.on_bad = on_bad
 
     def __iter__(self) -> "_Fetched":
@@ -115,7 +118,7 @@ class _Works(torch.utils.data.Dataset[object]):
     def __init__(self, runner: reference.Runner) -> None:
         self.runner = runner
 
-    def __getitem__(self, work: WorkOrError) -> tuple[Sequence[object], Report] | Exception:
+    def __getitem__(self, work: WorkOrError) -> _Result:
         if isinstance(work, Exception):
             return work
         result = attempt(self.runner.tolerant, work)

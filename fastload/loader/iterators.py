@@ -5,7 +5,8 @@ meter inside. With seed_samples=True they give the workers seeds beside the indi
 import copy
 import functools
 import time
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import cast
 
 import numpy as np
 from torch.utils.data import BatchSampler
@@ -74,9 +75,11 @@ class _Watched(_BaseDataLoaderIter):
             else index
         )
 
-    def _next_data(self) -> Any:
+    def _next_data(self) -> object:  # type: ignore[override]  # likewise
         asked, ready = time.perf_counter(), self._ready()
-        fetch: Any = super()._next_data  # the base class's never returns, those between do
+        fetch: Callable[[], object] = (
+            super()._next_data
+        )  # the base class's never returns, those between do
         try:
             data = fetch()
         except StopIteration:
@@ -166,12 +169,12 @@ class _Keys:
         once = plain and samplers.unique(loader.sampler, self.length)
         self.seen = None if once else np.zeros(self.length, np.int64)
 
-    def order(self, index: Any, base_seed: int, *, batch: bool) -> object:
+    def order(self, index: object, base_seed: int, *, batch: bool) -> object:
         """The indices with their keys; what is no index of the data set is left to it, which raises
         what it always does.
         """
         try:
-            indices = list(index) if batch else [index]
+            indices = list(cast("Iterable[object]", index)) if batch else [index]
             numbers = place_all(indices, self.length)
         except (IndexError, TypeError):
             return index

@@ -1,7 +1,7 @@
 """Orders of an epoch that need no table, and what a loader must know about any order."""
 
 from collections.abc import Callable, Iterator, Sized
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -170,7 +170,7 @@ def _shuffled(
     return _cut(permutation, size, drop_last, first, leftover)
 
 
-def _share(sampler: "DistributedSampler[Any]") -> Longs:
+def _share(sampler: "DistributedSampler[object]") -> Longs:
     """This rank's order, as PyTorch's DistributedSampler makes it."""
     count = len(sampler.dataset)  # type: ignore[arg-type]  # it has asked for the length itself
     seed = torch.Generator().manual_seed(sampler.seed + sampler.epoch) if sampler.shuffle else None

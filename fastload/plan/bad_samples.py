@@ -13,7 +13,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from fastload.errors import BadSamplesError, SampleError, readable, sample_error
 from fastload.files import cache
 from fastload.sources import Source
 from fastload.spec import Json, Longs, Work
+from fastload.state.progress import Progress
 from fastload.system import limits
 from fastload.system.meter import Meter
 
 # Samples that are tried in place of one that is bad: where 80 % are, all of these are bad once in
 # 1.6 million times
 TRIES = 64
+T = TypeVar("T")
 LONGEST = 1 << 16  # bytes of a line in the list
 OCCURRENCES = 1 << 16  # the random keys hold so many; those that stand in count down from the last
 
@@ -36,7 +38,7 @@ class Report(NamedTuple):
     """A batch's bad samples."""
 
     errors: tuple[SampleError, ...]
-    # Samples that the batch was to have. Others were only tried in their place.
+    # Samples that the batch was to have; the others were only tried in their places.
     own: tuple[int, ...]
 
 
@@ -56,13 +58,13 @@ class Trouble:
     errors: list[SampleError] = field(default_factory=list)
     own: list[int] = field(default_factory=list)  # as in Report
     lost: set[int] = field(default_factory=set)  # places in the batch that are left out
-    # Of each bad place: what is still to be tried
-    given: dict[int, Iterator[int]] = field(default_factory=dict)
+    # Of each bad position: what is still to be tried.
+    untried: dict[int, Iterator[int]] = field(default_factory=dict)
 
     def note(self, place: int, error: SampleError) -> None:
         """A sample in this place is bad."""
         self.errors.append(error)
-        if place not in self.given and place not in self.lost:
+        if place not in self.untried and place not in self.lost:
             self.own.append(error.index)
 
     def report(self) -> Report:
@@ -73,9 +75,9 @@ class Trouble:
 
         None if all were tried.
         """
-        if place not in self.given:
-            self.given[place] = iter(candidates(self.first, place, samples).tolist())
-        return next(self.given[place], None)
+        if place not in self.untried:
+            self.untried[place] = iter(candidates(self.first, place, samples).tolist())
+        return next(self.untried[place], None)
 
     def alone(self, place: int, error: SampleError, samples: int) -> SampleError:
         """The error of the sample in this place, once all that may stand in were tried."""
@@ -123,8 +125,8 @@ def without(work: Work, places: Longs) -> Work:
 
 
 def made(
-    run: Callable[[Work], Any], trouble: Trouble, samples: int, views: int
-) -> tuple[Any, Work]:
+    run: Callable[[Work], T], trouble: Trouble, samples: int, views: int
+) -> tuple[T | None, Work]:
     """What `run` makes of the batch without its bad samples, and the work that it has made; None
     where nothing is left.
 
@@ -144,7 +146,7 @@ def made(
 
 
 def _without_bad(
-    run: Callable[[Work], Any], now: Work, place: int, trouble: Trouble, samples: int, views: int
+    run: Callable[[Work], T], now: Work, place: int, trouble: Trouble, samples: int, views: int
 ) -> Work:
     """The work with a sample in this place that `run` can make, or with the place lost."""
     first: SampleError | None = None
@@ -180,7 +182,7 @@ class BadSamples:
         self.listed = set[int]()  # keys of lines
         self.read = 0  # bytes of the list that were looked at
 
-    def take(self, meter: Meter, progress: Any, found: Report) -> None:
+    def take(self, meter: Meter, progress: Progress, found: Report) -> None:
         """List and count a batch's bad samples; progress: of the epoch.
 
         Raises BadSamplesError if these are too many.
@@ -202,7 +204,7 @@ class BadSamples:
                 "or allow more"
             )
 
-    def failed(self, meter: Meter, progress: Any, error: Exception) -> Exception:
+    def failed(self, meter: Meter, progress: Progress, error: Exception) -> Exception:
         """What is raised of a batch that failed: where no sample could stand in for a bad one, with
         the counts.
 

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import torch
 
 PLACES = ("auto", "cpu", "gpu")
 ROUNDS = 3  # turns of each place; their median counts
@@ -67,8 +69,8 @@ class _Turn:
     """Batches of one place in a row."""
 
     place: Placement
-    first: Any  # marks on the caller's stream
-    last: Any
+    first: torch.cuda.Event  # marks on the caller's stream
+    last: torch.cuda.Event
     images: int
 
 
@@ -77,7 +79,7 @@ class _Trial:
     """Of one size."""
 
     turns: list[_Turn] = field(default_factory=list)
-    first: Any = None  # of the turn under way
+    first: torch.cuda.Event | None = None  # of the turn under way
     images: int = 0
     batches: int = 0
     chosen: Placement | None = None
@@ -96,7 +98,7 @@ class Chooser:
         self,
         places: Sequence[Placement],
         depth: int = 0,
-        seconds: Callable[[Any, Any], float | None] = lambda first, last: last - first,
+        seconds: Callable[[torch.cuda.Event, torch.cuda.Event], float | None] = lambda *_: None,
     ) -> None:
         self.places, self.depth, self.seconds = list(places), depth, seconds
         self.dropped: dict[Placement, str] = {}  # and why
@@ -121,7 +123,9 @@ class Chooser:
             trial.chosen = trial.chosen or self._best(size, trial)
             return trial.chosen or self.places[0]
 
-    def handed(self, size: int | None, place: Placement, images: int, mark: Any) -> None:
+    def handed(
+        self, size: int | None, place: Placement, images: int, mark: torch.cuda.Event
+    ) -> None:
         """A batch went to the caller, whose stream passes `mark` then."""
         with self._lock:
             self._fresh = self._fresh + 1 if self._row == (size, place) else 1
@@ -134,7 +138,7 @@ class Chooser:
             else:
                 trial.first = None
 
-    def _count(self, trial: _Trial, place: Placement, images: int, mark: Any) -> None:
+    def _count(self, trial: _Trial, place: Placement, images: int, mark: torch.cuda.Event) -> None:
         """One batch of a turn: between two marks the caller worked on all batches but the one that
         came with the last mark.
         """

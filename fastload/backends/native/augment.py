@@ -1,7 +1,6 @@
 """The AUGMENT stage as one program per sample, in the kernels' instructions."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from fastload import _native
 from fastload.backends.native import instructions
 from fastload.backends.native.crop import FLIPS
 from fastload.plan.plan import Step
-from fastload.spec import Floats, Ints
+from fastload.spec import Array, Floats, Ints
 from fastload.transforms.compiling import Compiled
 from fastload.transforms.functions import Custom
 from fastload.transforms.kinds import Flip
@@ -69,7 +68,7 @@ def depth(steps: tuple[Step, ...]) -> int:
     )
 
 
-def fold(steps: tuple[Step, ...], records: list[Any], sizes: Ints) -> list[Floats]:
+def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> list[Floats]:
     """Instructions float64 [N, rows, 13] of each op, for N images of `sizes` int32 [N, 2], px."""
     out: list[Floats] = []
     number = 0  # of the user's function

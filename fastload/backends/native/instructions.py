@@ -7,12 +7,11 @@ Pillow has: the same bits.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from fastload import _native
-from fastload.spec import Floats, Ints
+from fastload.spec import Array, Bools, Floats, Ints, Singles
 from fastload.transforms.base import FILTERS
 from fastload.transforms.programs import CODE, CODES, ENHANCE, MIXING, WRITTEN_AS, Program
 from fastload.transforms.reference.augment import HALF
@@ -63,8 +62,8 @@ def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:
             rows = out[at]
             make(op, argument[at], sizes[at[0]].astype(np.float64), rows)
             out[at] = rows
-    mixes = MIXES[codes].any(axis=1)
-    return joined([switched("Start", mixes)[:, None], out]) if mixes.any() else out
+    mixes: Bools = np.any(MIXES[codes], axis=1)
+    return np.concatenate([switched("Start", mixes)[:, None], out], axis=1) if mixes.any() else out
 
 
 def of_matrices(name: str, matrices: Floats, interpolation: str, fill: tuple[int, ...]) -> Floats:
@@ -79,14 +78,14 @@ def of_matrices(name: str, matrices: Floats, interpolation: str, fill: tuple[int
     return out
 
 
-def switched(name: str, on: Any) -> Floats:
+def switched(name: str, on: Array) -> Floats:
     """Instructions [N, 13] without arguments: `name` where `on` [N], else Identity."""
     out = np.zeros((len(on), WIDTH))
     out[:, NUMBER] = np.where(on, INSTRUCTION[name], INSTRUCTION["Identity"])
     return out
 
 
-def joined(parts: list[Floats]) -> Any:
+def joined(parts: list[Floats]) -> Floats | None:
     """Programs [N, depth, 13] from parts [N, rows, 13] that run one after the other; None where
     there is none.
     """
@@ -94,7 +93,7 @@ def joined(parts: list[Floats]) -> Any:
 
 
 # Each completes the rows [K, 13] of one code; arguments [K] and sizes [K, 2] are theirs.
-def _arguments(rows: Floats, *values: Any) -> None:
+def _arguments(rows: Floats, *values: float | Floats | Singles) -> None:
     for place, value in enumerate(values):
         rows[:, ARGUMENTS + place] = value
 

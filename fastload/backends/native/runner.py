@@ -19,7 +19,7 @@ from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan, mixed
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
-from fastload.spec import Array, Ints, Stage, Work
+from fastload.spec import Array, Dtype, Ints, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.mix_records import MixRecords
 
@@ -102,7 +102,7 @@ class Picture:
         return replace(self, plan=plan, height=height, width=width)
 
     @property
-    def host_dtype(self) -> np.dtype[np.generic]:
+    def host_dtype(self) -> Dtype:
         """What the host writes; the device makes the rest."""
         table = self.tables.values
         return np.dtype(np.uint8) if self.on_device or table is None else table.dtype

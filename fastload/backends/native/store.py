@@ -25,13 +25,13 @@ class Tables(NamedTuple):
     uint16.
     """
 
-    values: NDArray[np.generic] | None  # [3, 256], of each uint8 value; None: the value itself
-    fills: NDArray[np.generic] | None  # [K, 3], of each box that is erased; None: there is none
+    values: Array | None  # [3, 256], of each uint8 value; None: the value itself
+    fills: Array | None  # [K, 3], of each box that is erased; None: there is none
     fillings: (
         Ints | None
     )  # int32 [K, 2]: 0 for its fill, 1 for noise, 2 for one colour of it; the number of the noise
     levels: (
-        NDArray[np.generic] | None
+        Array | None
     )  # [T, 3, NOISE_LEVELS], of each level of a noise; None, with fillings: no noise
 
 
@@ -71,7 +71,7 @@ def records(channels_last: bool, batch: Lists, constant: Tables) -> _native.Stor
     )  # fmt: skip
 
 
-def table(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
+def table(steps: tuple[Step, ...], dtype: str) -> Array | None:
     """[3, 256] of `dtype` (bfloat16 as its bits in uint16); None where the uint8 value itself is
     stored.
     """
@@ -127,7 +127,7 @@ def erased_first(steps: tuple[Step, ...], mode: str) -> list[str]:
     ]  # fmt: skip
 
 
-def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
+def fills(steps: tuple[Step, ...], dtype: str) -> Array | None:
     """[K, 3] of `dtype`, what each box of RandomErasing becomes by the steps after it; None where
     nothing is erased.
     """
@@ -144,9 +144,7 @@ def fills(steps: tuple[Step, ...], dtype: str) -> NDArray[np.generic] | None:
     return _bits(torch.stack(found), dtype) if found else None
 
 
-def noise(
-    steps: tuple[Step, ...], dtype: str
-) -> tuple[Ints, NDArray[np.generic]] | tuple[None, None]:
+def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, Array] | tuple[None, None]:
     """`Tables.fillings` and `levels`: each level of noise after the steps that follow the op."""
     fillings: list[tuple[int, int]] = []
     tables: list[torch.Tensor] = []
@@ -178,7 +176,7 @@ def _after(steps: tuple[Step, ...], image: torch.Tensor) -> torch.Tensor:
     return image
 
 
-def _bits(values: torch.Tensor, dtype: str) -> NDArray[np.generic]:
+def _bits(values: torch.Tensor, dtype: str) -> Array:
     """As NumPy has them: bfloat16 as its bits in uint16."""
     values = values.contiguous()
     return values.view(torch.uint16).numpy() if dtype == "bfloat16" else values.numpy()
