@@ -10,8 +10,8 @@ from fastload.plan.placement import Chooser
 from fastload.sources.collect import Indexes
 from fastload.spec import Work
 
-# [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work has it;
-# of several views, images is a list.
+# [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work has
+# it; of several views, images is a list.
 Batch: TypeAlias = list[torch.Tensor | list[torch.Tensor]]
 WorkOrError: TypeAlias = (
     Work | Exception

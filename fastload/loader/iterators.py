@@ -1,5 +1,5 @@
-"""What `iter(loader)` gives where PyTorch's own engine runs the data set: PyTorch's iterators, with a
-meter inside. With seed_samples=True they give the workers seeds beside the indices.
+"""What `iter(loader)` gives where PyTorch's own engine runs the data set: PyTorch's iterators, with
+a meter inside. With seed_samples=True they give the workers seeds beside the indices.
 """
 
 import copy

@@ -1,5 +1,5 @@
-"""An epoch that fastload's engines run: `Native` is what `iter(loader)` gives, and `works` reads the
-user's sampler for it, batch by batch, in the consumer's thread and from any step on.
+"""An epoch that fastload's engines run: `Native` is what `iter(loader)` gives, and `works` reads
+the user's sampler for it, batch by batch, in the consumer's thread and from any step on.
 """
 
 import functools

@@ -186,7 +186,7 @@ class Runner:
         )  # fmt: skip
 
     def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":
-        """Wait for the samples' sizes, then draw the records of each picture. Raises SampleError."""
+        """Wait for the samples' sizes, then draw each picture's records. Raises SampleError."""
         trouble = Trouble(self.plan.on_error, work)
         batch = DrawnBatch(self, job, work, trouble)
         job.wait_fetched()
