@@ -13,9 +13,8 @@ from fastload.spec import Work
 # [images, target], as torch's default_collate returns pairs, and `Work.valid` where the work has
 # it; of several views, images is a list.
 Batch: TypeAlias = list[torch.Tensor | list[torch.Tensor]]
-WorkOrError: TypeAlias = (
-    Work | Exception
-)  # an error takes the place of its batch, and is raised when that is due, as torch's workers do
+# An error stands for its batch, and is raised when that is due, as torch's workers do it.
+WorkOrError: TypeAlias = Work | Exception
 
 
 class Batches(Protocol):

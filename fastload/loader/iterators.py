@@ -77,9 +77,8 @@ class _Watched(_BaseDataLoaderIter):
 
     def _next_data(self) -> object:  # type: ignore[override]  # likewise
         asked, ready = time.perf_counter(), self._ready()
-        fetch: Callable[[], object] = (
-            super()._next_data
-        )  # the base class's never returns, those between do
+        # The base class's never returns; those of the classes between do.
+        fetch: Callable[[], object] = super()._next_data
         try:
             data = fetch()
         except StopIteration:

@@ -27,12 +27,10 @@ class Tables(NamedTuple):
 
     values: Array | None  # [3, 256], of each uint8 value; None: the value itself
     fills: Array | None  # [K, 3], of each box that is erased; None: there is none
-    fillings: (
-        Ints | None
-    )  # int32 [K, 2]: 0 for its fill, 1 for noise, 2 for one colour of it; the number of the noise
-    levels: (
-        Array | None
-    )  # [T, 3, NOISE_LEVELS], of each level of a noise; None, with fillings: no noise
+    # int32 [K, 2]: 0 for its fill, 1 for noise, 2 for one colour of it; the number of the noise
+    fillings: Ints | None
+    # [T, 3, NOISE_LEVELS], of each level of a noise; None, with fillings: no noise
+    levels: Array | None
 
 
 NO_TABLES = Tables(None, None, None, None)  # uint8 as they are
