@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 
 from fastload import _native
@@ -145,19 +146,7 @@ class Runner:
     def _fast(self, work: Work) -> tuple[Pictures, Ints]:
         """Sizes from the JPEGs' headers; each is decoded at the scale that its crops allow."""
         samples = [(int(sample), self._read(int(sample))) for sample in work.samples]
-        headers = [_native.probe(data) for _, data in samples]
-        jpegs = np.array([header[0] == _native.OK for header in headers])
-        others = [
-            None if jpeg else self._decode(*sample)
-            for sample, jpeg in zip(samples, jpegs, strict=True)
-        ]
-        sizes = np.array(
-            [
-                header[1:3] if image is None else pil.size(image)
-                for header, image in zip(headers, others, strict=True)
-            ],
-            np.int32,
-        )
+        jpegs, images, sizes = self._headers(samples)
         drawn = [picture.records(work, sizes) for picture in self.plan.pictures]
         crops, filters = [], []
         for picture, records in zip(self.plan.pictures, drawn, strict=True):
@@ -166,23 +155,40 @@ class Runner:
             filters.append(crop.filters(stages, records[: len(stages)]))
         crop.shrink(crops, jpegs)
         done = []
-        for place, (sample, image) in enumerate(zip(samples, others, strict=True)):
-            image = image or self._decode(*sample, int(crops[0][place, crop.SCALE]))
+        for position, (sample, data) in enumerate(samples):
+            scale = int(crops[0][position, crop.SCALE])
+            image = images[position] or self._decode(sample, data, scale)
             parts = zip(self.plan.pictures, drawn, crops, filters, strict=True)
             done.append(
                 [
                     _scaled(
                         picture,
-                        sample[0],
+                        sample,
                         image,
-                        [r[place] for r in records],
-                        cut[place],
-                        None if by is None else int(by[place]),
+                        [record[position] for record in records],
+                        box[position],
+                        None if by is None else int(by[position]),
                     )
-                    for picture, records, cut, by in parts
+                    for picture, records, box, by in parts
                 ]
             )
         return done, sizes
+
+    def _headers(
+        self, samples: list[tuple[int, bytes]]
+    ) -> tuple[NDArray[np.bool_], list[Any], Ints]:
+        """Of each sample: whether it is a JPEG, else its image, and its size int32 [N, 2], px."""
+        headers = [_native.probe(data) for _, data in samples]
+        jpegs = np.array([header[0] == _native.OK for header in headers])
+        images = [
+            None if jpeg else self._decode(*sample)
+            for sample, jpeg in zip(samples, jpegs, strict=True)
+        ]
+        sizes = [
+            header[1:3] if image is None else pil.size(image)
+            for header, image in zip(headers, images, strict=True)
+        ]
+        return jpegs, images, np.array(sizes, np.int32)
 
     def _read(self, sample: int) -> bytes:
         try:

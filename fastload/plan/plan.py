@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from fastload import progressive, rng
 from fastload.errors import PipelineError
-from fastload.plan import placement, resizing
+from fastload.plan import checks, placement, resizing
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.placement import HOST, Placement
 from fastload.progressive import SizeSchedule
@@ -14,7 +14,7 @@ from fastload.sources.masks import Masks
 from fastload.spec import Array, Ints, Spec, Stage, Work
 from fastload.transforms import Mix, Op, ToImage
 from fastload.transforms.mix_records import MixRecords
-from fastload.transforms.mixing import class_problems, soft_labels
+from fastload.transforms.mixing import soft_labels
 from fastload.transforms.reference import masks as reference
 
 
@@ -139,15 +139,29 @@ def plan(
 
     Reads no data, touches no device. Raises PipelineError with every problem.
     """
-    views, mode = len(pipeline.views), schedule.mode if schedule else "decode"
-    others = (_mix_problems(mix, pipeline) if mix else []) + placement.problems(
-        decode, augment, device
+    others = checks.mix_problems(mix, pipeline) if mix else []
+    others += placement.problems(decode, augment, device)
+    others += checks.error_problems(on_error, pipeline, mix)
+    mode = schedule.mode if schedule else "decode"
+    where = (*placement.asked_for(decode, augment), HOST)[0]
+    first = Plan(pipeline.source, (), Spec(), decode_scale, mode, where, views=len(pipeline.views))
+    pictures, problems = _pictures(first, pipeline)
+    if problems:
+        if schedule:
+            problems += [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()]
+        raise PipelineError([*problems, *others])
+    whole = replace(
+        pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix, on_error=on_error
     )
-    others += _error_problems(on_error, pipeline, mix)
-    place = (*placement.asked_for(decode, augment), HOST)[0]
-    first = Plan(pipeline.source, (), Spec(), decode_scale, mode, place, views=views)
+    if wrong := [*(_schedule_problems(whole, schedule) if schedule else []), *others]:
+        raise PipelineError(wrong)
+    return whole
+
+
+def _pictures(first: Plan, pipeline: Pipeline) -> tuple[list[Plan], list[str]]:
+    """`first` with the steps of each picture; and every problem of their ops, once."""
     pictures: list[Plan] = []
-    problems: dict[str, None] = {}  # in order, each once
+    problems: dict[str, None] = {}  # in order
     for view, ops in enumerate(pipeline.pictures):
         try:
             steps, spec = _placed(ops)
@@ -157,19 +171,7 @@ def plan(
             problems |= dict.fromkeys(f"{where}{problem}" for problem in error.problems)
         else:
             pictures.append(replace(first, view=view, steps=steps, out=spec))
-    if problems:
-        own = (
-            [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()]
-            if schedule
-            else []
-        )
-        raise PipelineError([*problems, *own, *others])
-    found = replace(
-        pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix, on_error=on_error
-    )
-    if wrong := [*(_schedule_problems(found, schedule) if schedule else []), *others]:
-        raise PipelineError(wrong)
-    return found
+    return pictures, list(problems)
 
 
 def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
@@ -184,34 +186,6 @@ def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
     )
     if found:
         raise PipelineError(found)
-
-
-def _mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
-    """Why batches and labels of the pipeline cannot be mixed."""
-    found, source = mix.problems(), pipeline.source
-    if pipeline.views or pipeline.masks:
-        what = (
-            "several pictures of an image (Views)" if pipeline.views else "masks in place of labels"
-        )
-        found.append(
-            f"the data set makes {what}, want one picture and a class number; leave out mix"
-        )
-    elif not any("num_classes" in problem for problem in found):
-        found += class_problems(mix, len(source.classes), source.labels)
-    return [f"mix ({mix.name}): {problem}" for problem in found]
-
-
-def _error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[str]:
-    """Why a batch cannot do without a bad sample."""
-    found = []
-    if on_error == "skip" and mix:
-        found.append(
-            "on_error: 'skip' would leave images of a mixed batch without their partners; use "
-            "'substitute'"
-        )
-    if on_error != "raise" and pipeline.masks:
-        found.append(f"on_error: {on_error!r} is not there for masks yet; use 'raise'")
-    return found
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
