@@ -1,13 +1,14 @@
 """The arguments of every verb of `python -m benchmarks`."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import runs
 from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
-from benchmarks.decoding import decode
+from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
 from benchmarks.loaders import limits, loader
 from benchmarks.peers import cli as peers
@@ -55,9 +56,7 @@ def add_ffcv(verbs: "Verbs", measuring: Parser) -> None:
         help="fastload against FFCV's loader on the same .beton files and cores",
     )
     add_data(beside)
-    beside.add_argument(
-        "--workers", type=int, nargs="+", default=[1], help="workers, and cores for all of a loader"
-    )
+    add_workers(beside, (1,))
     beside.add_argument(
         "--files",
         nargs="+",
@@ -75,13 +74,7 @@ def add_storage(verbs: "Verbs", measuring: Parser) -> None:
         help="fastload against PyTorch's DataLoader on cold and on slow storage",
     )
     add_data(stored)
-    stored.add_argument(
-        "--workers",
-        type=int,
-        nargs="+",
-        default=[1, 2],
-        help="workers, and cores for all of a loader",
-    )
+    add_workers(stored)
     stored.set_defaults(run=runs.run_storage)
 
 
@@ -213,15 +206,14 @@ def add_data(verb: Parser) -> None:
     )
 
 
+def add_workers(verb: Parser, counts: Sequence[int] = (1, 2), kind: str = "workers") -> None:
+    about = f"{kind}, and cores for all of a loader"
+    verb.add_argument("--workers", type=int, nargs="+", default=list(counts), help=about)
+
+
 def add_loader(verb: Parser) -> None:
     add_data(verb)
-    verb.add_argument(
-        "--workers",
-        type=int,
-        nargs="+",
-        default=[1, 2],
-        help="workers, and cores for all of a loader",
-    )
+    add_workers(verb)
     verb.add_argument(
         "--outputs",
         nargs="+",
@@ -234,13 +226,7 @@ def add_loader(verb: Parser) -> None:
 
 def add_dali(verb: Parser) -> None:
     add_data(verb)
-    verb.add_argument(
-        "--workers",
-        type=int,
-        nargs="+",
-        default=[1, 2],
-        help="threads, and cores for all of a loader",
-    )
+    add_workers(verb, kind="threads")
     verb.add_argument(
         "--outputs",
         nargs="+",
@@ -254,12 +240,12 @@ def add_dali(verb: Parser) -> None:
 def add_decode(verb: Parser) -> None:
     add_data(verb)
     verb.add_argument(
-        "--size", type=int, default=decode.Settings.size, help="side of the output, px"
+        "--size", type=int, default=DecodeSettings.size, help="side of the output, px"
     )
     verb.add_argument(
         "--step",
         type=int,
-        default=decode.Settings.step,
+        default=DecodeSettings.step,
         help="MCUs per entry of the seek index, 0: rows only",
     )
     verb.set_defaults(run=runs.run_decode)

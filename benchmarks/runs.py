@@ -12,6 +12,7 @@ from benchmarks.augmentation import augment
 from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
 from benchmarks.decoding import decode
+from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
 from benchmarks.gpu import augment as device_augment
 from benchmarks.gpu import decode as device_decode
@@ -87,7 +88,7 @@ def run_dali(given: argparse.Namespace) -> None:
 
 
 def run_decode(given: argparse.Namespace) -> None:
-    settings = decode.Settings(given.size, given.step, given.repetitions)
+    settings = DecodeSettings(given.size, given.step, given.repetitions)
     settings.check()  # before images are made
     with images_of(given) as (folder, name):
         show(

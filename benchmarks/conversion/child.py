@@ -61,8 +61,8 @@ def index(folder: str, rows: int) -> dict[str, float]:
     from fastload import _native
     from fastload.conversion import index_writer
     from fastload.conversion.writers import Catalog
-    from fastload.sources.arrow import sum_line
     from fastload.sources.shard_index import INDEX, SUM, read_index
+    from fastload.sources.sums import line as sum_line
 
     parts = made_parts(rows)
     keys = [f"n{row % 1000:08d}/n{row % 1000:08d}_{row}" for row in range(rows)]

@@ -150,7 +150,9 @@ def convert(variant: str, data: str, out: str, settings: Settings) -> float | No
     elif variant == BETON:
         beton_writer.run(open_reader(data), out, beton_writer.Options(workers=settings.workers))
     else:
-        how = {"seek_step": None, "check": CHECKS[variant]} if variant != SHARDS else {}
+        how: dict[str, Any] = (
+            {"seek_step": None, "check": CHECKS[variant]} if variant != SHARDS else {}
+        )
         options = job.Options(workers=settings.workers, **how)
         job.run(job.prepare(data, out, options))
     return None

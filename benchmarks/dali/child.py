@@ -36,12 +36,16 @@ def make_loader(spec: dict[str, Any]) -> Any:
     ]
     ops += [ToImage()] if spec["output"] == "uint8" else [ToTensor(), Normalize(MEAN, STD)]
     dataset = fastload.open(spec["data"], ops)
+    sampler = RandomSampler(dataset, num_samples=PASSES * len(dataset))
+    how: dict[str, Any] = {"seek_index": "use"} if spec["loader"] == "native" else {}
     return fastload.DataLoader(
-        dataset, spec["batch_size"], sampler=RandomSampler(dataset,
-        num_samples=PASSES * len(dataset)), num_workers=spec["workers"],
+        dataset,
+        spec["batch_size"],
+        sampler=sampler,
+        num_workers=spec["workers"],
         backend=spec["loader"],
-        **{"seek_index": "use"} if spec["loader"] == "native" else {},
-    )  # fmt: skip
+        **how,
+    )
 
 
 class Peer:

@@ -2,9 +2,10 @@
 
     python -m tests.life.death [--events N] [--seed S]
 
-Each event starts a small program (tests.life.programs), stops it, and looks at what is left 3 s
-later: no worker of its session, nothing of it in /dev/shm, no message but the program's own. The
-next event is the restart: its first batch must be there, and the same.
+Each event starts a small program (tests.life.programs), stops it, and looks at what is left after
+3 s of its own: no worker of its session, nothing of it in /dev/shm, no message but the program's
+own. Time in which other programs have the cores does not count (`OwnTime`). The next event is the
+restart: its first batch must be there, and the same.
 """
 
 import argparse
@@ -19,15 +20,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import encoded, textured
 from tests.life.programs import KINDS, PROCESSES
 
-LIMIT = 3.0  # s after the signal: only the program's own process may be left, and has its error
-END = 30.0  # s: it is gone too; Python and torch take their time to clean up, on a busy machine
-START = 300.0  # s for a first batch, on a busy machine
+# Seconds of the program's own (`OwnTime`).
+LIMIT = 3.0  # after the signal: only the program's own process may be left, and has its error
+END = 30.0  # it is gone too; Python and torch take their time to clean up
+START = 300.0  # for a first batch
+LOOK = 0.01  # s between two looks
+TICKS = os.sysconf("SC_CLK_TCK")  # of CPU time in a second
 FOREIGN = re.compile(
     r"Exception ignored|Exception in thread|terminate "
     r"called|FATAL|Fatal|leaked|[Aa]borted|Segmentation|Bus error|core dumped"
@@ -66,6 +71,11 @@ class Zygote:
 
 def session(leader: int) -> dict[int, str]:
     """Processes of a session that live, by number: their states (proc_pid_stat(5))."""
+    return {number: fields[0] for number, fields in living(leader).items()}
+
+
+def living(leader: int) -> dict[int, list[str]]:
+    """Processes of a session that live, by number: what the kernel says of each, from the state."""
     found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -75,8 +85,36 @@ def session(leader: int) -> dict[int, str]:
         except OSError:
             continue
         if int(fields[3]) == leader and fields[0] not in "ZX":
-            found[int(entry)] = fields[0]
+            found[int(entry)] = fields
     return found
+
+
+class OwnTime:
+    """Seconds that a session has had: in which it computed, or in which all of it slept.
+
+    A process that is ready to run and does not get a core lets no time pass, nor does one that
+    waits for the disk: what else the machine does is not the session's fault.
+    """
+
+    def __init__(self, leader: int) -> None:
+        self.leader, self.slept = leader, 0.0
+        self.computed: dict[int, float] = {}  # s of CPU time, by process
+        self.begun = self.cpu()
+
+    def cpu(self) -> float:
+        """CPU time of all processes so far; of those that have ended, up to the last look."""
+        self.states = set()
+        for number, fields in living(self.leader).items():
+            self.states.add(fields[0])
+            self.computed[number] = (int(fields[11]) + int(fields[12])) / TICKS
+        return sum(self.computed.values())
+
+    def passed(self) -> float:
+        """Looks once more, LOOK later: s since the begin."""
+        time.sleep(LOOK)
+        computed = self.cpu() - self.begun
+        self.slept += LOOK * (self.states <= {"S"})
+        return self.slept + computed
 
 
 def shared(pids: set[int], before: set[str]) -> list[str]:
@@ -91,11 +129,12 @@ def shared(pids: set[int], before: set[str]) -> list[str]:
     ]
 
 
-def wait_until(what: Any, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while not (done := what()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(done)
+def wait_until(what: Callable[[], object], program: int, seconds: float) -> bool:
+    """Whether it came true while the program's session had so much time of its own."""
+    own = OwnTime(program)
+    while not (done := what()) and own.passed() < seconds:
+        pass
+    return bool(done or what())
 
 
 def written(path: Path) -> str:
@@ -112,63 +151,62 @@ def event(
     program, files = zygote.start(kind=kind, folder=folder)
     out, err = files.with_suffix(".out"), files.with_suffix(".err")
     early = draw.random() < 0.2 and how != "kill worker"  # before the first batch, too
-    if early:
-        time.sleep(draw.random() * 0.2)
-    elif not wait_until(lambda: "\n" in written(out), START):
+    if not early and not wait_until(lambda: "\n" in written(out), program, START):
         os.killpg(program, signal.SIGKILL)
         return f"no first batch within {START} s: {written(err)[-300:]}", "", 0.0
-    else:
-        time.sleep(draw.random() * 0.5)
+    time.sleep(draw.random() * (0.2 if early else 0.5))  # any moment
     pids = set(session(program)) | {program}
-    victim = program
-    if how == "kill worker":
-        victim = draw.choice(sorted(pids - {program}) or [program])
-    number = signal.SIGINT if how.startswith("int") else signal.SIGKILL
     sent = time.monotonic()
-    try:
-        (os.killpg if how == "int group" else os.kill)(victim, number)
-    except ProcessLookupError:  # a worker that has ended: its epoch is over
-        os.kill(program, signal.SIGKILL)
-    over = wait_until(
-        lambda: (
-            not (left := session(program))
-            or (set(left) == {program} and "Traceback" in written(err))
-        ),
-        LIMIT,
-    )
+    stop(program, how, draw)
+    over = wait_until(lambda: is_over(program, err), program, LIMIT)
     if how == "int" and "Exception ignored in" in written(err) and session(program):
         # Python drops a Ctrl-C that comes while it runs a finaliser; one presses it again.
         with contextlib.suppress(ProcessLookupError):
             os.kill(program, signal.SIGINT)
     took = time.monotonic() - sent
-    wrong = (
-        []
-        if over or (how == "kill worker" and goes_on(out))
-        else [f"still there after {LIMIT} s: {where(program, err)}"]
-    )
-    if over and not wait_until(lambda: not session(program), END):
+    wrong = []
+    if not over and not (how == "kill worker" and goes_on(program, out)):
+        wrong.append(f"still there after {LIMIT} s: {where(program, err)}")
+    if over and not wait_until(lambda: not session(program), program, END):
         wrong.append(f"still there after {END} s: {where(program, err)}")
     with contextlib.suppress(ProcessLookupError):
         os.killpg(program, signal.SIGKILL)
     left = shared(pids, before)
     wrong += [f"left in /dev/shm: {left}"] * bool(left)
     text = written(err)
-    tracebacks = (
-        text.count("Traceback")
-        - text.count("the above exception")
-        - text.count("The above exception")
-    )  # chained ones are one
-    if how == "kill" and "resource_sharer.py" in text:
-        tracebacks = 0  # a thread of multiprocessing, in a worker that is killed a moment later
-    if FOREIGN.search(text) or tracebacks > (how != "kill"):
+    if FOREIGN.search(text) or tracebacks(text, how) > (how != "kill"):
         wrong.append(f"said: {text if len(text) < 6000 else text[:3000] + ' … ' + text[-3000:]}")
     return "; ".join(wrong), written(out).partition("\n")[0], took
 
 
-def goes_on(out: Path) -> bool:
+def stop(program: int, how: str, draw: random.Random) -> None:
+    """Send the signal to whom it is for."""
+    workers = sorted(set(session(program)) - {program})
+    victim = draw.choice(workers or [program]) if how == "kill worker" else program
+    number = signal.SIGINT if how.startswith("int") else signal.SIGKILL
+    try:
+        (os.killpg if how == "int group" else os.kill)(victim, number)
+    except ProcessLookupError:  # a worker that has ended: its epoch is over
+        os.kill(program, signal.SIGKILL)
+
+
+def is_over(program: int, err: Path) -> bool:
+    """Nothing is left but the program's own process, which has its error."""
+    left = set(session(program))
+    return not left or (left == {program} and "Traceback" in written(err))
+
+
+def tracebacks(text: str, how: str) -> int:
+    if how == "kill" and "resource_sharer.py" in text:
+        return 0  # a thread of multiprocessing, in a worker that is killed a moment later
+    # Chained ones are one.
+    return text.count("Traceback") - len(re.findall(r"[Tt]he above exception", text))
+
+
+def goes_on(program: int, out: Path) -> bool:
     """A worker that is killed while its iterator is dropped is missed by nobody."""
     before = out.stat().st_size
-    return wait_until(lambda: out.stat().st_size > before, LIMIT)
+    return wait_until(lambda: out.stat().st_size > before, program, LIMIT)
 
 
 def where(program: int, err: Path) -> str:

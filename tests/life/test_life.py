@@ -41,6 +41,27 @@ def test_a_program_that_is_stopped_leaves_nothing(zygote, images, kind, how):
     assert first.startswith("ready ")
 
 
+def test_a_program_has_no_time_while_others_have_the_cores(monkeypatch):
+    def process(state, ticks=0):
+        return [state, *["0"] * 10, str(ticks), "0"]
+
+    looks = iter(
+        [
+            {7: process("R")},  # at the begin
+            {7: process("R"), 8: process("S")},  # ready, and no core for it
+            {7: process("D"), 8: process("S")},  # waits for the disk
+            {7: process("S"), 8: process("S")},
+            {7: process("R", death.TICKS), 8: process("S")},  # 1 s of CPU time
+            {8: process("S")},  # it has ended; what it computed stays
+        ]
+    )
+    monkeypatch.setattr(death, "living", lambda _: next(looks))
+    monkeypatch.setattr(death.time, "sleep", lambda _: None)
+    own, look = death.OwnTime(7), death.LOOK
+    passed = [own.passed() for _ in range(5)]
+    assert passed == pytest.approx([0, 0, look, 1 + look, 1 + 2 * look])
+
+
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory):
     made = faults.Faults(tmp_path_factory.mktemp("faults"))

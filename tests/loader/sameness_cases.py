@@ -169,19 +169,14 @@ def of_sizes(path: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     )
 
 
-def of_options(
-    path: str, beton: str, shards: str, targets: str
+def of_backends(
+    path: str, beton: str, targets: str, hot: list[Any]
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Sources, mixes, views, masks, orders, sizes, policies."""
-    hot = [CROP, T.RandomHorizontalFlip(), T.RandAugment(), *FLOAT]
+    """Mixes, views and masks, by each backend that runs them; FFCV's files."""
     for name, mix in MIXES.items():
         for backend in ("native", "torch"):
-            yield (
-                f"{name}, {backend}",
-                lambda mix=mix, backend=backend: loader(
-                    fastload.open(path, hot), mix=mix, backend=backend
-                ),
-            )
+            how = {"mix": mix, "backend": backend}
+            yield f"{name}, {backend}", lambda how=how: loader(fastload.open(path, hot), **how)
     large = [CROP, T.RandomHorizontalFlip(), T.ToTensor()]
     views = T.Views([(large, 2), ([T.RandomResizedCrop((16, 24)), T.ToTensor()], 3)])
     still = [T.RandomResizedCrop((28, 36)), T.RandomHorizontalFlip(), T.ToImage()]
@@ -196,8 +191,6 @@ def of_options(
                 fastload.open(path, still, masks=targets, mask_fill=255), backend=backend
             ),
         )
-    for name, source in (("shards", shards), ("beton", beton)):
-        yield name, lambda source=source: loader(fastload.open(source, hot))
     for backend in ("ffcv", "dali"):
         yield (
             f"beton, {backend}",
@@ -205,6 +198,16 @@ def of_options(
                 fastload.open(beton, [CROP, T.RandomHorizontalFlip(), *FLOAT]), backend=backend
             ),
         )
+
+
+def of_options(
+    path: str, beton: str, shards: str, targets: str
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Sources, mixes, views, masks, orders, sizes, policies."""
+    hot = [CROP, T.RandomHorizontalFlip(), T.RandAugment(), *FLOAT]
+    yield from of_backends(path, beton, targets, hot)
+    for name, source in (("shards", shards), ("beton", beton)):
+        yield name, lambda source=source: loader(fastload.open(source, hot))
     yield (
         "channels last",
         lambda: loader(fastload.open(path, hot), collate_fn=torch.utils.data.default_collate),

@@ -165,6 +165,25 @@ def test_nothing_goes_in_circles():
     assert list(circles(graph)) == []
 
 
+def test_benchmarks_go_in_no_circles():
+    paths = sorted((ROOT / "benchmarks").rglob("*.py"))
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
+    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    assert len(names) > 30
+    graph = {}
+    for name, path in names.items():
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert not node.level, f"{name} imports from .{node.module}; name the whole module"
+                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+        # A package's own file, which says only what it is for, is imported with each of its parts.
+        graph[name] = {other for other in found & set(names) if names[other].name != "__init__.py"}
+    assert list(circles(graph)) == []
+
+
 def test_every_exception_is_needed():
     for name, other in CIRCLES:
         assert other in edges()[name]
