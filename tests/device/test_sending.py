@@ -6,6 +6,7 @@ import queue
 
 from fastload.engine.pace import Pace
 from fastload.engine.sending import Sender
+from tests.waiting import HANGS
 
 
 def sender(items):
@@ -21,12 +22,12 @@ def sender(items):
 
 def test_the_next_batch_is_launched_before_one_is_settled():
     made, _, told = sender([0, 1, 2, None])
-    assert [made.finished.get(timeout=10), made.finished.get(timeout=10)] == [
+    assert [made.finished.get(timeout=HANGS), made.finished.get(timeout=HANGS)] == [
         0,
         1,
     ]  # there is room for no more, until one is taken
     made.took()
-    assert made.finished.get(timeout=10) == 2
+    assert made.finished.get(timeout=HANGS) == 2
     made.join()
     assert told == [
         ("launch", 0),
@@ -40,7 +41,7 @@ def test_the_next_batch_is_launched_before_one_is_settled():
 
 def test_before_it_waits_for_room_it_settles_what_it_has():
     made, _, told = sender([0, 1, 2])
-    assert [made.finished.get(timeout=10), made.finished.get(timeout=10)] == [
+    assert [made.finished.get(timeout=HANGS), made.finished.get(timeout=HANGS)] == [
         0,
         1,
     ]  # nobody has taken one yet
@@ -51,7 +52,7 @@ def test_before_it_waits_for_room_it_settles_what_it_has():
 
 def test_a_batch_with_none_behind_it_is_settled_at_once():
     made, started, told = sender([0])
-    assert made.finished.get(timeout=10) == 0
+    assert made.finished.get(timeout=HANGS) == 0
     assert told == [("launch", 0), ("settle", 0)]
     started.put(None)
     made.join()

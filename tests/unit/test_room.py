@@ -12,6 +12,7 @@ import pytest
 
 from fastload import _native, errors
 from fastload.system import machine, room
+from tests.waiting import HANGS
 
 MIB = 1 << 20
 
@@ -40,9 +41,9 @@ def test_claims_wait_until_there_is_room_and_are_granted_in_turn(most):
     assert third.empty()
     assert fourth.empty()  # behind the third, though it would fit
     first.drop()
-    held = third.get(timeout=5)
+    held = third.get(timeout=HANGS)
     assert held.bytes == 50 * MIB
-    assert fourth.get(timeout=5).bytes == MIB
+    assert fourth.get(timeout=HANGS).bytes == MIB
     second.drop()
 
 
@@ -53,12 +54,12 @@ def test_a_giant_is_alone(most):
     time.sleep(0.2)
     assert giant.empty()
     small.drop()
-    found = giant.get(timeout=5)
+    found = giant.get(timeout=HANGS)
     after = begun(lambda: _native.Claim(1 * MIB))
     time.sleep(0.2)
     assert after.empty()
     found.drop()
-    assert after.get(timeout=5).bytes == MIB
+    assert after.get(timeout=HANGS).bytes == MIB
 
 
 def test_a_claim_goes_back_with_its_object_and_twice_is_once(most):
