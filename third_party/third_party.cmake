@@ -1,0 +1,73 @@
+# Libraries built from the sources in this folder, as static libraries whose symbols stay inside the module.
+# sbom.cdx.json names each one with its version and the SHA-256 of its archive.
+
+set(fastload_third_party "${CMAKE_CURRENT_LIST_DIR}")
+file(READ "${fastload_third_party}/sbom.cdx.json" fastload_sbom)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${fastload_third_party}/sbom.cdx.json")
+
+# fastload_unpack(NAME VAR): checks the archive of NAME, unpacks it, and sets VAR to its folder.
+function(fastload_unpack name variable)
+  string(JSON count LENGTH "${fastload_sbom}" components)
+  math(EXPR last "${count} - 1")
+  foreach(i RANGE ${last})
+    string(JSON candidate GET "${fastload_sbom}" components ${i} name)
+    if(candidate STREQUAL name)
+      string(JSON version GET "${fastload_sbom}" components ${i} version)
+      string(JSON expected GET "${fastload_sbom}" components ${i} hashes 0 content)
+    endif()
+  endforeach()
+  set(archive "${fastload_third_party}/${name}-${version}.tar.xz")
+  file(SHA256 "${archive}" got)
+  if(NOT got STREQUAL expected)
+    message(FATAL_ERROR "fastload: ${archive}: SHA-256 differs (got ${got}, want ${expected}); take the file from the release again")
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/third_party/${name}-${version}")
+  if(NOT EXISTS "${folder}")
+    file(ARCHIVE_EXTRACT INPUT "${archive}" DESTINATION "${CMAKE_CURRENT_BINARY_DIR}/third_party")
+  endif()
+  message(STATUS "fastload: ${name} ${version}: built from third_party")
+  set(${variable} "${folder}" PARENT_SCOPE)
+endfunction()
+
+# libjpeg-turbo's own build, which wants to be a project of its own. On x86 its vector code needs nasm: without, it works,
+# but what only libjpeg-turbo decodes (progressive files) takes longer.
+macro(fastload_add_libjpeg_turbo)
+  include(ExternalProject)
+  fastload_unpack(libjpeg-turbo fastload_jpeg_source)
+  set(fastload_jpeg_build "${CMAKE_CURRENT_BINARY_DIR}/third_party/libjpeg-turbo-build")
+  set(fastload_jpeg_archive "${fastload_jpeg_build}/libjpeg${CMAKE_STATIC_LIBRARY_SUFFIX}")
+  set(fastload_jpeg_settings "")
+  foreach(variable CMAKE_TOOLCHAIN_FILE CMAKE_C_COMPILER CMAKE_C_COMPILER_LAUNCHER CMAKE_C_FLAGS CMAKE_AR CMAKE_RANLIB
+                   CMAKE_SYSTEM_NAME CMAKE_SYSTEM_PROCESSOR CMAKE_ASM_NASM_COMPILER CMAKE_OSX_ARCHITECTURES CMAKE_OSX_DEPLOYMENT_TARGET)
+    if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "" AND (CMAKE_CROSSCOMPILING OR NOT variable MATCHES "^CMAKE_SYSTEM_"))
+      list(APPEND fastload_jpeg_settings "-D${variable}=${${variable}}")
+    endif()
+  endforeach()
+  ExternalProject_Add(fastload_jpeg_project
+    SOURCE_DIR "${fastload_jpeg_source}"
+    BINARY_DIR "${fastload_jpeg_build}"
+    CMAKE_ARGS ${fastload_jpeg_settings} -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+               -DCMAKE_C_VISIBILITY_PRESET=hidden -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DWITH_TOOLS=OFF -DWITH_TESTS=OFF
+    BUILD_COMMAND "${CMAKE_COMMAND}" --build <BINARY_DIR> --target jpeg-static
+    BUILD_BYPRODUCTS "${fastload_jpeg_archive}"
+    INSTALL_COMMAND ""
+  )
+  add_library(fastload_jpeg INTERFACE)
+  add_dependencies(fastload_jpeg fastload_jpeg_project)
+  target_include_directories(fastload_jpeg SYSTEM INTERFACE "${fastload_jpeg_source}/src" "${fastload_jpeg_build}")
+  target_link_libraries(fastload_jpeg INTERFACE "${fastload_jpeg_archive}")
+endmacro()
+
+macro(fastload_add_highway)
+  fastload_unpack(highway fastload_hwy_source)
+  add_library(fastload_highway STATIC "${fastload_hwy_source}/hwy/targets.cc" "${fastload_hwy_source}/hwy/abort.cc")
+  target_include_directories(fastload_highway SYSTEM PUBLIC "${fastload_hwy_source}")
+  target_compile_definitions(fastload_highway PUBLIC HWY_STATIC_DEFINE)
+  set_target_properties(fastload_highway PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+endmacro()
+
+macro(fastload_add_xxhash)
+  fastload_unpack(xxhash fastload_xxhash_source)
+  add_library(fastload_xxhash INTERFACE)
+  target_include_directories(fastload_xxhash SYSTEM INTERFACE "${fastload_xxhash_source}")
+endmacro()
