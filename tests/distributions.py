@@ -1,12 +1,14 @@
 """Distributions that tests make: a folder with metadata and modules, as pip leaves them."""
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+TOY = Path(__file__).parent / "toy_package"
 Groups = Mapping[str, Mapping[str, str]]  # entry points: group → name → MODULE:OBJECT
 
 
@@ -24,6 +26,18 @@ def write(
     for module, text in (modules or {}).items():
         (folder / f"{module}.py").write_text(text)
     return folder
+
+
+def write_toy(folder: Path) -> Path:
+    """The metadata of tests/toy_package, whose modules stay where they are."""
+    text = (TOY / "pyproject.toml").read_text()
+    groups: dict[str, dict[str, str]] = {}
+    for group, lines in re.findall(r'\[project.entry-points."(.*)"\]\n((?:.+\n)+)', text):
+        groups[group] = dict(re.findall(r'(.*) = "(.*)"', lines))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("toy", "toy_ops"):
+        (folder / name).symlink_to(TOY / name)
+    return write(folder, "fastload-toy", groups)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

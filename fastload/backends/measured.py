@@ -146,7 +146,9 @@ def here(device: str) -> Json:
     """The machine and the versions that a measurement holds for."""
     gpu = torch.cuda.get_device_name() if device == "cuda" and torch.cuda.is_available() else None
     facts = {"cpu": machine.cpu_model(), "usable_cores": machine.usable_cores(), "gpu": gpu}
-    known = dict.fromkeys((*LIBRARIES, *filter(None, map(BACKENDS.distribution, BACKENDS))))
+    known = dict.fromkeys(
+        (*LIBRARIES, *filter(None, map(BACKENDS.distribution, BACKENDS.others())))
+    )
     return {**facts, "versions": {name: found for name in known if (found := _version(name))}}
 
 

@@ -11,6 +11,7 @@ from fastload.cli.convert_options import (
     Check,
     DryRun,
     Extras,
+    From,
     Labels,
     Masks,
     MaxSide,
@@ -34,17 +35,14 @@ from fastload.cli.convert_options import (
 from fastload.cli.convert_report import emit_plan, emit_summary
 from fastload.cli.output import JsonTo, interruptible, meter
 from fastload.errors import UsageError
+from fastload.files import formats
 from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.conversion.job import Options
     from fastload.conversion.readers import Choice
 
-SOURCE = (
-    "Folder of classes, shards, WebDataset tars, a tar or zip of a folder, Parquet or Arrow "
-    "tables, a CSV or JSONL list, "
-    "images/ and masks/, or an FFCV file."
-)
+SOURCE = f"One of: {formats.known(formats.READERS, formats.SOURCES)}."
 
 
 def register(app: typer.Typer) -> None:
@@ -57,6 +55,7 @@ def convert(
         str, typer.Argument(metavar="DST", help="New or empty folder, or NAME.beton.")
     ],
     to: To = None,
+    read_as: From = None,
     workers: Workers = None,
     shard_size: ShardSize = "256M",
     shuffle: Shuffle = None,
@@ -86,9 +85,9 @@ def convert(
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    _convert(
-        source, target, to or ("beton" if target.lower().endswith(".beton") else "shards"), locals()
-    )
+    given = locals()
+    named = formats.of_target(target)
+    _convert(source, target, to or (named.name if named else formats.SHARDS), given)
 
 
 def _convert(source: str, target: str, to: str, arguments: Json) -> None:
@@ -117,7 +116,8 @@ def _choice(arguments: Json) -> "Choice":
     from fastload.conversion.readers import Choice
 
     names = ("split", "labels", "root", "masks", "subset")
-    return Choice(**{name: arguments[name] for name in names}, seed=arguments["shuffle"] or 0)
+    chosen = {name: arguments[name] for name in names}
+    return Choice(**chosen, seed=arguments["shuffle"] or 0, format=arguments["read_as"])
 
 
 def _options(to: str, arguments: Json) -> "Options":

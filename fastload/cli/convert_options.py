@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from fastload.files.formats import READERS, WRITERS
+
 TRANSCODE = (
     "Rewrite progressive, arithmetic, multi-scan and restart-marked JPEGs losslessly as "
     "baseline, so that they load fast."
@@ -13,8 +15,16 @@ To = Annotated[
     str | None,
     typer.Option(
         metavar="FORMAT",
-        help="shards (the default), webdataset, parquet, folder, or beton (the default for "
-        "NAME.beton).",
+        help=f"{', '.join(WRITERS)}; default: shards, or what DST's name says (NAME.beton).",
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help=f"What SRC is, where its name does not tell: {', '.join(READERS.own)}, or "
+        "another package's.",
     ),
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")]

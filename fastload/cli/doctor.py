@@ -12,11 +12,12 @@ import resource
 import typer
 from rich.text import Text
 
-from fastload.backends.table import DALI, OWN
+from fastload.backends.table import BACKENDS, DALI, OWN
 from fastload.cli import gpus
 from fastload.cli.doctor_lines import SHM, lines, verdict
 from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
+from fastload.files import formats
 from fastload.spec import Json
 from fastload.system.machine import (
     BROKEN_CODEC,
@@ -35,6 +36,14 @@ SMALL_SHM = GIB
 # File descriptors. PyTorch's workers take one per tensor under way, shards one per file.
 FEW_FILES = 4096
 
+TABLES = (formats.SOURCES, formats.READERS, formats.WRITERS, BACKENDS)
+
+
+def _formats_of(distributions: tuple[str, ...]) -> str:
+    """The formats that need one of them."""
+    return "; ".join(one.summary for one in formats.OWN if one.distributions == distributions)
+
+
 # What it is for, the distributions that bring it (any one will do), how to get it.
 OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
     "torchvision": (
@@ -43,7 +52,11 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
         'pip install "fastload-torch[recipes]"',
     ),
     "timm": ("recipes, models", ("timm",), 'pip install "fastload-torch[recipes]"'),
-    "pyarrow": ("reading Parquet and Arrow", ("pyarrow",), 'pip install "fastload-torch[convert]"'),
+    **{
+        one.distributions[0]: (_formats_of(one.distributions), one.distributions, one.install)
+        for one in formats.OWN
+        if one.distributions
+    },
     "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
     "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
     **{
@@ -87,6 +100,7 @@ def examine() -> Json:
         },
     }
     facts["backends"] = backend_problems() if facts["native"]["ok"] else {}
+    facts["extensions"] = extensions() if facts["native"]["ok"] else []
     facts["warnings"] = warnings_about(facts)
     return facts
 
@@ -139,6 +153,25 @@ def version_of(*distributions: str) -> str | None:
         except importlib.metadata.PackageNotFoundError:
             continue
     return None
+
+
+def extensions() -> list[Json]:
+    """What other distributions add to fastload: group, name, distribution, its version; and
+    problem: None, or the line that says what is wrong.
+    """
+    from fastload.transforms.registry import OPS  # needs the native module
+
+    return [
+        {
+            "group": table.group,
+            "name": name,
+            "distribution": table.distribution(name),
+            "version": version_of(table.distribution(name)),
+            "problem": table.problem(name),
+        }
+        for table in (*TABLES, OPS)
+        for name in table.others()
+    ]
 
 
 def backend_problems() -> dict[str, str]:
@@ -235,6 +268,7 @@ def warnings_about(facts: Json) -> list[str]:
             "brings 0.8"
         )
     out += [f"backend {name}: {problem}" for name, problem in facts["backends"].items()]
+    out += [each["problem"] for each in facts["extensions"] if each["problem"]]
     return [*out, *gpus.warnings(facts)]
 
 

@@ -55,6 +55,10 @@ def _library_lines(facts: Json) -> Iterator[tuple[str, str]]:
     turbo = f"libjpeg-turbo {pil['libjpeg_turbo']}" if pil["libjpeg_turbo"] else "no libjpeg-turbo"
     yield "pillow", f"{pil['name']} {pil['version']}, {turbo}"
     yield from _native_lines(ours)
+    for added in facts["extensions"]:
+        who = f"{added['distribution']} {added['version'] or ''}".rstrip()
+        broken = ", broken" * bool(added["problem"])
+        yield "extension", f"{added['name']} of {added['group']}, by {who}{broken}"
     for name, fact in facts["optional"].items():
         codec = f", nvImageCodec {facts['nvimagecodec'] or 'not installed'}" * (name == "dali")
         yield (

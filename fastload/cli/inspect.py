@@ -7,15 +7,11 @@ from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit, table
 from fastload.errors import UsageError
+from fastload.files.formats import summary_of
 
 if TYPE_CHECKING:
     from fastload.conversion.inspect import Facts
 
-KINDS = {
-    "folder": "folder of classes", "span": "tar archives", "zip": "zip archive", "table": "tables",
-    "files": "list of files",
-    "beton": "FFCV", "selected": "chosen samples",
-}  # fmt: skip
 INDEXED, NO_INDEX = ("shards", "folder"), "none (fastload index builds one)"
 SHOWN = 5  # unreadable files, warnings on the terminal; all are in the JSON
 
@@ -68,7 +64,7 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
 
     counts = facts.per_class
     rows = [
-        ("format", f"{facts.shards} shards" if facts.kind == "shards" else KINDS[facts.kind]),
+        ("format", f"{facts.shards} shards" if facts.kind == "shards" else summary_of(facts.kind)),
         ("samples", f"{facts.samples:,} in {facts.classes:,} classes"),
         ("bytes", human(facts.bytes)),
         *[

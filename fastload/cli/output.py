@@ -21,6 +21,7 @@ from rich.text import Text
 
 from fastload.backends import table as backend_facts
 from fastload.errors import UsageError
+from fastload.files.formats import SOURCES, known
 from fastload.spec import Json
 
 JsonTo = Annotated[
@@ -30,6 +31,7 @@ JsonTo = Annotated[
     ),
 ]
 
+DATA = f"One of: {known(SOURCES)}."  # what verbs say of a PATH
 BACKENDS = ("auto", *backend_facts.BACKENDS)  # of --backend
 
 results = Console(highlight=False, soft_wrap=True)  # stdout

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli import output
+from fastload.cli.output import DATA
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ FACTOR = 16  # by how much the sheet's differences are brightened
 SIDE = 224  # px, longer side of an image on the sheet
 Path = Annotated[
     str,
-    typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or an FFCV file."),
+    typer.Argument(metavar="PATH", help=DATA),
 ]
 RecipeOption = Annotated[str, typer.Option(metavar="NAME|FILE", help="See fastload recipes list.")]
 Images = Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fastload.cli import output
+from fastload.cli.output import DATA
 from fastload.errors import UsageError
 
 BACKENDS = (*output.BACKENDS, "all")
@@ -16,7 +17,7 @@ Recipe = Annotated[
 ]
 Data = Annotated[
     str | None,
-    typer.Option(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file."),
+    typer.Option(metavar="PATH", help=DATA),
 ]
 Backend = Annotated[
     str,

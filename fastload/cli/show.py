@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fastload.backends import table as backend_facts
 from fastload.cli import output
+from fastload.cli.output import DATA
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ LARGEST = 256  # px, longer side of an image on the sheet
 
 Path = Annotated[
     str,
-    typer.Argument(metavar="PATH", help="Folder of classes, fastload shards, or a .beton file."),
+    typer.Argument(metavar="PATH", help=DATA),
 ]
 RecipeName = Annotated[
     str, typer.Option("--recipe", metavar="NAME|FILE", help="See fastload recipes list.")

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
+from typing import NoReturn
 
 import numpy as np
 import PIL
@@ -27,7 +28,7 @@ from fastload.conversion.parts import Bad
 from fastload.conversion.readers.base import Reader, stamp_of
 from fastload.conversion.readers.spans import spooled
 from fastload.conversion.workers import Advance, Stop
-from fastload.errors import ConversionError
+from fastload.errors import ConversionError, UsageError
 from fastload.files.below import PLAIN
 from fastload.sources import beton_file as format
 from fastload.spec import Json, Longs
@@ -37,6 +38,11 @@ __all__ = ["Options", "Summary", "forecast", "run"]
 # Of a summary, for --resume of a finished file
 KEPT = ("samples", "classes", "bytes", "jpegs", "raw")
 TASK, ROUND = 16, 64  # images of one task; tasks whose results are held in memory
+
+
+def open_writer(where: str, reader: Reader, options: object) -> NoReturn:
+    """Raises UsageError."""
+    raise UsageError("to: FFCV's files have a job of their own; use conversion.beton_writer.run")
 
 
 @dataclass(frozen=True)

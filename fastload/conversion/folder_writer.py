@@ -2,23 +2,19 @@
 folder for each kind.
 """
 
-import contextlib
 import os
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 
 from fastload import _native
-from fastload.conversion import seek_writer, staging, target
-from fastload.conversion.journal import CHECKSUM
 from fastload.conversion.keys import readable, tidy_key
-from fastload.conversion.parts import Item, Row, Written, bad_lines, written
-from fastload.conversion.shards_writer import all_bad, same
-from fastload.conversion.writers import Catalog, Committed, Made, Wanted
+from fastload.conversion.options import Options
+from fastload.conversion.parts import Item, Written
+from fastload.conversion.readers.base import Reader
+from fastload.conversion.staged_writer import NewFiles, StagedWriter
+from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
-from fastload.files.below import PLAIN
 from fastload.files.names import CONTROL, LONGEST_PART, Inner
-from fastload.sources.shard_index import BAD
 
 OTHERS = "image_files"  # of files that are called image, which are not the images
 IMAGES = "images"  # the folder of the images, where there are other files
@@ -26,104 +22,36 @@ ROOM = 16  # bytes for an extension, as a rule
 REFUSED = re.compile(CONTROL.pattern + "|/")
 
 
-class FolderWriter:
+def open_writer(where: str, reader: Reader, options: Options) -> "FolderWriter":
+    """Raises ConversionError for classes that cannot be folders."""
+    paired = options.extras == "keep" and bool(reader.beside.any())
+    catalog = Catalog(reader.keys, reader.labels, reader.classes)
+    return FolderWriter(where, catalog, paired=paired)
+
+
+class FolderWriter(StagedWriter):
     """CLASS/NAME.EXT for each sample.
 
-    paired: whether images lie in their own folder, beside those of other files.
+    paired: whether images lie in their own folder, beside those of other files. What else may lie
+    in such a folder cannot be told, so none is ever replaced.
     """
 
     def __init__(self, where: str, catalog: Catalog, *, paired: bool) -> None:
-        self.where, self.paired = where, paired
-        self.stage = staging.Stage(where)
+        super().__init__(where)
+        self.paired = paired
         self.folders = folders(where, [readable(name) for name in catalog.classes])
-        self.names = names(self.folders, catalog)
+        self.stems = names(self.folders, catalog)
 
-    def holding(
-        self, needed: int, *, overwrite: bool, resume: bool
-    ) -> AbstractContextManager[target.Hold]:
-        # What else may lie in such a folder cannot be told, so none is ever removed.
-        return staging.being_staged(
-            self.stage,
-            needed,
-            staging.replaceable(lambda _: False, overwrite=overwrite),
-            resume=resume,
-        )
-
-    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
-        rows, paths, checksums, size = list[Row](), list[str](), list[int](), 0
-        written_to: set[str] = set()
-        for item in made:
+    def write_part(self, files: NewFiles, number: int, samples: Iterator[Item]) -> None:
+        for item in samples:
             for name, data in self._files(item):
-                parent = os.path.dirname(name)
-                if parent not in written_to:
-                    self.stage.into.folder(Inner(parent), make=True).close()
-                    written_to.add(parent)
-                self._write(name, data)
-                paths.append(name)
-                checksums.append(_native.xxh3(data))
-                size += len(data)
-            rows.append(item.row)
-        if rows and wanted(made):
-            for parent in sorted(written_to):
-                with self.stage.into.folder(Inner(parent)) as folder:
-                    folder.sync()
-        return written(
-            self.stage.data, (size, 0), rows, [0] * len(rows), bad=tuple(made.bad),
-            transcoding=made.tally,
-            sidecar=seek_writer.Builder(None).finish(None, write=False),
-            names=tuple(f"{checksum:016x} {name}" for checksum, name in zip(checksums, paths,
-            strict=True)),
-        )  # fmt: skip
+                files.write(name, data)
 
-    def _write(self, name: Inner, data: bytes) -> None:
-        try:
-            self.stage.into.write(name, data, PLAIN)  # nobody else can enter the stage
-        except FileExistsError as error:
-            text = (
-                f"{name!r} is the name of two files (this file system may take upper case for "
-                "lower case)"
-            )
-            raise ConversionError(
-                f"{self.where}: {text}; rename one, pass --extras drop, or choose another format"
-            ) from error
-
-    def intact(self, part: Written) -> bool:
-        into, files = (
-            self.stage.into,
-            [(Inner(line[CHECKSUM:]), int(line[: CHECKSUM - 1], 16)) for line in part.names],
-        )
-        if all(
-            into.is_plain(name) and same(into.at(name), into.size(name), checksum)
-            for name, checksum in files
-        ):
-            return True
-        for name, _ in files:  # they are made again
-            with contextlib.suppress(OSError):
-                into.remove(name)
-        return False
-
-    def commit(
-        self,
-        parts: Sequence[Written],
-        catalog: Catalog,
-        announce: Callable[[Sequence[tuple[str, str]]], None],
-    ) -> Committed:
-        announce([])
-        known = {line[CHECKSUM:] for part in parts for line in part.names}
-        for folder, path, names in self.stage.into.files():
-            for name in names:  # nobody knows whose it is
-                if f"{path}{name}" not in known:
-                    folder.remove(name)
-            folder.sync()
-        if bad := bad_lines(all_bad(parts)):
-            self.stage.into.write(Inner(BAD), bad, PLAIN)
-        self.stage.commit()
-        return Committed(
-            len(known), sum(part.bytes for part in parts), notes(self.folders, parts, catalog)
-        )
+    def notes(self, parts: Sequence[Written], catalog: Catalog) -> tuple[str, ...]:
+        return notes(self.folders, parts, catalog)
 
     def _files(self, item: Item) -> list[tuple[Inner, bytes]]:
-        name = self.names[item.row.sample]
+        name = self.stems[item.row.sample]
         images = f"{IMAGES}/{name}" if self.paired else name
         found = [(_with(images, item.extension), item.data)]
         for extra in item.extras:
@@ -183,7 +111,7 @@ def folders(where: str, classes: Sequence[str]) -> list[str]:
             f"{where}: class {wrong[0]!r} cannot be a folder; give other names with --labels"
         )
     if len(set(made)) < len(made):
-        double = next(name for place, name in enumerate(made) if name in made[:place])
+        double = next(name for position, name in enumerate(made) if name in made[:position])
         raise ConversionError(
             f"{where}: two classes would be folder {double!r}; give other names with --labels"
         )

@@ -34,7 +34,7 @@ def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
 
     Raises nothing for bad ones.
     """
-    how = replace(how_of(job.options), substitute=False)
+    how = replace(how_of(job.options, job.writer.seek_step), substitute=False)
 
     def weight(item: Item) -> int:
         return (

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.conversion import samples
 from fastload.conversion.histograms import Histogram, histogram
-from fastload.conversion.readers import FolderReader, Reader, ShardsReader, file_sizes, open_reader
+from fastload.conversion.readers import (
+    ANYTHING,
+    FolderReader,
+    Reader,
+    ShardsReader,
+    file_sizes,
+    opening,
+)  # fmt: skip
 from fastload.conversion.transcoding import SLOW
 from fastload.files.opening import no_wait
 from fastload.sources import FileSource, Source, seek
@@ -31,9 +38,7 @@ class Facts:
     """A data set in numbers."""
 
     path: str
-    # "shards", "folder", or what else it is: "span" (archives), "zip", "table", "files" (lists),
-    # "beton"
-    kind: str
+    kind: str  # of its Format: "shards", "folder", "span" (archives), "zip", "table", …
     samples: int
     classes: int
     bytes: int  # of the images
@@ -66,15 +71,16 @@ def inspect(where: str, headers: int = HEADERS) -> Facts:
     """Facts about whatever can be converted; of what has no index at most `headers` images are
     opened. Raises SourceError.
     """
-    reader = open_reader(where)
+    match = opening.match(where)
+    reader = opening.open_match(match, ANYTHING)
     if isinstance(reader, ShardsReader):
         return _shards(reader.source)
     if isinstance(reader, FolderReader):
         return _folder(reader.source, headers)
-    return _reader(reader, min(headers, WHOLE))
+    return _reader(reader, match.format.kind or match.format.name, min(headers, WHOLE))
 
 
-def _reader(reader: Reader, headers: int) -> Facts:
+def _reader(reader: Reader, kind: str, headers: int) -> Facts:
     """Any other source: some of its images are read."""
     total = len(reader)
     chosen = np.unique(np.linspace(0, total - 1, min(headers, total)).astype(np.int64))
@@ -90,7 +96,6 @@ def _reader(reader: Reader, headers: int) -> Facts:
     height, width = (
         np.array([getattr(facts, name) for facts in found]) for name in ("height", "width")
     )
-    kind = type(reader).__name__.removesuffix("Reader").lower()
     return Facts(
         reader.where, kind, total, len(reader.classes), int(np.maximum(reader.sizes, 0).sum()), 0,
         len(chosen),
@@ -135,10 +140,10 @@ def _shards(source: ShardSource) -> Facts:
     for batch in source.index.batches:
         column = batch.column("format")
         names = column.dictionary.to_pylist()
-        for place, count in enumerate(
+        for code, count in enumerate(
             np.bincount(column.indices.to_numpy(), minlength=len(names)).tolist()
         ):
-            counts[names[place]] += count
+            counts[names[code]] += count
     extras = source.index.extras
     return Facts(
         source.where, "shards", len(source), len(source.classes), int(columns["size"].sum()),
@@ -156,10 +161,10 @@ def _shards(source: ShardSource) -> Facts:
 def _slow(source: ShardSource) -> dict[str, float]:
     """How JPEGs that decode slowly are coded, and their share, in some of the samples."""
     chosen = np.unique(np.linspace(0, len(source) - 1, min(WHOLE, len(source))).astype(np.int64))
-    place = source.locate(chosen)
+    location = source.locate(chosen)
     codings = Counter[str]()
     for file, offset, size in zip(
-        place.file.tolist(), place.offset.tolist(), place.size.tolist(), strict=True
+        location.file.tolist(), location.offset.tolist(), location.size.tolist(), strict=True
     ):
         try:
             codings[_native.jpeg_coding(source.files.read(file, offset, min(size, START)))] += 1
@@ -169,8 +174,8 @@ def _slow(source: ShardSource) -> dict[str, float]:
 
 
 def _seek_of_shards(source: ShardSource) -> Json:
-    place = source.locate(np.arange(len(source))).seek
-    size = place.size if place else np.zeros(0, np.int64)
+    location = source.locate(np.arange(len(source))).seek
+    size = location.size if location else np.zeros(0, np.int64)
     warnings = [problem for problem in source.index.sidecar_problems() if problem]
     return {
         "indexed": int(np.count_nonzero(size)),

@@ -13,13 +13,13 @@ import PIL
 
 from fastload.conversion import (
     finished,
-    formats,
     parts,
     plan,
     readers,
     seek_writer,
     transcoding,
     workers,
+    writers,
 )
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
@@ -92,14 +92,9 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     )
     if options.extras == "keep":
         sizes = np.where(sizes > 0, sizes + reader.beside, sizes)
-    made = plan.make(
-        reader.keys,
-        sizes,
-        options.shard_bytes,
-        options.shuffle,
-        options.seek_step if options.to == "shards" else None,
-    )
-    return Job(where, reader, made, options, formats.writer(where, reader, options))
+    writer = writers.open_writer(where, reader, options)
+    parts = plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, writer.seek_step)
+    return Job(where, reader, parts, options, writer)
 
 
 def refuse_nesting(source: str, where: str) -> None:

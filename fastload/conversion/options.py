@@ -7,8 +7,8 @@ from fastload.conversion import seek_writer
 from fastload.conversion.editing import UNCHANGED, Edits
 from fastload.conversion.samples import CHECKS
 from fastload.errors import UsageError
+from fastload.files.formats import WRITERS
 
-FORMATS = ("shards", "webdataset", "parquet", "folder", "beton")
 SHARD_BYTES = 256 << 20  # default
 SHARD_LIMITS = (1 << 10, 4 << 30)  # bytes; a shard is held in memory while it is verified
 POLICIES = ("raise", "skip", "substitute")
@@ -29,7 +29,7 @@ class Options:
     # MCUs per entry of the seek index, 0: rows only; None builds none
     seek_step: int | None = seek_writer.STEP
     transcode: bool = False  # rewrite JPEGs that cannot have a seek index as baseline
-    to: str = "shards"  # of FORMATS
+    to: str = "shards"  # of files.formats.WRITERS
     edits: Edits = UNCHANGED
     extras: str = "keep"  # or "drop": files beside the images
     split: str | None = None  # what Parquet files are named after; None: train
@@ -59,8 +59,8 @@ class Options:
             raise UsageError(
                 f"shuffle: seed {self.shuffle} (want 0 to 2^64 - 1); give another seed"
             )
-        if self.to not in FORMATS:
-            raise UsageError(f"to: got {self.to!r}, want one of {', '.join(FORMATS)}; choose one")
+        if self.to not in WRITERS:
+            raise UsageError(f"to: got {self.to!r}, want one of {', '.join(WRITERS)}; choose one")
         if self.extras not in ("keep", "drop"):
             raise UsageError(f"extras: got {self.extras!r}, want 'keep' or 'drop'; choose one")
         if self.split is not None and not SPLIT.fullmatch(self.split):

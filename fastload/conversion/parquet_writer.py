@@ -8,15 +8,20 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from fastload import _native
 from fastload.conversion import seek_writer, staging, target
 from fastload.conversion.keys import readable
+from fastload.conversion.options import Options
 from fastload.conversion.parts import Item, Row, Written, written
+from fastload.conversion.readers.base import Reader
 from fastload.conversion.shards_writer import commit_staged, is_intact, temporary
-from fastload.conversion.writers import Catalog, Committed, Made, Wanted
+from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
 from fastload.errors import ConversionError
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shard_index import BAD
+from fastload.spec import Longs
 
 ROWS, GROUP_BYTES = 100, 64 << 20  # of a row group, at most: what a reader of one image has to read
 TEXTS = ("json", "txt", "text", "caption")  # extras that become text
@@ -24,8 +29,21 @@ PICTURES = ("png", "jpg", "jpeg", "webp", "bmp", "gif", "tif", "tiff")  # … th
 METADATA = b"huggingface"
 
 
+LOOKED_AT = 256  # samples whose files are asked for, to know the columns of a table
+
+
+def open_writer(where: str, reader: Reader, options: Options) -> "ParquetWriter":
+    """Raises ConversionError."""
+    beside: Longs = reader.beside if options.extras == "keep" else np.zeros(0, np.int64)
+    extras = extra_names(reader, beside)
+    return ParquetWriter(where, reader.classes, extras, options.split or "train")
+
+
 class ParquetWriter:
     """Tables of about the size of a shard. split: the first word of their names."""
+
+    seek_step = None
+    copies = 3  # of a part: the images, the rows, the file
 
     def __init__(
         self, where: str, classes: Sequence[str], extras: Sequence[str], split: str
@@ -49,7 +67,7 @@ class ParquetWriter:
         )
         return staging.being_staged(self.stage, needed, check, resume=resume)
 
-    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
+    def write(self, number: int, samples: Samples, wanted: Wanted) -> Written:
         import pyarrow.parquet as pq
 
         place = temporary(self.stage.into, number, ".parquet")
@@ -57,16 +75,16 @@ class ParquetWriter:
         with pq.ParquetWriter(
             sink, self.schema, compression="none", use_dictionary=False, write_page_checksum=True
         ) as table:
-            for group in _groups(made):
+            for group in _groups(samples):
                 table.write_table(self._table(group), row_group_size=ROWS)
                 rows += [item.row for item in group]
         whole = memoryview(sink.getvalue())
-        if rows and wanted(made):
+        if rows and wanted(samples):
             place.folder.write(place.name, whole)
         nothing = seek_writer.Builder(None).finish(None, write=False)
         return written(
             place.path, (len(whole), _native.xxh3(whole)), rows, [0] * len(rows),
-            bad=tuple(made.bad), transcoding=made.tally, sidecar=nothing,
+            bad=tuple(samples.bad), transcoding=samples.tally, sidecar=nothing,
         )  # fmt: skip
 
     def intact(self, part: Written) -> bool:
@@ -99,10 +117,10 @@ class ParquetWriter:
         return self.pa.Table.from_pydict(arrays, self.schema)
 
 
-def _groups(made: Made) -> Iterator[list[Item]]:
+def _groups(samples: Samples) -> Iterator[list[Item]]:
     """Items of one row group."""
     group, size = list[Item](), 0
-    for item in made:
+    for item in samples:
         group.append(item)
         size += len(item.data) + sum(len(extra.data) for extra in item.extras)
         if len(group) == ROWS or size >= GROUP_BYTES:
@@ -156,3 +174,16 @@ def schema(pa: ModuleType, classes: Sequence[str], columns: dict[str, str]) -> A
 
 def _value(dtype: str) -> dict[str, str]:
     return {"dtype": dtype, "_type": "Value"}
+
+
+def extra_names(reader: Reader, beside: Longs) -> Sequence[str]:
+    """What the files beside the images are called, in some samples that have any."""
+    having = np.flatnonzero(beside)
+    chosen = (
+        having[
+            np.unique(np.linspace(0, len(having) - 1, min(LOOKED_AT, len(having))).astype(np.int64))
+        ]
+        if len(having)
+        else having
+    )
+    return sorted({extra.name for sample in chosen.tolist() for extra in reader.extras(sample)})

@@ -138,7 +138,7 @@ def unpack(said: Json, folder: str) -> Written:
         bytes=said["bytes"],
         checksum=said["checksum"],
         **numbers,
-        formats=tuple(said["formats"][place] for place in _array(said["format"], "<i4").tolist()),
+        formats=tuple(said["formats"][code] for code in _array(said["format"], "<i4").tolist()),
         bad=tuple(Bad(*each) for each in said["bad"]),
         sidecar=seek_writer.Sidecar(
             os.path.join(folder, path), size, checksum, offsets, sizes, Counter(reasons)

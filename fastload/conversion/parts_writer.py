@@ -18,10 +18,8 @@ from fastload.conversion.parts import Bad, Written
 from fastload.conversion.readers import Reader
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance, Stop
-from fastload.conversion.writers import Made, Writer
+from fastload.conversion.writers import Samples, Writer
 from fastload.system.machine import usable_cores
-
-TABLE_COPIES = 3  # of a part that is a table in memory: the images, the rows, the file
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advanc
     """
     Image.init()  # Pillow loads its plugins at first use, which is not safe in several threads
     options, failing = job.options, threading.Event()
-    how = how_of(options)
+    how = how_of(options, job.writer.seek_step)
     if fails(job, [bad for part in done.values() for bad in part.bad]):
         failing.set()
 
@@ -70,8 +68,8 @@ def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advanc
             note(number, part)
         return part
 
-    def wanted(made: Made) -> bool:
-        if fails(job, made.bad):
+    def wanted(samples: Samples) -> bool:
+        if fails(job, samples.bad):
             failing.set()
         return not failing.is_set()
 
@@ -80,15 +78,14 @@ def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advanc
 
 def threads(job: Job) -> int:
     """How many parts are made at once."""
-    table = TABLE_COPIES * int(job.plan.capacity.max()) if job.options.to == "parquet" else 0
+    part = job.writer.copies * int(job.plan.capacity.max())
     return workers.fitting(
-        job.options.workers or usable_cores(), max(table, int(job.reader.sizes.max()))
+        job.options.workers or usable_cores(), max(part, int(job.reader.sizes.max()))
     )
 
 
-def how_of(options: Options) -> How:
-    """What is done to each sample."""
-    step = options.seek_step if options.to == "shards" else None
+def how_of(options: Options, step: int | None) -> How:
+    """What is done to each sample. step: MCUs per entry of its seek index; None: it gets none."""
     substitute = options.on_error == "substitute"
     return How(
         options.check, options.transcode, options.edits, options.extras == "keep", step, substitute

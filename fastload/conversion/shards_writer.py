@@ -1,8 +1,5 @@
-"""WebDataset tar shards: with an index and seek indexes in place, or plain ones in a folder that
-appears at once.
-"""
+"""fastload's shards: WebDataset tars with an index and seek indexes."""
 
-import json
 import os
 import secrets
 import stat
@@ -21,16 +18,16 @@ from fastload.conversion import (
 )
 from fastload.conversion.appending import Appender
 from fastload.conversion.index_writer import Extras
-from fastload.conversion.keys import readable
+from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, Row, Written, bad_lines, written
-from fastload.conversion.writers import Catalog, Committed, Made, Wanted
+from fastload.conversion.readers.base import Reader
+from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
 from fastload.files.below import Folder, Place
 from fastload.files.names import Inner
 from fastload.sources.extras import Placed
-from fastload.sources.shard_index import BAD, SHARD_NAME, Shard
+from fastload.sources.shard_index import BAD, Shard
 from fastload.sources.shards import TEMPORARY
 
-CLASSES = "classes.json"  # beside plain shards, whose labels are numbers
 Announce = Callable[[Sequence[tuple[str, str]]], None]
 
 
@@ -39,16 +36,16 @@ def temporary(folder: Folder, shard: int, extension: str = ".tar") -> Place:
     return Place(folder, Inner(f"{TEMPORARY}{shard:06d}-{secrets.token_hex(8)}{extension}"))
 
 
-def write_shard(place: Place, made: Made, wanted: Wanted, seek_step: int | None) -> Written:
+def write_shard(place: Place, samples: Samples, wanted: Wanted, seek_step: int | None) -> Written:
     """The samples in one tar at `place`, their seek indexes beside it.
 
     Raises OSError, workers.StoppedError.
     """
     seek = seek_writer.Builder(seek_step)
     rows, offsets, extras = list[Row](), list[int](), list[tuple[Placed, ...]]()
-    with closing(Appender(place, lambda: bool(rows) and wanted(made))) as file:
+    with closing(Appender(place, lambda: bool(rows) and wanted(samples))) as file:
         archive = tar.Archive(file)
-        for item in made:
+        for item in samples:
             rows.append(item.row)
             offsets.append(archive.add(item.key, item.extension, item.label, item.data))
             extras.append(
@@ -65,8 +62,8 @@ def write_shard(place: Place, made: Made, wanted: Wanted, seek_step: int | None)
             seek.put(item.index, item.reason)
         whole = archive.finish()
     return written(
-        place.path, whole, rows, offsets, bad=tuple(made.bad), transcoding=made.tally,
-        sidecar=seek.finish(seek_writer.beside_place(place), write=bool(rows) and wanted(made)),
+        place.path, whole, rows, offsets, bad=tuple(samples.bad), transcoding=samples.tally,
+        sidecar=seek.finish(seek_writer.beside_place(place), write=bool(rows) and wanted(samples)),
         extras=tuple(extras) if any(extras) else (),
     )  # fmt: skip
 
@@ -95,6 +92,8 @@ def same(path: str, size: int, checksum: int) -> bool:
 class ShardsWriter:
     """fastload's own format; docs/formats.md."""
 
+    copies = 0
+
     def __init__(self, where: str, seek_step: int | None, *, transcode: bool) -> None:
         self.where, self.seek_step, self.transcode = where, seek_step, transcode
         self.hold = target.Hold(where)
@@ -104,8 +103,8 @@ class ShardsWriter:
     ) -> AbstractContextManager[target.Hold]:
         return target.being_written(self.hold, needed, overwrite=overwrite, resume=resume)
 
-    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
-        return write_shard(temporary(self.hold.into, number), made, wanted, self.seek_step)
+    def write(self, number: int, samples: Samples, wanted: Wanted) -> Written:
+        return write_shard(temporary(self.hold.into, number), samples, wanted, self.seek_step)
 
     def intact(self, part: Written) -> bool:
         return is_intact(part)
@@ -132,45 +131,8 @@ class ShardsWriter:
         return Committed(len(full), sum(part.bytes for part in full))
 
 
-class WebDatasetWriter:
-    """Plain tars for other programs: no index, no seek indexes; the classes' names in a list beside
-    them.
-    """
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-        self.stage = staging.Stage(where)
-
-    def holding(
-        self, needed: int, *, overwrite: bool, resume: bool
-    ) -> AbstractContextManager[target.Hold]:
-        check = staging.replaceable(
-            lambda name: name in (CLASSES, BAD) or bool(SHARD_NAME.fullmatch(name)),
-            overwrite=overwrite,
-        )
-        return staging.being_staged(self.stage, needed, check, resume=resume)
-
-    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
-        return write_shard(temporary(self.stage.into, number), made, wanted, None)
-
-    def intact(self, part: Written) -> bool:
-        return is_intact(part)
-
-    def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Announce) -> Committed:
-        full = [part for part in parts if len(part.samples)]
-        names = (
-            json.dumps(
-                [readable(name) for name in catalog.classes], indent=0, ensure_ascii=False
-            ).encode()
-            + b"\n"
-        )
-        return commit_staged(
-            self.stage,
-            parts,
-            [f"shard-{number:06d}.tar" for number in range(len(full))],
-            {CLASSES: names},
-            announce,
-        )
+def open_writer(where: str, reader: Reader, options: Options) -> ShardsWriter:
+    return ShardsWriter(where, options.seek_step, transcode=options.transcode)
 
 
 def commit_staged(

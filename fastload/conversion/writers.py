@@ -1,22 +1,26 @@
 """What a conversion writes: one class per format.
 
-A writer knows nothing of what is read, nor of the job between them.
+A writer knows nothing of what is read, nor of the job between them. The module of a format (of
+files.formats.WRITERS) has `open_writer(where, reader, options) -> Writer`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, Item, Written
+from fastload.conversion.readers.base import Reader
 from fastload.conversion.target import Hold
 from fastload.conversion.transcoding import Tally
+from fastload.files.formats import WRITERS
 from fastload.spec import Longs
 
 # Asked when a part is complete: whether to write it; false if the conversion fails anyway
-Wanted = Callable[["Made"], bool]
+Wanted = Callable[["Samples"], bool]
 
 
-class Made(Protocol):
+class Samples(Protocol):
     """The samples of a part, made while they are asked for."""
 
     @property
@@ -43,14 +47,26 @@ class Committed(NamedTuple):
 
 
 class Writer(Protocol):
-    """One format, at one place."""
+    """One format, at one place. `staged_writer.StagedWriter` is a base class that does most of it.
+
+    A conversion holds the target, writes its parts from several threads, and commits them. What
+    stays after an error or a kill is nothing, or what `--resume` goes on with.
+    """
+
+    @property
+    def seek_step(self) -> int | None:
+        """MCUs per entry of the seek indexes that it stores; None: it stores none."""
+
+    @property
+    def copies(self) -> int:
+        """How often a part lies in memory while it is written; 0: sample by sample."""
 
     def holding(
         self, needed: int, *, overwrite: bool, resume: bool
     ) -> AbstractContextManager[Hold]:
         """The place, locked, with room for `needed` bytes. Raises ConversionError."""
 
-    def write(self, number: int, made: Made, wanted: Wanted) -> Written:
+    def write(self, number: int, samples: Samples, wanted: Wanted) -> Written:
         """One part under temporary names, on disk when this returns; from any thread.
 
         Raises OSError.
@@ -69,3 +85,9 @@ class Writer(Protocol):
 
         announce: is told (temporary name, final name) before the first is renamed.
         """
+
+
+def open_writer(where: str, reader: Reader, options: Options) -> Writer:
+    """The writer of the format `options.to`. Raises ConversionError, UsageError."""
+    writer: Writer = WRITERS.function(options.to, "open_writer")(where, reader, options)
+    return writer

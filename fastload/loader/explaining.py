@@ -1,7 +1,7 @@
 """What `DataLoader.explain()` says."""
 
 from fastload.backends import choosing
-from fastload.backends.table import facts
+from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
 from fastload.loader import arguments, sizes
 from fastload.loader.base import BaseLoader
@@ -41,7 +41,9 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     workers = (
         f"{loader.num_workers} {known.workers}" if loader.num_workers else "the caller's thread"
     )
-    out = [f"backend {route.backend}, {workers}, device {loader.device or 'cpu'}"]
+    whose = BACKENDS.distribution(route.backend)
+    name = f"{route.backend} of {whose}" if whose else route.backend
+    out = [f"backend {name}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
         out += _plan(loader, route.plan)
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)

@@ -26,9 +26,10 @@ def open(
     mask_dtype: str = "uint8",
     mask_fill: int | None = None,
     fields: tuple[str, str] | None = None,
+    format: str | None = None,
 ) -> Dataset:
-    """The data set at `path`: a folder of classes, converted shards, or an FFCV file (.beton); with
-    masks, a folder of images.
+    """The data set at `path`: a folder of classes, converted shards, an FFCV file (.beton), or a
+    format that another distribution adds; with masks, a folder of images.
 
     transform: None, one fastload op, a list of them, torchvision transforms that fastload knows
         (also in a Compose), or Views of such.
@@ -39,12 +40,13 @@ def open(
     mask_fill: what is seen beyond a mask, such as 255 to ignore it; None: the op's own fill.
     fields: of an FFCV file, the names of the fields with images and with integer labels; None takes
         the first of each.
-
+    format: its name, where the path does not tell: "shards", "folder", "beton", or another
+        distribution's.
     Raises SourceError, and PipelineError for a transform that has no op.
     """
     ops, views = known_pictures(transform)
     if masks is None:
-        return Dataset(Pipeline(open_source(path, fields), ops, views))
+        return Dataset(Pipeline(open_source(path, fields, format), ops, views))
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
     source, found = pairs(os.fspath(path), masks, mask_dtype, mask_fill)

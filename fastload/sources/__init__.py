@@ -3,7 +3,8 @@
 import os
 
 from fastload.errors import SourceError
-from fastload.sources import beton, beton_file, folder, shard_index, shards
+from fastload.files import formats
+from fastload.files.formats import SOURCES
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
 from fastload.sources.views import Concat, Subset
@@ -16,32 +17,45 @@ __all__ = [
     "Seek",
     "Source",
     "Subset",
+    "load",
     "open_source",
     "raw_pixels",
     "read",
 ]
 
 
-def open_source(path: str | os.PathLike[str], fields: tuple[str, str] | None = None) -> Source:
-    """The data set at `path`: converted shards, a folder of classes, or an FFCV file (.beton).
-    Raises SourceError.
+def open_source(
+    path: str | os.PathLike[str],
+    fields: tuple[str, str] | None = None,
+    format: str | None = None,
+) -> Source:
+    """The data set at `path`. Raises SourceError.
 
-    fields: of an FFCV file, the names of the fields with images and with labels.
+    fields: of a format that has such, the names of the fields with images and with labels.
+    format: of files.formats.SOURCES; None: what its name, or what lies in it, tells.
     """
     where = os.fspath(path)
     if not os.path.exists(where):
         raise SourceError(f"{where}: does not exist; check the path")
-    if beton_file.looks_like_one(where) and os.path.isfile(where):
-        return beton.load(where, fields)
-    if not os.path.isdir(where):
-        raise SourceError(
-            f"{where}: is a file, want a folder (of classes, of shards) or a .beton file; give one"
+    if format is not None:
+        if format not in SOURCES:
+            raise SourceError(
+                f"{where}: format {format!r} is unknown (want {', '.join(SOURCES)}); choose one "
+                "of them"
+            )
+        return load(format, where, fields)
+    one = formats.recognize(where, SOURCES)
+    if one is None and not os.path.isdir(where):
+        unknown = (
+            f"{where}: is a file of no known format (want {formats.known(SOURCES)}); give one of "
+            "these"
         )
-    if os.path.exists(os.path.join(where, shard_index.INDEX)):
-        return shards.load(where)
-    if shards.looks_unfinished(where):
-        raise SourceError(
-            f"{where}: shards without {shard_index.INDEX}, so a conversion did not finish; run "
-            "fastload convert again"
-        )
-    return folder.scan(where)
+        raise SourceError("\n".join([unknown, *formats.broken(SOURCES)]))
+    return load(one.name if one else formats.FOLDER, where, fields)
+
+
+def load(name: str, where: str, fields: tuple[str, str] | None = None) -> Source:
+    """The data set at `where`, which is of the format `name`. Raises SourceError."""
+    opener = SOURCES.function(name, "load")
+    source: Source = opener(where, fields) if SOURCES[name].fields else opener(where)
+    return source

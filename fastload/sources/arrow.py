@@ -50,7 +50,7 @@ class Rows(NamedTuple):
     inside: Longs
 
 
-def placed(rows: Longs, count: int) -> Rows:
+def in_batches(rows: Longs, count: int) -> Rows:
     """Rows [K] of a file that has `count`. Raises IndexError."""
     if len(rows) and (rows.min() < 0 or rows.max() >= count):
         raise IndexError(
@@ -68,7 +68,7 @@ class Column:
 
     def __getitem__(self, rows: Longs) -> NDArray[Any]:
         """Values [K] at `rows` [K]."""
-        return self.at(placed(rows, self.rows))
+        return self.at(in_batches(rows, self.rows))
 
     def at(self, rows: Rows) -> NDArray[Any]:
         values: NDArray[Any] = self.items[self.first[rows.batch] + rows.inside]
@@ -219,15 +219,15 @@ def _column(batches: tuple[Any, ...], name: str, kind: str, data: Bytes, base: i
     """
     dtype = np.dtype(kind)
     items = np.frombuffer(data, dtype, count=len(data) // dtype.itemsize)
-    places = np.array(
+    offsets = np.array(
         [batch.column(name).buffers()[1].address - base for batch in batches], np.int64
     )
     rows = sum(batch.num_rows for batch in batches)
-    ends = places + np.array([batch.num_rows for batch in batches], np.int64) * dtype.itemsize
-    plain = (places >= 0) & (places % dtype.itemsize == 0) & (ends <= len(items) * dtype.itemsize)
+    ends = offsets + np.array([batch.num_rows for batch in batches], np.int64) * dtype.itemsize
+    plain = (offsets >= 0) & (offsets % dtype.itemsize == 0) & (ends <= len(items) * dtype.itemsize)
     if not plain.all():
         raise ValueError(f"column {name} is compressed or not aligned")
-    return Column(items, places // dtype.itemsize, rows)
+    return Column(items, offsets // dtype.itemsize, rows)
 
 
 def encode(pa: ModuleType, schema: Any, arrays: Json) -> memoryview:

@@ -118,20 +118,20 @@ def _of_stream(found: _Metadata) -> Iterator[tuple[int, int]]:
             return
         start, body = at + mark + 4, at + mark + 4 + length
         yield start, body
-        place = found.field(found.table(start), BODY)
-        at = body + (found.number("Q", place) if place else 0)
+        field = found.field(found.table(start), BODY)
+        at = body + (found.number("Q", field) if field else 0)
 
 
 def _batch(found: _Metadata, at: int, body: int) -> Batch | None:
     message = found.table(at)
-    kind = found.number("B", place) if (place := found.field(message, HEADER_TYPE)) else 0
+    kind = found.number("B", field) if (field := found.field(message, HEADER_TYPE)) else 0
     if kind not in (IS_DICTIONARY, IS_BATCH):
         return None
     batch = found.table(found.field(message, HEADER))
     if kind == IS_DICTIONARY:
         batch = found.table(found.field(batch, DATA))
-    place = found.field(batch, LENGTH)
-    rows, stored, unpacked = found.number("q", place) if place else 0, 0, 0
+    field = found.field(batch, LENGTH)
+    rows, stored, unpacked = found.number("q", field) if field else 0, 0, 0
     packed = found.field(batch, COMPRESSION) > 0
     for offset, size in found.rows(batch, BUFFERS, BUFFER):
         stored += size

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
+from fastload._native import Files as Files  # noqa: PLC0414 - handed out to sources of others
 from fastload.spec import Longs, Pixels
 
 
 class Seek(NamedTuple):
     """Where the seek indexes of N samples lie: arrays [N]."""
 
-    files: _native.Files
+    files: Files
     file: Longs
     offset: Longs  # bytes
     size: Longs  # bytes; 0: this sample has none
@@ -27,7 +28,7 @@ class SeekFile(Protocol):
 
 
 class Location(NamedTuple):
-    """Where N samples lie: arrays [N]."""
+    """Where N samples lie: arrays int64 [N]."""
 
     file: Longs
     offset: Longs  # bytes
@@ -44,22 +45,38 @@ class Location(NamedTuple):
 
 
 class Source(Protocol):
-    """A data set's samples.
+    """A data set's samples: where the bytes of each lie.
 
-    Implementations are immutable and picklable; `files` is opened anew in each process.
+    Immutable and picklable: loaders send it to other processes, where `files` is opened anew.
+    Methods are called from any thread. The samples and their order never change.
+
+    A source may also have `pixels(sample) -> uint8 [H, W, 3] | None`, of a sample that is not
+    encoded, and `most_pixels() -> int`, height times width of the largest image.
     """
 
     @property
-    def where(self) -> str: ...  # the path that the user gave, for messages
+    def where(self) -> str:
+        """The path that the user gave, for messages."""
+
     @property
-    def labels(self) -> Longs: ...  # int64 [N]
+    def labels(self) -> Longs:
+        """int64 [N]; of classes 0 to len(classes) - 1."""
+
     @property
-    def classes(self) -> tuple[str, ...]: ...
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes."""
+
     @property
-    def files(self) -> _native.Files: ...
+    def files(self) -> Files:
+        """The files that `locate` numbers."""
+
     def __len__(self) -> int: ...
-    def locate(self, samples: Longs) -> Location: ...
-    def name(self, sample: int) -> str: ...  # path, or shard and key, for messages
+
+    def locate(self, samples: Longs) -> Location:
+        """Where `samples` lie: int64 [K] of 0 to N - 1, in any order, some perhaps twice."""
+
+    def name(self, sample: int) -> str:
+        """For messages: its path, or its file and key."""
 
 
 def read(source: Source, sample: int) -> bytes:
@@ -67,11 +84,9 @@ def read(source: Source, sample: int) -> bytes:
 
     Raises OSError.
     """
-    place = source.locate(np.array([sample], np.int64))
-    data = source.files.read(int(place.file[0]), int(place.offset[0]), int(place.size[0]))
-    if place.checksum is not None and (got := _native.xxh3(data)) != (
-        want := int(place.checksum[0])
-    ):
+    at = source.locate(np.array([sample], np.int64))
+    data = source.files.read(int(at.file[0]), int(at.offset[0]), int(at.size[0]))
+    if at.checksum is not None and (got := _native.xxh3(data)) != (want := int(at.checksum[0])):
         # As the native engine says it
         raise OSError(f"checksum mismatch (got {got:016x}, want {want:016x})")
     return data
@@ -103,8 +118,8 @@ class FileSource:
         return {name: value for name, value in self.__dict__.items() if name != "files"}
 
     @cached_property
-    def files(self) -> _native.Files:
-        return _native.Files(self.paths, keep_open=False)
+    def files(self) -> Files:
+        return Files(self.paths, keep_open=False)
 
     def locate(self, samples: Longs) -> Location:
         seek = self.seek.locate(samples) if self.seek else None

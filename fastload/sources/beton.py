@@ -93,7 +93,9 @@ def load(where: str, fields: Fields | None = None) -> BetonSource:
     fields: None takes the first field of images and the first of integers. Raises SourceError.
     """
     file = beton_file.read(where)
-    image, label = (_find(file, kind, place, fields) for place, kind in enumerate(("image", "int")))
+    image, label = (
+        _find(file, kind, position, fields) for position, kind in enumerate(("image", "int"))
+    )
     folders = [
         folder for folder in (seek_folder(where), seek.cache_folder(where)) if os.path.isdir(folder)
     ]
@@ -122,9 +124,9 @@ def sample_names(count: int) -> list[str]:
     return [str(sample) for sample in range(count)]
 
 
-def _find(file: BetonFile, kind: str, place: int, fields: Fields | None) -> int:
+def _find(file: BetonFile, kind: str, position: int, fields: Fields | None) -> int:
     """The number of the field to take."""
-    wanted = fields[place] if fields else None
+    wanted = fields[position] if fields else None
     for number, field in enumerate(file.fields):
         if field.kind == kind and wanted in (None, field.name):
             return number

@@ -57,8 +57,8 @@ def read_fields(where: str, descriptors: Rows) -> tuple[Field, ...]:
             )
     doubles = {
         field.name
-        for place, field in enumerate(fields)
-        if field.name in {other.name for other in fields[:place]}
+        for position, field in enumerate(fields)
+        if field.name in {other.name for other in fields[:position]}
     }
     problems += [f"two fields are named {name!r}" for name in sorted(doubles)]
     if problems:

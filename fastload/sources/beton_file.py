@@ -50,7 +50,7 @@ MOST_ENTRIES = 2  # of the table for one value: the writer's second try, on a ne
 
 @dataclass(frozen=True, eq=False)
 class BetonFile:
-    """An opened file. rows [N] has one column per field, by its place; ptrs and sizes are the
+    """An opened file. rows [N] has one column per field, by its position; ptrs and sizes are the
     payloads, by address.
     """
 
@@ -69,16 +69,16 @@ class BetonFile:
     def size_at(self, ptr: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Bytes of the payloads at these addresses; -1 where there is none.
 
-        Of several at one place (empty ones), the largest.
+        Of several at one address (empty ones), the largest.
         """
-        place = np.searchsorted(self.ptrs, ptr, side="right") - 1
+        entry = np.searchsorted(self.ptrs, ptr, side="right") - 1
         known = (
-            (place >= 0) & (self.ptrs[place] == ptr)
+            (entry >= 0) & (self.ptrs[entry] == ptr)
             if len(self.ptrs)
             else np.zeros(len(ptr), np.bool_)
         )
         return (
-            np.where(known, self.sizes[place].astype(np.int64), -1)
+            np.where(known, self.sizes[entry].astype(np.int64), -1)
             if len(self.ptrs)
             else np.full(len(ptr), -1, np.int64)
         )
@@ -139,11 +139,6 @@ def read(where: str) -> BetonFile:
         raise SourceError(
             f"{where}: cannot be read ({error.strerror or error}); make it readable"
         ) from error
-
-
-def looks_like_one(where: str) -> bool:
-    """Whether the name says that it is an FFCV file."""
-    return where.lower().endswith(".beton")
 
 
 def _read(where: str, file: BinaryIO, length: int) -> BetonFile:

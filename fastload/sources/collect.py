@@ -240,8 +240,8 @@ def describe(mode: str, source: Source, made: Indexes | None) -> str:
     if isinstance(made, PickedCollection) and made.whole.view:
         view = Picked(made.whole.view, made.indices)
     everything = np.arange(count)
-    place = view.locate(everything, source.locate(everything).seek)
-    indexed = 0 if place is None else int(np.count_nonzero(place.size))
+    location = view.locate(everything, source.locate(everything).seek)
+    indexed = 0 if location is None else int(np.count_nonzero(location.size))
     text = f"seek index: {indexed} of {count} images"
     base = source.base if isinstance(source, Subset) else source
     if isinstance(base, ArraySource):

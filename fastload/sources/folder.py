@@ -13,7 +13,7 @@ from fastload.sources.base import FileSource
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
-def scan(root: str) -> FileSource:
+def load(root: str) -> FileSource:
     """The images under root/CLASS/…, classes and paths in sorted order; links are followed.
 
     Raises SourceError if root has no class folders, or a class no image: all such classes in one

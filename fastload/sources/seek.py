@@ -172,10 +172,9 @@ class Stored:
         """The rows of these paths, by position if the paths are the same."""
         if self.knows(len(relative), names_hash(relative)):
             return self.seek()
-        place = _places(self.names(), relative)
+        row = _rows_of(self.names(), relative)
         offset, size, file_size = (
-            np.where(place < 0, 0, column[place])
-            for column in (self.offset, self.size, self.file_size)
+            np.where(row < 0, 0, column[row]) for column in (self.offset, self.size, self.file_size)
         )
         return FolderSeek(os.path.join(self.folder, DATA), offset, size, file_size, self.sum)
 
@@ -243,7 +242,7 @@ def _parse(pa: ModuleType, folder: str, data: arrow.Bytes, checksum: int) -> Sto
     )
 
 
-def _places(known: list[bytes], wanted: Sequence[str]) -> Longs:
+def _rows_of(known: list[bytes], wanted: Sequence[str]) -> Longs:
     """The row of each wanted path; -1 where there is none."""
     rows = dict(zip(known, range(len(known)), strict=True))
     return np.fromiter((rows.get(os.fsencode(name), -1) for name in wanted), np.int64, len(wanted))

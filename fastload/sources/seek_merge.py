@@ -150,9 +150,9 @@ def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) ->
             np.full(len(own), DATA),
         )
     there, mine = stored.names(), set(own)
-    place = dict(zip(there, range(len(there)), strict=True))
+    row_of = dict(zip(there, range(len(there)), strict=True))
     foreign = [name for name in there if name not in mine and _exists(root, name)]
-    at = np.array([place.get(name, -1) for name in own + foreign], np.int64)
+    at = np.array([row_of.get(name, -1) for name in own + foreign], np.int64)
     file_size, offset, size = (
         np.where(at < 0, 0, column[at]) for column in (stored.file_size, stored.offset, stored.size)
     )
@@ -165,15 +165,15 @@ def _exists(root: str, name: bytes) -> bool:
 
 def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) -> Rows:
     """The log's records take the place of what was known of the same images."""
-    place = log.records[:, 0]
+    row = log.records[:, 0]
     if log.names != known:
-        rows, place = _by_name(rows, log, root, path)
-    good = (place >= 0) & (place < len(rows.names))
-    place, records = place[good], log.records[good]
-    rows.file_size[place] = records[:, 1]
-    rows.offset[place] = records[:, 4]
-    rows.size[place] = records[:, 5]
-    rows.log[place] = number
+        rows, row = _by_name(rows, log, root, path)
+    good = (row >= 0) & (row < len(rows.names))
+    row, records = row[good], log.records[good]
+    rows.file_size[row] = records[:, 1]
+    rows.offset[row] = records[:, 4]
+    rows.size[row] = records[:, 5]
+    rows.log[row] = number
     return rows
 
 
@@ -182,16 +182,16 @@ def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
     are new.
     """
     # Of a name that is listed twice: the last
-    place = dict(zip(rows.names, range(len(rows.names)), strict=True))
+    row_of = dict(zip(rows.names, range(len(rows.names)), strict=True))
     new: list[bytes] = []
     out = np.full(len(log.records), -1, np.int64)
     with open(path, "rb", opener=no_wait) as file:
         for number, (at, size) in enumerate(log.records[:, 2:4].tolist()):
             name = os.pread(file.fileno(), size, at)
-            if name not in place and _exists(root, name):
-                place[name] = len(rows.names) + len(new)
+            if name not in row_of and _exists(root, name):
+                row_of[name] = len(rows.names) + len(new)
                 new.append(name)
-            out[number] = place.get(name, -1)
+            out[number] = row_of.get(name, -1)
     file_size, offset, size = (
         np.append(column, np.zeros(len(new), np.int64))
         for column in (rows.file_size, rows.offset, rows.size)

@@ -62,7 +62,7 @@ class ShardSource:
         return (_native.Files(paths, keep_open=True), usable) if usable.any() else None
 
     def locate(self, samples: Longs) -> Location:
-        rows, columns = arrow.placed(samples, len(self)), self.index.columns
+        rows, columns = arrow.in_batches(samples, len(self)), self.index.columns
         shard, offset, size, checksum = (
             columns[name].at(rows) for name in ("shard", "offset", "size", "checksum")
         )
@@ -96,6 +96,11 @@ class ShardSource:
 
 def load(where: str) -> ShardSource:
     """The data set in the folder `where`. Raises SourceError with every problem found."""
+    if looks_unfinished(where):
+        raise SourceError(
+            f"{where}: shards without {INDEX}, so a conversion did not finish; run fastload "
+            "convert again"
+        )
     index = read_index(where)
     if problems := index.row_problems() + index.file_problems():
         raise SourceError("\n".join(problems))
@@ -115,6 +120,8 @@ def reopen(where: str, checksum: int) -> ShardSource:
 
 def looks_unfinished(where: str) -> bool:
     """Whether a conversion into this folder began and was not committed."""
+    if os.path.exists(os.path.join(where, INDEX)):
+        return False
     try:
         names = os.listdir(where)
     except OSError:

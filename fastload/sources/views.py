@@ -109,14 +109,15 @@ class Concat:
             self.parts, self._starts[:-1], self._starts[1:], self._seek_files, strict=True
         ):
             mine = (samples >= start) & (samples < end)
-            place = part.locate(samples[mine] - start)
-            file[mine], offset[mine], size[mine] = place.file + first, place.offset, place.size
-            if seek and place.seek and its:
-                seek.file[mine] = place.seek.file + first_seek
-                seek.offset[mine] = place.seek.offset
-                seek.size[mine] = place.seek.size
-            raw[mine] = 0 if place.raw is None else place.raw
-            sums.append((mine, place.checksum))
+            location = part.locate(samples[mine] - start)
+            file[mine] = location.file + first
+            offset[mine], size[mine] = location.offset, location.size
+            if seek and location.seek and its:
+                seek.file[mine] = location.seek.file + first_seek
+                seek.offset[mine] = location.seek.offset
+                seek.size[mine] = location.seek.size
+            raw[mine] = 0 if location.raw is None else location.raw
+            sums.append((mine, location.checksum))
             first, first_seek = first + len(part.files), first_seek + (len(its) if its else 0)
         return Location(
             file, offset, size, None if raw.any() else _checksums(sums, len(samples)), seek, raw

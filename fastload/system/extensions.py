@@ -7,11 +7,11 @@ fastload's own records stand in the same tables.
 import importlib
 import importlib.metadata
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from fastload.errors import FastloadError
 
@@ -19,18 +19,24 @@ Entries = Mapping[str, tuple[importlib.metadata.EntryPoint, ...]]  # by name
 
 
 @dataclass(frozen=True)
-class Record:
+class Row:
     """One row of a table: facts that are known before the code behind them is imported."""
 
     name: str  # that users write; of an entry point the same
-    module: str  # imported on use; what it has to define depends on the table
     summary: str = field(default="", kw_only=True)  # for help texts: what it is, in a few words
     # Distributions that its library comes in; any one will do
     distributions: tuple[str, ...] = field(default=(), kw_only=True)
     install: str = field(default="", kw_only=True)  # the command that installs one
 
 
-Kind = TypeVar("Kind", bound=Record)
+@dataclass(frozen=True)
+class Record(Row):
+    """A row with one module."""
+
+    module: str  # imported on use; what it has to define depends on the table
+
+
+Kind = TypeVar("Kind", bound=Row)
 
 
 class Table(Mapping[str, Kind], Generic[Kind]):
@@ -42,10 +48,17 @@ class Table(Mapping[str, Kind], Generic[Kind]):
     """
 
     def __init__(
-        self, group: str, kind: type[Kind], own: Sequence[Kind], error: type[FastloadError]
+        self,
+        group: str,
+        kind: type[Kind],
+        own: Sequence[Kind],
+        error: type[FastloadError],
+        module: str = "module",
     ) -> None:
-        """kind: what records have to be. error: raised for an entry point that is broken."""
-        self.group, self.kind, self.error = group, kind, error
+        """kind: what records have to be. error: raised for an entry point that is broken. module:
+        the field of a record that names its module for this table, which is imported on use.
+        """
+        self.group, self.kind, self.error, self.module = group, kind, error, module
         self.own = {record.name: record for record in own}
 
     def __getitem__(self, name: str) -> Kind:
@@ -63,48 +76,58 @@ class Table(Mapping[str, Kind], Generic[Kind]):
         """Loads nothing."""
         return name in self.own or name in self._entries()
 
-    def others(self) -> Iterator[Kind]:
-        """The records of other distributions, without those that are broken."""
-        for name in self:
-            if name not in self.own:
-                try:
-                    yield self[name]
-                except self.error:
-                    continue
+    def others(self) -> list[str]:
+        """The names of other distributions' entry points. Loads nothing."""
+        return list(self._entries())
+
+    def loaded(self) -> Iterator[Kind]:
+        """The records of other distributions, one by one, without those that are broken."""
+        return (self[name] for name in self.others() if not self.problem(name))
+
+    def problem(self, name: str) -> str | None:
+        """What is wrong with an entry point, in one line; None: nothing."""
+        if name in self.own:
+            return (
+                f"{self._where(name)}: is a name of fastload's own, which is used; rename the "
+                "entry point"
+            )
+        try:
+            self[name]
+        except self.error as error:
+            return str(error)
+        return None
 
     def problems(self) -> list[str]:
         """What is wrong with the entry points of other distributions, one line each."""
-        found = []
-        for name in self._entries():
-            if name in self.own:
-                found.append(
-                    f"{self._where(name)}: is a name of fastload's own, which is used; rename the "
-                    "entry point"
-                )
-                continue
-            try:
-                self[name]
-            except self.error as error:
-                found.append(str(error))
-        return found
+        return list(filter(None, map(self.problem, self.others())))
 
     def distribution(self, name: str) -> str:
-        """The distribution that a record comes from; "" for fastload's own."""
-        if name in self.own:
-            return ""
+        """The distribution of an entry point; "" for a name that has none."""
         return " and ".join(map(_distribution, self._entries().get(name, ())))
 
     def import_module(self, name: str) -> ModuleType:
         """The module of a record. Raises `error` where it cannot be imported."""
         record = self[name]
+        module: str = getattr(record, self.module)
         try:
-            return importlib.import_module(record.module)
+            return importlib.import_module(module)
         except Exception as error:  # the module is anybody's
             remedy = record.install or f"update {self.distribution(name) or 'fastload-torch'}"
             raise self.error(
-                f"{self._where(name)}: module {record.module} cannot be imported ({_line(error)}); "
+                f"{self._where(name)}: module {module} cannot be imported ({_line(error)}); "
                 f"{remedy}"
             ) from error
+
+    def function(self, name: str, called: str) -> Callable[..., Any]:
+        """A function of a record's module. Raises `error` where there is none."""
+        module = self.import_module(name)
+        found = getattr(module, called, None)
+        if not callable(found):
+            raise self.error(
+                f"{self._where(name)}: module {module.__name__} has no function {called}; update "
+                f"{self.distribution(name) or 'fastload-torch'}"
+            )
+        return cast("Callable[..., Any]", found)
 
     def _load(self, name: str) -> Kind:
         entries = self._entries()[name]
@@ -124,11 +147,13 @@ class Table(Mapping[str, Kind], Generic[Kind]):
                 f"{where}: is {type(record).__name__}, want {self.kind.__name__}; update or "
                 f"uninstall {who}"
             )
+        wrong = ""
         if record.name != name:
-            raise self.error(
-                f"{where}: its record's name is {record.name!r}, want {name!r}; update or "
-                f"uninstall {who}"
-            )
+            wrong = f"its record's name is {record.name!r}, want {name!r}"
+        elif not getattr(record, self.module):
+            wrong = f"its record says no {self.module}"
+        if wrong:
+            raise self.error(f"{where}: {wrong}; update or uninstall {who}")
         return record
 
     def _where(self, name: str) -> str:

@@ -41,6 +41,7 @@ GOOD = {
     },
     "nvimagecodec": "0.8.0.22",
     "backends": {},
+    "extensions": [],
 }
 WHOLE = "on the GPU, backend dali decodes whole images, and dali-own refuses"
 

@@ -195,8 +195,10 @@ def test_odd_file_names(tools, tmp_path):
         (
             lambda root: root.write_text("x"),
             (
-                "{root}: is of no known kind (want a folder, .tar, .tar.gz, .zip, .parquet, "
-                ".arrow, .csv, .jsonl or .beton); give one of these"
+                "{root}: is of no known kind (want fastload's shards, FFCV file (.beton), "
+                "tars of WebDataset or of a folder (.tar, .tar.gz), zip of a folder (.zip), "
+                "Parquet or Arrow tables (.parquet, .arrow), list of files (.csv, .jsonl), images/ "
+                "and masks/, folder of classes); give one of these"
             ),
         ),
     ],
@@ -212,7 +214,7 @@ def test_no_data_set(tools, tmp_path, make, text):
 def test_special_and_missing_files_are_bad_samples(tools, small, tmp_path, monkeypatch):
     os.mkfifo(small / "cat" / "pipe.jpg")
     (small / "cat" / "link.jpg").symlink_to(small / "nowhere")
-    monkeypatch.setattr("fastload.conversion.readers.folder.LARGEST", 700)
+    monkeypatch.setattr("fastload.conversion.readers.files.LARGEST", 700)
     (small / "dog" / "large.jpg").write_bytes(bytes(800))
     sizes = {path.name: path.stat().st_size for path in small.glob("*/*.JPEG")}
     for name in [name for name, size in sizes.items() if size > 700]:

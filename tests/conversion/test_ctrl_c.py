@@ -162,7 +162,7 @@ def test_other_verbs_do_all_or_nothing(tools, small, tmp_path, monkeypatch, capf
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_a_program_gets_its_ctrl_c_when_the_target_is_whole(small, tmp_path, monkeypatch):
-    real = job.formats.writer
+    real = job.writers.open_writer
 
     def writer(*arguments):
         made = real(*arguments)
@@ -175,7 +175,7 @@ def test_a_program_gets_its_ctrl_c_when_the_target_is_whole(small, tmp_path, mon
         made.commit = interrupting
         return made
 
-    monkeypatch.setattr(job.formats, "writer", writer)
+    monkeypatch.setattr(job.writers, "open_writer", writer)
     prepared = job.prepare(str(small), str(tmp_path / "out"), job.Options(workers=1))
     with pytest.raises(KeyboardInterrupt):
         job.run(prepared)

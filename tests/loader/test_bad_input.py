@@ -165,8 +165,8 @@ def test_folders_that_are_no_data_set(tmp_path):
     (tmp_path / "file").write_text("x")
     assert (
         refused(tmp_path / "file")
-        == f"{tmp_path}/file: is a file, want a folder (of classes, of shards) or a .beton file; "
-        "give one"
+        == f"{tmp_path}/file: is a file of no known format (want fastload's shards, FFCV file "
+        "(.beton), folder of classes); give one of these"
     )
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

@@ -31,6 +31,7 @@ LAYERS = (
     ("recipes",),
     ("profiler", "conversion", "demo_images", "show"),
     ("parity",),
+    ("extending",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -8,9 +8,14 @@ from fastload.errors import SourceError
 from fastload.system.extensions import Record, Table
 from tests import distributions
 
-OWN = Record("own", "json", summary="fastload's own")
-THEIRS = "from fastload.system.extensions import Record\nRECORD = Record('theirs', 'their_code')\n"
+THEIRS = """
+from fastload.system.extensions import Record
+RECORD = Record('theirs', 'their_code')
+"""
 GROUP = "fastload.tests"
+
+
+OWN = Record("own", "json", summary="fastload's own")
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def test_a_record_is_loaded_when_it_is_asked_for(table, installed):
     installed({"theirs": "their_facts:RECORD"}, {"their_facts": THEIRS, "their_code": code})
     assert table["own"] is OWN
     assert table["theirs"].module == "their_code"
-    assert [record.name for record in table.others()] == ["theirs"]
+    assert [record.name for record in table.loaded()] == ["theirs"]
     assert table.import_module("theirs").LOADED
     assert table.problems() == []
 
@@ -61,6 +66,10 @@ BROKEN = {
         "their_facts:RECORD",
         {"their_facts": "RECORD = 'theirs'\n"},
     ),
+    "its record says no module; update or uninstall their-package": (
+        "their_facts:RECORD",
+        {"their_facts": THEIRS.replace("'theirs', 'their_code'", "'broken', ''")},
+    ),
     "its record's name is 'theirs', want 'broken'; update or uninstall their-package": (
         "their_facts:RECORD",
         {"their_facts": THEIRS},
@@ -73,7 +82,7 @@ def test_a_broken_one_is_one_line_and_harms_nobody_else(table, installed, text):
     value, modules = BROKEN[text]
     installed({"broken": value}, modules)
     assert table["own"] is OWN
-    assert list(table.others()) == []
+    assert list(table.loaded()) == []
     with pytest.raises(SourceError) as caught:
         table["broken"]
     assert str(caught.value) == f"entry point 'broken' of {GROUP} in their-package: {text}"
@@ -87,6 +96,18 @@ def test_a_module_that_cannot_be_imported(table, installed):
     assert str(caught.value) == (
         f"entry point 'theirs' of {GROUP} in their-package: module their_code cannot be imported "
         "(ModuleNotFoundError: No module named 'their_code'); update their-package"
+    )
+
+
+def test_a_module_that_lacks_its_function(table, installed):
+    modules = {"their_facts": THEIRS, "their_code": "def there(): return 7\n"}
+    installed({"theirs": "their_facts:RECORD"}, modules)
+    assert table.function("theirs", "there")() == 7
+    with pytest.raises(SourceError) as caught:
+        table.function("theirs", "load")
+    assert str(caught.value) == (
+        f"entry point 'theirs' of {GROUP} in their-package: module their_code has no function "
+        "load; update their-package"
     )
 
 

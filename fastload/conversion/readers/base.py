@@ -54,32 +54,72 @@ class Record(NamedTuple):
     extras: tuple[Extra, ...]
 
 
-class Reader(Protocol):
-    """Samples of a source by number, in an order that is always the same.
+@dataclass(frozen=True)
+class Choice:
+    """What of a source is read, and how."""
 
-    Implementations are used from many threads.
+    split: str | None = None  # its folder SPLIT, or its files SPLIT-…
+    labels: str | None = None  # "none", or a file: names of the classes, or a label per key
+    root: str | None = None  # of the paths in a CSV or JSONL file
+    masks: str | None = None  # a folder with a mask for each image
+    subset: str | None = None  # how many samples: "1000", "10%"
+    seed: int = 0  # that a subset is drawn by
+    # Of files.formats.READERS or SOURCES; None: what names tell
+    format: str | None = None
+
+    @property
+    def labelled(self) -> bool:
+        return self.labels != "none"
+
+
+ANYTHING = Choice()
+
+
+class Reader(Protocol):
+    """Samples of a data set by number, in an order that is always the same.
+
+    Its facts are known before a sample is read. Used from many threads at once. The module of a
+    format (of files.formats.READERS) has `open_reader(where, paths, choice) -> Reader`, which
+    raises SourceError; `paths` are the files of the data set, or the folder.
     """
 
     @property
-    def where(self) -> str: ...  # what the user gave, for messages
+    def where(self) -> str:
+        """What the user gave, for messages."""
+
     @property
-    def keys(self) -> Sequence[str]: ...  # unique, [N]
+    def keys(self) -> Sequence[str]:
+        """[N]: a name of each sample, unique; `/` between folders, no dot in the last part."""
+
     @property
-    def sizes(self) -> Longs: ...  # bytes of the image, [N]; at most
+    def sizes(self) -> Longs:
+        """int64 [N], bytes of each image; at most."""
+
     @property
-    def beside(self) -> Longs: ...  # bytes of its extras, [N]
+    def beside(self) -> Longs:
+        """int64 [N], bytes of each sample's extras."""
+
     @property
-    def labels(self) -> Longs: ...  # int64 [N]
+    def labels(self) -> Longs:
+        """int64 [N], 0 to len(classes) - 1."""
+
     @property
-    def classes(self) -> tuple[str, ...]: ...
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes."""
+
     @property
-    def stamp(
-        self,
-    ) -> int: ...  # another number if the source has changed, as far as names, sizes and times tell
+    def stamp(self) -> int:
+        """Another number where the source has changed, as far as names, sizes and times tell."""
+
     @property
-    def in_order(self) -> bool: ...  # reading in another order than the source's is slow
+    def in_order(self) -> bool:
+        """Whether reading in another order than the source's is slow."""
+
     def __len__(self) -> int: ...
-    def name(self, sample: int) -> str: ...  # for messages
+
+    def name(self, sample: int) -> str:
+        """For messages: its path, or its file and key."""
+
     def read(self, sample: int) -> bytes:
         """The encoded image. Raises BadSampleError."""
 
@@ -89,7 +129,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """What most readers know of all samples before they read one."""
+    """What most readers know before they read a sample: a base class that lacks `read`."""
 
     where: str
     keys: Sequence[str]

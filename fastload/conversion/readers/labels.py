@@ -24,13 +24,13 @@ def numbered(
     """
     if not all(NUMBER.fullmatch(text) for text in texts):
         classes = sorted(set(texts)) if names is None else list(names)
-        place = {name: number for number, name in enumerate(classes)}
-        if lacking := sorted(set(texts) - set(place)):
+        number_of = {name: number for number, name in enumerate(classes)}
+        if lacking := sorted(set(texts) - set(number_of)):
             raise SourceError(
                 f"{where}: label {lacking[0]!r} is none of the {len(classes)} classes; correct it "
                 "or the list of classes"
             )
-        return np.array([place[text] for text in texts], np.int64), tuple(classes)
+        return np.array([number_of[text] for text in texts], np.int64), tuple(classes)
     labels = np.array([int(text) for text in texts], np.int64)
     most = int(labels.max(initial=0))
     if most >= MOST_CLASSES:
@@ -81,9 +81,9 @@ def of_folders(where: str, names: Sequence[str]) -> tuple[Longs, tuple[str, ...]
             "or KEY.cls beside each); add them, or pass --labels none"
         )
     classes = sorted({part[0] for part in parts})
-    place = {name: number for number, name in enumerate(classes)}
+    number_of = {name: number for number, name in enumerate(classes)}
     return (
-        np.array([place[part[0]] for part in parts], np.int64),
+        np.array([number_of[part[0]] for part in parts], np.int64),
         tuple(classes),
         ["/".join(part) for part in parts],
     )

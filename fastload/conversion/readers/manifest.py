@@ -14,8 +14,8 @@ import numpy as np
 
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import Extra, Listing, listed, stamp_of
-from fastload.conversion.readers.folder import file_sizes, file_times, read_file
+from fastload.conversion.readers.base import Choice, Extra, Listing, listed, stamp_of
+from fastload.conversion.readers.files import file_sizes, file_times, read_file
 from fastload.errors import SourceError
 from fastload.files.names import outside
 from fastload.sources import masks as pairing
@@ -63,6 +63,11 @@ class FilesReader(Listing):
 
 def looks_like_one(name: str) -> bool:
     return name.lower().endswith(NAMES)
+
+
+def open_reader(where: str, paths: Sequence[str], choice: Choice) -> FilesReader:
+    """The images that the list `where` names. Raises SourceError with every problem."""
+    return load(where, choice.root, labelled=choice.labelled)
 
 
 def load(where: str, root: str | None = None, *, labelled: bool = True) -> FilesReader:

@@ -22,7 +22,7 @@ CHUNK = 1 << 24  # bytes copied at once
 
 
 class Files(Protocol):
-    """Files that are read at any place."""
+    """Files that are read at any offset."""
 
     def read(self, file: int, offset: int, size: int) -> bytes: ...
 
@@ -38,7 +38,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SpanReader(Listing):
-    """Images, and files beside them, at known places."""
+    """Images, and files beside them, at known offsets."""
 
     files: Files
     spans: Sequence[Span]  # of the images

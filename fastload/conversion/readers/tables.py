@@ -14,15 +14,21 @@ import numpy as np
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import table_files
-from fastload.conversion.readers.base import FATAL, LARGEST, Extra, Listing, listed, stamp_of
+from fastload.conversion.readers.base import (
+    FATAL,
+    LARGEST,
+    Choice,
+    Extra,
+    Listing,
+    listed,
+    stamp_of,
+)  # fmt: skip
 from fastload.conversion.readers.table_columns import KEYS, LABELS, Columns, check_columns, columns
 from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.errors import SourceError
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.spec import Longs
-
-NAMES = (".parquet", ".arrow")
 
 
 class Part(NamedTuple):
@@ -71,9 +77,9 @@ class TableReader(Listing):
 
     def _bytes(self, sample: int, column: str) -> bytes:
         starts = [part.start for part in self.parts]
-        place = int(np.searchsorted(starts, sample, side="right")) - 1
+        number = int(np.searchsorted(starts, sample, side="right")) - 1
         try:
-            value = self._column(place, column)[sample - self.parts[place].start]
+            value = self._column(number, column)[sample - self.parts[number].start]
             size = 0 if not value.is_valid else value.as_buffer().size
             if size > LARGEST:
                 raise BadSampleError(
@@ -87,22 +93,18 @@ class TableReader(Listing):
                 f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file"
             ) from error
 
-    def _column(self, place: int, column: str) -> Any:
+    def _column(self, number: int, column: str) -> Any:
         """One binary array of a part, which this thread keeps until it goes to another part."""
-        if getattr(self.held, "place", -1) != place:
-            self.held.arrays, self.held.place = {}, place  # not two parts at once
+        if getattr(self.held, "number", -1) != number:
+            self.held.arrays, self.held.number = {}, number  # not two parts at once
         if column not in self.held.arrays:
-            part = self.parts[place]
+            part = self.parts[number]
             with self.lock:
                 self.held.arrays[column] = self.tables[part.file].images(part.group, column)
         return self.held.arrays[column]
 
 
-def looks_like_one(name: str) -> bool:
-    return name.lower().endswith(NAMES)
-
-
-def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> TableReader:
+def open_reader(where: str, paths: Sequence[str], choice: Choice) -> TableReader:
     """The rows of these files, in their order. Raises SourceError with every problem."""
     import_arrow(where, SourceError, "tables need")
     tables, problems = list[TableFile](), list[str]()
@@ -126,11 +128,11 @@ def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> TableRea
     parts = _parts([table.rows for table in tables])
     if not parts:
         raise SourceError(f"{where}: holds no rows; give other files")
-    if labelled and chosen.label is None:
+    if choice.labelled and chosen.label is None:
         want = f"want one of {', '.join(LABELS)}, or a ClassLabel"
         raise SourceError(f"{where}: no column with labels ({want}); add it, or pass --labels none")
     try:
-        return _listing(where, paths, tables, parts, chosen, labelled=labelled)
+        return _listing(where, paths, tables, parts, chosen, labelled=choice.labelled)
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
             raise

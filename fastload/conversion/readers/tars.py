@@ -8,13 +8,11 @@ refused, all of it at once.
 
 import gzip
 import io
-import json
 import os
-import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -22,34 +20,23 @@ import numpy as np
 from fastload import _native
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import listed, stamp_of
+from fastload.conversion.readers import webdataset
+from fastload.conversion.readers.base import Choice, listed, stamp_of
 from fastload.conversion.readers.spans import CHUNK, Files, Span, SpanReader, Spool
-from fastload.conversion.readers.tar_members import TWICE, members
+from fastload.conversion.readers.tar_members import members
+from fastload.conversion.readers.webdataset import IMAGES, split
 from fastload.errors import SourceError
-from fastload.files import names as outer
 from fastload.system import limits
 
-NAMES = (".tar", ".tar.gz", ".tgz")
-IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm", "bin")
-# Key and extension: at the first dot of the last part
-SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")
-LABELS = ("cls", "json")
 DAMAGED = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
-# Bytes of a file with a label; characters of the label
-LARGEST_LABEL, LONGEST_LABEL = (1 << 20, 4096)
-CLASSES = "classes.json"  # beside the shards: a list of the classes' names
 
 
-def looks_like_one(name: str) -> bool:
-    return name.lower().endswith(NAMES)
-
-
-def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> SpanReader:
+def open_reader(where: str, paths: Sequence[str], choice: Choice) -> SpanReader:
     """The samples of these archives, in their order. Raises SourceError with every problem."""
     files, spans, problems = _Archives(where), list[Span](), list[str]()
     for number, path in enumerate(paths):
-        found, wrong = files.scan(number, path)
-        spans += found
+        inside, wrong = files.scan(number, path)
+        spans += inside
         problems += [f"{path}: {text}" for text in wrong]
     if not problems and not spans:
         problems.append(f"{where}: no files in {len(paths)} archives; give others")
@@ -61,10 +48,9 @@ def load(where: str, paths: Sequence[str], *, labelled: bool = True) -> SpanRead
             for path in paths
         ]
     )
-    if any(_split(span)[1] in LABELS for span in spans) or not (
-        labelled and all("/" in span.name for span in spans)
-    ):
-        return _webdataset(where, files, paths, spans, stamp, labelled=labelled)
+    labelled = choice.labelled
+    if webdataset.has_labels(spans) or not (labelled and all("/" in span.name for span in spans)):
+        return webdataset.reader(where, files, paths, spans, stamp, labelled=labelled)
     return _folder(where, files, spans, stamp)
 
 
@@ -148,127 +134,8 @@ class _Slice(io.RawIOBase):
         return len(data)
 
 
-def _split(span: Span) -> tuple[str, str]:
-    match = SPLIT.fullmatch(span.name)
-    return (match[1], match[2].lower()) if match else (span.name, "")
-
-
-def _groups(spans: Sequence[Span]) -> Iterator[tuple[str, dict[str, Span]]]:
-    """WebDataset's samples: files with one key that follow each other."""
-    last, group = None, dict[str, Span]()
-    for span in spans:
-        key, extension = _split(span)
-        if (span.file, key) != last:
-            if last:
-                yield last[1], group
-            last, group = (span.file, key), {}
-        group[extension] = span
-    if last:
-        yield last[1], group
-
-
-def _webdataset(
-    where: str,
-    files: _Archives,
-    paths: Sequence[str],
-    spans: Sequence[Span],
-    stamp: int,
-    *,
-    labelled: bool,
-) -> SpanReader:
-    keys, images, texts, problems = list[str](), list[Span](), list[str](), list[str]()
-    more: dict[int, tuple[Span, ...]] = {}
-    seen: set[tuple[int, str]] = set()
-    for key, group in _groups(spans):
-        found = [extension for extension in group if extension in IMAGES]
-        archive = next(iter(group.values())).file
-        at = f"{paths[archive]}: sample {key!r}"
-        if (archive, key) in seen:
-            problems.append(f"{at} {TWICE}")
-        elif len(found) != 1:
-            said = (
-                f"has {len(found)} images ({', '.join(found)})"
-                if found
-                else f"has no image (has {', '.join(group)})"
-            )
-            problems.append(f"{at} {said}, want one; correct the archive")
-        elif (text := _label(files, group)) is None and labelled:
-            problems.append(
-                f'{at} has no label (want KEY.cls, or "label" in KEY.json); add it, or pass '
-                "--labels none"
-            )
-        elif wrong := next((name for name in group if outer.suffix_problem(name)), ""):
-            problems.append(
-                f"{at} has a file whose extension {outer.shown(wrong)} "
-                f"{outer.suffix_problem(wrong)}; rename it"
-            )
-        else:
-            more[len(keys)] = tuple(
-                span._replace(name=name)
-                for name, span in group.items()
-                if name not in (found[0], "cls")
-            )
-            keys.append(key)
-            texts.append(text or "")
-            images.append(group[found[0]])
-        seen.add((archive, key))
-    if problems:
-        raise SourceError(listed(problems))
-    numbers, classes = (
-        labelling.numbered(where, texts, _classes(where, texts))
-        if labelled
-        else labelling.none(len(keys))
-    )
-    sizes = np.array([span.size for span in images], np.int64)
-    named = unique_keys(f"{key}.x" for key in keys)
-    return SpanReader(
-        where,
-        named,
-        sizes,
-        numbers,
-        classes,
-        stamp,
-        files,
-        images,
-        {n: spans for n, spans in more.items() if spans},
-    )
-
-
-def _label(files: _Archives, group: dict[str, Span]) -> str | None:
-    for name in LABELS:
-        if name in group and group[name].size <= LARGEST_LABEL:
-            data = files.read(*group[name][1:])
-            found = (
-                data.decode("utf-8", "replace").strip()
-                if name == "cls"
-                else labelling.of_json(data)
-            )
-            if found and len(found) <= LONGEST_LABEL:
-                return found
-    return None
-
-
-def _classes(where: str, texts: Sequence[str]) -> list[str] | None:
-    """The names beside the shards, if there are any that fit."""
-    path = os.path.join(where, CLASSES)
-    if not os.path.isfile(path):
-        return None
-    try:
-        with open(path, "rb") as file:
-            names = json.loads(file.read(LARGEST_LABEL << 4))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); correct or remove it") from error
-    if (
-        type(names) is not list
-        or not all(type(name) is str for name in names)
-        or len(set(names)) != len(names)
-    ):
-        raise SourceError(f"{path}: is no list of different names; correct or remove it")
-    return names
-
-
 def _folder(where: str, files: _Archives, spans: Sequence[Span], stamp: int) -> SpanReader:
-    images = [span for span in spans if _split(span)[1].rsplit(".", 1)[-1] in IMAGES[:-1]]
+    images = [span for span in spans if split(span)[1].rsplit(".", 1)[-1] in IMAGES[:-1]]
     if not images:
         raise SourceError(
             f"{where}: no images (got {len(spans)} other files); give another archive"

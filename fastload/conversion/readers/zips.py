@@ -15,7 +15,15 @@ import numpy as np
 from fastload import _native
 from fastload.conversion.keys import readable, unique_keys
 from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import Guarded, Listing, is_pickled, listed, stamp_of, told
+from fastload.conversion.readers.base import (
+    Choice,
+    Guarded,
+    Listing,
+    is_pickled,
+    listed,
+    stamp_of,
+    told,
+)  # fmt: skip
 from fastload.conversion.readers.unpacking import unpacked
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
@@ -54,7 +62,7 @@ class ZipReader(Listing):
             ) from error
 
 
-def load(where: str, *, labelled: bool = True) -> ZipReader:
+def open_reader(where: str, paths: Sequence[str], choice: Choice) -> ZipReader:
     """The images of an archive, sorted by name. Raises SourceError with every problem."""
     status, infos = _directory(where)
     _check(where, infos)
@@ -68,7 +76,9 @@ def load(where: str, *, labelled: bool = True) -> ZipReader:
         )
     paths = [readable(info.filename) for info in images]
     labels, classes, below = (
-        labelling.of_folders(where, paths) if labelled else (*labelling.none(len(paths)), paths)
+        labelling.of_folders(where, paths)
+        if choice.labelled
+        else (*labelling.none(len(paths)), paths)
     )
     sizes = np.array([info.file_size for info in images], np.int64)
     stamp, files = (

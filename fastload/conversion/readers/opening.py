@@ -1,0 +1,172 @@
+"""Which reader is for what lies at a path: one of fastload's, or of another distribution."""
+
+import os
+from collections.abc import Iterator, Sized
+from dataclasses import replace
+from typing import NamedTuple
+
+from fastload.conversion.readers import select
+from fastload.conversion.readers.base import ANYTHING, Choice, Reader
+from fastload.conversion.readers.manifest import IMAGES, MASKED
+from fastload.conversion.readers.source import source_reader
+from fastload.errors import SourceError, UsageError
+from fastload.files import formats
+from fastload.files.formats import READERS, SOURCES, Format
+from fastload.sources import load
+
+
+class Match(NamedTuple):
+    """What lies at a path."""
+
+    format: Format
+    where: str  # with the folder of the split
+    paths: tuple[str, ...]  # of the files that make it up; of a folder, or of one file, `where`
+
+
+def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
+    """What lies at `path`, ready to be converted. Raises SourceError, UsageError."""
+    where, choice = _of_split(os.fspath(path), choice)
+    reader = open_match(match(where, choice), choice)
+    if choice.labels and choice.labelled:
+        reader = select.relabelled(reader, choice.labels)
+    return select.subset(reader, choice.subset, choice.seed) if choice.subset else reader
+
+
+def open_match(found: Match, choice: Choice) -> Reader:
+    """The reader; of a format that has a source only, one that reads through it.
+
+    Raises SourceError.
+    """
+    name = found.format.name
+    reader: Reader
+    if name in READERS:
+        reader = READERS.function(name, "open_reader")(found.where, found.paths, choice)
+        if name not in READERS.own:
+            _check(reader, name)
+    else:
+        reader = source_reader(load(name, found.where))
+    if not len(reader):
+        raise SourceError(f"{found.where}: holds no samples; give another source")
+    return reader
+
+
+def _check(reader: Reader, name: str) -> None:
+    """Raises SourceError for a reader of another distribution whose columns do not fit."""
+    count, labels = len(reader), reader.labels
+    columns: dict[str, Sized] = {"keys": reader.keys, "sizes": reader.sizes, "labels": labels}
+    wrong = [f"{len(each)} {what}" for what, each in columns.items() if len(each) != count]
+    if len(set(reader.keys)) < len(reader.keys):
+        wrong.append("keys that are there twice")
+    if count and not 0 <= int(labels.min()) <= int(labels.max()) < len(reader.classes):
+        wrong.append(f"labels {labels.min()} to {labels.max()} of {len(reader.classes)} classes")
+    if wrong:
+        raise SourceError(
+            f"{reader.where}: its reader {name!r} of {READERS.distribution(name)} has "
+            f"{', '.join(wrong)} for {count} samples; update that package"
+        )
+
+
+def match(where: str, choice: Choice = ANYTHING) -> Match:
+    """What lies there, whose folder of the split is known. Raises SourceError, UsageError."""
+    if not os.path.exists(where):
+        raise SourceError(f"{where}: does not exist; check the path")
+    if choice.format is not None:
+        return _asked(where, choice)
+    if choice.masks is not None:
+        return _whole(READERS[formats.PAIRS], where)
+    return _of_file(where, choice) if os.path.isfile(where) else _of_folder(where, choice)
+
+
+def _of_file(where: str, choice: Choice) -> Match:
+    if choice.split is not None:
+        raise UsageError(f"split: {where} is one file, which has no splits; leave --split out")
+    if one := formats.recognize(where, READERS, SOURCES):
+        return _whole(one, where)
+    known = formats.known(READERS, SOURCES)
+    unknown = f"{where}: is of no known kind (want {known}); give one of these"
+    raise SourceError("\n".join([unknown, *formats.broken(READERS, SOURCES)]))
+
+
+def _of_folder(where: str, choice: Choice) -> Match:
+    one = formats.recognize(where, READERS, SOURCES)
+    if one is None:
+        if found := _of_files(where, choice):
+            return found
+        if sorted(_folders(where)) == [IMAGES, MASKED]:
+            return _whole(READERS[formats.PAIRS], where)
+    if choice.split is not None:
+        raise _no_split(where, choice.split)
+    return _whole(one or READERS[formats.FOLDER], where)
+
+
+def _whole(one: Format, where: str) -> Match:
+    return Match(one, where, (where,))
+
+
+def _asked(where: str, choice: Choice) -> Match:
+    """Of the format that the user names."""
+    name = choice.format or ""
+    table = READERS if name in READERS else SOURCES
+    if name not in table:
+        raise UsageError(
+            f"format: {name!r} is unknown (want {', '.join({**READERS.own, **SOURCES.own})}, or "
+            "one of another distribution); choose one of them"
+        )
+    one = table[name]
+    if one.many and os.path.isdir(where):
+        if found := _files_of(one, where, choice):
+            return found
+        raise SourceError(f"{where}: holds no files of {one.summary}; give another folder")
+    return _whole(one, where)
+
+
+def _of_split(where: str, choice: Choice) -> tuple[str, Choice]:
+    """Where a split that has a folder lies, and what is then left to choose."""
+    if choice.split is None or not os.path.isdir(os.path.join(where, choice.split)):
+        return where, choice
+    return os.path.join(where, choice.split), replace(choice, split=None)
+
+
+def _of_files(where: str, choice: Choice) -> Match | None:
+    """A folder of files of one format; None if it is none."""
+    found = (_files_of(one, where, choice) for one in formats.in_order(READERS) if one.many)
+    return next(filter(None, found), None)
+
+
+def _files_of(one: Format, where: str, choice: Choice) -> Match | None:
+    """The files of this format in the folder, or in its folder `data`, where the Hub has them."""
+    for folder in (where, os.path.join(where, "data")):
+        if folder == where and _folders(where):
+            continue  # classes, and an archive that happens to lie there
+        names = sorted(
+            entry.name
+            for entry in _entries(folder)
+            if entry.name.lower().endswith(one.suffixes) and entry.is_file()
+        )
+        if names and choice.split is not None:
+            begins = tuple(f"{choice.split}{mark}" for mark in "-_.")
+            names = [name for name in names if name.startswith(begins)]
+            if not names:
+                raise _no_split(where, choice.split)
+        if names:
+            return Match(one, where, tuple(os.path.join(folder, name) for name in names))
+    return None
+
+
+def _no_split(where: str, split: str) -> SourceError:
+    return SourceError(
+        f"{where}: has no split {split!r} (no folder and no files of that name); leave --split out "
+        "or give another"
+    )
+
+
+def _folders(where: str) -> list[str]:
+    return [entry.name for entry in _entries(where) if entry.is_dir()]
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from list(entries)
+    except OSError:
+        return

@@ -1,0 +1,131 @@
+"""Any source as a reader: what `fastload.open` reads can be converted."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from PIL import Image
+
+from fastload.conversion.readers.base import FATAL, LARGEST, Extra, stamp_of
+from fastload.conversion.readers.files import file_sizes, file_times
+from fastload.conversion.samples import BadSampleError
+from fastload.errors import SourceError
+from fastload.sources import Source, raw_pixels, read
+from fastload.spec import Longs, Pixels
+
+PNG_MORE = 4096  # bytes that a PNG may be larger than its pixels and 1/64 of them
+
+
+class OfSource:
+    """What a reader has from the source that it reads."""
+
+    source: Source
+    sizes: Longs
+
+    @property
+    def where(self) -> str:
+        return self.source.where
+
+    @property
+    def labels(self) -> Longs:
+        return self.source.labels
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.source.classes
+
+    @property
+    def beside(self) -> Longs:
+        return np.zeros(len(self.sizes), np.int64)
+
+    @property
+    def in_order(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def name(self, sample: int) -> str:
+        return self.source.name(sample)
+
+    def extras(self, sample: int) -> tuple[Extra, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class SourceReader(OfSource):
+    """Encoded images as they are; pixels that are not encoded as PNG, which keeps them. sizes: of
+    those at most.
+
+    pngs: False where only encoded images are of interest; others are then without a byte.
+    """
+
+    source: Source
+    keys: Sequence[str]
+    sizes: Longs
+    pngs: bool = True
+
+    @cached_property
+    def stamp(self) -> int:
+        files = self.source.files
+        paths = [files.path(number) for number in range(len(files))]
+        return stamp_of(self.sizes, self.labels, file_sizes(paths), file_times(paths))
+
+    def read(self, sample: int) -> bytes:
+        try:
+            pixels = raw_pixels(self.source, sample)
+            if pixels is None:
+                check_size(int(self.sizes[sample]))
+                return read(self.source, sample)
+        except OSError as error:
+            if error.errno in FATAL:
+                raise
+            raise BadSampleError(f"cannot be read ({error}); restore the file") from error
+        return png(pixels) if self.pngs else b""
+
+
+def check_size(size: int) -> None:
+    """Raises BadSampleError."""
+    if size > LARGEST:
+        raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
+
+
+def source_reader(source: Source) -> SourceReader:
+    """Raises SourceError where labels are no class numbers."""
+    check_labels(source)
+    return SourceReader(source, numbered_keys(source), sizes_at_most(source))
+
+
+def check_labels(source: Source) -> None:
+    """Raises SourceError."""
+    low, high = (int(end) for end in (source.labels.min(initial=0), source.labels.max(initial=-1)))
+    if low < 0 or high >= len(source.classes):
+        raise SourceError(
+            f"{source.where}: labels are no class numbers (got {low} to {high}, want 0 to "
+            f"{len(source.classes) - 1}); correct the data set"
+        )
+
+
+def numbered_keys(source: Source) -> list[str]:
+    """LABEL/NUMBER of each sample."""
+    return [f"{label:04d}/{sample:08d}" for sample, label in enumerate(source.labels.tolist())]
+
+
+def sizes_at_most(source: Source) -> Longs:
+    """int64 [N], bytes: of each image as `read` gives it, or a little more."""
+    location = source.locate(np.arange(len(source), dtype=np.int64))
+    sizes = location.size
+    if whole := np.flatnonzero(sizes < 0).tolist():  # to the end of its file
+        sizes = sizes.copy()
+        paths = [source.files.path(int(location.file[sample])) for sample in whole]
+        sizes[whole] = file_sizes(paths) - location.offset[whole]
+    return np.where(location.is_raw, sizes + sizes // 64 + PNG_MORE, sizes)
+
+
+def png(pixels: Pixels) -> bytes:
+    """pixels: uint8 [H, W, 3]."""
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "png", compress_level=1)
+    return out.getvalue()

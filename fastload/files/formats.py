@@ -1,0 +1,181 @@
+"""The formats of data sets, one record each: how one is recognised, and which modules open, read
+and write it. docs/extending.md tells how another distribution adds one.
+
+Only facts are here, and what needs them imports nothing else: help texts, error messages, `fastload
+doctor`.
+"""
+
+import fnmatch
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fastload.errors import ConversionError, SourceError
+from fastload.system.extensions import Row, Table
+
+ARROW = 'pip install "fastload-torch[convert]"'
+
+
+@dataclass(frozen=True)
+class Format(Row):
+    """A format of data sets. Its modules are imported on use; docs/extending.md says what each
+    defines.
+    """
+
+    source: str = field(default="", kw_only=True)  # module: what `fastload.open` gives
+    reader: str = field(default="", kw_only=True)  # module: what conversions, inspect, verify read
+    writer: str = field(default="", kw_only=True)  # module: what conversions write
+    suffixes: tuple[str, ...] = field(default=(), kw_only=True)  # of files, lower case: ".beton"
+    # What lies directly in a folder, any of these; `*` stands for any characters
+    markers: tuple[str, ...] = field(default=(), kw_only=True)
+    many: bool = field(default=False, kw_only=True)  # a folder of such files is one data set
+    # It has named fields, and its source takes `fields`, the names of image and label
+    fields: bool = field(default=False, kw_only=True)
+    written_as: str = field(default="", kw_only=True)  # a target that ends so is of this format
+    kind: str = field(default="", kw_only=True)  # what `inspect --json` calls it, if not its name
+
+
+SHARDS, FOLDER, PAIRS = "shards", "folder", "pairs"
+OWN = (
+    Format(
+        SHARDS,
+        summary="fastload's shards",
+        source="fastload.sources.shards",
+        reader="fastload.conversion.readers.shards",
+        writer="fastload.conversion.shards_writer",
+        markers=("index.arrow", "index.arrow.xxh3", ".fastload-*"),
+        distributions=("pyarrow",),
+        install=ARROW,
+    ),
+    Format(
+        "beton",
+        summary="FFCV file (.beton)",
+        source="fastload.sources.beton",
+        reader="fastload.conversion.readers.beton",
+        writer="fastload.conversion.beton_writer",
+        suffixes=(".beton",),
+        fields=True,
+        written_as=".beton",
+    ),
+    Format(
+        "webdataset",
+        summary="tars of WebDataset or of a folder (.tar, .tar.gz)",
+        reader="fastload.conversion.readers.tars",
+        writer="fastload.conversion.webdataset_writer",
+        suffixes=(".tar", ".tar.gz", ".tgz"),
+        many=True,
+        kind="span",
+    ),
+    Format(
+        "zip",
+        summary="zip of a folder (.zip)",
+        reader="fastload.conversion.readers.zips",
+        suffixes=(".zip",),
+    ),
+    Format(
+        "parquet",
+        summary="Parquet or Arrow tables (.parquet, .arrow)",
+        reader="fastload.conversion.readers.tables",
+        writer="fastload.conversion.parquet_writer",
+        suffixes=(".parquet", ".arrow"),
+        many=True,
+        kind="table",
+        distributions=("pyarrow",),
+        install=ARROW,
+    ),
+    Format(
+        "list",
+        summary="list of files (.csv, .jsonl)",
+        reader="fastload.conversion.readers.manifest",
+        suffixes=(".csv", ".jsonl"),
+        kind="files",
+    ),
+    Format(
+        PAIRS,
+        summary="images/ and masks/",
+        reader="fastload.conversion.readers.pairs",
+        kind="files",
+    ),
+    # Any folder may be one, so the others are asked first
+    Format(
+        FOLDER,
+        summary="folder of classes",
+        source="fastload.sources.folder",
+        reader="fastload.conversion.readers.folder",
+        writer="fastload.conversion.folder_writer",
+    ),
+)
+SOURCES = Table(
+    "fastload.sources", Format, [one for one in OWN if one.source], SourceError, "source"
+)
+READERS = Table(
+    "fastload.readers", Format, [one for one in OWN if one.reader], SourceError, "reader"
+)
+WRITERS = Table(
+    "fastload.writers", Format, [one for one in OWN if one.writer], ConversionError, "writer"
+)
+
+
+def recognize(path: str, *tables: Table[Format]) -> Format | None:
+    """The format of what lies at `path`, as far as names tell; None: of none.
+
+    fastload's own are asked first, then those of other distributions. A plain folder is of none.
+    """
+    is_file = os.path.isfile(path)
+    names = [] if is_file else _names(path)
+    if not is_file and not names:
+        return None
+
+    def fits(one: Format) -> bool:
+        if is_file:
+            return path.lower().endswith(one.suffixes)
+        return any(fnmatch.filter(names, marker) for marker in one.markers)
+
+    return next(filter(fits, in_order(*tables)), None)
+
+
+def of_target(where: str) -> Format | None:
+    """The format that a target's name asks for; None: it says nothing."""
+    if not os.path.splitext(where)[1]:
+        return None
+
+    def fits(one: Format) -> bool:
+        return bool(one.written_as) and where.lower().endswith(one.written_as)
+
+    return next(filter(fits, in_order(WRITERS)), None)
+
+
+def known(*tables: Table[Format]) -> str:
+    """The formats that are there, in words, for help texts and errors; others' by their names, so
+    that nothing is loaded.
+    """
+    words: dict[str, str] = {}
+    for table in tables:
+        words |= {name: table.own[name].summary if name in table.own else name for name in table}
+    return ", ".join(words.values())
+
+
+def broken(*tables: Table[Format]) -> list[str]:
+    """Lines that tell why a format of another distribution was not asked."""
+    return [line for table in tables for line in table.problems()]
+
+
+def summary_of(kind: str) -> str:
+    """The words for what `inspect` calls a format."""
+    found = (one for one in in_order(READERS, SOURCES) if kind in (one.kind, one.name))
+    return next((one.summary for one in found), "") or kind
+
+
+def in_order(*tables: Table[Format]) -> Iterator[Format]:
+    """fastload's own first; then, loaded only when they are reached, the others'."""
+    for table in tables:
+        yield from table.own.values()
+    for table in tables:
+        yield from table.loaded()
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
