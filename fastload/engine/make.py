@@ -67,27 +67,27 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     preflight.check(runner.plan, loader.num_workers, depth, loader.batch_size)
     gpu = None
     if loader.device is not None and kind == "cuda":
-        choices = places(loader, backend, plan)[0]
+        choices = placements(loader, backend, plan)[0]
         gpu = Gpu(devices.opened(loader.device), loader.device, choices)
     engine = FfcvEngine if kind_of == "ffcv" else NativeEngine
     return engine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
 
 
-def places(
+def placements(
     loader: PlacementOptions, backend: str, plan: Plan
 ) -> tuple[tuple[Placement, ...], list[str]]:
     """The placements that a loader with device="cuda" chooses among, and why others are none of
     them.
     """
     reasons = {
-        place: cuda.unsupported(plan, place)
-        for place in placement.asked_for(loader.decode, loader.augment)
+        each: cuda.unsupported(plan, each)
+        for each in placement.asked_for(loader.decode, loader.augment)
     }
     if facts(backend).engine == "ffcv":
-        for place, why in reasons.items():
-            why += ["FFCV's loop decodes; use backend='native'"] * (place.decode == "gpu")
-    found = tuple(place for place, why in reasons.items() if not why)
-    return found, [f"{place} is out: {reason}" for place, why in reasons.items() for reason in why]
+        for each, why in reasons.items():
+            why += ["FFCV's loop decodes; use backend='native'"] * (each.decode == "gpu")
+    possible = tuple(each for each, why in reasons.items() if not why)
+    return possible, [f"{each} is out: {reason}" for each, why in reasons.items() for reason in why]
 
 
 def explain(
@@ -96,7 +96,7 @@ def explain(
     """Where the work on a batch runs, as DataLoader.explain says it; nothing without a GPU."""
     if backend is None or not facts(backend).places or devices.kind(loader.device) == "cpu":
         return []
-    choices, reasons = places(loader, backend, plan)
+    choices, reasons = placements(loader, backend, plan)
     chooser = (engine and engine.placements()) or placement.Chooser(choices)
     return [
         f"  {'gpu' if not number else '':7} {line}"

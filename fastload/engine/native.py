@@ -53,7 +53,7 @@ class NativeEngine(Engine):
         self.pool = _pool(threads)
         self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
         self.chooser = (
-            self.uploader.chooser(gpu.places, depth if threads else 0)
+            self.uploader.chooser(gpu.placements, depth if threads else 0)
             if self.uploader and gpu
             else Chooser([HOST])
         )

@@ -29,7 +29,7 @@ class Gpu(NamedTuple):
 
     device: torch.device
     asked: str  # by the user: "cuda" is the current one
-    places: tuple[Placement, ...]  # to choose among
+    placements: tuple[Placement, ...]  # to choose among
 
 
 class Sent(NamedTuple):
@@ -68,8 +68,8 @@ class Uploader:
                 tuple(table.to(self.device) for table in _tables(picture)) for picture in pictures
             ]
 
-    def chooser(self, places: Sequence[Placement], depth: int) -> Chooser:
-        return Chooser(places, depth, self.streams.seconds)
+    def chooser(self, placements: Sequence[Placement], depth: int) -> Chooser:
+        return Chooser(placements, depth, self.streams.seconds)
 
     def prepare(self, job: _native.Job, drawn: list[native.Drawn]) -> list[gpu_decode.Prepared]:
         """What of a batch the GPU is to decode; before it is started."""

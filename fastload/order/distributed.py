@@ -177,8 +177,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
     def _chosen(self, u: Floats) -> Longs:
         """The samples of these uniforms, in proportion to the weights."""
         assert self._shares is not None
-        found: Longs = np.searchsorted(self._shares, u, side="right").astype(np.int64)
-        return found
+        samples: Longs = np.searchsorted(self._shares, u, side="right").astype(np.int64)
+        return samples
 
     def _counted(self, epoch: int, positions: int) -> Longs:
         """int64 [samples]: how often each came in the first so many positions."""

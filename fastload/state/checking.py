@@ -15,26 +15,26 @@ NEEDED = ("epoch", "step", "world", "bad")
 TEXTS = ("sampler", "names")
 
 
-def problems(given: object) -> list[str]:
+def problems(state: object) -> list[str]:
     """What is no state of this version at all."""
-    if not isinstance(given, dict) or "version" not in given:
+    if not isinstance(state, dict) or "version" not in state:
         return [
-            f"got {type(given).__name__} without 'version', want what DataLoader.state_dict() gave"
+            f"got {type(state).__name__} without 'version', want what DataLoader.state_dict() gave"
         ]
-    if given["version"] != VERSION:
+    if state["version"] != VERSION:
         return [
             (
-                f"version is {given['version']!r}, want {VERSION}; use the fastload that wrote the "
+                f"version is {state['version']!r}, want {VERSION}; use the fastload that wrote the "
                 "state"
             )
         ]
-    if missing := [name for name in (*NUMBERS, *TEXTS, "generator") if name not in given]:
+    if missing := [name for name in (*NUMBERS, *TEXTS, "generator") if name not in state]:
         return [f"the state has no {', '.join(missing)}; want what DataLoader.state_dict() gave"]
     least = {"batch": 1, "world": 1}
     most = {"epoch": rng.MOST_EPOCH, "seed": (1 << 64) - 1, "order_epoch": rng.MOST_EPOCH}
-    found = []
+    wrong = []
     for name in NUMBERS:
-        value, top = given[name], most.get(name, (1 << 63) - 1)
+        value, top = state[name], most.get(name, (1 << 63) - 1)
         if value is None and name not in NEEDED:
             continue
         if (
@@ -42,58 +42,58 @@ def problems(given: object) -> list[str]:
             or isinstance(value, bool)
             or not least.get(name, 0) <= value <= top
         ):
-            found.append(
+            wrong.append(
                 f"{name} is {value!r}, want a whole number from {least.get(name, 0)} to {top}"
             )
     for name in TEXTS:
-        if not isinstance(given[name], str):
-            found.append(f"{name} is {given[name]!r}, want a text")
-        elif not given[name].isprintable():
-            found.append(f"{name} is {given[name]!r}, want one line")
-    return found + packing.problems(given) + fitting.problems(given)
+        if not isinstance(state[name], str):
+            wrong.append(f"{name} is {state[name]!r}, want a text")
+        elif not state[name].isprintable():
+            wrong.append(f"{name} is {state[name]!r}, want one line")
+    return wrong + packing.problems(state) + fitting.problems(state)
 
 
-def misfits(loader: ResumableLoader, given: State) -> list[str]:
+def misfits(loader: ResumableLoader, state: State) -> list[str]:
     """In what the state is another loader's."""
-    batch, world = epochs.global_batch(loader, given["epoch"]), distributed.split(loader)[0]
-    found = fitting.misfits(loader, given, batch) + _other_data(loader, given)
-    if given["sampler"] != epochs.described(loader):
-        found.append(
-            f"the state's order is of {given['sampler']}, the loader's of "
+    batch, world = epochs.global_batch(loader, state["epoch"]), distributed.split(loader)[0]
+    wrong = fitting.misfits(loader, state, batch) + _other_data(loader, state)
+    if state["sampler"] != epochs.described(loader):
+        wrong.append(
+            f"the state's order is of {state['sampler']}, the loader's of "
             f"{epochs.described(loader)}; use the same sampler"
         )
-    if loader.seed is not None and given["seed"] != loader.seed:
-        found.append(
-            f"the state has seed {given['seed']}, the loader {loader.seed}; use the same seed, or "
+    if loader.seed is not None and state["seed"] != loader.seed:
+        wrong.append(
+            f"the state has seed {state['seed']}, the loader {loader.seed}; use the same seed, or "
             "leave it out"
         )
-    if batch is None or given["batch"] is None or given["position"] is None:
-        if (batch, world) != (given["batch"], given["world"]):
+    if batch is None or state["batch"] is None or state["position"] is None:
+        if (batch, world) != (state["batch"], state["world"]):
             mine, theirs = (
                 f"{each or 'unknown'} samples on {ranks} ranks"
-                for each, ranks in ((batch, world), (given["batch"], given["world"]))
+                for each, ranks in ((batch, world), (state["batch"], state["world"]))
             )
-            found.append(
+            wrong.append(
                 f"a step of the state has {theirs}, of the loader {mine}; use the same batch "
                 "sampler on as many ranks"
             )
-    elif given["position"] % batch and given["step"] and not _over(loader, given):
-        found.append(
-            f"{given['position']} samples were taken, which is no multiple of {batch} (batches of "
+    elif state["position"] % batch and state["step"] and not _over(loader, state):
+        wrong.append(
+            f"{state['position']} samples were taken, which is no multiple of {batch} (batches of "
             f"{batch // world} on {world} ranks); "
-            f"use a batch size that divides, such as {given['batch'] // world or 1}"
+            f"use a batch size that divides, such as {state['batch'] // world or 1}"
         )
-    return found
+    return wrong
 
 
-def _other_data(loader: ResumableLoader, given: State) -> list[str]:
+def _other_data(loader: ResumableLoader, state: State) -> list[str]:
     """In what the state is of another data set, as far as its samples tell."""
     length, mine = epochs.length(loader), names(loader)
-    if given["length"] != length:
-        samples = f"{given['length']} samples, this one has {length}"
+    if state["length"] != length:
+        samples = f"{state['length']} samples, this one has {length}"
         return [f"the state is of a data set of {samples}; use the same data set"]
-    if mine and given["names"] and given["names"] != mine:
-        hashes = f"(got {given['names']}, want {mine})"
+    if mine and state["names"] and state["names"] != mine:
+        hashes = f"(got {state['names']}, want {mine})"
         other = f"the state is of a data set with other names or labels {hashes}"
         return [f"{other}; use the same data set"]
     return []
@@ -104,11 +104,11 @@ def names(loader: ResumableLoader) -> str:
     return "" if loader._source is None else epochs.names(loader._source)
 
 
-def _over(loader: ResumableLoader, given: State) -> bool:
+def _over(loader: ResumableLoader, state: State) -> bool:
     """Whether the state's epoch has given all its samples."""
     try:
         return bool(
-            given["position"] >= len(epochs.sampler_of(loader)) * distributed.split(loader)[0]
+            state["position"] >= len(epochs.sampler_of(loader)) * distributed.split(loader)[0]
         )
     except TypeError:
         return False

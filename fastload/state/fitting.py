@@ -12,26 +12,26 @@ from fastload.state.stateful import State, has_state
 MOST = (1 << 63) - 1
 
 
-def problems(given: State) -> list[str]:
+def problems(state: State) -> list[str]:
     """What in the state is not what `DataLoader.state_dict` gives."""
-    order, snapshot, ahead = given.get("order"), given.get("_snapshot"), given.get("ahead", [])
-    found = []
+    order, snapshot, ahead = state.get("order"), state.get("_snapshot"), state.get("ahead", [])
+    wrong = []
     if order is not None and not (_has(order, "sampler", "iterator") and _whole(order.get("step"))):
-        found.append("order is no state of a sampler")
+        wrong.append("order is no state of a sampler")
     if snapshot is not None and not _is_snapshot(snapshot):
-        found.append("_snapshot is no state of workers")
+        wrong.append("_snapshot is no state of workers")
     if not isinstance(ahead, list) or not all(map(_whole, ahead)) or len(set(ahead)) < len(ahead):
-        found.append("ahead is no list of steps")
-    if given.get("base_seed") is not None and not _whole(given["base_seed"]):
-        found.append(f"base_seed is {given['base_seed']!r}, want a whole number from 0 to {MOST}")
-    fetcher = given.get("fetcher_state")
+        wrong.append("ahead is no list of steps")
+    if state.get("base_seed") is not None and not _whole(state["base_seed"]):
+        wrong.append(f"base_seed is {state['base_seed']!r}, want a whole number from 0 to {MOST}")
+    fetcher = state.get("fetcher_state")
     if fetcher is not None and not _has(fetcher, "dataset_iter_state", "fetcher_ended"):
-        found.append("fetcher_state is no state of an iterable data set")
-    if any(name in given for name in keeping.KEYS) and not isinstance(
-        given.get("_iterator_finished"), bool
+        wrong.append("fetcher_state is no state of an iterable data set")
+    if any(name in state for name in keeping.KEYS) and not isinstance(
+        state.get("_iterator_finished"), bool
     ):
-        found.append("_iterator_finished is neither true nor false")
-    return found
+        wrong.append("_iterator_finished is neither true nor false")
+    return wrong
 
 
 def _is_snapshot(snapshot: object) -> bool:
@@ -74,85 +74,85 @@ SAME_DATA = (
 )
 
 
-def misfits(loader: FollowedLoader, given: State, batch: int | None) -> list[str]:
+def misfits(loader: FollowedLoader, state: State, batch: int | None) -> list[str]:
     """In what the state is of another data set, or of another number of workers.
 
     batch: samples of the loader's steps.
     """
-    order = given.get("order")
-    found = []
-    if order is not None and order["step"] > given["step"]:
-        found.append(
-            f"order is of step {order['step']}, and the state of step {given['step']}; use the "
+    order = state.get("order")
+    wrong = []
+    if order is not None and order["step"] > state["step"]:
+        wrong.append(
+            f"order is of step {order['step']}, and the state of step {state['step']}; use the "
             "state as it was given"
         )
     if not keeping.follows(loader):
-        return found + [SAME_DATA] * carries(given)
+        return wrong + [SAME_DATA] * carries(state)
     stream = keeping.is_stream(loader)
-    if stream and given["step"] and not _told(given):
-        found.append(
-            f"step is {given['step']}, but the state does not say where the data set was; resume "
+    if stream and state["step"] and not _told(state):
+        wrong.append(
+            f"step is {state['step']}, but the state does not say where the data set was; resume "
             "it at the start of an epoch"
         )
-    if carries(given):
-        found += _other_workers(loader, given, batch)
-        if not stream and not has_state(loader.dataset) and any(_states(given)):
-            found.append(SAME_DATA)
-    return found
+    if carries(state):
+        wrong += _other_workers(loader, state, batch)
+        if not stream and not has_state(loader.dataset) and any(_states(state)):
+            wrong.append(SAME_DATA)
+    return wrong
 
 
-def _other_workers(loader: FollowedLoader, given: State, batch: int | None) -> list[str]:
+def _other_workers(loader: FollowedLoader, state: State, batch: int | None) -> list[str]:
     """In what the state, which says something of each worker, is of other workers."""
-    found, workers = [], _workers(given)
+    wrong, workers = [], _workers(state)
     if workers != loader.num_workers:
         content = (
             "each worker's part of an iterable data set"
             if keeping.is_stream(loader)
             else "the data set's own state in each worker"
         )
-        found.append(
+        wrong.append(
             f"the state is of {workers} workers, the loader has {loader.num_workers}, and it holds "
             f"{content}; use as many workers"
         )
-    if given["batch"] != batch and given["step"]:
-        found.append(
-            f"the state is of steps of {given['batch']} samples, the loader's have {batch}; use "
+    if state["batch"] != batch and state["step"]:
+        wrong.append(
+            f"the state is of steps of {state['batch']} samples, the loader's have {batch}; use "
             "the same batch size"
         )
-    return found
+    return wrong
 
 
-def _told(given: State) -> bool:
-    return given.get("_snapshot") is not None or "fetcher_state" in given
+def _told(state: State) -> bool:
+    return state.get("_snapshot") is not None or "fetcher_state" in state
 
 
-def _workers(given: State) -> int:
-    snapshot = given.get("_snapshot")
+def _workers(state: State) -> int:
+    snapshot = state.get("_snapshot")
     return 0 if snapshot is None else len(snapshot["_worker_snapshots"])
 
 
-def _states(given: State) -> list[bool]:
+def _states(state: State) -> list[bool]:
     """Of the data set, or of each worker's: whether there is a state of it, or of its iterator."""
-    snapshot, finished = given.get("_snapshot"), given.get("_iterator_finished", True)
-    found = []
-    for told in [given] if snapshot is None else snapshot["_worker_snapshots"].values():
+    snapshot, finished = state.get("_snapshot"), state.get("_iterator_finished", True)
+    known = []
+    for told in [state] if snapshot is None else snapshot["_worker_snapshots"].values():
         fetcher = told.get("fetcher_state")
         if finished and fetcher is not None:
             fetcher = fetcher["dataset_iter_state"]
-        found.append(told.get("dataset_state") is not None or fetcher is not None)
-    return found
+        known.append(told.get("dataset_state") is not None or fetcher is not None)
+    return known
 
 
-def carries(given: State) -> bool:
+def carries(state: State) -> bool:
     """Whether it says more of the data set than how many batches were handed out in order."""
-    return bool(given.get("ahead")) or any(_states(given))
+    return bool(state.get("ahead")) or any(_states(state))
 
 
-def told(loader: FollowedLoader, given: State) -> State | None:
+def told(loader: FollowedLoader, state: State) -> State | None:
     """What it says of the loader's data set; None where nothing is needed of it."""
     form = "_snapshot" if loader.num_workers else "fetcher_state"
-    if not keeping.follows(loader) or form not in given:
+    if not keeping.follows(loader) or form not in state:
         return None
-    if given.get("_snapshot") is not None and _workers(given) != loader.num_workers:
+    if state.get("_snapshot") is not None and _workers(state) != loader.num_workers:
         return None
-    return copy.deepcopy({name: given[name] for name in keeping.KEYS if name in given})
+    return copy.deepcopy({name: state[name] for name in keeping.KEYS if name in state})

@@ -117,9 +117,9 @@ class Followed(Workers):
                 keeper.resumed and keeper.records[asked].dataset is not None
             )
             return Request(None, keeper.first, state, tuple(keeper.passed[asked]))
-        found = self._drawn if asked == keeper.workers else self._draw(draw)
-        if found is not None:
-            return found
+        request = self._drawn if asked == keeper.workers else self._draw(draw)
+        if request is not None:
+            return request
         self._finals += 1
         if self._finals > keeper.workers or not (
             keeper.kept and keeper.persistent and keeper.every != 1

@@ -238,7 +238,7 @@ class Keeper:
 def _records(snapshot: State | None, workers: int) -> list[Record]:
     if snapshot is None:
         return [Record() for _ in range(workers)]
-    found = []
+    records = []
     for worker in range(workers):
         told = snapshot["_worker_snapshots"][f"worker_{worker}"]
         fetcher = told["fetcher_state"] or {}
@@ -247,5 +247,5 @@ def _records(snapshot: State | None, workers: int) -> list[Record]:
             fetcher.get("dataset_iter_state"),
             bool(fetcher.get("fetcher_ended")),
         )
-        found.append(Record(*states, told["batches"], told["given"]))
-    return found
+        records.append(Record(*states, told["batches"], told["given"]))
+    return records

@@ -38,12 +38,12 @@ def unpacked(text: str | None) -> torch.Tensor | None:
     return state
 
 
-def problems(given: State) -> list[str]:
+def problems(state: State) -> list[str]:
     """Which of a loader's state are none."""
-    found = []
+    wrong = []
     for name in NAMES:
         try:
-            unpacked(given.get(name))
+            unpacked(state.get(name))
         except (TypeError, ValueError, RuntimeError, binascii.Error, zlib.error):
-            found.append(f"{name} is no state of a torch.Generator on the CPU")
-    return found
+            wrong.append(f"{name} is no state of a torch.Generator on the CPU")
+    return wrong

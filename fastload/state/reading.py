@@ -42,13 +42,13 @@ class Reading:
 
     def passing(self, first: int) -> Iterator[tuple[int, object]]:
         """Begins: the batches before `first` that are drawn again, with their numbers."""
-        given = self.progress.order
-        if given is None:
+        state = self.progress.order
+        if state is None:
             self.inside = iter(self.sampler) if self.cuts else self.begun
         else:
-            self._restore(given)
+            self._restore(state)
         self.indices = self._cut() if self.cuts else self.inside
-        if given is None:
+        if state is None:
             self._keep()
         while self.step < first:
             number = self.step
@@ -58,13 +58,13 @@ class Reading:
                 return
             yield number, index
 
-    def _restore(self, given: State) -> None:
-        if has_state(self.sampler) and given["sampler"] is not None:
-            self.sampler.load_state_dict(given["sampler"])
+    def _restore(self, state: State) -> None:
+        if has_state(self.sampler) and state["sampler"] is not None:
+            self.sampler.load_state_dict(state["sampler"])
         self.inside = iter(self.sampler if self.cuts else self.batches)
-        if has_state(self.inside) and given["iterator"] is not None:
-            self.inside.load_state_dict(given["iterator"])
-        self.step, self.over = given["step"], bool(given.get("over"))
+        if has_state(self.inside) and state["iterator"] is not None:
+            self.inside.load_state_dict(state["iterator"])
+        self.step, self.over = state["step"], bool(state.get("over"))
 
     def __iter__(self) -> "Reading":
         return self

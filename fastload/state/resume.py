@@ -188,28 +188,28 @@ def _counted(loader: ResumableLoader, now: Progress) -> bool:
         return False
 
 
-def load(loader: ResumableLoader, given: State) -> Progress:
+def load(loader: ResumableLoader, state: State) -> Progress:
     """What iter() goes on with.
 
     Raises UsageError with everything in which the state does not fit the loader.
     """
-    problems = checking.problems(given) or checking.misfits(loader, given)
+    problems = checking.problems(state) or checking.misfits(loader, state)
     if problems:
         raise UsageError("\n".join(f"{WHERE}: {problem}" for problem in problems))
-    step = _step(loader, given)
-    generator, onward = (packing.unpacked(given[name]) for name in ("generator", "onward"))
-    _tell(loader, given["epoch"], given["order_epoch"])
-    own, private = epochs.own_generator(loader) is not None, "onward" in given and _draws(loader)
+    step = _step(loader, state)
+    generator, onward = (packing.unpacked(state[name]) for name in ("generator", "onward"))
+    _tell(loader, state["epoch"], state["order_epoch"])
+    own, private = epochs.own_generator(loader) is not None, "onward" in state and _draws(loader)
     drawn = (
         step > 0
-        or given["order_seed"] is not None
-        or given["seed"] != loader.seed
-        or not given.get("_iterator_finished", True)
+        or state["order_seed"] is not None
+        or state["seed"] != loader.seed
+        or not state.get("_iterator_finished", True)
     )
     begins = private and generator is None and not drawn
     if begins:
         generator, onward = onward, None
-    known = {name: given[name] for name in ("epoch", "seed", "order_seed", "bad")}
+    known = {name: state[name] for name in ("epoch", "seed", "order_seed", "bad")}
     return Progress(
         **known,
         step=step,
@@ -218,11 +218,11 @@ def load(loader: ResumableLoader, given: State) -> Progress:
         generator=generator,
         own=own,
         onward=onward,
-        base_seed=given.get("base_seed"),
+        base_seed=state.get("base_seed"),
         private=private,
         begins=begins,
-        order=copy.deepcopy(given.get("order")),
-        told=fitting.told(loader, given),
+        order=copy.deepcopy(state.get("order")),
+        told=fitting.told(loader, state),
         resumed=drawn or generator is not None,
     )
 
@@ -235,10 +235,10 @@ def _tell(loader: ResumableLoader, epoch: int, order_epoch: int | None) -> None:
         sampler.set_epoch(order_epoch)
 
 
-def _step(loader: ResumableLoader, given: State) -> int:
+def _step(loader: ResumableLoader, state: State) -> int:
     """The step of this loader at which the state's samples have been taken."""
-    batch = epochs.global_batch(loader, given["epoch"])
-    if batch is None or given["position"] is None:
-        return int(given["step"])
-    step, rest = divmod(int(given["position"]), batch)
+    batch = epochs.global_batch(loader, state["epoch"])
+    if batch is None or state["position"] is None:
+        return int(state["step"])
+    step, rest = divmod(int(state["position"]), batch)
     return step + bool(rest)

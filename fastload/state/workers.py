@@ -155,11 +155,11 @@ class Stream(torch.utils.data.IterableDataset[object]):
         reader.told_end = len(real) < len(samples)
         if not real or (reader.told_end and self.drop_last):
             return Reply(_worker(), -1, None, self._record(reader), batch=False)
-        made = self.collate(real if self.size else real[0])
+        batch = self.collate(real if self.size else real[0])
         reader.count += 1
         due = reader.told_end or (self.every > 0 and reader.count % self.every == 0)
         return Reply(
-            _worker(), reader.count, made, self._record(reader) if due else None, batch=True
+            _worker(), reader.count, batch, self._record(reader) if due else None, batch=True
         )
 
     def _record(self, reader: "Reader") -> Record:

@@ -50,7 +50,7 @@ def possible(folder):
     from fastload.engine import make as engines
 
     loader = make(folder)
-    return engines.places(loader, loader._route.backend, loader._route.plan)[0]
+    return engines.placements(loader, loader._route.backend, loader._route.plan)[0]
 
 
 @pytest.mark.parametrize("place", ALL, ids=str)
