@@ -251,6 +251,8 @@ class DrawnBatch:
         self, crops: Ints | None = None, asked: set[int] | None = None
     ) -> tuple[bool, undecoded.Errors]:
         """See `undecoded.through_pillow`."""
+        if self.job.regular:  # as nearly always
+            return False, []
         functions = any(picture.functions for picture in self.runner.pictures)
         return undecoded.through_pillow(
             self.job, self.runner.plan, self.work, functions=functions, crops=crops, asked=asked

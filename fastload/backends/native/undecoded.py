@@ -36,8 +36,6 @@ def through_pillow(
     order. No more than foreign.HELD bytes of pixels are given at once: of what is beyond, the size
     only, or nothing where crops are known: it is left for the next time.
     """
-    if job.regular:
-        return False, []
     status, late = job.status, job.late.astype(np.bool_)
     failed = np.flatnonzero(status == _native.FAILED).tolist()
     bad = [(position, failure(job, plan, work, position, functions)) for position in failed]
