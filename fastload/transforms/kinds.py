@@ -5,6 +5,7 @@ subclass of its kind, and runs wherever the kind does: natively, by the referenc
 `show`. AUGMENT has one kind, `programs.Program`. RandomErasing is the only op that erases.
 """
 
+import abc
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,7 +26,7 @@ def window_words(window: Records) -> str:
 
 
 @dataclass(frozen=True)
-class Region(Op):
+class Region(Op, abc.ABC):
     """CROP: resizes a box of the image, or all of it."""
 
     stage = Stage.CROP
@@ -39,9 +40,9 @@ class Region(Op):
         """
         return records[:, :4]
 
+    @abc.abstractmethod
     def targets(self, records: Ints, sizes: Ints) -> Ints:
         """int32 [N, 2]: the size that it gets, px."""
-        raise NotImplementedError
 
     def filters(self, records: Ints) -> Ints | None:
         """PIL's numbers int32 [N] of the filters, where they are drawn."""
@@ -120,7 +121,7 @@ class Warp(Op):
 
 
 @dataclass(frozen=True)
-class Gather(Op):
+class Gather(Op, abc.ABC):
     """STORE: keeps some rows and columns, in order.
 
     records: int32 [N, rows + columns]: numbers of the kept rows, then of the columns, both rising.
@@ -128,9 +129,9 @@ class Gather(Op):
 
     stage = Stage.STORE
 
+    @abc.abstractmethod
     def kept(self, height: int, width: int) -> tuple[int, int]:
         """How many rows and columns stay."""
-        raise NotImplementedError
 
     def words(self, record: Records, before: Spec) -> str:
         height, width = before.height or 0, before.width or 0
