@@ -214,6 +214,8 @@ def store(image: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target
 
 INSTRUCTIONS: Final[tuple[str, ...]]
 """What programs can do: an instruction's code is its index here."""
+ARGUMENTS: Final[tuple[tuple[tuple[str, float, float, bool], ...], ...]]
+"""By code, of each argument: name, lowest and highest value, and whether it is a whole number."""
 MAX_DEPTH: Final[int]
 """Instructions of one program."""
 
@@ -632,16 +634,13 @@ class Programs:
         0      code: index in INSTRUCTIONS
         1      filter: 0 nearest, 1 bilinear, 2 bicubic
         2..4   fill: red, green, blue
-        5..12  arguments:
-               Brightness, Contrast, Color, Sharpness: factor (1 changes nothing) · Posterize: bits
-               kept · Solarize: threshold · SolarizeAdd: what is added below, threshold · Affine:
-               Pillow's 6 coefficients, output to input · Perspective: 8 · GaussianBlur: taps
-               across, down (odd), sigma across, down (px) · Hue: turn, of 256 · BoxBlur: radius
-               across, down (px, as float32), how often · Start: remembers the image, and sets a sum
-               to 0, for: Add: its weight in the sum (the image is the start again) · Sum: the image
-               is the sum · Mix: the sum's weight, against the start · Blend: the image's weight,
-               against the start · Custom: number of one of `functions`, key of its uniforms
-               (`rng.keyed_uniforms`); where it fails, the sample is FAILED
+        5..12  arguments, as ARGUMENTS names them. A factor or weight of 1 changes nothing. Affine
+               and Perspective have Pillow's coefficients, output to input; lengths are px. Start
+               remembers the image, and sets a sum to 0, for Add (the image's weight in the sum; the
+               image is the start again), Sum (the image is the sum), Mix (the sum's weight, against
+               the start) and Blend (the image's weight, against the start). Custom has the number
+               of one of `functions` and the key of its uniforms (`rng.keyed_uniforms`); where it
+               fails, the sample is FAILED
         """
 
     @property

@@ -40,7 +40,7 @@ CODES = (*_native.INSTRUCTIONS, *WRITTEN_AS)
 CODE = {name: code for code, name in enumerate(CODES)}
 ENHANCE = ("Brightness", "Color", "Contrast", "Sharpness")
 MIXING = ("Add", "Sum", "Mix", "Blend")
-UNITS = {  # of arguments in words
+UNITS = {  # of arguments in words; of others "{:.3g}"
     "ShearX": "{:.3g}", "ShearY": "{:.3g}", "TranslateX": "{:.1f} px", "TranslateY": "{:.1f} px",
     "Rotate": "{:.1f}°",
     "Brightness": "{:.2f}", "Color": "{:.2f}", "Contrast": "{:.2f}", "Sharpness": "{:.2f}",
@@ -81,7 +81,9 @@ def row_words(row: list[float]) -> str:
         return ""
     if (name, row[1]) == ("Posterize", 1.0):
         return "Posterize 1 bit"
-    return f"{name} {UNITS[name].format(row[1])}" if name in UNITS else name
+    if name in UNITS:
+        return f"{name} {UNITS[name].format(row[1])}"
+    return f"{name} {row[1]:.3g}" if _native.ARGUMENTS[CODE[name]] else name
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-// Which lookup op an instruction is: one value through it.
+// One value through a lookup: FL_LOOKUPS of augment/program.h as code.
 #pragma once
 
 #include "augment/program.h"
@@ -10,16 +10,13 @@ namespace fl::augment {
 // The one list of lookup ops; the CPU's and the GPU's machines both end here.
 FL_HD uint8_t point(Code code, const double* a, int value) {
   switch (code) {
-    case Code::kBrightness:
-      return blend(0, value, static_cast<float>(a[0]));
-    case Code::kPosterize:
-      return posterize(value, static_cast<int>(a[0]));
-    case Code::kSolarize:
-      return solarize(value, a[0]);
-    case Code::kSolarizeAdd:
-      return solarize_add(value, static_cast<int>(a[0]), a[1]);
+#define FL_LOOKUP(name, result, ...) \
+  case Code::k##name:                \
+    return result;
+    FL_LOOKUPS(FL_LOOKUP)
+#undef FL_LOOKUP
     default:
-      return static_cast<uint8_t>(255 - value);  // kInvert
+      return static_cast<uint8_t>(value);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "augment/parse.h"
 
 #include <cmath>
+#include <initializer_list>
 
 #include "base/error.h"
 #include "body/augment_blur.h"
@@ -14,26 +15,6 @@ namespace {
 
 constexpr double kFar = 1e9;      // larger numbers are slips; with these nothing overflows
 constexpr double kFarMap = 1e15;  // such maps show the fill, but for a px
-
-constexpr Range kFactor[] = {{"factor", -1e6, 1e6}};
-constexpr Range kBits[] = {{"bits", 0, 8, true}};
-constexpr Range kThreshold[] = {{"threshold", -kFar, kFar}};
-constexpr Range kAdd[] = {{"addition", -255, 255, true}, {"threshold", -kFar, kFar}};
-constexpr Range kMap[] = {
-    {"coefficient 0", -kFarMap, kFarMap}, {"coefficient 1", -kFarMap, kFarMap},
-    {"coefficient 2", -kFarMap, kFarMap}, {"coefficient 3", -kFarMap, kFarMap},
-    {"coefficient 4", -kFarMap, kFarMap}, {"coefficient 5", -kFarMap, kFarMap},
-    {"coefficient 6", -kFarMap, kFarMap}, {"coefficient 7", -kFarMap, kFarMap}};
-constexpr Range kBlur[] = {{"taps across", 1, kMaxBlur, true},
-                           {"taps down", 1, kMaxBlur, true},
-                           {"sigma across", 1e-6, 1e6},
-                           {"sigma down", 1e-6, 1e6}};
-constexpr Range kBoxes[] = {{"radius across", 0, kMaxBoxRadius},
-                            {"radius down", 0, kMaxBoxRadius},
-                            {"repetitions", 1, 16, true}};
-constexpr Range kTurn[] = {{"turn", 0, 255, true}};
-constexpr Range kCalled[] = {{"function", 0, kFar, true}, {"key", 0, 4294967295.0, true}};
-constexpr Range kWeight[] = {{"weight", -1e6, 1e6}};
 
 std::string text(double value) {
   char out[32];
@@ -95,39 +76,24 @@ Instruction instruction(const Where& where, const double* row, int height, int w
 
 }  // namespace
 
+#define FL_MAP(number) {"coefficient " #number, -kFarMap, kFarMap}
+#define FL_OTHER(name, ...)                                           \
+  case Code::k##name: {                                               \
+    static constexpr std::initializer_list<Range> all{__VA_ARGS__};   \
+    return {all.begin(), all.size()};                                 \
+  }
+#define FL_LOOKUP(name, result, ...) FL_OTHER(name, __VA_ARGS__)
 std::span<const Range> ranges(Code code) {
   switch (code) {
-    case Code::kBrightness:
-    case Code::kContrast:
-    case Code::kColor:
-    case Code::kSharpness:
-      return kFactor;
-    case Code::kPosterize:
-      return kBits;
-    case Code::kSolarize:
-      return kThreshold;
-    case Code::kSolarizeAdd:
-      return kAdd;
-    case Code::kAffine:
-      return std::span(kMap).first(6);
-    case Code::kPerspective:
-      return kMap;
-    case Code::kGaussianBlur:
-      return kBlur;
-    case Code::kHue:
-      return kTurn;
-    case Code::kAdd:
-    case Code::kMix:
-    case Code::kBlend:
-      return kWeight;
-    case Code::kBoxBlur:
-      return kBoxes;
-    case Code::kCustom:
-      return kCalled;
+    FL_LOOKUPS(FL_LOOKUP)
+    FL_OTHERS(FL_OTHER)
     default:
       return {};
   }
 }
+#undef FL_LOOKUP
+#undef FL_OTHER
+#undef FL_MAP
 
 // Sums and mixes need a Start before them: it makes the memory that they use.
 Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,

@@ -8,38 +8,57 @@
 
 namespace fl::augment {
 
-enum class Code : uint8_t {
-  kIdentity,
-  kBrightness,   // factor
-  kPosterize,    // bits kept
-  kSolarize,     // threshold
-  kSolarizeAdd,  // what is added, threshold
-  kInvert,
-  kContrast,   // factor
-  kColor,      // factor
-  kSharpness,  // factor
-  kAutoContrast,
-  kEqualize,
-  kAffine,       // six coefficients, output px to input px
-  kPerspective,  // eight
-  kGrayscale,
-  kFlipX,  // left-right
-  kFlipY,
-  kGaussianBlur,  // taps across, taps down, sigma across, sigma down (px)
-  kHue,           // turn, of 256
-  kBoxBlur,       // radius across, down (px), how often
-  kStart,         // what the next four start from: this image, and a sum of 0
-  kAdd,           // weight: of the image in the sum; the image is the start again
-  kSum,           // the image is the sum, cut to uint8
-  kMix,           // weight: of the sum, against the start
-  kBlend,         // weight: of the image, against the start
-  kCustom,        // number of a function, key of its uniforms
-};
-constexpr const char* kCodeNames[] = {
-    "Identity", "Brightness", "Posterize",    "Solarize", "SolarizeAdd", "Invert",      "Contrast",
-    "Color",    "Sharpness",  "AutoContrast", "Equalize", "Affine",      "Perspective", "Grayscale",
-    "FlipX",    "FlipY",      "GaussianBlur", "Hue",      "BoxBlur",     "Start",       "Add",
-    "Sum",      "Mix",        "Blend",        "Custom"};
+// The one table of codes, in C++ and in Python (`_native.INSTRUCTIONS`, `_native.ARGUMENTS`).
+//
+// A lookup makes a new value of each value, wherever it stands. One line holds all that is known of
+// it: its name; its result, of an int `value` (0..255) and the arguments `a`, by body/
+// augment_point.h; and what each argument may be (Range in augment/parse.h).
+#define FL_LOOKUPS(X)                                                                              \
+  X(Brightness, blend(0, value, static_cast<float>(a[0])), {"factor", -1e6, 1e6})                  \
+  X(Posterize, posterize(value, static_cast<int>(a[0])), {"bits", 0, 8, true})                     \
+  X(Solarize, solarize(value, a[0]), {"threshold", -kFar, kFar})                                   \
+  X(SolarizeAdd, solarize_add(value, static_cast<int>(a[0]), a[1]), {"addition", -255, 255, true}, \
+    {"threshold", -kFar, kFar})                                                                    \
+  X(Invert, static_cast<uint8_t>(255 - value), )
+
+// All others. Add to Blend go on from what Start has kept: the image then, and a sum of 0.
+#define FL_OTHERS(X)                                                                             \
+  X(Contrast, {"factor", -1e6, 1e6})                                                             \
+  X(Color, {"factor", -1e6, 1e6})                                                                \
+  X(Sharpness, {"factor", -1e6, 1e6})                                                            \
+  X(AutoContrast, )                                                                              \
+  X(Equalize, )                                                                                  \
+  /* Pillow's coefficients, output px to input px */                                             \
+  X(Affine, FL_MAP(0), FL_MAP(1), FL_MAP(2), FL_MAP(3), FL_MAP(4), FL_MAP(5))                    \
+  X(Perspective, FL_MAP(0), FL_MAP(1), FL_MAP(2), FL_MAP(3), FL_MAP(4), FL_MAP(5), FL_MAP(6),    \
+    FL_MAP(7))                                                                                   \
+  X(Grayscale, )                                                                                 \
+  X(FlipX, ) /* left-right */                                                                    \
+  X(FlipY, )                                                                                     \
+  X(GaussianBlur, {"taps across", 1, kMaxBlur, true}, {"taps down", 1, kMaxBlur, true},          \
+    {"sigma across", 1e-6, 1e6}, {"sigma down", 1e-6, 1e6}) /* sigma: px */                      \
+  X(Hue, {"turn", 0, 255, true})                            /* of 256 */                         \
+  X(BoxBlur, {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius},             \
+    {"repetitions", 1, 16, true}) /* radius: px */                                               \
+  X(Start, )                                                                                     \
+  X(Add, {"weight", -1e6, 1e6})   /* of the image in the sum; the image is the start again */    \
+  X(Sum, )                        /* the image is the sum, cut to uint8 */                       \
+  X(Mix, {"weight", -1e6, 1e6})   /* of the sum, against the start */                            \
+  X(Blend, {"weight", -1e6, 1e6}) /* of the image, against the start */                          \
+  X(Custom, {"function", 0, kFar, true}, {"key", 0, 4294967295.0, true}) /* key of its uniforms */
+
+// clang-format off
+#define FL_LOOKUP(name, result, ...) k##name,
+#define FL_OTHER(name, ...) k##name,
+enum class Code : uint8_t { kIdentity, FL_LOOKUPS(FL_LOOKUP) FL_OTHERS(FL_OTHER) };
+#undef FL_LOOKUP
+#undef FL_OTHER
+#define FL_LOOKUP(name, result, ...) #name,
+#define FL_OTHER(name, ...) #name,
+constexpr const char* kCodeNames[] = {"Identity", FL_LOOKUPS(FL_LOOKUP) FL_OTHERS(FL_OTHER)};
+#undef FL_LOOKUP
+#undef FL_OTHER
+// clang-format on
 constexpr int kCodes = static_cast<int>(std::size(kCodeNames));
 constexpr int kArguments = 8;
 constexpr int kColumns = 5 + kArguments;  // code, filter, fill (3), arguments

@@ -86,9 +86,16 @@ std::vector<augment::Program> parse_programs(const std::string& where, const Pro
 }
 
 void bind_augment(nb::module_& m) {
-  nb::list names;
-  for (const char* name : augment::kCodeNames) names.append(name);
+  nb::list names, arguments;
+  for (int code = 0; code < augment::kCodes; ++code) {
+    names.append(augment::kCodeNames[code]);
+    nb::list own;
+    for (const augment::Range& range : augment::ranges(static_cast<augment::Code>(code)))
+      own.append(nb::make_tuple(range.name, range.low, range.high, range.whole));
+    arguments.append(nb::tuple(own));
+  }
   m.attr("INSTRUCTIONS") = nb::tuple(names);
+  m.attr("ARGUMENTS") = nb::tuple(arguments);
   m.attr("MAX_DEPTH") = augment::kMaxDepth;
   m.attr("MAX_UNIFORMS") = augment::kMaxUniforms;
   nb::class_<PyFunctions>(m, "Functions", nb::is_final())

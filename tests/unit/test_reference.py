@@ -15,10 +15,11 @@ from torchvision.transforms.v2 import functional as F
 
 from fastload import _native
 from fastload import transforms as T
+from fastload.backends.native import instructions
 from fastload.spec import Spec
 from fastload.transforms import pil
 from fastload.transforms.base import FILTERS
-from fastload.transforms.programs import CODE, CODES, WRITTEN_AS, rows
+from fastload.transforms.programs import CODE, CODES, WRITTEN_AS, row_words, rows
 from fastload.transforms.reference.augment import DRAWN, gaussian_weights
 
 from .reference_helpers import HEIGHT, MODES, WIDTH, images
@@ -108,6 +109,16 @@ def test_codes_are_the_extensions():
     assert set(CODES) == {*_native.INSTRUCTIONS, *WRITTEN_AS}
     assert set(WRITTEN_AS.values()) < set(_native.INSTRUCTIONS)
     assert not set(WRITTEN_AS) & set(_native.INSTRUCTIONS)
+
+
+def test_arguments_are_the_extensions():
+    assert len(_native.ARGUMENTS) == len(_native.INSTRUCTIONS)
+    for name, arguments in zip(_native.INSTRUCTIONS, _native.ARGUMENTS, strict=True):
+        assert all(low < high for _, low, high, _ in arguments)
+        alone = row_words([CODE[name], 0.5, 0]) == ("" if name == "Identity" else name)
+        assert alone == (not arguments)
+    whole = {name for name in CODES if instructions.WHOLE[CODE[name]]}
+    assert whole == {"Posterize", "SolarizeAdd", "Custom"}
 
 
 def test_every_code_is_drawn_or_written_by_the_engine():

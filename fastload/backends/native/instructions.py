@@ -23,12 +23,12 @@ SAMPLING = np.zeros(max(FILTERS.values()) + 1)  # from PIL's numbers to the kern
 SAMPLING[[FILTERS["nearest"], FILTERS["bilinear"], FILTERS["bicubic"]]] = 0, 1, 2
 MOST = 1e6  # of a factor: from here on, every difference of two values leaves 0..255
 
-# By op code (programs.CODES): the instruction; whether its argument is cut to a whole number, and
-# how large it may be; and what arguments are made of it: FIXED + argument * TIMES. PIL's affine
-# coefficients take an output px to an input px.
+
+# By op code (programs.CODES): the instruction; how large its argument may be; and what arguments
+# are made of it: FIXED + argument * TIMES. PIL's affine coefficients take an output px to an input
+# px.
 NUMBERS = np.array([INSTRUCTION[WRITTEN_AS.get(name, name)] for name in CODES])
 MIXES = np.isin(CODES, MIXING)
-WHOLE = np.isin(CODES, ("Posterize", "SolarizeAdd"))
 LIMIT = np.where(np.isin(CODES, ENHANCE), MOST, np.inf)
 FIXED, TIMES = np.zeros((len(CODES), WIDTH - ARGUMENTS)), np.zeros((len(CODES), WIDTH - ARGUMENTS))
 TIMES[:, 0] = 1.0
@@ -169,3 +169,7 @@ MAKERS: dict[int, Callable[[Program, Floats, Floats, Floats], None]] = {
     CODE["GaussianBlur"]: _gaussian_blur,
     CODE["GaussianBlurPIL"]: _gaussian_blur_pil,
 }
+WHOLE = np.zeros(len(CODES), bool)  # by op code: whether the argument is cut to a whole number
+for _name, _ranges in zip(_native.INSTRUCTIONS, _native.ARGUMENTS, strict=True):
+    if CODE[_name] not in MAKERS:
+        WHOLE[CODE[_name]] = any(whole for *_, whole in _ranges[:1])
