@@ -90,9 +90,10 @@ class Threaded:
         self.finished = self.sender.finished if self.sender else feed.started
         # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in
         # there, such as Ctrl-C's, would be lost.
-        self.stop = weakref.finalize(self, _stop, feed, self.sender)
+        stop_feeder = feed.stopper()
+        self.stop = weakref.finalize(self, _stop, stop_feeder, self.sender)
         self.stop.atexit = False
-        ending.register(self.thread, feed.stop)
+        ending.register(self.thread, stop_feeder)
         if self.sender:
             ending.register(self.sender.thread, self.sender.stop)
         for _ in range(engine.depth):
@@ -225,8 +226,8 @@ def _settle(engine: BatchMaker, item: LaunchedOrError) -> ReadyOrError:
     return item if isinstance(item, Exception) else attempt(engine.settle, item)
 
 
-def _stop(feed: Feed, sender: Sender | None) -> None:
-    feed.stop()
+def _stop(stop_feeder: Callable[[], None], sender: Sender | None) -> None:
+    stop_feeder()
     if sender:
         sender.stop()
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias
 
 import torch
@@ -90,10 +91,16 @@ class Feed:
     pace: Pace = field(default_factory=Pace)
     stopped: threading.Event = field(default_factory=threading.Event)
 
-    def stop(self) -> None:
-        """The feeder is to end. Waits for nothing."""
-        self.stopped.set()
-        self.requests.put(None)
+    def stopper(self) -> Callable[[], None]:
+        """Ends the feeder, and waits for nothing. It may outlive the epoch: it holds neither the
+        batches nor the view, whose files would stay open.
+        """
+        return partial(_stop_feeder, self.stopped, self.requests)
+
+
+def _stop_feeder(stopped: threading.Event, requests: Requests) -> None:
+    stopped.set()
+    requests.put(None)
 
 
 class BatchMaker(Protocol):
