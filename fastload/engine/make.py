@@ -10,7 +10,7 @@ from fastload.backends.base import Engine
 from fastload.backends.native import cuda
 from fastload.backends.table import facts
 from fastload.engine.ffcv import FfcvEngine
-from fastload.engine.native import NativeEngine
+from fastload.engine.native import NativeEngine, check_threads
 from fastload.engine.torch import TorchEngine
 from fastload.engine.uploading import Gpu
 from fastload.plan import placement, preflight
@@ -62,6 +62,8 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
         return TorchEngine(
             runner, loader.num_workers, depth, pinned=pinned, context=loader.multiprocessing_context
         )
+    # First, since the indexes below import pyarrow: without memory that raises, or ends, anyhow.
+    check_threads(loader.num_workers)
     # Threads share every batch, so a few batches under way keep all of them busy.
     depth, seek = min(depth, 8), collect.make(loader.seek_index, plan.source)
     preflight.check(runner.plan, loader.num_workers, depth, loader.batch_size)

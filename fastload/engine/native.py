@@ -259,10 +259,15 @@ def _own(array: Array) -> torch.Tensor:
     return torch.from_numpy(array).clone()
 
 
-def _pool(threads: int) -> _native.Pool:
-    """Raises HostMemoryError, and BackendError where something else than memory forbids threads."""
+def check_threads(threads: int) -> None:
+    """Raise HostMemoryError where there is no room for their stacks."""
     if threads:
         room.check(f"{threads} threads", (threads + READERS) * room.THREAD)
+
+
+def _pool(threads: int) -> _native.Pool:
+    """Raises HostMemoryError, and BackendError where something else than memory forbids threads."""
+    check_threads(threads)
     try:
         return _native.Pool(threads, READERS)
     except (MemoryError, RuntimeError, OSError) as error:
