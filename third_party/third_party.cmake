@@ -71,3 +71,22 @@ macro(fastload_add_xxhash)
   add_library(fastload_xxhash INTERFACE)
   target_include_directories(fastload_xxhash SYSTEM INTERFACE "${fastload_xxhash_source}")
 endmacro()
+
+# Into a wheel: what is inside the module besides fastload, as CycloneDX. FASTLOAD_RUNTIME: where the C++ library comes from
+# if it is linked statically; JSON, a component.
+function(fastload_install_sbom)
+  string(JSON count LENGTH "${fastload_sbom}" components)
+  set(sbom "${fastload_sbom}")
+  string(JSON sbom SET "${sbom}" components ${count} "{
+    \"type\": \"library\", \"bom-ref\": \"nanobind\", \"name\": \"nanobind\", \"version\": \"${nanobind_VERSION}\",
+    \"purl\": \"pkg:pypi/nanobind@${nanobind_VERSION}\", \"licenses\": [{\"expression\": \"BSD-3-Clause AND MIT\"}]}")
+  if(FASTLOAD_RUNTIME)
+    math(EXPR count "${count} + 1")
+    string(JSON sbom SET "${sbom}" components ${count} "${FASTLOAD_RUNTIME}")
+  endif()
+  if(SKBUILD_PROJECT_VERSION)
+    string(JSON sbom SET "${sbom}" metadata component version "\"${SKBUILD_PROJECT_VERSION}\"")
+  endif()
+  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/fastload-torch.cdx.json" "${sbom}\n")
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/fastload-torch.cdx.json" DESTINATION "${SKBUILD_METADATA_DIR}/sboms")
+endfunction()
