@@ -3,7 +3,7 @@
 # The loader gives a module that needs "libjpeg.so.62" whatever library of that name the process has already loaded. torchvision's
 # wheels up to 0.19 bring an old one, without the functions that read part of an image, so that `import torchvision, fastload` would
 # fail; another build may give other pixels. A name with a slash is looked up as a file. ld takes it from the soname of what it links:
-# here an empty library.
+# here an empty library. A module may be linked with symbols undefined; the programs that fuzz may not, and load one libjpeg only.
 
 add_library(fastload_jpeg INTERFACE)
 target_link_libraries(fastload_jpeg INTERFACE JPEG::JPEG)
@@ -12,7 +12,7 @@ set(fastload_jpeg_library "${JPEG_LIBRARY_RELEASE}")
 if(NOT fastload_jpeg_library)
   set(fastload_jpeg_library "${JPEG_LIBRARY}")
 endif()
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_READELF AND fastload_jpeg_library MATCHES "\\.so$")
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_READELF AND NOT FASTLOAD_FUZZ AND fastload_jpeg_library MATCHES "\\.so$")
   execute_process(COMMAND "${CMAKE_READELF}" -d "${fastload_jpeg_library}" OUTPUT_VARIABLE fastload_jpeg_dynamic ERROR_QUIET)
   if(fastload_jpeg_dynamic MATCHES "soname: \\[([^]/]+)\\]")
     get_filename_component(fastload_jpeg_folder "${fastload_jpeg_library}" DIRECTORY)
