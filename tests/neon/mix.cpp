@@ -20,7 +20,7 @@ void any_box(Random& random, int height, int width, int32_t* box) {
 
 Partner any_partner(Random& random, int height, int width) {
   Partner out{};
-  out.place = random.between(0, kImages - 1);
+  out.position = random.between(0, kImages - 1);
   any_box(random, height, width, &out.top);
   out.own = random.one_in(4) ? 1.0f : static_cast<float>(random.real(0, 1));
   out.other = 1.0f - out.own;
