@@ -84,7 +84,8 @@ def rate(step: Callable[[], object], flush: torch.Tensor) -> float:
     began = time.perf_counter()
     while len(pairs) < STEPS and time.perf_counter() - began < LONGEST:
         flush.zero_()
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        event = partial(torch.cuda.Event, enable_timing=True)
+        start, end = event(), event()
         start.record()
         step()
         end.record()

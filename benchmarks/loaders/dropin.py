@@ -202,7 +202,8 @@ def entries(data: str, settings: Settings) -> dict[str, Any]:
         for path, label in (pairs.samples * -(-ENTRIES // len(pairs.samples)))[:ENTRIES]
     ]
     rows = ImageFolder(data, transform(settings.size))
-    rows.samples = [list(pair) for pair in pairs.samples]  # type: ignore[misc]  # as some programs make them
+    # As some programs make them.
+    rows.samples = [list(pair) for pair in pairs.samples]  # type: ignore[misc]
     some = np.random.default_rng(0).permutation(ENTRIES)
     subset = torch.utils.data.Subset
     return {

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,10 @@ def add(verb: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> None:
     peers = chosen(given.only)
     check(given)
-    say: Callable[[str], None] = lambda text: print(f"peers: {text}", file=sys.stderr, flush=True)  # noqa: E731
+
+    def say(text: str) -> None:
+        print(f"peers: {text}", file=sys.stderr, flush=True)
+
     failed = setup.set_up(peers, given.environments, say) if given.setup else {}
     if not given.tables:
         return

@@ -1,7 +1,7 @@
 """An epoch under way: who requests, reads, draws and finishes its batches, and how that ends.
 
-Life of a batch in the native engine: request (consumer) → begin → draw → start (feeder thread) →
-finish (consumer; on a GPU the sender).
+Life of a batch in the native engine: request (consumer), begin, draw, start (feeder thread), finish
+(consumer; on a GPU the sender).
 Only the consumer's thread touches the user's sampler, as in PyTorch.
 """
 

@@ -52,7 +52,7 @@ class TrainingStep:
         self.name = model or training.model
         self.layout = torch.channels_last if training.channels_last else torch.contiguous_format
         network = models.build(training, classes, model).to(device)
-        # torch's stubs do not know memory_format.
+        # torch's type annotations do not know memory_format.
         self.model: nn.Module = network.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.optimizer = optimizers.make(self.model, training.optimizer)
         self.dtype = PRECISIONS.get(training.precision)

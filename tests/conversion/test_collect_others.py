@@ -56,7 +56,7 @@ def tiny(tmp_path):
         ["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], capture_output=True, check=False
     )
     if mounted.returncode:
-        pytest.skip("cannot mount a small disk here")
+        pytest.skip(f"mounting a tmpfs needs root: {mounted.stderr.decode().strip()}")
     yield disk
     subprocess.run(["umount", disk], check=True)
 

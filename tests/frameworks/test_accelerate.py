@@ -10,7 +10,11 @@ from .helpers import CLASSES, FIXED, made, needs, network
 needs("accelerate")
 
 import accelerate  # noqa: E402
-from accelerate.data_loader import DataLoaderShard, prepare_data_loader, skip_first_batches  # noqa: E402
+from accelerate.data_loader import (  # noqa: E402
+    DataLoaderShard,
+    prepare_data_loader,
+    skip_first_batches,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -168,8 +168,8 @@ BOMBS: dict[str, Bomb] = {
         make.stretched("index.arrow.xxh3", 100 * GIB),
         bombs.loaded,
         "{path}/index.arrow: is damaged (checksum got adab22f81932a72d, index.arrow.xxh3 says "
-        "'blocks\\nadab22f81932a72d\\nadab22f81932a72d\\n030763788345c6ea\\n\\x00\\x00\\x00\\x00\\x00\\x00'"
-        "); restore both, or convert again",
+        "'blocks\\nadab22f81932a72d\\nadab22f81932a72d\\n030763788345c6ea\\n"
+        "\\x00\\x00\\x00\\x00\\x00\\x00'); restore both, or convert again",
     ),
     "shards: an index that is packed": Bomb(
         make.packed_index,

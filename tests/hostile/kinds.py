@@ -5,6 +5,7 @@ Kinds are added, never taken away.
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
 from tests.kernels.helpers import jpeg, scene
 from tests.kernels.jpeg_writer import Writer, segment
@@ -17,8 +18,8 @@ def good(sampling: str = "4:2:0", **how: object) -> bytes:
     return jpeg(scene(HEIGHT, WIDTH), sampling, **how)
 
 
-def written(sampling: str = "4:2:0", **how: object) -> bytes:
-    return Writer(HEIGHT, WIDTH, FACTORS[sampling], seed=3, **how).encode()  # type: ignore[arg-type]
+def written(sampling: str = "4:2:0", **how: Any) -> bytes:
+    return Writer(HEIGHT, WIDTH, FACTORS[sampling], seed=3, **how).encode()
 
 
 def place(data: bytes, marker: int) -> int:

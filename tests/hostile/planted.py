@@ -187,9 +187,9 @@ def seen() -> Iterator[list[str]]:
     """Paths that are made or renamed to inside the block, in their order."""
     found = list[str]()
 
-    def note(path: object, folder: int | None) -> None:
+    def note(path: Any, folder: int | None) -> None:
         base = os.readlink(f"/proc/self/fd/{folder}") if folder is not None else os.getcwd()
-        found.append(os.path.normpath(os.path.join(base, os.fspath(path))))  # type: ignore[arg-type, call-overload]
+        found.append(os.path.normpath(os.path.join(base, os.fspath(path))))
 
     def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any, **named: Any) -> Any:

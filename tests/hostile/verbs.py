@@ -5,6 +5,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +31,13 @@ def convert(source: str, out: Path, to: str, **more: object) -> None:
     convert_reader(evil.reader(source), out, to, **more)
 
 
-def convert_reader(reader: Reader, out: Path, to: str, **more: object) -> None:
+def convert_reader(reader: Reader, out: Path, to: str, **more: Any) -> None:
     """extras are dropped where the format cannot hold them."""
     if to == "beton":
-        how = beton_writer.Options(workers=1, extras="drop", on_error="skip", **more)  # type: ignore[arg-type]
+        how = beton_writer.Options(workers=1, extras="drop", on_error="skip", **more)
         beton_writer.run(reader, str(out.with_name(f"{out.name}.beton")), how)
         return
-    how_ = job.Options(workers=1, to=to, on_error="skip", shard_bytes=4096, **more)  # type: ignore[arg-type]
+    how_ = job.Options(workers=1, to=to, on_error="skip", shard_bytes=4096, **more)
     job.run(job.prepare_reader(reader, str(out), how_))
 
 

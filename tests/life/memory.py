@@ -61,9 +61,10 @@ class Result(NamedTuple):
 def anonymous(pid: int) -> float:
     """KiB; 0 of a process that has ended."""
     try:
-        return float(re.search(r"RssAnon:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())[1])  # type: ignore[index]
-    except (OSError, TypeError):
+        found = re.search(r"RssAnon:\s*(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
         return 0.0
+    return float(found[1]) if found else 0.0
 
 
 def children() -> list[int]:

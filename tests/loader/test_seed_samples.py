@@ -89,7 +89,8 @@ def test_the_programs_generators_are_left_alone():
     np.random.seed(1)  # noqa: NPY002
     torch.manual_seed(1)
     iterator = iter(loader)  # draws the base seed, as torch does
-    before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
+    numpy_state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    before = random.getstate(), numpy_state, torch.get_rng_state().tolist()
     list(iterator)
     assert (
         random.getstate(),

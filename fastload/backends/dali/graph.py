@@ -19,7 +19,7 @@ from fastload.backends.dali.installed import whole_decode
 from fastload.transforms.base import FILTERS
 from fastload.transforms.reference.augment import HALF
 
-# DALI's stubs know neither its data nodes nor its operators.
+# DALI's type annotations know neither its data nodes nor its operators.
 Node: TypeAlias = Any
 Nodes: TypeAlias = dict[str, Node]  # one picture's inputs, by name
 Feed: TypeAlias = Callable[[], tuple[object, ...]]  # gives the arrays of `dali_inputs.inputs`

@@ -1,8 +1,8 @@
 """The native backend: read, decode, crop, resize, flip, augment and store in C++ threads; Python is
 entered per batch.
 
-A batch goes begin → draw → start → finish, and the engine decides when. Images that the native
-decoder does not take are decoded by Pillow, one by one, and join their batch (undecoded.py).
+A batch goes begin, draw, start, finish; the engine decides when. Images that the native decoder
+does not take are decoded by Pillow, one by one, and join their batch (undecoded.py).
 """
 
 import operator

@@ -1,5 +1,5 @@
-"""Samples that the native decoder does not take (PNG, CMYK, damaged JPEGs, …): Pillow's pixels for
-them, or what is wrong with them.
+"""Samples that the native decoder does not take, such as PNG, CMYK and damaged JPEGs: Pillow's
+pixels for them, or what is wrong with them.
 """
 
 import operator

@@ -31,6 +31,8 @@ from fastload.files.names import outside
 from fastload.sources.folder import EXTENSIONS
 from fastload.system import limits
 
+# What zipfile raises of a damaged member; NotImplementedError is its word for a compression or a
+# version that it does not know. Each becomes a BadSampleError with the member's name.
 ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
