@@ -62,7 +62,7 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
 
         Raises IndexError, SampleError.
         """
-        sample = place(index, len(self))
+        sample = position(index, len(self))
         source = self.pipeline.source
         try:
             pixels = raw_pixels(source, sample)
@@ -119,11 +119,11 @@ class Samples(Sequence[tuple[str, int]]):
     def __getitem__(self, index: SupportsIndex | slice) -> tuple[str, int] | list[tuple[str, int]]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        sample = place(index, len(self))
+        sample = position(index, len(self))
         return self.source.name(sample), int(self.source.labels[sample])
 
 
-def place(index: SupportsIndex, length: int) -> int:
+def position(index: SupportsIndex, length: int) -> int:
     """A user's index as 0..length-1, negative ones from the end.
 
     Raises IndexError, and TypeError for what is no integer.
@@ -155,7 +155,7 @@ def place_all(indices: Any, length: int) -> Longs:
         and 0 <= found.min() <= found.max() < length
     ):
         return np.ascontiguousarray(found)
-    placed = np.array([place(index, length) for index in indices], np.int64)
+    placed = np.array([position(index, length) for index in indices], np.int64)
     if not len(placed):
         raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")
     return placed

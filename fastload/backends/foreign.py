@@ -24,51 +24,55 @@ class Given:
         self.held = 0  # bytes
         self.sizes = job.sizes.tolist()
 
-    def pixels(self, place: int, scale: int | None) -> bool:
+    def pixels(self, position: int, scale: int | None) -> bool:
         """Whether a sample's pixels are given, at 1/scale; else its size (scale=None: nobody knows
         it yet), or nothing.
 
         Raises SampleError.
         """
-        sample = int(self.work.samples[place])
+        sample = int(self.work.samples[position])
         name = self.source.name(sample)
         try:
             found = raw_pixels(self.source, sample)
-            if found is None and (scale is None or self.held) and self._beyond(place, scale or 1):
+            if (
+                found is None
+                and (scale is None or self.held)
+                and self._beyond(position, scale or 1)
+            ):
                 if scale is not None:
                     return False
-                if (size := pil.header_size(self._payload(place, sample))) is not None:
-                    self.job.set_size(place, *size)
+                if (size := pil.header_size(self._payload(position, sample))) is not None:
+                    self.job.set_size(position, *size)
                     return False
             found = (
-                pil.decode_pixels(self._payload(place, sample), scale or 1)
+                pil.decode_pixels(self._payload(position, sample), scale or 1)
                 if found is None
                 else found
             )
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(name, sample, error) from error
         if scale is not None and found.shape[:2] != (
-            want := tuple(-(-side // scale) for side in self.sizes[place])
+            want := tuple(-(-side // scale) for side in self.sizes[position])
         ):
             got, said = ("x".join(map(str, size)) for size in (found.shape[:2], want))
             raise SampleError(
                 name, sample, f"is {got} px, and was said to be {said} px; mend or remove the file"
             )
-        self._give(place, np.ascontiguousarray(found), scale or 1)
+        self._give(position, np.ascontiguousarray(found), scale or 1)
         return True
 
-    def _beyond(self, place: int, scale: int) -> bool:
+    def _beyond(self, position: int, scale: int) -> bool:
         """Whether too much is held with this sample; of a format whose size nobody knows, too."""
-        height, width = self.sizes[place]
+        height, width = self.sizes[position]
         return not height or self.held + 3 * (height // scale) * (width // scale) > HELD
 
-    def _give(self, place: int, pixels: Pixels, scale: int) -> None:
-        self.job.set_pixels(place, pixels, scale)
+    def _give(self, position: int, pixels: Pixels, scale: int) -> None:
+        self.job.set_pixels(position, pixels, scale)
         self.held += pixels.nbytes
 
-    def _payload(self, place: int, sample: int) -> bytes:
+    def _payload(self, position: int, sample: int) -> bytes:
         """The encoded bytes: those that the job has, which reads no large files."""
-        return self.job.payload(place) or read(self.source, sample)
+        return self.job.payload(position) or read(self.source, sample)
 
 
 def too_large(
@@ -84,14 +88,14 @@ def too_large(
     if most is None or int(sizes.max(initial=0)) ** 2 <= most:
         return []  # at once, as nearly always
     pixels = sizes[:, 0].astype(np.int64) * sizes[:, 1]
-    places = np.flatnonzero((pixels > most) & encoded)
-    if not len(places):
+    positions = np.flatnonzero((pixels > most) & encoded)
+    if not len(positions):
         return []
     found = []
-    for place in places[~source.locate(work.samples[places]).is_raw].tolist():
+    for position in positions[~source.locate(work.samples[positions]).is_raw].tolist():
         try:
-            pil.check_size(*sizes[place].tolist())
+            pil.check_size(*sizes[position].tolist())
         except pil.DECODE_ERRORS as error:
-            sample = int(work.samples[place])
-            found.append((place, pil.undecodable(source.name(sample), sample, error)))
+            sample = int(work.samples[position])
+            found.append((position, pil.undecodable(source.name(sample), sample, error)))
     return found

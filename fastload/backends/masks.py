@@ -86,26 +86,27 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun
     assert plan.masks is not None
     masks, drawn = plan.masks, plan.records(work, sizes)
 
-    def make(place: int) -> Array:
-        height, width = (int(v) for v in sizes[place])
+    def make(position: int) -> Array:
+        height, width = (int(v) for v in sizes[position])
         return one(
             masks,
-            int(work.samples[place]),
+            int(work.samples[position]),
             plan.ops,
-            [record[place] for record in drawn],
+            [record[position] for record in drawn],
             (height, width),
         )
 
-    places, shape = range(len(work)), (len(work), *(1,) * masks.channel, *final_size(plan.out))
+    positions, shape = range(len(work)), (len(work), *(1,) * masks.channel, *final_size(plan.out))
     paths = (masks.paths[sample] for sample in work.samples)
     each = (
         threads.begin(
-            make, [(place, f"makes {path}") for place, path in zip(places, paths, strict=True)]
+            make,
+            [(position, f"makes {path}") for position, path in zip(positions, paths, strict=True)],
         )
         if threads
         else []
     )
-    made = (one.result() for one in each) if threads else map(make, places)
+    made = (one.result() for one in each) if threads else map(make, positions)
     return Begun(lambda: torch.from_numpy(np.stack(list(made)).reshape(shape)), each)
 
 

@@ -84,14 +84,14 @@ def remember(plan: Plan, device: str, workers: int, rates: Mapping[str, Rate]) -
         "workers": workers,
         "rates": found,
     }
-    path = place(plan, device)
+    path = record_path(plan, device)
     return path if cache.keep(path, json.dumps(content, indent=1).encode()) else ""
 
 
 def recall(plan: Plan, device: str) -> Measured | None:
     """What is known of this plan here; None: nothing."""
     try:
-        content = json.loads(cache.recall(place(plan, device), LARGEST))
+        content = json.loads(cache.recall(record_path(plan, device), LARGEST))
         if (
             content["schema"] != SCHEMA
             or content["about"] != about(plan, device)
@@ -117,7 +117,7 @@ def recall(plan: Plan, device: str) -> Measured | None:
     return found if found.rates and all(rate.possible for rate in rates.values()) else None
 
 
-def place(plan: Plan, device: str) -> str:
+def record_path(plan: Plan, device: str) -> str:
     """The file of a plan."""
     text = json.dumps(about(plan, device))
     return cache.path("backends", f"{_native.xxh3(text.encode()):016x}.json")

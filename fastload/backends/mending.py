@@ -33,19 +33,19 @@ def mended(
     """Give the batch pixels in place of bad ones; the work with the samples that stand in, and the
     bytes of those that are JPEGs.
 
-    bad: places in the batch and what is wrong there. Raises the first error where bad samples
+    bad: positions in the batch and what is wrong there. Raises the first error where bad samples
         raise, or where nothing is left to try.
     """
     encoded: dict[int, bytes] = {}
-    for place, error in bad:
+    for position, error in bad:
         if trouble.policy == "raise":
             raise error
-        trouble.note(place, error)
+        trouble.note(position, error)
         if trouble.policy == "skip":
-            trouble.lost.add(place)
-            batch.set_pixels(place, NOTHING)
+            trouble.lost.add(position)
+            batch.set_pixels(position, NOTHING)
             continue
-        work = _substituted(batch, plan, work, place, error, trouble, encoded)
+        work = _substituted(batch, plan, work, position, error, trouble, encoded)
     return work, encoded
 
 
@@ -53,44 +53,46 @@ def _substituted(
     batch: Batch,
     plan: Plan,
     work: Work,
-    place: int,
+    position: int,
     error: SampleError,
     trouble: Trouble,
     encoded: dict[int, bytes],
 ) -> Work:
-    while (sample := trouble.next_for(place, len(plan.source))) is not None:
+    while (sample := trouble.next_for(position, len(plan.source))) is not None:
         try:
             data, pixels = _decoded(plan, sample)
         except SampleError as another:
-            trouble.note(place, another)
+            trouble.note(position, another)
             continue
-        batch.set_pixels(place, pixels)
+        batch.set_pixels(position, pixels)
         if data and _native.probe(data)[0] == _native.OK:
-            encoded[place] = data
-        return standing_in(work, place, sample, trouble.first, plan.views)
-    raise trouble.alone(place, error, len(plan.source))
+            encoded[position] = data
+        return standing_in(work, position, sample, trouble.first, plan.views)
+    raise trouble.alone(position, error, len(plan.source))
 
 
 def without_lost(parts: list[Any], trouble: Trouble, count: int) -> list[Any]:
     """Images and labels of a batch of `count`, without what is left out."""
-    places = trouble.kept(count)
-    return parts if places is None else [_kept(part, torch.from_numpy(places)) for part in parts]
-
-
-def _kept(part: Any, places: torch.Tensor) -> Any:
-    """Images or labels of these places; of several views a list."""
+    positions = trouble.kept(count)
     return (
-        [_kept(one, places) for one in part]
+        parts if positions is None else [_kept(part, torch.from_numpy(positions)) for part in parts]
+    )
+
+
+def _kept(part: Any, positions: torch.Tensor) -> Any:
+    """Images or labels at these positions; of several views a list."""
+    return (
+        [_kept(one, positions) for one in part]
         if isinstance(part, list)
-        else part.index_select(0, places.to(part.device))
+        else part.index_select(0, positions.to(part.device))
     )
 
 
 def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:
     """Give the job JPEGs that stand in at the scale of their crops."""
-    for place, data in encoded.items():
-        if (scale := int(crops[place, crop.SCALE])) > 1:
-            job.set_pixels(place, np.ascontiguousarray(pil.decode_pixels(data, scale)), scale)
+    for position, data in encoded.items():
+        if (scale := int(crops[position, crop.SCALE])) > 1:
+            job.set_pixels(position, np.ascontiguousarray(pil.decode_pixels(data, scale)), scale)
 
 
 def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
@@ -110,18 +112,20 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
     return data, np.ascontiguousarray(found)
 
 
-def failed(job: _native.Job, plan: Plan, work: Work, place: int) -> SampleError:
+def failed(job: _native.Job, plan: Plan, work: Work, position: int) -> SampleError:
     """What the engine says of a sample that failed.
 
     A thread without memory says no more than that.
     """
-    said, code, sample = job.message(place), job.code(place), int(work.samples[place])
+    said, code, sample = job.message(position), job.code(position), int(work.samples[position])
     where = plan.source.name(sample)
     if code == errno.ENOMEM:
         return sample_error(
             where, sample, f"cannot be decoded ({said}); {pil.NO_MEMORY}", MemoryError()
         )
-    path = plan.source.files.path(int(plan.source.locate(work.samples[place : place + 1]).file[0]))
+    path = plan.source.files.path(
+        int(plan.source.locate(work.samples[position : position + 1]).file[0])
+    )
     return sample_error(
         where, sample, said, OSError(code, os.strerror(code), path) if code else None
     )

@@ -32,7 +32,7 @@ class BackendFacts(Record):
     # "auto" takes it where nothing was measured; of fastload's own backends only
     automatic: bool = False
     seeks: bool = False  # it decodes by seek indexes
-    places: bool = False  # with device="cuda" our kernels make the batch, at one of the placements
+    on_gpu: bool = False  # with device="cuda" our kernels make the batch, at one of the placements
     beside: tuple[str, ...] = ()  # distributions that it needs too
     # Images, at most, before an emulated step; fewer for a slow backend, so that runs hold many
     profiled_batch: int = 64
@@ -46,14 +46,14 @@ class BackendFacts(Record):
 OWN = (
     BackendFacts(
         "native", "fastload.backends.native.runner", "native", exact=True, automatic=True,
-        seeks=True, places=True,
+        seeks=True, on_gpu=True,
     ),
     BackendFacts(
         "torch", "fastload.backends.torch", "workers", exact=True, automatic=True,
         profiled_batch=16,
     ),
     BackendFacts(
-        "ffcv", "fastload.backends.ffcv.runner", "ffcv", exact=True, seeks=True, places=True,
+        "ffcv", "fastload.backends.ffcv.runner", "ffcv", exact=True, seeks=True, on_gpu=True,
         distributions=("ffcv",), beside=("numba",), install=INSTALL_FFCV,
     ),
     BackendFacts(

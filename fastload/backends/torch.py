@@ -92,12 +92,14 @@ class Runner:
         )
         drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
         pictures = []
-        for place, sample in enumerate(work.samples.tolist()):
-            image, images[place] = images[place], None
+        for position, sample in enumerate(work.samples.tolist()):
+            image, images[position] = images[position], None
             image = self._made(sample, image) if isinstance(image, Late) else image
             pictures.append(
                 [
-                    _apply(self.plan, sample, image, steps, [record[place] for record in records])
+                    _apply(
+                        self.plan, sample, image, steps, [record[position] for record in records]
+                    )
                     for steps, records in drawn
                 ]
             )

@@ -6,20 +6,20 @@ import os
 from collections.abc import Callable
 
 from fastload import _native
-from fastload.files.below import Place
+from fastload.files.below import DirEntry
 
 HELD = 4 << 20  # bytes that are written at once
 PIECES = 1000  # of one call; Linux takes 1024
 
 
 class Appender:
-    """A new file at `place`.
+    """A new file at `entry`.
 
     go: asked before each write; once it says no, nothing is written any more and the file is gone.
     """
 
-    def __init__(self, place: Place, go: Callable[[], bool] = lambda: True) -> None:
-        self.place, self.go = place, go
+    def __init__(self, entry: DirEntry, go: Callable[[], bool] = lambda: True) -> None:
+        self.entry, self.go = entry, go
         self.end = 0  # bytes that were added
         self.file: int | None = None
         self.sum = _native.Xxh3()
@@ -48,7 +48,7 @@ class Appender:
         self._dropped = True
         self._pieces.clear()
         if self.file is not None:
-            self.place.folder.remove(self.place.name)
+            self.entry.folder.remove(self.entry.name)
         self.close()
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Appender:
         if self._dropped or not pieces:
             return
         if self.file is None:
-            self.file = self.place.folder.create(self.place.name)
+            self.file = self.entry.folder.create(self.entry.name)
         for piece in pieces:
             self.sum.update(piece)
         _write_all(self.file, pieces, size)

@@ -13,7 +13,7 @@ from collections.abc import Container, Sequence
 
 from fastload import _native
 from fastload.conversion import journal
-from fastload.files.below import PLAIN, PRIVATE, Folder, Place
+from fastload.files.below import PLAIN, PRIVATE, DirEntry, Folder
 from fastload.files.names import Inner
 from fastload.sources import sums
 from fastload.sources.shard_index import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM
@@ -38,7 +38,7 @@ def take_back(folder: Folder) -> bool:
     names = set(folder.names())
     if not {UNFINISHED, JOURNAL} <= names:
         return False
-    records = journal.read(Place(folder, JOURNAL))[0]
+    records = journal.read(DirEntry(folder, JOURNAL))[0]
     if INDEX not in names:
         undo(folder, records)
         folder.sync()

@@ -27,7 +27,7 @@ def note(where: str, job: Json, said: Json) -> None:
     """
     with contextlib.suppress(OSError):
         content = {"version": VERSION, "job": job, "target": stamp(where), "said": said}
-        cache.keep(place(where), json.dumps(content).encode())
+        cache.keep(record_path(where), json.dumps(content).encode())
 
 
 def found(where: str, job: Json, *, overwrite: bool) -> Json | None:
@@ -39,7 +39,7 @@ def found(where: str, job: Json, *, overwrite: bool) -> Json | None:
     if not os.path.lexists(where):
         return None
     try:
-        content: Json = json.loads(cache.recall(place(where), LARGEST))
+        content: Json = json.loads(cache.recall(record_path(where), LARGEST))
         known, said = content["job"], content["said"]
         if (
             content["version"] != VERSION
@@ -60,7 +60,7 @@ def found(where: str, job: Json, *, overwrite: bool) -> Json | None:
     return None if other else said
 
 
-def place(where: str) -> str:
+def record_path(where: str) -> str:
     """The file of a target."""
     return cache.path(
         "converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json"

@@ -51,8 +51,8 @@ def picture(histograms: Mapping[str, Histogram]) -> Image.Image:
     rows = -(-len(histograms) // 2)
     image = Image.new("RGB", (2 * wide, max(rows, 1) * high), "white")
     draw = ImageDraw.Draw(image)
-    for place, (name, found) in enumerate(histograms.items()):
-        _panel(draw, place % 2 * wide, place // 2 * high, name, found)
+    for number, (name, found) in enumerate(histograms.items()):
+        _panel(draw, number % 2 * wide, number // 2 * high, name, found)
     return image
 
 
@@ -60,8 +60,8 @@ def _panel(draw: ImageDraw.ImageDraw, left: int, top: int, name: str, found: His
     wide, high = PANEL
     inner, floor = wide - 2 * MARGIN, top + high - MARGIN
     most = max(found.counts)
-    for place, count in enumerate(found.counts):
-        x0, x1 = (left + MARGIN + inner * at // len(found.counts) for at in (place, place + 1))
+    for number, count in enumerate(found.counts):
+        x0, x1 = (left + MARGIN + inner * at // len(found.counts) for at in (number, number + 1))
         tall = round((high - 3 * MARGIN) * count / most)
         if count:
             draw.rectangle((x0, floor - max(tall, 1), x1 - 2, floor), fill=BLUE)

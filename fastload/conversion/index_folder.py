@@ -13,7 +13,7 @@ from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.readers import Reader
 from fastload.conversion.seek_writer import Builder, Totals
 from fastload.conversion.workers import Advance, Stop
-from fastload.files.below import Folder, Place, temporary
+from fastload.files.below import DirEntry, Folder, temporary
 from fastload.files.names import Inner
 from fastload.sources import seek, seek_data, seek_merge, sums
 from fastload.sources.seek_data import Rows
@@ -42,7 +42,7 @@ def write(
     seek_merge.remove_leftovers(folder)
     new = {name: temporary(name) for name in seek.PARTS}
     try:
-        size, reasons = _write_data(reader, Place(folder, new[seek.DATA]), step, count, advance)
+        size, reasons = _write_data(reader, DirEntry(folder, new[seek.DATA]), step, count, advance)
         total = seek.HEADER.size + int(size.sum())
         index = _index(reader, names, size, total, _file_hash(folder.at(new[seek.DATA])))
         folder.write(new[seek.SUM], sums.line(_native.xxh3(index)))
@@ -56,12 +56,12 @@ def write(
 
 
 def _write_data(
-    reader: Reader, place: Place, step: int, count: int, advance: Advance
+    reader: Reader, entry: DirEntry, step: int, count: int, advance: Advance
 ) -> tuple[Longs, Counter[str]]:
     """All indexes, one after another: their sizes [N], bytes, and why there is none."""
     sizes: list[int] = []
     reasons: Counter[str] = Counter()
-    with os.fdopen(place.folder.create(place.name), "wb") as file:
+    with os.fdopen(entry.folder.create(entry.name), "wb") as file:
         file.write(seek_writer.header(step))
         for builder in _built(reader, step, count, advance):
             file.writelines(builder.indexes)

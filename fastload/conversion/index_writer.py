@@ -66,10 +66,10 @@ def _batches(
         arrays = {name: pa.array(columns[name].astype(kind)) for name, kind in NUMBERS.items()}
         samples = columns["sample"].tolist()
         arrays["key"] = pa.array([catalog.keys[sample] for sample in samples], pa.string())
-        places = np.array(
+        codes = np.array(
             [numbers[name] for shard, cut in runs for name in shards[shard].formats[cut]], np.int32
         )
-        arrays["format"] = pa.DictionaryArray.from_arrays(pa.array(places), dictionary)
+        arrays["format"] = pa.DictionaryArray.from_arrays(pa.array(codes), dictionary)
         if COLUMN in schema.names:
             rows = [
                 row
@@ -161,7 +161,7 @@ def encode(pa: ModuleType, arrays: Json, text: str) -> memoryview:
 
 def dictionary(pa: ModuleType, formats: Sequence[str]) -> Any:
     """Dictionary-encoded text; names sorted, so that the order of the samples does not matter."""
-    names, places = np.unique(np.array(formats), return_inverse=True)
+    names, codes = np.unique(np.array(formats), return_inverse=True)
     return pa.DictionaryArray.from_arrays(
-        pa.array(places.astype(np.int32)), pa.array(names.tolist(), pa.string())
+        pa.array(codes.astype(np.int32)), pa.array(names.tolist(), pa.string())
     )

@@ -148,7 +148,7 @@ def _shards(
             stop.check()
             builder.add_sample(reader, sample)
             advance(1, int(reader.sizes[sample]))
-        return builder.finish(seek_writer.beside_place(shards_writer.temporary(folder, shard)))
+        return builder.finish(seek_writer.entry_beside(shards_writer.temporary(folder, shard)))
 
     with target.being_extended(
         where, seek_writer.expected(reader.sizes, step) + 2 * len(index) * 128

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from fastload import _native
 from fastload.errors import ConversionError
-from fastload.files.below import Place
+from fastload.files.below import DirEntry
 from fastload.files.names import Inner, NameRefusedError
 from fastload.spec import Json
 from fastload.system import limits
@@ -34,7 +34,7 @@ class Journal:
     records: what an earlier run has left, without the first.
     """
 
-    def __init__(self, place: Place, job: Record, *, resume: bool) -> None:
+    def __init__(self, entry: DirEntry, job: Record, *, resume: bool) -> None:
         """Begin one, or with `resume` go on with what lies there.
 
         Raises ConversionError if that is another job's; OSError.
@@ -42,24 +42,24 @@ class Journal:
         self.lock = threading.Lock()
         self.records: list[Record] = []
         job = {"version": VERSION, **job}
-        said, end = read(place) if resume else ([], 0)
+        said, end = read(entry) if resume else ([], 0)
         if said:
             if other := sorted(
                 name for name in {*job, *said[0]} if job.get(name) != said[0].get(name)
             ):
                 what = f"was begun with another {', '.join(other)}"
                 raise ConversionError(
-                    f"{place.folder.path}: {what}; give the same again, or leave --resume out to "
+                    f"{entry.folder.path}: {what}; give the same again, or leave --resume out to "
                     "begin anew"
                 )
             self.records = said[1:]
         if said:
-            self.file = place.folder.open(place.name, os.O_WRONLY | os.O_APPEND)
+            self.file = entry.folder.open(entry.name, os.O_WRONLY | os.O_APPEND)
             os.ftruncate(self.file, end)  # a record that was cut off
             return
-        if place.folder.has(place.name):
-            place.folder.remove(place.name)
-        self.file = place.folder.create(place.name, flags=os.O_WRONLY | os.O_APPEND)
+        if entry.folder.has(entry.name):
+            entry.folder.remove(entry.name)
+        self.file = entry.folder.create(entry.name, flags=os.O_WRONLY | os.O_APPEND)
         self._write(MAGIC)
         self.append(job)
 
@@ -80,13 +80,13 @@ class Journal:
             view = view[os.write(self.file, view) :]
 
 
-def read(place: Place) -> tuple[list[Record], int]:
+def read(entry: DirEntry) -> tuple[list[Record], int]:
     """All whole records, and where they end; nothing if there is no journal.
 
     Raises OSError for a link or a pipe in its place.
     """
     try:
-        with os.fdopen(place.folder.open(place.name), "rb") as file:
+        with os.fdopen(entry.folder.open(entry.name), "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return [], 0
             found, at = [], len(MAGIC)

@@ -78,8 +78,8 @@ class Maker:
 
     def _others(self, sample: int) -> list[int]:
         same = np.flatnonzero(self.reader.labels == self.reader.labels[sample])
-        place = int(np.searchsorted(same, sample))
-        return [int(row) for row in np.roll(same, -place)[1 : TRIES + 1]]
+        at = int(np.searchsorted(same, sample))
+        return [int(row) for row in np.roll(same, -at)[1 : TRIES + 1]]
 
     def made(self, sample: int, owner: int) -> Item:
         """What `sample` holds, under the key of `owner`, as it is written.

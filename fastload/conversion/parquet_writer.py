@@ -70,7 +70,7 @@ class ParquetWriter:
     def write(self, number: int, samples: Samples, wanted: Wanted) -> Written:
         import pyarrow.parquet as pq
 
-        place = temporary(self.stage.into, number, ".parquet")
+        entry = temporary(self.stage.into, number, ".parquet")
         rows, sink = list[Row](), self.pa.BufferOutputStream()
         with pq.ParquetWriter(
             sink, self.schema, compression="none", use_dictionary=False, write_page_checksum=True
@@ -80,10 +80,10 @@ class ParquetWriter:
                 rows += [item.row for item in group]
         whole = memoryview(sink.getvalue())
         if rows and wanted(samples):
-            place.folder.write(place.name, whole)
+            entry.folder.write(entry.name, whole)
         nothing = seek_writer.Builder(None).finish(None, write=False)
         return written(
-            place.path, (len(whole), _native.xxh3(whole)), rows, [0] * len(rows),
+            entry.path, (len(whole), _native.xxh3(whole)), rows, [0] * len(rows),
             bad=tuple(samples.bad), transcoding=samples.tally, sidecar=nothing,
         )  # fmt: skip
 

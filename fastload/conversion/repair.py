@@ -31,7 +31,7 @@ from fastload.conversion.readers.base import Extra, Reader, listed
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance
 from fastload.errors import ConversionError
-from fastload.files.below import Folder, Place
+from fastload.files.below import DirEntry, Folder
 from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 from fastload.sources import seek
@@ -140,7 +140,7 @@ class _Source:
 
     def __init__(self, reader: Reader, edits: editing.Edits, *, transcode: bool) -> None:
         self.reader, self.edits, self.transcode = reader, edits, transcode
-        self.place: Mapping[str, int] = {key: sample for sample, key in enumerate(reader.keys)}
+        self.samples: Mapping[str, int] = {key: sample for sample, key in enumerate(reader.keys)}
 
     def image(self, key: str, want: int) -> bytes:
         """Raises _MissingError if the source has it not, or otherwise."""
@@ -168,11 +168,11 @@ class _Source:
         )
 
     def _sample(self, key: str) -> int:
-        if key not in self.place:
+        if key not in self.samples:
             raise _MissingError(
                 f"sample {key}: is not in {self.reader.where}; give the source of the conversion"
             )
-        return self.place[key]
+        return self.samples[key]
 
 
 def _shard(folder: Folder, index: Index, number: int, rows: Longs, source: _Source) -> int:
@@ -210,9 +210,9 @@ def _sample(index: Index, row: int, data: memoryview, source: _Source, archive: 
 
     Raises _MissingError.
     """
-    key, place = index.key(row), np.array([row])
+    key, at = index.key(row), np.array([row])
     offset, size, want, label = (
-        int(index.columns[name][place][0]) for name in ("offset", "size", "checksum", "label")
+        int(index.columns[name][at][0]) for name in ("offset", "size", "checksum", "label")
     )
     image = _good(data, offset, size, want)
     fetched = int(image is None)
@@ -253,9 +253,9 @@ def _sidecar(folder: Folder, index: Index, number: int, rows: Longs) -> bool:
             builder.add(bytes(data[offset : offset + size]))
         made = builder.finish(None, write=False)
         if (made.bytes, made.checksum) == (sidecar.bytes, sidecar.checksum):
-            place = seek_writer.beside_place(shards_writer.temporary(folder, number))
-            folder.write(place.name, b"".join(builder.parts))
-            _put(place, sidecar.name)
+            entry = seek_writer.entry_beside(shards_writer.temporary(folder, number))
+            folder.write(entry.name, b"".join(builder.parts))
+            _put(entry, sidecar.name)
             return True
     return False
 
@@ -282,6 +282,6 @@ def _steps(index: Index) -> list[int]:
     return [*found, *({seek_writer.STEP} - set(found))]
 
 
-def _put(place: Place, name: str) -> None:
-    place.folder.put(place.name, Inner(name))
-    place.folder.sync()
+def _put(entry: DirEntry, name: str) -> None:
+    entry.folder.put(entry.name, Inner(name))
+    entry.folder.sync()

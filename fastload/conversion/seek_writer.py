@@ -13,7 +13,7 @@ from fastload import _native
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import UsageError
-from fastload.files.below import Place
+from fastload.files.below import DirEntry
 from fastload.files.names import Inner
 from fastload.sources import seek
 from fastload.spec import Longs
@@ -86,12 +86,12 @@ class Builder:
     def indexes(self) -> list[bytes]:
         return self.parts[1:]
 
-    def finish(self, place: Place | None, *, write: bool = True) -> Sidecar:
+    def finish(self, entry: DirEntry | None, *, write: bool = True) -> Sidecar:
         """With `write` the file is on disk when this returns; without a step there is none."""
         whole = b"".join(self.parts)
-        if write and self.step is not None and place is not None:
-            place.folder.write(place.name, whole)
-        path = place.path if place else ""
+        if write and self.step is not None and entry is not None:
+            entry.folder.write(entry.name, whole)
+        path = entry.path if entry else ""
         offset, size = np.array(self.offset, np.int64), np.array(self.size, np.int64)
         return Sidecar(path, len(whole), _native.xxh3(whole), offset, size, self.reasons)
 
@@ -116,9 +116,9 @@ def beside(path: str) -> str:
     return os.path.splitext(path)[0] + ".seek"
 
 
-def beside_place(place: Place) -> Place:
+def entry_beside(entry: DirEntry) -> DirEntry:
     """Where a shard's sidecar goes."""
-    return Place(place.folder, Inner(beside(place.name)))
+    return DirEntry(entry.folder, Inner(beside(entry.name)))
 
 
 def expected(sizes: Longs, step: int | None) -> int:

@@ -22,7 +22,7 @@ from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, Row, Written, bad_lines, written
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
-from fastload.files.below import Folder, Place
+from fastload.files.below import DirEntry, Folder
 from fastload.files.names import Inner
 from fastload.sources.extras import Placed
 from fastload.sources.shard_index import BAD, Shard
@@ -31,19 +31,21 @@ from fastload.sources.shards import TEMPORARY
 Announce = Callable[[Sequence[tuple[str, str]]], None]
 
 
-def temporary(folder: Folder, shard: int, extension: str = ".tar") -> Place:
+def temporary(folder: Folder, shard: int, extension: str = ".tar") -> DirEntry:
     """Where a part goes until it is committed: nobody can guess it, and the journal says it."""
-    return Place(folder, Inner(f"{TEMPORARY}{shard:06d}-{secrets.token_hex(8)}{extension}"))
+    return DirEntry(folder, Inner(f"{TEMPORARY}{shard:06d}-{secrets.token_hex(8)}{extension}"))
 
 
-def write_shard(place: Place, samples: Samples, wanted: Wanted, seek_step: int | None) -> Written:
-    """The samples in one tar at `place`, their seek indexes beside it.
+def write_shard(
+    entry: DirEntry, samples: Samples, wanted: Wanted, seek_step: int | None
+) -> Written:
+    """The samples in one tar at `entry`, their seek indexes beside it.
 
     Raises OSError, workers.StoppedError.
     """
     seek = seek_writer.Builder(seek_step)
     rows, offsets, extras = list[Row](), list[int](), list[tuple[Placed, ...]]()
-    with closing(Appender(place, lambda: bool(rows) and wanted(samples))) as file:
+    with closing(Appender(entry, lambda: bool(rows) and wanted(samples))) as file:
         archive = tar.Archive(file)
         for item in samples:
             rows.append(item.row)
@@ -62,8 +64,8 @@ def write_shard(place: Place, samples: Samples, wanted: Wanted, seek_step: int |
             seek.put(item.index, item.reason)
         whole = archive.finish()
     return written(
-        place.path, whole, rows, offsets, bad=tuple(samples.bad), transcoding=samples.tally,
-        sidecar=seek.finish(seek_writer.beside_place(place), write=bool(rows) and wanted(samples)),
+        entry.path, whole, rows, offsets, bad=tuple(samples.bad), transcoding=samples.tally,
+        sidecar=seek.finish(seek_writer.entry_beside(entry), write=bool(rows) and wanted(samples)),
         extras=tuple(extras) if any(extras) else (),
     )  # fmt: skip
 

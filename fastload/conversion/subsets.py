@@ -67,8 +67,8 @@ def merged_classes(indexes: Sequence[Index]) -> tuple[str, ...]:
     for index in indexes:
         if index.classes != longest[: len(index.classes)]:
             at = next(
-                place
-                for place, pair in enumerate(zip(index.classes, longest, strict=False))
+                number
+                for number, pair in enumerate(zip(index.classes, longest, strict=False))
                 if pair[0] != pair[1]
             )
             text = f"class {at} is {index.classes[at]!r} there and {longest[at]!r} in another"
@@ -119,7 +119,7 @@ def write_all(
     inside: bool = False,
     committing: Committing = delayed,
 ) -> list[Summary]:
-    """A data set at each place, all or none: none is committed before all are prepared. Raises
+    """A data set at each target, all or none: none is committed before all are prepared. Raises
     ConversionError.
 
     inside: no link is followed in their places; committing: as in job.run.
@@ -155,7 +155,7 @@ class _Ready(NamedTuple):
 def _prepared(
     where: str, parts: Sequence[Part], *, overwrite: bool, inside: bool
 ) -> Iterator[_Ready]:
-    """The place is held meanwhile; what is not committed then is removed."""
+    """The target is held meanwhile; what is not committed then is removed."""
     classes = merged_classes([part.index for part in parts])
     parts = [part for part in parts if len(part.rows)]
     if not parts:

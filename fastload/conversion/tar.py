@@ -22,7 +22,7 @@ def header(name: bytes, size: int, kind: bytes = b"0") -> bytes:
         b" " * 8, kind, bytes(100), b"ustar  \0",
     )  # fmt: skip
     block = b"".join(fields).ljust(BLOCK, b"\0")
-    # The sum is taken with blanks in its own place
+    # The sum is taken with blanks for the sum itself
     return before + block[:148] + b"%06o\0 " % sum(block) + block[156:]
 
 

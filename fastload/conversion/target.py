@@ -15,14 +15,14 @@ from fastload.conversion.commits import JOURNAL, UNFINISHED, discard, is_part, t
 from fastload.conversion.parents import inner, make_folders, remove_folders
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
-from fastload.files.below import Folder, Place, opened
+from fastload.files.below import DirEntry, Folder, opened
 from fastload.sources.seek_merge import try_lock
 from fastload.sources.shard_index import INDEX
 from fastload.sources.shards import TEMPORARY
 
 
 class Hold:
-    """A place that a conversion holds.
+    """A path that a conversion holds.
 
     keep: what is done stays on an error, for --resume; strange: it is another job's, and stays.
     """
@@ -56,8 +56,8 @@ class Hold:
         return self.at
 
     @property
-    def journal(self) -> Place:
-        return Place(self.at, JOURNAL)
+    def journal(self) -> DirEntry:
+        return DirEntry(self.at, JOURNAL)
 
     def stays(self, error: BaseException) -> bool:
         """Whether to leave the parts where they are.

@@ -34,9 +34,9 @@ class Damage(NamedTuple):
     what: str
 
     def __str__(self) -> str:
-        place = f", bytes {self.start}..{self.end}" if self.end > self.start else ""
+        span = f", bytes {self.start}..{self.end}" if self.end > self.start else ""
         return (
-            f"{self.file}{place}{f', sample {self.key}' if self.key is not None else ''}: "
+            f"{self.file}{span}{f', sample {self.key}' if self.key is not None else ''}: "
             f"{self.what}"
         )
 
@@ -195,17 +195,19 @@ def _payloads(index: Index, path: str, rows: Longs, data: memoryview) -> Iterato
     offsets, sizes, wants = (
         index.columns[name][rows].tolist() for name in ("offset", "size", "checksum")
     )
-    for row, *place in zip(rows.tolist(), offsets, sizes, wants, strict=True):
-        yield from _payload(index, path, row, "the image", (place[0], place[1], place[2]), data)
+    for row, *location in zip(rows.tolist(), offsets, sizes, wants, strict=True):
+        yield from _payload(
+            index, path, row, "the image", (location[0], location[1], location[2]), data
+        )
         for extra in index.extras[row] if index.extras else ():
             yield from _payload(index, path, row, extra.name, extra[1:], data)
 
 
 def _payload(
-    index: Index, path: str, row: int, what: str, place: tuple[int, int, int], data: memoryview
+    index: Index, path: str, row: int, what: str, location: tuple[int, int, int], data: memoryview
 ) -> Iterator[Damage]:
-    """place: offset, bytes and checksum."""
-    offset, size, want = place
+    """location: offset, bytes and checksum."""
+    offset, size, want = location
     if offset + size > len(data):
         yield Damage(
             path,

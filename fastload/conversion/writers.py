@@ -47,7 +47,7 @@ class Committed(NamedTuple):
 
 
 class Writer(Protocol):
-    """One format, at one place. `staged_writer.StagedWriter` is a base class that does most of it.
+    """One format, at one target. `staged_writer.StagedWriter` is a base class that does most of it.
 
     A conversion holds the target, writes its parts from several threads, and commits them. What
     stays after an error or a kill is nothing, or what `--resume` goes on with.
@@ -64,7 +64,7 @@ class Writer(Protocol):
     def holding(
         self, needed: int, *, overwrite: bool, resume: bool
     ) -> AbstractContextManager[Hold]:
-        """The place, locked, with room for `needed` bytes. Raises ConversionError."""
+        """The target, locked, with room for `needed` bytes. Raises ConversionError."""
 
     def write(self, number: int, samples: Samples, wanted: Wanted) -> Written:
         """One part under temporary names, on disk when this returns; from any thread.

@@ -96,7 +96,7 @@ def explain(
     loader: PlacementOptions, engine: Engine | None, backend: str | None, plan: Plan
 ) -> list[str]:
     """Where the work on a batch runs, as DataLoader.explain says it; nothing without a GPU."""
-    if backend is None or not facts(backend).places or devices.kind(loader.device) == "cpu":
+    if backend is None or not facts(backend).on_gpu or devices.kind(loader.device) == "cpu":
         return []
     choices, reasons = placements(loader, backend, plan)
     chooser = (engine and engine.placements()) or placement.Chooser(choices)

@@ -107,7 +107,7 @@ class NativeEngine(Engine):
 
     def start(self, job: _native.Job, work: Work) -> Started:
         """Draw the records and start decoding into a slot."""
-        placement = self.chooser.place(work.size)
+        placement = self.chooser.choose(work.size)
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)
         count, sizes = len(batch.work), job.sizes

@@ -24,7 +24,7 @@ PRIVATE, PLAIN = 0o600, 0o644  # modes: of what is not committed; of what is, le
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Place(NamedTuple):
+class DirEntry(NamedTuple):
     """Where a file lies or goes."""
 
     folder: "Folder"

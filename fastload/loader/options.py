@@ -73,7 +73,7 @@ class LoaderOptions:
         set; `backend` and `size_schedule` are checked at their use.
         """
         # Whether fastload's own kernels make the batches of device="cuda".
-        kernels = self.backend not in BACKENDS or BACKENDS[self.backend].places
+        kernels = self.backend not in BACKENDS or BACKENDS[self.backend].on_gpu
         devices.check(self.device, kernels=kernels)
         self._check_choices()
         steps = self.snapshot_every_n_steps

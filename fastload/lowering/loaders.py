@@ -15,7 +15,7 @@ from fastload.lowering import reach
 from fastload.lowering.codes import library
 from fastload.lowering.names import Reasons, attribute, is_a
 from fastload.plan.pipeline import Pipeline
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 
 COLLATE = "torch.utils.data._utils.collate"
 TIMM, ACCELERATE = "timm.data.loader", "accelerate.data_loader"
@@ -30,7 +30,7 @@ def stacks(collate_fn: object, pipeline: Pipeline | None) -> bool:
     if pipeline is None or collate_fn is not getattr(sys.modules.get(TIMM), "fast_collate", None):
         return False
     try:
-        return place(pipeline.ops)[1].dtype == "uint8"  # what it casts to
+        return infer_specs(pipeline.ops)[1].dtype == "uint8"  # what it casts to
     except PipelineError:
         return False
 

@@ -160,9 +160,11 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         """Samples and occurrences at these positions of an order that is a permutation, each sample
         `repeats` times in a row.
         """
-        turns, places = np.divmod(positions, max(1, self.length * self.repeats))
-        places, copies = np.divmod(places, self.repeats)
-        samples = rng.permute(places, self.length, self.seed, epoch) if self.shuffle else places
+        turns, positions = np.divmod(positions, max(1, self.length * self.repeats))
+        positions, copies = np.divmod(positions, self.repeats)
+        samples = (
+            rng.permute(positions, self.length, self.seed, epoch) if self.shuffle else positions
+        )
         # A sample that fills up the last round is the same image again. Another copy by repeated
         # augmentation is another image.
         return samples, copies + turns * self.repeats if self.repeats > 1 else np.zeros_like(copies)

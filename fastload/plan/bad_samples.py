@@ -57,31 +57,31 @@ class Trouble:
     first: Work  # as it was ordered
     errors: list[SampleError] = field(default_factory=list)
     own: list[int] = field(default_factory=list)  # as in Report
-    lost: set[int] = field(default_factory=set)  # places in the batch that are left out
+    lost: set[int] = field(default_factory=set)  # positions in the batch that are left out
     # Of each bad position: what is still to be tried.
     untried: dict[int, Iterator[int]] = field(default_factory=dict)
 
-    def note(self, place: int, error: SampleError) -> None:
-        """A sample in this place is bad."""
+    def note(self, position: int, error: SampleError) -> None:
+        """The sample at this position is bad."""
         self.errors.append(error)
-        if place not in self.untried and place not in self.lost:
+        if position not in self.untried and position not in self.lost:
             self.own.append(error.index)
 
     def report(self) -> Report:
         return Report(tuple(self.errors), tuple(self.own))
 
-    def next_for(self, place: int, samples: int) -> int | None:
-        """The next sample to try in this place; `samples`: in the data set.
+    def next_for(self, position: int, samples: int) -> int | None:
+        """The next sample to try at this position; `samples`: in the data set.
 
         None if all were tried.
         """
-        if place not in self.untried:
-            self.untried[place] = iter(candidates(self.first, place, samples).tolist())
-        return next(self.untried[place], None)
+        if position not in self.untried:
+            self.untried[position] = iter(candidates(self.first, position, samples).tolist())
+        return next(self.untried[position], None)
 
-    def alone(self, place: int, error: SampleError, samples: int) -> SampleError:
-        """The error of the sample in this place, once all that may stand in were tried."""
-        error.tried = Tried(len(candidates(self.first, place, samples)), self.report())
+    def alone(self, position: int, error: SampleError, samples: int) -> SampleError:
+        """The error of the sample at this position, once all that may stand in were tried."""
+        error.tried = Tried(len(candidates(self.first, position, samples)), self.report())
         return error
 
     def kept(self, count: int) -> Longs | None:
@@ -89,38 +89,40 @@ class Trouble:
         return np.setdiff1d(np.arange(count), sorted(self.lost)) if self.lost else None
 
 
-def candidates(work: Work, place: int, samples: int) -> Longs:
-    """int64 [up to TRIES]: which samples may stand in for the one in this place, in order."""
-    one = slice(place, place + 1)
+def candidates(work: Work, position: int, samples: int) -> Longs:
+    """int64 [up to TRIES]: which samples may stand in for the one at this position, in order."""
+    one = slice(position, position + 1)
     alone = replace(work, samples=work.samples[one], occurrences=work.occurrences[one])
     u = rng.sample_uniforms(alone, rng.SUBSTITUTE_OP, TRIES)[0]
     found = (u * (samples if work.choices is None else len(work.choices))).astype(np.int64)
     if work.choices is not None:
         found = work.choices[found]
-    others: Longs = found[found != work.samples[place]]
+    others: Longs = found[found != work.samples[position]]
     return others
 
 
-def standing_in(work: Work, place: int, sample: int, first: Work, views: int) -> Work:
-    """The work with `sample` in this place, under an occurrence that no sampler gives; where
+def standing_in(work: Work, position: int, sample: int, first: Work, views: int) -> Work:
+    """The work with `sample` at this position, under an occurrence that no sampler gives; where
     validity counts, it is not valid.
 
     first: the work as it was ordered.
     """
     samples, occurrences = work.samples.copy(), work.occurrences.copy()
-    samples[place] = sample
-    occurrences[place] = OCCURRENCES // max(1, views) - 1 - first.occurrences[place]
+    samples[position] = sample
+    occurrences[position] = OCCURRENCES // max(1, views) - 1 - first.occurrences[position]
     valid = (
-        None if work.valid is None else np.where(np.arange(len(work)) == place, False, work.valid)
+        None
+        if work.valid is None
+        else np.where(np.arange(len(work)) == position, False, work.valid)
     )
     return replace(work, samples=samples, occurrences=occurrences, valid=valid)
 
 
-def without(work: Work, places: Longs) -> Work:
-    """The work with only these places."""
-    valid = None if work.valid is None else work.valid[places]
+def without(work: Work, positions: Longs) -> Work:
+    """The work with only these positions."""
+    valid = None if work.valid is None else work.valid[positions]
     return replace(
-        work, samples=work.samples[places], occurrences=work.occurrences[places], valid=valid
+        work, samples=work.samples[positions], occurrences=work.occurrences[positions], valid=valid
     )
 
 
@@ -138,30 +140,30 @@ def made(
     except SampleError:
         if trouble.policy == "raise":
             raise
-    for place in range(len(now)):
-        now = _without_bad(run, now, place, trouble, samples, views)
+    for position in range(len(now)):
+        now = _without_bad(run, now, position, trouble, samples, views)
     left = np.setdiff1d(np.arange(len(now)), sorted(trouble.lost))
     now = without(now, left)
     return (run(now) if len(left) else None), now
 
 
 def _without_bad(
-    run: Callable[[Work], T], now: Work, place: int, trouble: Trouble, samples: int, views: int
+    run: Callable[[Work], T], now: Work, position: int, trouble: Trouble, samples: int, views: int
 ) -> Work:
-    """The work with a sample in this place that `run` can make, or with the place lost."""
+    """The work with a sample at this position that `run` can make, or with the position lost."""
     first: SampleError | None = None
     while True:
         try:
-            run(without(now, np.array([place])))
+            run(without(now, np.array([position])))
         except SampleError as error:
             first = first or error
-            trouble.note(place, error)
+            trouble.note(position, error)
             if trouble.policy == "skip":
-                trouble.lost.add(place)
+                trouble.lost.add(position)
                 return now
-            if (other := trouble.next_for(place, samples)) is None:
-                raise trouble.alone(place, first, samples) from None
-            now = standing_in(now, place, other, trouble.first, views)
+            if (other := trouble.next_for(position, samples)) is None:
+                raise trouble.alone(position, first, samples) from None
+            now = standing_in(now, position, other, trouble.first, views)
         else:
             return now
 
@@ -263,12 +265,12 @@ class BadSamples:
             file.write(b"\n")
 
     def _row(self, error: SampleError) -> Json:
-        place = self.source.locate(np.array([error.index], np.int64))
-        path = self.source.files.path(int(place.file[0]))
+        position = self.source.locate(np.array([error.index], np.int64))
+        path = self.source.files.path(int(position.file[0]))
         return {
             "path": readable(path),
             "index": error.index,
-            "offset": int(place.offset[0]),
+            "offset": int(position.offset[0]),
             "reason": readable(error.reason),
         }
 

@@ -1,7 +1,7 @@
-"""Where the work on a batch runs, with device="cuda": the places, and which of them leaves training
-fastest.
+"""Where the work on a batch runs, with device="cuda": the placements, and which one lets training
+run fastest.
 
-The pixels are the same wherever they are made, so real batches are the trial: each place makes some
+The pixels are the same wherever they are made, so real batches are the trial: each makes some
 in turn, and what is measured is how fast the caller's own stream gets on with them, its training
 step included.
 """
@@ -15,9 +15,9 @@ from typing import NamedTuple
 import torch
 
 PLACES = ("auto", "cpu", "gpu")
-ROUNDS = 3  # turns of each place; their median counts
+ROUNDS = 3  # turns of each placement; their median counts
 COUNTED = 8  # batches of a turn
-# Share by which a place must be faster than one before it in the list, which takes less of the GPU
+# Share by which a placement must be faster than one before it, which takes less of the GPU
 MARGIN = 0.02
 
 
@@ -45,7 +45,7 @@ def problems(decode: str, augment: str, device: str | None) -> list[str]:
     found = [
         f"{name}: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave {name} "
         "out"
-        for name, place in asked.items() if place == "gpu" and not (device or "").startswith("cuda")
+        for name, where in asked.items() if where == "gpu" and not (device or "").startswith("cuda")
     ]  # fmt: skip
     if (decode, augment) == ("gpu", "cpu"):
         found.append(
@@ -58,17 +58,17 @@ def problems(decode: str, augment: str, device: str | None) -> list[str]:
 def asked_for(decode: str, augment: str) -> tuple[Placement, ...]:
     """The placements that these arguments allow."""
     return tuple(
-        place
-        for place in ALL
-        if decode in ("auto", place.decode) and augment in ("auto", place.augment)
+        placement
+        for placement in ALL
+        if decode in ("auto", placement.decode) and augment in ("auto", placement.augment)
     )
 
 
 @dataclass
 class _Turn:
-    """Batches of one place in a row."""
+    """Batches of one placement in a row."""
 
-    place: Placement
+    placement: Placement
     first: torch.cuda.Event  # marks on the caller's stream
     last: torch.cuda.Event
     images: int
@@ -86,21 +86,21 @@ class _Trial:
 
 
 class Chooser:
-    """Which placement the next batch gets. `place` is called where batches are begun, `handed`
+    """Which placement the next batch gets. `choose` is called where batches are begun, `handed`
     where they are handed out, in order.
 
     seconds: between two marks, on the caller's stream; None: not known yet. depth: batches under
         way, which a turn leaves out at its
-    beginning: they were made while the pool still worked for the place before.
+    beginning: they were made while the pool still worked for the one before.
     """
 
     def __init__(
         self,
-        places: Sequence[Placement],
+        placements: Sequence[Placement],
         depth: int = 0,
         seconds: Callable[[torch.cuda.Event, torch.cuda.Event], float | None] = lambda *_: None,
     ) -> None:
-        self.places, self.depth, self.seconds = list(places), depth, seconds
+        self.placements, self.depth, self.seconds = list(placements), depth, seconds
         self.dropped: dict[Placement, str] = {}  # and why
         self._lock = threading.Lock()  # batches are begun in one thread and handed out in another
         self._trials: dict[int | None, _Trial] = {}
@@ -112,33 +112,35 @@ class Chooser:
         """A new epoch: what was handed out before says nothing about what comes."""
         self._row, self._fresh = None, 0
 
-    def place(self, size: int | None) -> Placement:
+    def choose(self, size: int | None) -> Placement:
         """Of a batch of this size, px."""
         with self._lock:
-            if len(self.places) == 1:
-                return self.places[0]
+            if len(self.placements) == 1:
+                return self.placements[0]
             trial, order = self._trials.setdefault(size, _Trial()), self._order()
             if trial.chosen is None and len(trial.turns) < len(order):
                 return order[len(trial.turns)]
             trial.chosen = trial.chosen or self._best(size, trial)
-            return trial.chosen or self.places[0]
+            return trial.chosen or self.placements[0]
 
     def handed(
-        self, size: int | None, place: Placement, images: int, mark: torch.cuda.Event
+        self, size: int | None, placement: Placement, images: int, mark: torch.cuda.Event
     ) -> None:
         """A batch went to the caller, whose stream passes `mark` then."""
         with self._lock:
-            self._fresh = self._fresh + 1 if self._row == (size, place) else 1
-            self._row = size, place
+            self._fresh = self._fresh + 1 if self._row == (size, placement) else 1
+            self._row = size, placement
             trial, order = self._trials.get(size), self._order()
             if trial is None or len(trial.turns) >= len(order):
                 return
-            if order[len(trial.turns)] == place and self._fresh > self.depth:
-                self._count(trial, place, images, mark)
+            if order[len(trial.turns)] == placement and self._fresh > self.depth:
+                self._count(trial, placement, images, mark)
             else:
                 trial.first = None
 
-    def _count(self, trial: _Trial, place: Placement, images: int, mark: torch.cuda.Event) -> None:
+    def _count(
+        self, trial: _Trial, placement: Placement, images: int, mark: torch.cuda.Event
+    ) -> None:
         """One batch of a turn: between two marks the caller worked on all batches but the one that
         came with the last mark.
         """
@@ -147,18 +149,18 @@ class Chooser:
             return
         trial.batches += 1
         if trial.batches == COUNTED:
-            trial.turns.append(_Turn(place, trial.first, mark, trial.images))
+            trial.turns.append(_Turn(placement, trial.first, mark, trial.images))
             trial.first, self._fresh = None, 0
         trial.images += images
 
-    def drop(self, place: Placement, reason: str) -> bool:
+    def drop(self, placement: Placement, reason: str) -> bool:
         """This placement is not to be used any more; False if it is the only one."""
         with self._lock:
-            if place in self.places:
-                if len(self.places) == 1:
+            if placement in self.placements:
+                if len(self.placements) == 1:
                     return False
-                self.dropped[place] = reason
-                self.places.remove(place)
+                self.dropped[placement] = reason
+                self.placements.remove(placement)
                 self._trials.clear()
             return True
 
@@ -170,21 +172,22 @@ class Chooser:
         for turn in self._trials.get(size, _Trial()).turns:
             took = self.seconds(turn.first, turn.last)
             if took:
-                found.setdefault(turn.place, []).append(turn.images / took)
-        return {place: median(values) for place, values in found.items()}
+                found.setdefault(turn.placement, []).append(turn.images / took)
+        return {placement: median(values) for placement, values in found.items()}
 
     def explain(self) -> list[str]:
-        """What was measured and chosen, a line for each size; why places are out."""
-        out = [f"{place} is out: {reason}" for place, reason in self.dropped.items()]
-        if len(self.places) == 1:
-            return [f"{self.places[0]}", *out]
+        """What was measured and chosen, a line for each size; why placements are out."""
+        out = [f"{placement} is out: {reason}" for placement, reason in self.dropped.items()]
+        if len(self.placements) == 1:
+            return [f"{self.placements[0]}", *out]
         if not self._trials:
-            out.append(f"measured in the first batches: {'; '.join(map(str, self.places))}")
+            out.append(f"measured in the first batches: {'; '.join(map(str, self.placements))}")
         for size in self._trials:
             where = "" if size is None else f"at {size} px: "
             shown = (
                 "; ".join(
-                    f"{place} {rate:,.0f} images/s" for place, rate in self.rates(size).items()
+                    f"{placement} {rate:,.0f} images/s"
+                    for placement, rate in self.rates(size).items()
                 )
                 or "nothing yet"
             )
@@ -196,11 +199,11 @@ class Chooser:
         return out
 
     def _order(self) -> list[Placement]:
-        """Of the turns: there and back, so that a drift of the machine is not any place's."""
+        """Of the turns: there and back, so that a drift of the machine is not any placement's."""
         return [
-            place
+            placement
             for number in range(ROUNDS)
-            for place in (self.places if number % 2 == 0 else self.places[::-1])
+            for placement in (self.placements if number % 2 == 0 else self.placements[::-1])
         ]
 
     def _best(self, size: int | None, trial: _Trial) -> Placement | None:
@@ -210,6 +213,10 @@ class Chooser:
         rates = self.rates(size)
         best = max(rates.values(), default=0.0)
         return next(
-            (place for place in self.places if rates.get(place, 0.0) * (1 + MARGIN) >= best),
-            self.places[0],
+            (
+                placement
+                for placement in self.placements
+                if rates.get(placement, 0.0) * (1 + MARGIN) >= best
+            ),
+            self.placements[0],
         )

@@ -45,7 +45,7 @@ class Plan:
     out: Spec  # one image of a batch
     decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
     size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
-    place: Placement = HOST  # where DECODE and AUGMENT run
+    placement: Placement = HOST  # where DECODE and AUGMENT run
     view: int = 0  # which of the sample's pictures this is …
     views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
     # The sample's other pictures, which share its bytes and its decoding
@@ -66,8 +66,8 @@ class Plan:
         all_ops = [picture.ops for picture in self.pictures]
         first = [
             picture
-            for place, picture in enumerate(self.pictures)
-            if all_ops.index(picture.ops) == place
+            for number, picture in enumerate(self.pictures)
+            if all_ops.index(picture.ops) == number
         ]
         return [f"{picture.where}{reason}" for picture in first for reason in reasons(picture)]
 
@@ -96,13 +96,15 @@ class Plan:
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
         return replace(self, steps=steps, out=out, more=more)
 
-    def placed(self, place: Placement) -> "Plan":
+    def placed(self, placement: Placement) -> "Plan":
         """The same, made there."""
-        return replace(self, place=place, more=tuple(view.placed(place) for view in self.more))
+        return replace(
+            self, placement=placement, more=tuple(view.placed(placement) for view in self.more)
+        )
 
     @property
     def augment(self) -> str:
-        return self.place.augment
+        return self.placement.augment
 
     @property
     def classes(self) -> int:
@@ -135,7 +137,7 @@ def plan(
     device: str | None = None,
     on_error: str = "raise",
 ) -> Plan:
-    """Check the pipeline and place its ops.
+    """Check the pipeline and infer the spec of each step.
 
     Reads no data, touches no device. Raises PipelineError with every problem.
     """
@@ -209,11 +211,11 @@ def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
 
 
 def _placed(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
-    """`place`, and the images leave as tensors of one size.
+    """`infer_specs`, and the images leave as tensors of one size.
 
     Raises PipelineError with every problem.
     """
-    steps, spec = place(ops)
+    steps, spec = infer_specs(ops)
     if not spec.tensor:  # images leave a loader as tensors, asked or not
         spec = ToImage().out_spec(spec)
     if spec.height is None or spec.width is None:
@@ -229,7 +231,7 @@ def _placed(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
     return steps, spec
 
 
-def place(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
+def infer_specs(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
     """Steps of the ops in their order, and the image after the last.
 
     Raises PipelineError with every problem.

@@ -14,7 +14,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any
 
 from fastload.errors import PipelineError, UsageError
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 from fastload.recipes.schema import Between, OneOf, Recipe, Training
 from fastload.spec import Json
 from fastload.transforms import Op, registry
@@ -255,7 +255,7 @@ def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
 
 def _misplaced(ops: tuple[Op, ...], where: str) -> list[str]:
     try:
-        _, spec = place(ops)
+        _, spec = infer_specs(ops)
     except PipelineError as error:
         return [f"{where}, {problem}" for problem in error.problems]
     except (TypeError, ValueError) as error:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from fastload import transforms
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 from fastload.progressive import ProgressiveResize, Ramp, SizeSchedule
 from fastload.spec import Spec
 from fastload.transforms import Mix, Op, Views
@@ -221,7 +221,7 @@ class Recipe:
 
     def spec(self, train: bool = True) -> Spec:
         """One image of a batch."""
-        return place(self.ops(train))[1]
+        return infer_specs(self.ops(train))[1]
 
     def mix(self, num_classes: int | None = None) -> Mix | None:
         """For `DataLoader(mix=...)`:

@@ -122,7 +122,7 @@ def _around(maps: list[tuple[int, int, int, str]], address: int) -> tuple[int, i
 
 
 def _find(maps: list[tuple[int, int, int, str]], address: int, where: str) -> tuple[str, int]:
-    """The file that is mapped at an address, and the place there."""
+    """The file that is mapped at an address, and the offset there."""
     first, last, offset, path = _around(maps, address)
     if not first <= address < last:
         raise SourceError(f"{where}: its images are in memory, want a file; {REMEDY}")

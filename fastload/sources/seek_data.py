@@ -8,7 +8,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from fastload.files.below import Place
+from fastload.files.below import DirEntry
 from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 from fastload.sources import seek
@@ -44,7 +44,7 @@ class Rows:
 
 
 def write_data(
-    place: Place,
+    entry: DirEntry,
     rows: Rows,
     stored: Stored | None,
     logs: Sequence[Log],
@@ -56,13 +56,13 @@ def write_data(
 
     Returns its length; the rows know their places.
     """
-    folder = place.folder
+    folder = entry.folder
     there, start = DATA, 0 if stored is None or fresh else stored.total
     try:
         if fresh:
-            there, start = _begin_data(place, rows, logs, done)
+            there, start = _begin_data(entry, rows, logs, done)
         # DATA may be a log's second name.
-        with os.fdopen(folder.open(place.name, os.O_RDWR, alone=False), "r+b") as out:
+        with os.fdopen(folder.open(entry.name, os.O_RDWR, alone=False), "r+b") as out:
             out.truncate(start)
             at = out.seek(start)
             for number, name in enumerate([seek.DATA, *(log.name for log in logs)], DATA):
@@ -70,13 +70,13 @@ def write_data(
                 at = _copy(folder.at(name), rows, moved, out, at)
     except OSError:
         with contextlib.suppress(OSError):
-            folder.remove(place.name) if fresh else os.truncate(place.path, start)
+            folder.remove(entry.name) if fresh else os.truncate(entry.path, start)
         raise
     return at
 
 
 def _begin_data(
-    place: Place, rows: Rows, logs: Sequence[Log], done: Collection[str]
+    entry: DirEntry, rows: Rows, logs: Sequence[Log], done: Collection[str]
 ) -> tuple[int, int]:
     """A new DATA: a second name of the log that gives most, so that a large first one is not
     copied. Returns its number and its end.
@@ -85,16 +85,16 @@ def _begin_data(
     most = max(ours, key=lambda number: int(rows.size[rows.log == number].sum()), default=NOWHERE)
     if most != NOWHERE and 2 * int(rows.size[rows.log == most].sum()) > logs[most].end:
         with contextlib.suppress(OSError):  # not every file system has links
-            folder = place.folder.descriptor
+            folder = entry.folder.descriptor
             os.link(
                 logs[most].name,
-                place.name,
+                entry.name,
                 src_dir_fd=folder,
                 dst_dir_fd=folder,
                 follow_symlinks=False,
             )
             return most, logs[most].end
-    place.folder.write(place.name, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP), sync=False)
+    entry.folder.write(entry.name, seek.HEADER.pack(seek.MAGIC, seek.VERSION, STEP), sync=False)
     return NOWHERE, seek.HEADER.size
 
 
@@ -108,10 +108,8 @@ def _copy(path: str, rows: Rows, moved: Longs, out: IO[bytes], at: int) -> int:
             offsets, sizes = rows.offset[group], rows.size[group]
             begin = int(offsets[0])
             span = os.pread(file.fileno(), int(offsets[-1] + sizes[-1]) - begin, begin)
-            places = zip(
-                (offsets - begin).tolist(), (offsets - begin + sizes).tolist(), strict=True
-            )
-            out.write(b"".join([span[start:end] for start, end in places]))
+            spans = zip((offsets - begin).tolist(), (offsets - begin + sizes).tolist(), strict=True)
+            out.write(b"".join([span[start:end] for start, end in spans]))
     ends = at + np.cumsum(rows.size[moved])
     rows.offset[moved] = ends - rows.size[moved]
     return int(ends[-1])

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from fastload import _native
-from fastload.files.below import PRIVATE, Folder, Place, opened, temporary
+from fastload.files.below import PRIVATE, DirEntry, Folder, opened, temporary
 from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 from fastload.sources import arrow, seek, sums
@@ -108,7 +108,7 @@ def merge(
     new = {name: temporary(name) for name in seek.PARTS}
     try:
         total = write_data(
-            Place(folder, new[seek.DATA] if fresh else DATA_FILE),
+            DirEntry(folder, new[seek.DATA] if fresh else DATA_FILE),
             rows,
             stored,
             logs,

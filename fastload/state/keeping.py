@@ -82,7 +82,7 @@ class Alone:
         return Record(self.given["dataset_state"], fetcher.get("dataset_iter_state"), ended)
 
     def restore(self) -> None:
-        """Loads what can be before an iterator is opened: all but the place in an iterable data
+        """Loads what can be before an iterator is opened: all but the position in an iterable data
         set's epoch.
         """
         record = self.record()

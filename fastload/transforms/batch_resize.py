@@ -17,7 +17,7 @@ from fastload.transforms.kinds import Gather
 
 @dataclass(frozen=True)
 class BatchResize(Gather):
-    """Keep the nearest row and column of each place in an image `factor` (above 0, below 1) times
+    """Keep the nearest row and column of each pixel in an image `factor` (above 0, below 1) times
     as high and wide.
     """
 
@@ -64,7 +64,7 @@ class BatchResize(Gather):
 class BatchCrop(BatchResize):
     """Cut one random window for the whole batch.
 
-    The last place of a window is never drawn, as in Composer.
+    The last position of a window is never drawn, as in Composer.
     """
 
     def draws(self, spec: Spec) -> int:
@@ -79,7 +79,7 @@ class BatchCrop(BatchResize):
 
 
 def nearest(count: int, full: int, factor: float) -> Ints:
-    """int32 [count]: which of 0..full-1 is nearest to each place of a side made `factor` times as
+    """int32 [count]: which of 0..full-1 is nearest to each pixel of a side made `factor` times as
     long, in torch's float32.
     """
     scale = np.float32(1.0 / factor)

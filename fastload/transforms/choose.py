@@ -144,9 +144,9 @@ class RandomOrder(_Group):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         count = len(self.transforms)
-        places, programs = order(u[:, :count]), self._programs(u, sizes, count)
+        turns, programs = order(u[:, :count]), self._programs(u, sizes, count)
         out = [
-            where((places[:, at] == number)[:, None], program)
+            where((turns[:, at] == number)[:, None], program)
             for at in range(count)
             for number, program in enumerate(programs)
         ]

@@ -85,17 +85,17 @@ class ColorJitter(Program):
         return len(self._ranges())
 
     def draws(self, spec: Spec) -> int:
-        return 2 * self.rows()  # place in the order, argument
+        return 2 * self.rows()  # turn in the order, argument
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         used = self._ranges()
         if not used:
             return Params(np.zeros((len(sizes), 0, 3)), sizes)
-        places, u = order(u[:, : len(used)]), u[:, len(used) :]
+        turns, u = order(u[:, : len(used)]), u[:, len(used) :]
         low, high = np.array([found for _, found in used]).T
         codes = np.array([CODE[name] for name, _ in used])
         return Params(
-            rows(codes[places], np.take_along_axis(single(u, low, high), places, axis=1)), sizes
+            rows(codes[turns], np.take_along_axis(single(u, low, high), turns, axis=1)), sizes
         )
 
 

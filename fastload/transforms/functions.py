@@ -104,10 +104,10 @@ class Custom(Program):
 
         Raises PipelineError where it has none.
         """
-        place = (str(self.function.__module__), str(self.function.__qualname__))
-        if _named(*place) is not self:
+        name = (str(self.function.__module__), str(self.function.__qualname__))
+        if _named(*name) is not self:
             problem = (
-                f"{'.'.join(place)} is no name of a module, so worker processes of the "
+                f"{'.'.join(name)} is no name of a module, so worker processes of the "
                 "torch backend cannot find it"
             )
             raise PipelineError(
@@ -118,7 +118,7 @@ class Custom(Program):
                     )
                 ]
             )
-        return _named, place
+        return _named, name
 
 
 @overload

@@ -86,7 +86,7 @@ class Flip(Op):
 
     stage = Stage.CROP
     movable = True
-    axis: ClassVar[int]  # 0: top and bottom change places; 1: left and right
+    axis: ClassVar[int]  # 0: top and bottom are swapped; 1: left and right
 
     def scaled(self, factor: float) -> "Flip":
         return self

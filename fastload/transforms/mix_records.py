@@ -15,7 +15,7 @@ Weights = NDArray[np.float32]
 class MixRecords(NamedTuple):
     """What mixing does to each of the N samples of a batch."""
 
-    partner: Longs  # int64 [N]: place of the partner in the batch
+    partner: Longs  # int64 [N]: position of the partner in the batch
     # int32 [N, 4]: top, left, height, width, px: what is the partner's; height 0: nothing
     box: Ints
     weights: Weights  # float32 [N, 2]: of the image and of its partner, outside the box
@@ -29,7 +29,7 @@ class MixRecords(NamedTuple):
         return bool(self.weights[:, 1].any() or self.box[:, 2:].all(axis=1).any())
 
     def rows(self) -> Ints:
-        """int32 [N, 7], as the kernels take partners: place, box, and the bits of the weights."""
+        """int32 [N, 7], as the kernels take partners: position, box, the bits of the weights."""
         parts = [
             self.partner.astype(np.int32)[:, None],
             self.box,

@@ -185,7 +185,7 @@ class RandomAffine(Warp):
             else np.broadcast_to(np.array(self.center, np.float64), size.shape)
         )
         ranges = ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
-        angle, scale, shear_x, shear_y = (single(u[:, place], *ends) for place, ends in ranges)
+        angle, scale, shear_x, shear_y = (single(u[:, column], *ends) for column, ends in ranges)
         matrices = affine(angle, move, scale, shear_x, shear_y, centre, self.definition)
         return _params(_at_times(self.p, u, matrices), sizes)
 

@@ -137,7 +137,7 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
     batch.start(outs)
     batch.finish()
     for one, out in zip(prepared, outs, strict=True):
-        assert (out[one.places] == JUNK).all()  # nobody makes an image twice
+        assert (out[one.positions] == JUNK).all()  # nobody makes an image twice
     crops = [torch.full(out.shape, 1, dtype=torch.uint8, device=device) for out in outs]
     launched = [
         decoder.launch(*each, stream)
@@ -153,7 +153,7 @@ def divided(folder, ops, count, seek, device, stream, on_error="raise", most=gpu
     return (
         [crop.cpu().numpy() for crop in crops],
         decoder,
-        prepared[0].places.tolist(),
+        prepared[0].positions.tolist(),
         redo.tolist(),
         batch.trouble,
     )

@@ -8,7 +8,7 @@ from PIL import Image, ImageFilter
 
 from fastload import _native
 from fastload.backends.native import augment, instructions
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 from fastload.transforms import CenterCrop, RandAugment, TrivialAugmentWide, pil
 from fastload.transforms.programs import CODE, filter_number, rows
 
@@ -30,7 +30,7 @@ def test_policies_do_what_the_reference_does(op, make_image):
     pytest.importorskip("torchvision")
     seen = set()
     for height, width in SIZES:
-        steps, _ = place((CenterCrop((height, width)), op))
+        steps, _ = infer_specs((CenterCrop((height, width)), op))
         u = np.random.default_rng([height, width]).uniform(size=(150, steps[1].draws))
         sizes = np.full((len(u), 2), (height, width), np.int32)
         records = op.params(u, sizes).records
@@ -88,7 +88,7 @@ def test_no_step_needs_no_programs():
 
 
 def test_steps_stand_one_after_the_other():
-    steps, _ = place((CenterCrop((5, 7)), RandAugment(2), TrivialAugmentWide()))
+    steps, _ = infer_specs((CenterCrop((5, 7)), RandAugment(2), TrivialAugmentWide()))
     sizes = np.full((4, 2), (5, 7), np.int32)
     records = [step.op.params(np.full((4, step.draws), 0.99), sizes).records for step in steps[1:]]
     got = instructions.joined(augment.fold(steps[1:], records, sizes))

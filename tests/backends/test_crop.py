@@ -11,7 +11,7 @@ from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import crop, instructions
 from fastload.errors import PipelineError
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 from fastload.transforms import pil
 
 side = st.integers(1, 40)
@@ -54,7 +54,7 @@ def test_what_is_accepted_is_exact(first, middle, last, height, width, seed):
         np.array([[height, width]], np.int32),
     )
     try:
-        steps, _ = place((*first, *middle, *last))
+        steps, _ = infer_specs((*first, *middle, *last))
         assume(not crop.unsupported(steps))
         records, size = [], sizes
         for step in steps:

@@ -38,9 +38,9 @@ class Emulated:
     def __getattr__(self, name):
         return getattr(self.work, name)
 
-    def choose(self, places):
-        self.places = places
-        self.work.choose(places)
+    def choose(self, positions):
+        self.positions = positions
+        self.work.choose(positions)
 
     def launch(self, data, scratch, out, flags, stream):
         packed = np.ctypeslib.as_array((ctypes.c_uint8 * self.nbytes).from_address(data)).copy()
@@ -48,7 +48,7 @@ class Emulated:
         memory = np.ctypeslib.as_array((ctypes.c_uint8 * crops.size).from_address(out)).reshape(
             crops.shape
         )
-        memory[self.places] = crops[self.places]
+        memory[self.positions] = crops[self.positions]
         np.ctypeslib.as_array((ctypes.c_int32 * (len(found) + 1)).from_address(flags))[
             : len(found)
         ] = found
@@ -77,15 +77,15 @@ def emulated(monkeypatch):
 
 
 def check(folder, ops, seek, count, **options):
-    """The places that were the GPU's, and those that were redone."""
+    """The positions that were the GPU's, and those that were redone."""
     want = on_cpu(folder, ops, count)
-    found, decoder, places, redo, _ = divided.divided(
+    found, decoder, positions, redo, _ = divided.divided(
         folder, ops, count, seek, torch.device("cpu"), Stream(), **options
     )
     for one, other in zip(found, want, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert decoder.decoded == len(places)
-    return places, redo
+    assert decoder.decoded == len(positions)
+    return positions, redo
 
 
 def test_a_mixed_batch_is_the_cpus(mixed):
@@ -141,10 +141,10 @@ def test_what_nobody_can_decode_is_a_bad_sample_as_ever(tmp_path, monkeypatch, o
             "003.jpg, sample 3: cannot be decoded (broken data stream); mend or remove the file"
         )
         return
-    found, _, places, redo, trouble = divided.divided(
+    found, _, positions, redo, trouble = divided.divided(
         folder, ops, 6, seek, torch.device("cpu"), Stream(), on_error
     )
-    assert (places, redo) == (list(range(6)), [3])
+    assert (positions, redo) == (list(range(6)), [3])
     want = on_cpu(folder, ops, 6, on_error)
     np.testing.assert_array_equal(found[0], want[0])  # the sample that stands in, too
     assert [error.index for error in trouble.report().errors] == [3]

@@ -116,7 +116,7 @@ def test_the_good_samples_are_untouched(data, backend, policy):
         order = [work.samples.tolist() for work in made._works(made._route.plan, 3, epoch)]
         made.set_epoch(epoch)
         for samples, (images, labels), (want, right) in zip(order, made, clean, strict=True):
-            good = [place for place, sample in enumerate(samples) if sample not in BAD]
+            good = [position for position, sample in enumerate(samples) if sample not in BAD]
             mine = list(range(len(good))) if policy == "skip" else good
             assert len(images) == len(labels) == (len(good) if policy == "skip" else len(samples))
             assert torch.equal(images[mine], want[good])

@@ -17,7 +17,7 @@ from PIL import Image
 
 from fastload.conversion import beton_writer, job
 from fastload.conversion.readers import ANYTHING, Choice, open_reader, records
-from fastload.files.below import Place, opened
+from fastload.files.below import DirEntry, opened
 from fastload.files.names import Inner
 
 
@@ -133,9 +133,9 @@ def kill_at(patch: pytest.MonkeyPatch, k: int) -> None:
         patch.setattr(os, name, wrap(getattr(os, name)))
 
 
-def place(path: Path | str) -> Place:
+def entry(path: Path | str) -> DirEntry:
     """Where a file of this path goes."""
-    return Place(opened(str(Path(path).parent)), Inner(Path(path).name))
+    return DirEntry(opened(str(Path(path).parent)), Inner(Path(path).name))
 
 
 class Tools:
@@ -148,7 +148,7 @@ class Tools:
     convert_to = staticmethod(convert_to)
     samples = staticmethod(samples)
     in_child = staticmethod(in_child)
-    place = staticmethod(place)
+    entry = staticmethod(entry)
     kill_at = staticmethod(kill_at)
 
 

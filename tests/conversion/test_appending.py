@@ -22,7 +22,7 @@ def pieces(count, seed=0):
 def test_the_file_and_its_checksum(tools, tmp_path, monkeypatch, held):
     monkeypatch.setattr(appending, "HELD", held)
     given, path = pieces(500), tmp_path / "file"
-    with closing(Appender(tools.place(path))) as file:
+    with closing(Appender(tools.entry(path))) as file:
         for number in range(0, 500, 2):
             file.add(*given[number : number + 2])
             assert file.end == sum(map(len, given[: number + 2]))
@@ -33,7 +33,7 @@ def test_the_file_and_its_checksum(tools, tmp_path, monkeypatch, held):
 
 
 def test_never_more_pieces_than_linux_takes(tools, tmp_path):
-    with closing(Appender(tools.place(tmp_path / "file"))) as file:
+    with closing(Appender(tools.entry(tmp_path / "file"))) as file:
         for _ in range(1500):
             file.add(b"a", b"b", b"c")
         file.finish()
@@ -43,7 +43,7 @@ def test_never_more_pieces_than_linux_takes(tools, tmp_path):
 def test_once_told_not_to_it_writes_nothing_more(tools, tmp_path, monkeypatch):
     monkeypatch.setattr(appending, "HELD", 10)
     said = [True, False, True]
-    with closing(Appender(tools.place(tmp_path / "file"), lambda: said.pop(0))) as file:
+    with closing(Appender(tools.entry(tmp_path / "file"), lambda: said.pop(0))) as file:
         file.add(b"0123456789")
         assert os.listdir(tmp_path) == ["file"]
         file.add(b"0123456789")

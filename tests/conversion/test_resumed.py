@@ -67,27 +67,27 @@ def test_a_journal_that_was_cut_off_counts_up_to_there(tools, small, tmp_path, c
     out = tmp_path / "out"
     prepare_and_stop(small, out, "shards", after=5)
     path = out / commits.JOURNAL
-    records, end = journal.read(tools.place(path))
+    records, end = journal.read(tools.entry(path))
     assert end == path.stat().st_size
     os.truncate(path, end - cut)
-    assert journal.read(tools.place(path))[0] == records[:-1]
+    assert journal.read(tools.entry(path))[0] == records[:-1]
     convert(tools, small, out, "shards", resume=True)
     convert(tools, small, tmp_path / "whole", "shards")
     assert tools.contents(out) == tools.contents(tmp_path / "whole")
 
 
 def test_every_flipped_bit_of_a_journal_ends_it_there(tools, tmp_path):
-    written = journal.Journal(tools.place(tmp_path / "j"), {"a": 1}, resume=False)
+    written = journal.Journal(tools.entry(tmp_path / "j"), {"a": 1}, resume=False)
     for number in range(3):
         written.append({"part": number})
     written.close()
-    whole, records = (tmp_path / "j").read_bytes(), journal.read(tools.place(tmp_path / "j"))[0]
+    whole, records = (tmp_path / "j").read_bytes(), journal.read(tools.entry(tmp_path / "j"))[0]
     assert [record.get("part") for record in records] == [None, 0, 1, 2]
     for at, bit in itertools.product(range(len(whole)), range(8)):
         content = bytearray(whole)
         content[at] ^= 1 << bit
         (tmp_path / "k").write_bytes(content)
-        found = journal.read(tools.place(tmp_path / "k"))[0]
+        found = journal.read(tools.entry(tmp_path / "k"))[0]
         assert len(found) < len(records)
         assert found == records[: len(found)]
 

@@ -77,7 +77,7 @@ def test_any_name_and_content_reads_back_with_tarfile(name, content):
 @pytest.mark.parametrize("length", [1, 94, 95, 96, 97, 100, 101, 511, 512, 513, 4000])
 @pytest.mark.parametrize("size", [1, 511, 512, 513])
 def test_a_sample_takes_at_most_what_was_planned(tools, length, size, tmp_path):
-    with closing(Appender(tools.place(tmp_path / "shard"))) as file:
+    with closing(Appender(tools.entry(tmp_path / "shard"))) as file:
         shard = tar.Archive(file)
         offset = shard.add("k" * length, "webp", 123456, bytes(size))
         assert file.end <= tar.most(length, size)

@@ -139,13 +139,13 @@ class Decoder:
     def launch(self, prepared, host, images, stream):
         assert stream.name == "the side stream"
         images.copy_(host)
-        places = [place for place in self.bad if place < len(images)]
-        for place in places:
-            images[place] = 77
-        return Launched(prepared.job, places)
+        positions = [position for position in self.bad if position < len(images)]
+        for position in positions:
+            images[position] = 77
+        return Launched(prepared.job, positions)
 
-    def upload(self, host, images, places):
-        images[torch.from_numpy(places)] = host[torch.from_numpy(places)]
+    def upload(self, host, images, positions):
+        images[torch.from_numpy(positions)] = host[torch.from_numpy(positions)]
 
 
 def recall(_, launched):
@@ -187,6 +187,6 @@ def gpu(monkeypatch):
 
 @pytest.fixture
 def decoder(gpu, monkeypatch):
-    """The GPU's decoder; the places in `bad` come out wrong."""
+    """The GPU's decoder; the positions in `bad` come out wrong."""
     monkeypatch.setattr(Decoder, "bad", ())
     return Decoder

@@ -52,18 +52,18 @@ def same(found, want):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("place", ALL, ids=str)
+@pytest.mark.parametrize("placement", ALL, ids=str)
 @pytest.mark.parametrize("last", LAST)
-def test_every_placement_gives_the_cpus_batches(folder, gpu, decoder, last, place, workers):
+def test_every_placement_gives_the_cpus_batches(folder, gpu, decoder, last, placement, workers):
     decoder.bad = (0, 3)
     want = list(loader(folder, last=last))
-    found = loader(folder, "cuda", last, workers, decode=place.decode, augment=place.augment)
+    found = loader(folder, "cuda", last, workers, decode=placement.decode, augment=placement.augment)
     same(list(found), want)
     uploader = found._engine.uploader
-    assert bool(uploader.decoder) == (place.decode == "gpu")
+    assert bool(uploader.decoder) == (placement.decode == "gpu")
     assert (uploader.images, uploader.bytes) == (
         40,
-        6 * 100 if place.decode == "gpu" else 40 * 31 * 45 * 3,
+        6 * 100 if placement.decode == "gpu" else 40 * 31 * 45 * 3,
     )
 
 
@@ -106,7 +106,7 @@ def test_auto_tries_all_places_and_the_batches_stay_the_same(folder, gpu, decode
     assert set(chooser.rates(None)) == set(ALL)
     lines = device.explain().splitlines()
     assert [line for line in lines if line.startswith("  gpu     chosen decode=")]
-    assert all(f"{place} " in device.explain() for place in ALL)
+    assert all(f"{placement} " in device.explain() for placement in ALL)
 
 
 @T.custom(draws=1)
@@ -170,7 +170,7 @@ def test_no_memory_where_a_place_is_to_be_chosen_drops_it(folder, gpu, monkeypat
     for _ in range(12):
         same(list(found), list(want))
     assert f"decode='cpu', augment='gpu' is out: {MEMORY}" in found._engine.chooser.explain()
-    assert found._engine.chooser.places == [HOST]
+    assert found._engine.chooser.placements == [HOST]
 
 
 @pytest.mark.parametrize("on_error", ["raise", "substitute", "skip"])

@@ -23,34 +23,34 @@ class Caller:
 
     def epoch(self, batches, size=None):
         self.chooser.begin()
-        self.begun = [self.chooser.place(size) for _ in range(min(DEPTH, batches))]
+        self.begun = [self.chooser.choose(size) for _ in range(min(DEPTH, batches))]
         for number in range(batches):
-            place = self.begun.pop(0)
+            mode = self.begun.pop(0)
             if number + DEPTH < batches:
-                self.begun.append(self.chooser.place(size))
-            self.chooser.handed(size, place, self.images, self.now)
-            self.taken.append(place)
+                self.begun.append(self.chooser.choose(size))
+            self.chooser.handed(size, mode, self.images, self.now)
+            self.taken.append(mode)
             self.now += (
-                self.costs[place, size] if (place, size) in self.costs else self.costs[place]
+                self.costs[mode, size] if (mode, size) in self.costs else self.costs[mode]
             )
         return self
 
 
-def chooser(places=ALL):
-    return Chooser(places, DEPTH, lambda first, last: last - first)
+def chooser(placements=ALL):
+    return Chooser(placements, DEPTH, lambda first, last: last - first)
 
 
 @pytest.mark.parametrize("fastest", ALL, ids=str)
 def test_the_fastest_place_is_chosen_after_as_many_batches_as_the_turns_take(fastest):
     found = chooser()
-    caller = Caller(found, {place: 0.05 if place == fastest else 0.08 for place in ALL}).epoch(400)
+    caller = Caller(found, {mode: 0.05 if mode == fastest else 0.08 for mode in ALL}).epoch(400)
     most = placement.ROUNDS * len(ALL) * (2 * DEPTH + placement.COUNTED + 1)
     assert set(caller.taken[most:]) == {fastest}
     assert {
-        place: caller.taken.count(place) >= placement.ROUNDS * placement.COUNTED for place in ALL
+        mode: caller.taken.count(mode) >= placement.ROUNDS * placement.COUNTED for mode in ALL
     } == dict.fromkeys(ALL, True)
     assert found.rates(None) == pytest.approx(
-        {place: 256 / (0.05 if place == fastest else 0.08) for place in ALL}
+        {mode: 256 / (0.05 if mode == fastest else 0.08) for mode in ALL}
     )
 
 
@@ -133,7 +133,7 @@ def test_a_place_that_fails_is_dropped_and_the_others_are_measured_anew():
     ]
     assert found.drop(MIXED, "neither")
     assert not found.drop(HOST, "the last one stays")
-    assert found.place(None) == HOST
+    assert found.choose(None) == HOST
 
 
 def test_explain_names_sizes():

@@ -33,29 +33,29 @@ STORES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ALL, ids=str)
+@pytest.mark.parametrize("placement", ALL, ids=str)
 @pytest.mark.parametrize("name", STORES)
 def test_what_store_drops_and_erases_is_the_cpus_in_every_placement(
-    folder, gpu, decoder, name, place
+    folder, gpu, decoder, name, placement
 ):
     decoder.bad = (2,)
     data = fastload.open(folder, STORES[name])
     how = {"shuffle": True, "num_workers": 2, "seed": 5}
     device = fastload.DataLoader(
-        data, 7, device="cuda", decode=place.decode, augment=place.augment, **how
+        data, 7, device="cuda", decode=placement.decode, augment=placement.augment, **how
     )
     host = fastload.DataLoader(data, 7, **how)
     for _ in range(2):
         same(list(device), list(host))
-    assert device._engine.chooser.places == [place]
+    assert device._engine.chooser.placements == [placement]
 
 
 MIXES = {"MixUp": T.MixUp(), "boxes": T.CutMix(), "timm": T.MixUp.timm(1.0, 1.0, mode="elem")}
 
 
-@pytest.mark.parametrize("place", ALL, ids=str)
+@pytest.mark.parametrize("placement", ALL, ids=str)
 @pytest.mark.parametrize("mix", MIXES)
-def test_what_is_dropped_and_erased_is_mixed_as_by_the_cpu(folder, gpu, decoder, mix, place):
+def test_what_is_dropped_and_erased_is_mixed_as_by_the_cpu(folder, gpu, decoder, mix, placement):
     ops = [
         *CROPS,
         T.ColOut(0.1, 0.2, batch=mix == "boxes"),
@@ -66,14 +66,14 @@ def test_what_is_dropped_and_erased_is_mixed_as_by_the_cpu(folder, gpu, decoder,
     data = fastload.open(folder, ops)
     host, device = (
         fastload.DataLoader(data, 7, shuffle=True, num_workers=2, seed=5, mix=MIXES[mix], **more)
-        for more in ({}, {"device": "cuda", "decode": place.decode, "augment": place.augment})
+        for more in ({}, {"device": "cuda", "decode": placement.decode, "augment": placement.augment})
     )
     same(list(device), list(host))
 
 
-@pytest.mark.parametrize("place", ALL, ids=str)
+@pytest.mark.parametrize("placement", ALL, ids=str)
 @pytest.mark.parametrize("mode", ["decode", "resize", "crop"])
-def test_sizes_change_in_every_mode_and_placement(folder, gpu, decoder, mode, place):
+def test_sizes_change_in_every_mode_and_placement(folder, gpu, decoder, mode, placement):
     ops = [
         T.RandomResizedCrop(40),
         T.RandAugment(1),
@@ -86,7 +86,7 @@ def test_sizes_change_in_every_mode_and_placement(folder, gpu, decoder, mode, pl
         fastload.DataLoader(
             fastload.open(folder, ops), 7, num_workers=2, seed=5, size_schedule=schedule, **more
         )
-        for more in ({}, {"device": "cuda", "decode": place.decode, "augment": place.augment})
+        for more in ({}, {"device": "cuda", "decode": placement.decode, "augment": placement.augment})
     )
     sizes = set()
     for _ in range(3):
@@ -96,8 +96,8 @@ def test_sizes_change_in_every_mode_and_placement(folder, gpu, decoder, mode, pl
     assert len(sizes) > 1
 
 
-@pytest.mark.parametrize("place", ALL, ids=str)
-def test_the_recipe_hot_runs_whole_in_every_placement(folder, gpu, decoder, place):
+@pytest.mark.parametrize("placement", ALL, ids=str)
+def test_the_recipe_hot_runs_whole_in_every_placement(folder, gpu, decoder, placement):
     recipe = recipes.load("hot")
     ops = [
         replace(op, size=(112, 130)) if isinstance(op, T.RandomResizedCrop) else op
@@ -110,10 +110,10 @@ def test_the_recipe_hot_runs_whole_in_every_placement(folder, gpu, decoder, plac
         fastload.open(folder, ops),
         16,
         device="cuda",
-        decode=place.decode,
-        augment=place.augment,
+        decode=placement.decode,
+        augment=placement.augment,
         **how,
     )
     for _ in range(3):
         same(list(device), list(host))
-    assert f"  gpu     {place}" in device.explain().splitlines()
+    assert f"  gpu     {placement}" in device.explain().splitlines()

@@ -9,7 +9,7 @@ import torch
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import augment, cuda, instructions
-from fastload.plan.plan import place, records
+from fastload.plan.plan import infer_specs, records
 from fastload.spec import Work
 
 pytestmark = pytest.mark.cuda
@@ -167,7 +167,7 @@ POLICIES = [
 def test_policies_are_the_cpus(op, size):
     if isinstance(op, T.GaussianBlur) and min(size) <= 11:
         size = (12, 19)
-    steps, _ = place((T.CenterCrop(size), op))
+    steps, _ = infer_specs((T.CenterCrop(size), op))
     count = 64
     work = Work(np.arange(count), np.zeros(count, np.int64), seed=3, epoch=0, step=0)
     sizes = np.full((count, 2), size, np.int32)

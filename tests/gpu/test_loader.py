@@ -176,9 +176,9 @@ def test_views_are_those_of_the_cpu(folder, workers):
         list(fastload.DataLoader(data, 7, num_workers=workers, device=on, seed=5))
         for on in ("cuda", "cpu")
     )
-    for place in range(5):
+    for position in range(5):
         found, want = (
-            [[views[place], labels] for views, labels in batches] for batches in (device, host)
+            [[views[position], labels] for views, labels in batches] for batches in (device, host)
         )
         assert_equal(found, want)
 

@@ -17,10 +17,10 @@ MIXES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ALL, ids=str)
+@pytest.mark.parametrize("placement", ALL, ids=str)
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("mix", MIXES)
-def test_mixed_batches_are_those_of_the_cpu(folder, mix, dtype, place):
+def test_mixed_batches_are_those_of_the_cpu(folder, mix, dtype, placement):
     last = [
         T.ToImage(channels_last=dtype == "float16"),
         T.ColOut(0.1, 0.2),
@@ -31,7 +31,7 @@ def test_mixed_batches_are_those_of_the_cpu(folder, mix, dtype, place):
     data = fastload.open(folder, [T.RandomResizedCrop((31, 45)), T.RandAugment(1), *last])
     device, host = (
         fastload.DataLoader(data, 7, shuffle=True, num_workers=2, seed=5, mix=MIXES[mix], **more)
-        for more in ({"device": "cuda", "decode": place.decode, "augment": place.augment}, {})
+        for more in ({"device": "cuda", "decode": placement.decode, "augment": placement.augment}, {})
     )
     found = list(device)
     for (images, labels), (want, want_labels) in zip(found, host, strict=True):

@@ -40,7 +40,7 @@ def make(folder, device="cuda", batches=None, workers=2, batch=BATCH, ops=OPS, *
 
 
 def digest(images):
-    """int64 on the device, of every bit and its place; nothing waits."""
+    """int64 on the device, of every bit and its placement; nothing waits."""
     bits = images.contiguous().view(torch.int16).flatten().long()
     return (bits * (torch.arange(len(bits), device=bits.device) % 65_521 + 1)).sum()
 
@@ -53,14 +53,14 @@ def possible(folder):
     return engines.placements(loader, loader._route.backend, loader._route.plan)[0]
 
 
-@pytest.mark.parametrize("place", ALL, ids=str)
-def test_batches_survive_callers_that_stall_keep_drop_and_overwrite(folder, place):
-    if place not in possible(folder):
-        pytest.skip(f"{place} cannot make this pipeline")
+@pytest.mark.parametrize("placement", ALL, ids=str)
+def test_batches_survive_callers_that_stall_keep_drop_and_overwrite(folder, placement):
+    if placement not in possible(folder):
+        pytest.skip(f"{placement} cannot make this pipeline")
     period = 5  # epochs' worth of different batches is made by the CPU once
     want = [digest(images) for images, _ in make(folder, None, period)]
     rng, kept, found, side = random.Random(0), [], [], torch.cuda.Stream()
-    loader = make(folder, batches=period, decode=place.decode, augment=place.augment)
+    loader = make(folder, batches=period, decode=placement.decode, augment=placement.augment)
     for first in range(0, SOAK, period):
         loader.set_epoch(0)
         for number, (images, labels) in enumerate(loader):

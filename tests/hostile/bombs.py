@@ -66,12 +66,12 @@ def loaded(path: str) -> None:
 
 def journaled(path: str) -> None:
     from fastload.conversion import journal
-    from fastload.files.below import Place, opened
+    from fastload.files.below import DirEntry, opened
     from fastload.files.names import Inner
 
     parent, name = os.path.split(path)
     with opened(parent) as folder:
-        if journal.read(Place(folder, Inner(name))) != ([], 8):
+        if journal.read(DirEntry(folder, Inner(name))) != ([], 8):
             raise AssertionError("a record was taken")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from fastload.files.below import Place, opened
+from fastload.files.below import DirEntry, opened
 from fastload.files.names import Inner
 from tests.hostile.world import World
 
@@ -90,7 +90,7 @@ LIES = (
 def _journal(folder: Path, module: ModuleType) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with opened(str(folder)) as held:
-        written = module.Journal(Place(held, Inner(".fastload-journal")), {"lie": 1}, resume=False)
+        written = module.Journal(DirEntry(held, Inner(".fastload-journal")), {"lie": 1}, resume=False)
         for lie in LIES:
             written.append(lie)
         written.close()

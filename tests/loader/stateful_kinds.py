@@ -78,43 +78,43 @@ class Generator(torch.utils.data.IterableDataset):
     """A state of the data set, taken up by its generator only when that is asked; counts epochs."""
 
     def __init__(self) -> None:
-        self.place = self.epoch = 0
+        self.position = self.epoch = 0
         self.resume: int | None = None
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         worker, workers = share()
-        self.place = 0
+        self.position = 0
         if self.resume is not None:
-            self.place, self.resume = self.resume, None
-        for number in range(self.place, COUNT - 5 * worker // workers):
-            self.place += 1
+            self.position, self.resume = self.resume, None
+        for number in range(self.position, COUNT - 5 * worker // workers):
+            self.position += 1
             yield number * workers + worker, self.epoch
-        self.place = 0
+        self.position = 0
         self.epoch += 1
 
     def state_dict(self) -> dict[str, Any]:
-        return {"place": self.place, "epoch": self.epoch}
+        return {"position": self.position, "epoch": self.epoch}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.resume, self.epoch = state["place"], state["epoch"]
+        self.resume, self.epoch = state["position"], state["epoch"]
 
 
 class Row:
     """An iterator with a state that it goes on changing."""
 
     def __init__(self, numbers: list[int]) -> None:
-        self.numbers, self.seen = numbers, {"place": 0, "x": [7]}
+        self.numbers, self.seen = numbers, {"position": 0, "x": [7]}
 
     def __iter__(self) -> "Row":
         return self
 
     def __next__(self) -> tuple[int, int]:
-        place: Any = self.seen["place"]
-        if place >= len(self.numbers):
+        position: Any = self.seen["position"]
+        if position >= len(self.numbers):
             raise StopIteration
-        self.seen["place"] = place + 1
-        self.seen["x"][0] = mixed(self.seen["x"][0], place)
-        return self.numbers[place], self.seen["x"][0]
+        self.seen["position"] = position + 1
+        self.seen["x"][0] = mixed(self.seen["x"][0], position)
+        return self.numbers[position], self.seen["x"][0]
 
     def state_dict(self) -> dict[str, Any]:
         return self.seen
@@ -156,23 +156,23 @@ class Sampler(torch.utils.data.Sampler):
     """An order that depends on the epochs before, with a state of the sampler."""
 
     def __init__(self, size: int = COUNT) -> None:
-        self.size, self.place, self.epoch = size, 0, 0
+        self.size, self.position, self.epoch = size, 0, 0
 
     def __iter__(self) -> Iterator[int]:
-        for place in range(self.place, self.size):
-            self.place = place + 1
-            yield mixed(self.epoch, place) % self.size
-        self.place = 0
+        for position in range(self.position, self.size):
+            self.position = position + 1
+            yield mixed(self.epoch, position) % self.size
+        self.position = 0
         self.epoch += 1
 
     def __len__(self) -> int:
         return self.size
 
     def state_dict(self) -> dict[str, Any]:
-        return {"place": self.place, "epoch": self.epoch}
+        return {"position": self.position, "epoch": self.epoch}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.place, self.epoch = state["place"], state["epoch"]
+        self.position, self.epoch = state["position"], state["epoch"]
 
 
 class BySteps(torch.utils.data.Sampler):
@@ -180,22 +180,22 @@ class BySteps(torch.utils.data.Sampler):
 
     class Steps:
         def __init__(self) -> None:
-            self.place = 0
+            self.position = 0
 
         def __iter__(self) -> "BySteps.Steps":
             return self
 
         def __next__(self) -> int:
-            if self.place >= COUNT:
+            if self.position >= COUNT:
                 raise StopIteration
-            self.place += 1
-            return self.place * 5 % COUNT
+            self.position += 1
+            return self.position * 5 % COUNT
 
         def state_dict(self) -> dict[str, Any]:
-            return {"place": self.place}
+            return {"position": self.position}
 
         def load_state_dict(self, state: dict[str, Any]) -> None:
-            self.place = state["place"]
+            self.position = state["position"]
 
     def __iter__(self) -> Iterator[int]:
         return self.Steps()
@@ -208,10 +208,10 @@ class Batches(Sampler):
     """A batch sampler with a state, whose batches have other lengths."""
 
     def __iter__(self) -> Iterator[list[int]]:
-        for place in range(self.place, self.size, 3):
-            self.place = place + 3
-            yield [mixed(self.epoch, place + k) % self.size for k in range(1 + place % 2)]
-        self.place = 0
+        for position in range(self.position, self.size, 3):
+            self.position = position + 3
+            yield [mixed(self.epoch, position + k) % self.size for k in range(1 + position % 2)]
+        self.position = 0
         self.epoch += 1
 
     def __len__(self) -> int:

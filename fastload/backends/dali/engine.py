@@ -64,8 +64,8 @@ class DaliEngine(Engine):
 
     def begin(self, work: Work) -> _native.Job:
         source = self.plan.source
-        place = source.locate(work.samples)
-        return self.pool.fetch(source.files, *place[:4], raw=place.raw)
+        location = source.locate(work.samples)
+        return self.pool.fetch(source.files, *location[:4], raw=location.raw)
 
     def line(self, feed: "Feed", count: int, seed: int) -> Line:
         """For batches of up to `count` samples; seed: of DALI's own numbers."""
@@ -147,7 +147,7 @@ class Feed:
         """
         waiting, self.again = [*self.given, *self.again], deque()
         self.given.clear()
-        for place, made in enumerate(waiting):
+        for position, made in enumerate(waiting):
             try:
                 self.again.append(
                     dali_inputs.through_pillow(
@@ -155,7 +155,7 @@ class Feed:
                     )
                 )
             except SampleError as error:
-                self.error, self.rest = error, waiting[place + 1 :]
+                self.error, self.rest = error, waiting[position + 1 :]
                 return
 
 

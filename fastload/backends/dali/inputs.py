@@ -92,16 +92,16 @@ class Samples:
     encoded: list[Pixels]  # uint8 [bytes] each
     sizes: Ints  # int32 [N, 2], px
     most_height: int  # px; a higher image is handed to DALI reduced by a whole factor
-    decoded: set[int] = field(default_factory=set)  # places that have pixels
+    decoded: set[int] = field(default_factory=set)  # positions that have pixels
 
-    def set_pixels(self, place: int, pixels: Pixels, /) -> None:
+    def set_pixels(self, position: int, pixels: Pixels, /) -> None:
         """uint8 [H, W, 3] in place of a sample's bytes: as a PPM file, which is how DALI is handed
         what another decoder made.
         """
         pixels = reduced(pixels, self.most_height)
-        self.decoded.add(place)
-        self.sizes[place] = pixels.shape[:2]
-        self.encoded[place] = np.frombuffer(
+        self.decoded.add(position)
+        self.sizes[position] = pixels.shape[:2]
+        self.encoded[position] = np.frombuffer(
             b"P6 %d %d 255\n%b" % (pixels.shape[1], pixels.shape[0], pixels.tobytes()), np.uint8
         )
 
@@ -158,20 +158,20 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
     status, is_raw, bad = job.status, plan.source.locate(work.samples).is_raw, []
     unread = np.empty(0, np.uint8)  # until it is read, or other pixels stand in for it
     samples = Samples([unread] * len(work), job.sizes.copy(), most_height(found))
-    for place in range(len(work)):
-        if status[place] == _native.FAILED:
-            bad.append((place, mending.failed(job, plan, work, place)))
+    for position in range(len(work)):
+        if status[position] == _native.FAILED:
+            bad.append((position, mending.failed(job, plan, work, position)))
             continue
         data = (
             b""
-            if is_raw[place]
-            else job.payload(place) or read(plan.source, int(work.samples[place]))
+            if is_raw[position]
+            else job.payload(position) or read(plan.source, int(work.samples[position]))
         )
-        samples.encoded[place] = np.frombuffer(data, np.uint8)
-        too_high = job.sizes[place, 0] > samples.most_height
-        if is_raw[place] or too_high or not certain(int(status[place]), data):
-            bad += _through_pillow(samples, plan, work, place)
-    asked = np.array([place not in samples.decoded for place in range(len(work))]) & (
+        samples.encoded[position] = np.frombuffer(data, np.uint8)
+        too_high = job.sizes[position, 0] > samples.most_height
+        if is_raw[position] or too_high or not certain(int(status[position]), data):
+            bad += _through_pillow(samples, plan, work, position)
+    asked = np.array([position not in samples.decoded for position in range(len(work))]) & (
         status == _native.OK
     )
     bad += foreign.too_large(plan.source, work, job.sizes, asked)
@@ -191,26 +191,27 @@ def through_pillow(plan: Plan, found: tuple[Picture, ...], made: Made) -> Made:
     """The same batch without an encoded sample. Raises SampleError as `make`."""
     bad = [
         problem
-        for place in range(len(made.work))
-        for problem in _through_pillow(made.samples, plan, made.work, place)
+        for position in range(len(made.work))
+        for problem in _through_pillow(made.samples, plan, made.work, position)
     ]
     return _mended(made.samples, plan, found, made.work, bad, made.trouble)._replace(decoded=True)
 
 
 def _through_pillow(
-    samples: Samples, plan: Plan, work: Work, place: int
+    samples: Samples, plan: Plan, work: Work, position: int
 ) -> list[tuple[int, SampleError]]:
     """Pixels in place of a sample's bytes; the place and an error if Pillow cannot decode it."""
-    if place in samples.decoded:
+    if position in samples.decoded:
         return []
     try:
-        pixels = raw_pixels(plan.source, int(work.samples[place]))
+        pixels = raw_pixels(plan.source, int(work.samples[position]))
         samples.set_pixels(
-            place, pil.decode_pixels(samples.encoded[place].tobytes()) if pixels is None else pixels
+            position,
+            pil.decode_pixels(samples.encoded[position].tobytes()) if pixels is None else pixels,
         )
     except pil.DECODE_ERRORS as error:
-        sample = int(work.samples[place])
-        return [(place, pil.undecodable(plan.source.name(sample), sample, error))]
+        sample = int(work.samples[position])
+        return [(position, pil.undecodable(plan.source.name(sample), sample, error))]
     return []
 
 

@@ -20,7 +20,7 @@ from fastload.spec import Array, Floats, Ints, Spec, Stage
 from fastload.transforms.kinds import Flip, Warp
 from fastload.transforms.programs import Program
 
-# Kinds of branches and the per-sample arguments of each; numbers below are places here, 0 leaves
+# Kinds of branches and the per-sample arguments of each; numbers below are positions here, 0 leaves
 # the image as it is.
 KINDS: dict[str, tuple[str, ...]] = {
     "Identity": (),
@@ -57,7 +57,7 @@ Maker: TypeAlias = Callable[[Floats, Array], Array]  # of a row of the programs 
 
 @dataclass(frozen=True)
 class Row:
-    """One place in the programs of all samples."""
+    """One column of the programs of all samples."""
 
     kinds: tuple[str, ...]  # that may stand there
     fill: float  # of a warp, 0..255
@@ -127,8 +127,8 @@ def rows(plan: Plan) -> tuple[Row, ...]:
 def arguments(layout: tuple[Row, ...], programs: Floats) -> list[Array]:
     """Arrays [N, …] of each row's arguments, row by row; programs [N, rows, 13]."""
     out: list[Array] = []
-    for place, row in enumerate(layout):
-        program = programs[:, place]
+    for column, row in enumerate(layout):
+        program = programs[:, column]
         kinds = _kinds(program)
         if strange := set(kinds.tolist()) - {"Identity", *row.kinds}:
             raise BackendError(
@@ -186,8 +186,8 @@ def fixed(parts: list[Floats], depth: int, count: int) -> Floats:
     others Identity.
     """
     out = np.zeros((count, depth, instructions.WIDTH))
-    for place, row in enumerate(parts):
-        out[:, place] = row
+    for column, row in enumerate(parts):
+        out[:, column] = row
     return out
 
 

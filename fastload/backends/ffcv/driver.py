@@ -2,7 +2,7 @@
 per epoch.
 
 Import `imports.load()` first. FFCV takes an epoch's order at once and numbers of samples; here a
-batch is ordered when it is wanted, and its numbers are places in a lent job, which knows the
+batch is ordered when it is wanted, and its numbers are positions in a lent job, which knows the
 samples, their records and where their pixels go. So order, sizes that change and every draw stay
 ours, and one compiled loop serves all epochs.
 Nothing is mapped, as FFCV would: the job reads.
@@ -130,11 +130,11 @@ class Make(SimpleRGBImageDecoder):  # type: ignore[misc]
         return replace(previous_state, jit_mode=True, shape=(1,), dtype=np.dtype(np.int64)), None
 
     def generate_code(self) -> Callable[[Longs, object, object, object], Longs]:
-        address, make, places = self.job.ctypes.data, MAKE_SAMPLE, Compiler.get_iterator()
+        address, make, iterate = self.job.ctypes.data, MAKE_SAMPLE, Compiler.get_iterator()
 
         def decode(batch: Longs, memory: object, metadata: object, storage: object) -> Longs:
-            for place in places(len(batch)):
-                make(address, batch[place])
+            for position in iterate(len(batch)):
+                make(address, batch[position])
             return batch
 
         decode.is_parallel = True  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ from fastload import _native, rng, transforms
 from fastload.backends.ffcv import imports
 from fastload.backends.native import runner as native
 from fastload.errors import PipelineError, UsageError
-from fastload.plan.plan import Plan, Step, place
+from fastload.plan.plan import Plan, Step, infer_specs
 from fastload.sources import ArraySource
 from fastload.spec import Longs, Stage, Work
 from fastload.transforms import CenterCrop, Op, ToImage
@@ -111,12 +111,12 @@ class Apply(Operation):  # type: ignore[misc]
         return replace(previous_state, shape=shape, dtype=dtype), AllocationQuery(shape, dtype)
 
     def generate_code(self) -> Callable[..., Any]:
-        prepare, give, places = self.prepare, GIVE_PIXELS, Compiler.get_iterator()
+        prepare, give, iterate = self.prepare, GIVE_PIXELS, Compiler.get_iterator()
 
         def run(images: Any, out: Any, indices: Any) -> Any:
             job = prepare(indices.ctypes.data, indices.itemsize, len(indices), out.ctypes.data)
             failed = 0
-            for n in places(len(indices)):
+            for n in iterate(len(indices)):
                 failed += give(job, n, images.ctypes.data + n * images.strides[0])
             if failed:
                 raise RuntimeError(
@@ -130,7 +130,7 @@ class Apply(Operation):  # type: ignore[misc]
     def _made(self, height: int, width: int) -> native.Picture:
         """The native engine's picture of images that have this size already."""
         try:
-            steps, out = place((CenterCrop((height, width)), *_with_tensor(self.ops)))
+            steps, out = infer_specs((CenterCrop((height, width)), *_with_tensor(self.ops)))
         except PipelineError as error:
             raise PipelineError(
                 f"ops.{type(self).__name__}: {problem}" for problem in error.problems
@@ -189,7 +189,7 @@ class Apply(Operation):  # type: ignore[misc]
 
 def _with_tensor(ops: tuple[Op, ...]) -> tuple[Op, ...]:
     """The ops with ToImage before the first one that wants tensors, where it is left out."""
-    first = next((place for place, op in enumerate(ops) if op.stage is Stage.STORE), len(ops))
+    first = next((number for number, op in enumerate(ops) if op.stage is Stage.STORE), len(ops))
     has = any(isinstance(op, ToImage) for op in ops)
     return ops if has else (*ops[:first], ToImage(channels_last=True), *ops[first:])
 
@@ -198,11 +198,11 @@ def _numbered(steps: tuple[Step, ...], ops: tuple[Op, ...], number: int) -> tupl
     """The steps with the numbers of the user's ops, from `number` on; those that were added draw
     nothing.
     """
-    out, place = [], 0
+    out, used = [], 0
     for step in steps:
-        given = place < len(ops) and step.op is ops[place]
-        out.append(replace(step, number=number + place if given else 0))
-        place += given
+        given = used < len(ops) and step.op is ops[used]
+        out.append(replace(step, number=number + used if given else 0))
+        used += given
     return tuple(out)
 
 

@@ -40,7 +40,7 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
             "decode_scale 'fast' needs each JPEG's header before its crop is chosen; leave it "
             f"out, or {ELSEWHERE}"
         )
-    if plan.place.decode == "gpu":
+    if plan.placement.decode == "gpu":
         reasons.append(f"decode 'gpu': FFCV's loop decodes; leave decode out, or {ELSEWHERE}")
     if plan.masks is not None:
         reasons.append(f"masks in place of labels are not written for FFCV; {ELSEWHERE}")
@@ -67,7 +67,7 @@ def compile(plan: Plan, device: str) -> "Runner":
 class Runner(native.Runner):
     """The native runner of batches that FFCV's loop makes."""
 
-    def begin(self, pool: _native.Pool, work: Work, place: Location, seek: View) -> _native.Job:
+    def begin(self, pool: _native.Pool, work: Work, location: Location, seek: View) -> _native.Job:
         """Nothing is read: sizes are in the file's rows."""
         source, samples = self.plan.source, work.samples
         file, numbers = beton(source, samples)
@@ -75,9 +75,9 @@ class Runner(native.Runner):
             raise BackendError(f"{source.where}: is no FFCV file; {ELSEWHERE}")
         return pool.lend(
             file.sizes(numbers),
-            (source.files, *place[:3]),
-            seek.locate(samples, place.seek),
-            place.raw,
+            (source.files, *location[:3]),
+            seek.locate(samples, location.seek),
+            location.raw,
         )
 
 

@@ -29,9 +29,9 @@ class HostPart(NamedTuple):
     lists: store.Lists
 
 
-def unsupported(plan: Plan, place: Placement) -> list[str]:
-    """Why a batch cannot be made in this place."""
-    return plan.every(_augment_unsupported) if place.augment == "gpu" else []
+def unsupported(plan: Plan, placement: Placement) -> list[str]:
+    """Why a batch cannot be made with this placement."""
+    return plan.every(_augment_unsupported) if placement.augment == "gpu" else []
 
 
 def _augment_unsupported(plan: Plan) -> list[str]:

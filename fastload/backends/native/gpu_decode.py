@@ -11,7 +11,7 @@ that does not come out right is flagged, and the CPU makes it again.
     for one, host, images in zip(prepared, outs, crops):
         launched.append(decoder.launch(one, host, images, stream))
     # Waits for the flags. Where any are set: Runner.start, finish, `upload`.
-    places = recall(job, launched)
+    positions = recall(job, launched)
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.backends.native import runner as native
 
-Places: TypeAlias = NDArray[np.int64]  # in the batch, ascending
+Positions: TypeAlias = NDArray[np.int64]  # in the batch, ascending
 # Bytes of scratch memory on the GPU. A batch of 256 crops of ImageNet's images takes 0.25 GB.
 MOST = 1 << 30
 
@@ -34,8 +34,8 @@ class Prepared:
     """One picture of a batch, divided between GPU and CPU."""
 
     work: _native.DeviceDecode  # packs `data` until work.wait()
-    places: Places  # [K], that the GPU decodes
-    others: Places  # [N - K]: in the host's slot once Runner.finish has run
+    positions: Positions  # [K], that the GPU decodes
+    others: Positions  # [N - K]: in the host's slot once Runner.finish has run
     data: torch.Tensor  # uint8 [bytes], pinned: the one transfer of this picture
 
 
@@ -50,7 +50,7 @@ class Launched:
     def flagged(self) -> list[int]:
         """Places in the batch of the images that did not come out right. Waits for the device."""
         self.done.synchronize()
-        return [int(place) for place in self.prepared.places[self.flags.numpy() != 0]]
+        return [int(position) for position in self.prepared.positions[self.flags.numpy() != 0]]
 
 
 class GpuDecode:
@@ -84,12 +84,12 @@ class GpuDecode:
         return [self._pack(work, fits) for work in works]
 
     def _pack(self, work: _native.DeviceDecode, fits: NDArray[np.bool_]) -> Prepared:
-        places = np.flatnonzero(fits)
-        work.choose(places)
+        positions = np.flatnonzero(fits)
+        work.choose(positions)
         # torch keeps memory that copies still read.
         data = torch.empty(work.nbytes, dtype=torch.uint8, pin_memory=self.pinned)
         work.pack(data.numpy())
-        return Prepared(work, places, np.flatnonzero(~fits), data)
+        return Prepared(work, positions, np.flatnonzero(~fits), data)
 
     def launch(
         self,
@@ -104,7 +104,7 @@ class GpuDecode:
         host: the pinned slot [N, H, W, 3] with the CPU's crops; only these rows are sent. Waits for
             the packing, not for the device.
         """
-        work, count = prepared.work, len(prepared.places)
+        work, count = prepared.work, len(prepared.positions)
         self.upload(host, images, prepared.others)
         work.wait()
         there = prepared.data.to(self.device, non_blocking=True)
@@ -124,25 +124,27 @@ class GpuDecode:
         event = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
         return Launched(prepared, found, stream.record_event(event))
 
-    def upload(self, host: torch.Tensor, images: torch.Tensor, places: Places) -> None:
+    def upload(self, host: torch.Tensor, images: torch.Tensor, positions: Positions) -> None:
         """Copy rows of `host` to `images` on the current stream: those of the CPU, or those that it
         has made again.
 
         Rows that lie together go over together.
         """
-        for run in np.split(places, np.flatnonzero(np.diff(places) != 1) + 1):
+        for run in np.split(positions, np.flatnonzero(np.diff(positions) != 1) + 1):
             if len(run):
                 images[run[0] : run[-1] + 1].copy_(host[run[0] : run[-1] + 1], non_blocking=True)
 
 
-def recall(job: _native.Job, launched: list[Launched]) -> Places:
+def recall(job: _native.Job, launched: list[Launched]) -> Positions:
     """Places that any picture's launch has flagged, given back to the job: its next `run` makes
     them. Waits for the device.
     """
-    places = np.array(sorted({place for one in launched for place in one.flagged()}), np.int64)
-    if len(places):
+    positions = np.array(
+        sorted({position for one in launched for position in one.flagged()}), np.int64
+    )
+    if len(positions):
         aside = np.zeros(len(job), np.uint8)
-        aside[launched[0].prepared.places] = 1
-        aside[places] = 0
+        aside[launched[0].prepared.positions] = 1
+        aside[positions] = 0
         job.put_aside(aside)
-    return places
+    return positions

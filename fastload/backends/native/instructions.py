@@ -94,8 +94,8 @@ def joined(parts: list[Floats]) -> Floats | None:
 
 # Each completes the rows [K, 13] of one code; arguments [K] and sizes [K, 2] are theirs.
 def _arguments(rows: Floats, *values: float | Floats | Singles) -> None:
-    for place, value in enumerate(values):
-        rows[:, ARGUMENTS + place] = value
+    for number, value in enumerate(values):
+        rows[:, ARGUMENTS + number] = value
 
 
 def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
@@ -132,7 +132,7 @@ def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
             turns = np.zeros_like(rows)
             _arguments(turns, *exact)
             turns[:, :ARGUMENTS] = rows[:, :ARGUMENTS]
-            turns[:, FILTER] = 0  # pixels only change places
+            turns[:, FILTER] = 0  # pixels only move
             rows[at] = turns[at]
 
 

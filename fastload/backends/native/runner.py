@@ -26,7 +26,7 @@ from fastload.transforms.mix_records import MixRecords
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
-    return plan.every(_unsupported) + cuda.unsupported(plan, plan.place)
+    return plan.every(_unsupported) + cuda.unsupported(plan, plan.placement)
 
 
 def _unsupported(plan: Plan) -> list[str]:
@@ -165,7 +165,7 @@ class Runner:
 
     def placed(self, placement: Placement) -> "Runner":
         """The runner of batches with this placement; their pixels are the same."""
-        if placement == self.plan.place:
+        if placement == self.plan.placement:
             return self
         plan = self.plan.placed(placement)
         pairs = zip(self.pictures, plan.pictures, strict=True)

@@ -130,7 +130,7 @@ def fills(steps: tuple[Step, ...], dtype: str) -> Array | None:
     nothing is erased.
     """
     found = []
-    for place, step in enumerate(steps):
+    for number, step in enumerate(steps):
         if not isinstance(step.op, RandomErasing):
             continue
         one = pil.apply(
@@ -138,7 +138,7 @@ def fills(steps: tuple[Step, ...], dtype: str) -> Array | None:
             torch.zeros((3, 1, 1), dtype=getattr(torch, step.spec.dtype)),
             np.array([[0, 0, 1, 1, 0]]),
         )
-        found += [_after(steps[place + 1 :], one).reshape(3)] * step.op.max_count
+        found += [_after(steps[number + 1 :], one).reshape(3)] * step.op.max_count
     return _bits(torch.stack(found), dtype) if found else None
 
 
@@ -146,7 +146,7 @@ def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, Array] | tuple[Non
     """`Tables.fillings` and `levels`: each level of noise after the steps that follow the op."""
     fillings: list[tuple[int, int]] = []
     tables: list[torch.Tensor] = []
-    for place, step in enumerate(steps):
+    for number, step in enumerate(steps):
         if not isinstance(step.op, RandomErasing):
             continue
         kind = 1 + KINDS.index(step.op.value) if step.op.value in KINDS else 0
@@ -157,7 +157,7 @@ def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, Array] | tuple[Non
                 .to(getattr(torch, step.spec.dtype))
                 .expand(3, 1, LEVELS)
             )
-            tables.append(_after(steps[place + 1 :], levels).reshape(3, LEVELS))
+            tables.append(_after(steps[number + 1 :], levels).reshape(3, LEVELS))
     return (
         (np.array(fillings, np.int32), _bits(torch.stack(tables), dtype))
         if tables

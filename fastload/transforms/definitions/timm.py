@@ -50,7 +50,7 @@ WEIGHTS: dict[str, dict[str, float]] = {
         "BrightnessIncreasing": 1, "Equalize": 1, "Invert": 1,
     },
 }  # fmt: skip
-# The older key "w0", by place in PLAIN and INCREASING. Source: timm 0.4.12, data/auto_augment.py.
+# The older key "w0", by position in PLAIN and INCREASING. Source: timm 0.4.12, auto_augment.py.
 W0 = (0.025, 0.005, 0, 0.3, 0, 0.005, 0.005, 0.025, 0.005, 0.005, 0.025, 0.2, 0.2, 0.1, 0.1)
 
 
@@ -116,7 +116,7 @@ def resolve(
     translate: float,
     interpolation: str,
 ) -> Floats:
-    """Programs [N, depth, 3] of the ops at `chosen` (places in names, int64 [N, depth]) with u
+    """Programs [N, depth, 3] of the ops at `chosen` (positions in names, int64 [N, depth]) with u
     `calls` [N, depth, DRAWS].
     """
     values = np.stack(

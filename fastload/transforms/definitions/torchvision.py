@@ -98,10 +98,10 @@ def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) 
     for axis, name in enumerate(("ShearX", "ShearY")):
         values[CODE[name]] = sign * _shears(space.shear, count)[axis][bins]
     for name, side in (("TranslateX", sizes[:, 1]), ("TranslateY", sizes[:, 0])):
-        different, place = np.unique(side, return_inverse=True)
+        different, which = np.unique(side, return_inverse=True)
         tables = np.stack([_linspace(space.translate(int(px)), count) for px in different])
         values[CODE[name]] = np.trunc(
-            sign * np.take_along_axis(tables[place.ravel()], bins, axis=1)
+            sign * np.take_along_axis(tables[which.ravel()], bins, axis=1)
         )
     values[CODE["Rotate"]] = sign * _linspace(space.rotate, count)[bins]
     for name in ENHANCE:

@@ -16,10 +16,10 @@ def mix(images: torch.Tensor, mixed: MixRecords) -> torch.Tensor:
     partner = torch.from_numpy(mixed.partner).to(images.device)
     others = images[partner]
     out = torch.where(_each(mixed.weights[:, 1] != 0, images), _sum(images, others, mixed), images)
-    for place, (top, left, height, width) in enumerate(mixed.box.tolist()):
+    for position, (top, left, height, width) in enumerate(mixed.box.tolist()):
         if height and width:
-            out[place, :, top : top + height, left : left + width] = others[
-                place, :, top : top + height, left : left + width
+            out[position, :, top : top + height, left : left + width] = others[
+                position, :, top : top + height, left : left + width
             ]
     return out
 

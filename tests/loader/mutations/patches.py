@@ -19,7 +19,7 @@ DRIVES = ("torch.utils.data.dataloader", "torch.utils.data.sampler", "torch.util
 FOLLOWED = ("torch.utils.data._utils.collate", "torch.utils.data._utils.fetch")
 
 
-class Place(NamedTuple):
+class Patchable(NamedTuple):
     """A function in a module or a class."""
 
     holder: Any
@@ -35,7 +35,7 @@ class Place(NamedTuple):
         return f"{where}.{self.name}"
 
 
-def called(run: Callable[[], object]) -> list[Place]:
+def called(run: Callable[[], object]) -> list[Patchable]:
     """The functions of libraries that a run calls, wherever these are held; sorted by name."""
     codes: set[CodeType] = set()
 
@@ -50,44 +50,44 @@ def called(run: Callable[[], object]) -> list[Place]:
     finally:
         sys.setprofile(before)
     found = {
-        str(place): place for place in _places() if _code(place) in codes and _is_followed(place)
+        str(target): target for target in _targets() if _code(target) in codes and _is_followed(target)
     }
     return [found[name] for name in sorted(found)]
 
 
-def _places() -> Iterator[Place]:
+def _targets() -> Iterator[Patchable]:
     for name, module in list(sys.modules.items()):
         if not library(name) or module is None:
             continue
         for inner, value in list(vars(module).items()):
             if isinstance(value, FunctionType) and value.__module__ == name:
-                yield Place(module, inner)
+                yield Patchable(module, inner)
             if isinstance(value, type) and value.__module__ == name:
-                yield from (Place(value, method) for method in vars(value))
+                yield from (Patchable(value, method) for method in vars(value))
 
 
-def _code(place: Place) -> CodeType | None:
-    function = inner_function(vars(place.holder)[place.name])
+def _code(target: Patchable) -> CodeType | None:
+    function = inner_function(vars(target.holder)[target.name])
     return function.__code__ if isinstance(function, FunctionType) else None
 
 
-def _is_followed(place: Place) -> bool:
-    if place.name == "__init__" and place.holder is _BaseDatasetFetcher:
+def _is_followed(target: Patchable) -> bool:
+    if target.name == "__init__" and target.holder is _BaseDatasetFetcher:
         return False
-    home = place.holder.__module__ if isinstance(place.holder, type) else place.holder.__name__
+    home = target.holder.__module__ if isinstance(target.holder, type) else target.holder.__name__
     return home.startswith(FOLLOWED) or not home.startswith(DRIVES)
 
 
-def patched(place: Place, calls: list[str]) -> Any:
+def patched(target: Patchable, calls: list[str]) -> Any:
     """The same function behind another that notes its calls, as a decorator with functools.wraps
     makes it.
     """
-    value = vars(place.holder)[place.name]
+    value = vars(target.holder)[target.name]
     function = inner_function(value)
 
     @functools.wraps(function)
     def behind(*given: Any, **named: Any) -> Any:
-        calls.append(place.name)
+        calls.append(target.name)
         return function(*given, **named)
 
     if isinstance(value, property):

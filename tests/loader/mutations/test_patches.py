@@ -12,7 +12,7 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
 import fastload
-from tests.loader.mutations.patches import Place, called, patched
+from tests.loader.mutations.patches import Patchable, called, patched
 from tests.loader.mutations.worlds import SIZE, WORLDS
 
 pytestmark = pytest.mark.filterwarnings(
@@ -84,11 +84,11 @@ def run(loader_class: Any, data: Any) -> None:
         pass
 
 
-def missed(data: Any, place: Place, patch: pytest.MonkeyPatch) -> bool:
+def missed(data: Any, target: Patchable, patch: pytest.MonkeyPatch) -> bool:
     """Whether PyTorch's engine calls what was put before the function, and ours does not."""
     calls: list[str] = []
     with patch.context() as at:
-        at.setattr(place.holder, place.name, patched(place, calls))
+        at.setattr(target.holder, target.name, patched(target, calls))
         ours = fastload.DataLoader(data, 4)
         if ours.explain().startswith("PyTorch's own engine"):
             return False
@@ -115,6 +115,6 @@ def test_a_patch_that_torchs_engine_would_run_is_run(
         if os.environ.get("FASTLOAD_ALL_PATCHES") is None
         else places
     )
-    wrong = [str(place) for place in some if missed(data, place, monkeypatch)]
+    wrong = [str(target) for target in some if missed(data, target, monkeypatch)]
     assert wrong == []
     assert fastload.DataLoader(data, 4).explain().startswith("backend native")  # all is as it was
