@@ -71,7 +71,7 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
             )
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(source.name(sample), sample, error) from error
-        size, made = pil.size(image), []
+        size, views = pil.size(image), []
         records: list[Records] = []
         for ops in self.pipeline.pictures:
             now, records = image, []
@@ -81,13 +81,13 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
                     records.append(record)
             except OpError as error:
                 raise SampleError(source.name(sample), sample, str(error)) from error
-            made.append(now)
+            views.append(now)
         target: Target = int(source.labels[sample])
         if self.pipeline.masks:
             target = torch.from_numpy(
                 masks.one(self.pipeline.masks, sample, self.pipeline.ops, records, size)
             )
-        return made if self.pipeline.views else made[0], target
+        return views if self.pipeline.views else views[0], target
 
     def __repr__(self) -> str:
         ops = "".join(f"\n    {op}" for op in self.pipeline.ops)
@@ -142,19 +142,19 @@ def place_all(indices: Any, length: int) -> Longs:
 
     Raises IndexError, and TypeError for what are no integers.
     """
-    found = (
+    array = (
         np.array(indices)
         if type(indices) is list and all(type(index) is int for index in indices)
         else indices
     )
     if (
-        isinstance(found, np.ndarray)
-        and found.dtype == np.int64
-        and found.ndim == 1
-        and len(found) > 0
-        and 0 <= found.min() <= found.max() < length
+        isinstance(array, np.ndarray)
+        and array.dtype == np.int64
+        and array.ndim == 1
+        and len(array) > 0
+        and 0 <= array.min() <= array.max() < length
     ):
-        return np.ascontiguousarray(found)
+        return np.ascontiguousarray(array)
     placed = np.array([position(index, length) for index in indices], np.int64)
     if not len(placed):
         raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")

@@ -98,8 +98,8 @@ def sample_error(where: str, index: int, reason: str, cause: BaseException | Non
     its __cause__.
     """
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(cause).__mro__)
-    found = next((ALSO[name] for name in names if name in ALSO), "SampleError")
-    kind: type[SampleError] = globals().get(found) or __getattr__(found)
+    name_of_kind = next((ALSO[name] for name in names if name in ALSO), "SampleError")
+    kind: type[SampleError] = globals().get(name_of_kind) or __getattr__(name_of_kind)
     error = kind(where, index, reason)
     for name in OS_FIELDS if isinstance(cause, OSError) else ():
         setattr(error, name, getattr(cause, name))

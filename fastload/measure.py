@@ -60,7 +60,7 @@ def interleaved(
         for name, run in variants.items():
             values[name].append(run())
             on_done()
-    return {name: Sample(tuple(found)) for name, found in values.items()}
+    return {name: Sample(tuple(rates)) for name, rates in values.items()}
 
 
 def rate(

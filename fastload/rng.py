@@ -54,15 +54,15 @@ def checked_epoch(where: str, epoch: Any) -> int:
     Raises UsageError for anything else; `where` names who was given it.
     """
     try:
-        found = -1 if isinstance(epoch, bool) else operator.index(epoch)
+        number = -1 if isinstance(epoch, bool) else operator.index(epoch)
     except TypeError:
-        found = -1
-    if not 0 <= found <= MOST_EPOCH:
+        number = -1
+    if not 0 <= number <= MOST_EPOCH:
         raise UsageError(
             f"{where}: epoch is {epoch!r}, want a whole number from 0 to {MOST_EPOCH}; epochs "
             "count from 0"
         )
-    return found
+    return number
 
 
 def keyed_uniforms(key: int, count: int) -> Floats:

@@ -28,12 +28,12 @@ def unsupported(name: str, plan: Plan, device: str) -> list[str]:
     if name not in BACKENDS:
         facts(name)
     try:
-        found = module(name)
+        backend = module(name)
     except ImportError as error:
         return [f"is not installed ({error})"]
     except BackendError as error:
         return [str(error)]
-    reasons: list[str] = found.unsupported(plan, device)
+    reasons: list[str] = backend.unsupported(plan, device)
     return reasons
 
 
@@ -81,20 +81,20 @@ def choose(name: str, plan: Plan, device: str, auto: tuple[str, ...] = AUTO) -> 
     """
     if name != "auto":
         module(name)  # a name that nobody knows
-        found = _refusals(name, plan, device)
-        if found:
-            raise BackendError("\n".join(found + _instead(name, plan, device)))
+        refusals = _refusals(name, plan, device)
+        if refusals:
+            raise BackendError("\n".join(refusals + _instead(name, plan, device)))
         return Choice(name, [])
     reasons: list[str] = []
     for candidate in auto[:1] if device == "cuda" else auto:  # where torch fills no batches
-        found = _refusals(candidate, plan, device)
-        if not found:
+        refusals = _refusals(candidate, plan, device)
+        if not refusals:
             return (
                 _learned(candidate, reasons, plan, device)
                 if auto == AUTO
                 else Choice(candidate, reasons)
             )
-        reasons += found
+        reasons += refusals
     raise BackendError("\n".join(reasons))
 
 
@@ -114,8 +114,8 @@ def _instead(name: str, plan: Plan, device: str) -> list[str]:
 
 def _learned(first: str, reasons: list[str], plan: Plan, device: str) -> Choice:
     """`first`, or what was measured to be faster."""
-    found = measured.recall(plan, device)
-    if found is None or first not in found.rates or len(found.rates) < 2:
+    measurement = measured.recall(plan, device)
+    if measurement is None or first not in measurement.rates or len(measurement.rates) < 2:
         first_of = (
             f"the first of {', '.join(AUTO)} that can; not measured here (fastload profile "
             "--backend all)"
@@ -123,11 +123,11 @@ def _learned(first: str, reasons: list[str], plan: Plan, device: str) -> Choice:
         return Choice(first, reasons, "" if reasons else first_of)
     able = [
         name
-        for name in dict.fromkeys((*EXACT, *found.rates))
+        for name in dict.fromkeys((*EXACT, *measurement.rates))
         if name != first
-        and name in found.rates
+        and name in measurement.rates
         and is_exact(name)
         and not unsupported(name, plan, device)
     ]
-    best = found.clear_winner(first, able)
-    return Choice(best, reasons, found.describe(best))
+    best = measurement.clear_winner(first, able)
+    return Choice(best, reasons, measurement.describe(best))

@@ -33,9 +33,9 @@ class Given:
         sample = int(self.work.samples[position])
         name = self.source.name(sample)
         try:
-            found = raw_pixels(self.source, sample)
+            pixels = raw_pixels(self.source, sample)
             if (
-                found is None
+                pixels is None
                 and (scale is None or self.held)
                 and self._beyond(position, scale or 1)
             ):
@@ -44,21 +44,21 @@ class Given:
                 if (size := pil.header_size(self._payload(position, sample))) is not None:
                     self.job.set_size(position, *size)
                     return False
-            found = (
+            pixels = (
                 pil.decode_pixels(self._payload(position, sample), scale or 1)
-                if found is None
-                else found
+                if pixels is None
+                else pixels
             )
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(name, sample, error) from error
-        if scale is not None and found.shape[:2] != (
+        if scale is not None and pixels.shape[:2] != (
             want := tuple(-(-side // scale) for side in self.sizes[position])
         ):
-            got, said = ("x".join(map(str, size)) for size in (found.shape[:2], want))
+            got, said = ("x".join(map(str, size)) for size in (pixels.shape[:2], want))
             raise SampleError(
                 name, sample, f"is {got} px, and was said to be {said} px; mend or remove the file"
             )
-        self._give(position, np.ascontiguousarray(found), scale or 1)
+        self._give(position, np.ascontiguousarray(pixels), scale or 1)
         return True
 
     def _beyond(self, position: int, scale: int) -> bool:
@@ -91,11 +91,11 @@ def too_large(
     positions = np.flatnonzero((pixels > most) & encoded)
     if not len(positions):
         return []
-    found = []
+    errors = []
     for position in positions[~source.locate(work.samples[positions]).is_raw].tolist():
         try:
             pil.check_size(*sizes[position].tolist())
         except pil.DECODE_ERRORS as error:
             sample = int(work.samples[position])
-            found.append((position, pil.undecodable(source.name(sample), sample, error)))
-    return found
+            errors.append((position, pil.undecodable(source.name(sample), sample, error)))
+    return errors

@@ -41,7 +41,7 @@ def one(
         reason = f"cannot be decoded as a mask ({error}); mend or replace the file"
         raise sample_error(masks.paths[sample], sample, reason, error) from error
     if mask.shape != size:
-        got, want = ("x".join(map(str, found)) for found in (mask.shape, size))
+        got, want = ("x".join(map(str, shape)) for shape in (mask.shape, size))
         raise SampleError(
             masks.paths[sample], sample, f"mask is {got} px, its image {want} px; make them equal"
         )
@@ -106,8 +106,8 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun
         if threads
         else []
     )
-    made = (one.result() for one in each) if threads else map(make, positions)
-    return Begun(lambda: torch.from_numpy(np.stack(list(made)).reshape(shape)), each)
+    masks_made = (one.result() for one in each) if threads else map(make, positions)
+    return Begun(lambda: torch.from_numpy(np.stack(list(masks_made)).reshape(shape)), each)
 
 
 def explain(plan: Plan) -> list[str]:

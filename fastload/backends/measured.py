@@ -72,8 +72,8 @@ def remember(plan: Plan, device: str, workers: int, rates: Mapping[str, Rate]) -
     """Keep the rates of several backends; the file's path, or "" where nothing is compared or the
     cache cannot be written.
     """
-    found = {name: rate.__dict__ for name, rate in rates.items() if rate.possible}
-    if len(found) < 2:
+    possible = {name: rate.__dict__ for name, rate in rates.items() if rate.possible}
+    if len(possible) < 2:
         return ""
     today = dt.datetime.now(dt.timezone.utc).date().isoformat()
     content = {
@@ -82,7 +82,7 @@ def remember(plan: Plan, device: str, workers: int, rates: Mapping[str, Rate]) -
         "here": here(device),
         "date": today,
         "workers": workers,
-        "rates": found,
+        "rates": possible,
     }
     path = record_path(plan, device)
     return path if cache.keep(path, json.dumps(content, indent=1).encode()) else ""
@@ -103,7 +103,7 @@ def recall(plan: Plan, device: str) -> Measured | None:
             for name, rate in content["rates"].items()
         }
         date = dt.date.fromisoformat(content["date"]).isoformat()
-        found = Measured(rates, date, int(content["workers"]))
+        measurement = Measured(rates, date, int(content["workers"]))
     except (
         OSError,
         ValueError,
@@ -114,7 +114,9 @@ def recall(plan: Plan, device: str) -> Measured | None:
         RecursionError,
     ):
         return None
-    return found if found.rates and all(rate.possible for rate in rates.values()) else None
+    return (
+        measurement if measurement.rates and all(rate.possible for rate in rates.values()) else None
+    )
 
 
 def record_path(plan: Plan, device: str) -> str:
@@ -149,7 +151,7 @@ def here(device: str) -> Json:
     known = dict.fromkeys(
         (*LIBRARIES, *filter(None, map(BACKENDS.distribution, BACKENDS.others())))
     )
-    return {**facts, "versions": {name: found for name in known if (found := _version(name))}}
+    return {**facts, "versions": {name: version for name in known if (version := _version(name))}}
 
 
 def _version(name: str) -> str | None:

@@ -106,10 +106,10 @@ def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
             name, sample, f"cannot be read ({error.strerror or error})", error
         ) from error
     try:
-        found = pil.decode_pixels(data) if pixels is None else pixels
+        decoded = pil.decode_pixels(data) if pixels is None else pixels
     except pil.DECODE_ERRORS as error:
         raise pil.undecodable(name, sample, error) from error
-    return data, np.ascontiguousarray(found)
+    return data, np.ascontiguousarray(decoded)
 
 
 def failed(job: _native.Job, plan: Plan, work: Work, position: int) -> SampleError:

@@ -17,7 +17,7 @@ from fastload.backends import masks
 from fastload.backends.native import crop
 from fastload.errors import OpError, SampleError, sample_error
 from fastload.plan.bad_samples import Trouble, made
-from fastload.plan.plan import Plan, Step, mixed, targets
+from fastload.plan.plan import Plan, Step, mix_records, targets
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
@@ -67,7 +67,7 @@ class Runner:
         if work.size is not None:
             return self._at(work.size)(replace(work, size=None))
         pictures, sizes = self._exact(work) if crop.no_scaling(self.plan) else self._fast(work)
-        how = mixed(self.plan, work)
+        how = mix_records(self.plan, work)
         target = (
             torch.from_numpy(targets(self.plan, work, how))
             if self.plan.masks is None

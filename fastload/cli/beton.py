@@ -12,7 +12,7 @@ from fastload.errors import UsageError
 from fastload.spec import Json
 
 if TYPE_CHECKING:
-    from fastload.conversion.beton_writer import Summary
+    from fastload.conversion.beton_writer import BetonSummary
     from fastload.conversion.forecast import Forecast
     from fastload.conversion.readers import Choice, Reader
 
@@ -80,7 +80,7 @@ def emit_forecast(target: str, reader: "Reader", expected: "Forecast", json_to: 
     emit(result, json_to, Text(readable(target)), table(("would be written", ""), rows))
 
 
-def emit_summary(target: str, summary: "Summary", seconds: float, json_to: str | None) -> None:
+def emit_summary(target: str, summary: "BetonSummary", seconds: float, json_to: str | None) -> None:
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 

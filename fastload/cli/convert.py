@@ -85,9 +85,9 @@ def convert(
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    given = locals()
+    arguments = locals()
     named = formats.of_target(target)
-    _convert(source, target, to or (named.name if named else formats.SHARDS), given)
+    _convert(source, target, to or (named.name if named else formats.SHARDS), arguments)
 
 
 def _convert(source: str, target: str, to: str, arguments: Json) -> None:

@@ -9,9 +9,9 @@ from rich.text import Text
 from fastload.cli.output import emit, log, table
 
 if TYPE_CHECKING:
-    from fastload.conversion.beton_writer import Summary as BetonSummary
+    from fastload.conversion.beton_writer import BetonSummary
     from fastload.conversion.forecast import Forecast
-    from fastload.conversion.job import Summary
+    from fastload.conversion.job import ConversionSummary
     from fastload.conversion.parts import Bad
     from fastload.conversion.parts_writer import Job
     from fastload.conversion.seek_writer import Totals
@@ -59,7 +59,11 @@ def duration(seconds: float) -> str:
 
 
 def emit_summary(
-    target: str, summary: "Summary", seconds: float, json_to: str | None, to: str = "shards"
+    target: str,
+    summary: "ConversionSummary",
+    seconds: float,
+    json_to: str | None,
+    to: str = "shards",
 ) -> None:
     from fastload.conversion.readers import readable
 
@@ -77,7 +81,7 @@ def emit_summary(
     log_bad(target, summary.bad)
 
 
-def summary_json(target: str, summary: "Summary", seconds: float) -> dict[str, object]:
+def summary_json(target: str, summary: "ConversionSummary", seconds: float) -> dict[str, object]:
     from fastload.conversion.readers import readable
 
     bad = [
@@ -94,7 +98,7 @@ def summary_json(target: str, summary: "Summary", seconds: float) -> dict[str, o
     }  # fmt: skip
 
 
-def summary_rows(summary: "Summary", seconds: float, to: str) -> list[tuple[str, str]]:
+def summary_rows(summary: "ConversionSummary", seconds: float, to: str) -> list[tuple[str, str]]:
     from fastload.conversion.units import human
 
     files = "shards" if to == "shards" else "files"
@@ -130,7 +134,9 @@ def log_bad(target: str, bad: "Sequence[Bad]") -> None:
         )
 
 
-def emit_whole(target: str, summary: "Summary | BetonSummary", json_to: str | None) -> None:
+def emit_whole(
+    target: str, summary: "ConversionSummary | BetonSummary", json_to: str | None
+) -> None:
     """Of a target that --resume finds finished."""
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human

@@ -7,12 +7,12 @@ import typer
 from fastload.cli.output import emit, table
 
 if TYPE_CHECKING:
-    from fastload.conversion.subsets import Summary
+    from fastload.conversion.subsets import SubsetSummary
 
 Source = Annotated[str, typer.Argument(metavar="SRC", help="Converted shards.")]
 
 
-def say(what: str, done: "list[Summary]", json_to: str | None) -> None:
+def say(what: str, done: "list[SubsetSummary]", json_to: str | None) -> None:
     """A row for each data set."""
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human

@@ -34,7 +34,7 @@ from fastload.sources import beton_file as format
 from fastload.spec import Json, Longs
 from fastload.system.machine import usable_cores
 
-__all__ = ["Options", "Summary", "forecast", "run"]
+__all__ = ["BetonSummary", "Options", "forecast", "run"]
 # Of a summary, for --resume of a finished file
 KEPT = ("samples", "classes", "bytes", "jpegs", "raw")
 TASK, ROUND = 16, 64  # images of one task; tasks whose results are held in memory
@@ -46,7 +46,7 @@ def open_writer(where: str, reader: Reader, options: object) -> NoReturn:
 
 
 @dataclass(frozen=True)
-class Summary:
+class BetonSummary:
     """What was written."""
 
     samples: int
@@ -66,7 +66,7 @@ def run(
     options: Options,
     advance: Advance = workers.ignore,
     committing: Committing = delayed,
-) -> Summary:
+) -> BetonSummary:
     """Write all samples to the file `where`. Raises ConversionError and leaves nothing under that
     name if it cannot be completed.
 
@@ -97,16 +97,16 @@ def _refuse_extras(reader: Reader, where: str, options: Options) -> None:
         )
 
 
-def _already(said: Json, *, on: bool) -> Summary:
+def _already(said: Json, *, on: bool) -> BetonSummary:
     """Of a file that an earlier run has finished. on: whether images were to be rewritten."""
     samples, classes, size, jpegs, raw = (int(said[name]) for name in KEPT)
     totals = transcoding.total((), on=on)
-    return Summary(samples, classes, size, jpegs, raw, (), totals, whole=True)
+    return BetonSummary(samples, classes, size, jpegs, raw, (), totals, whole=True)
 
 
 def _staged(
     reader: Reader, where: str, options: Options, advance: Advance, committing: Callable[[], None]
-) -> Summary:
+) -> BetonSummary:
     """committing: is called when the commit begins."""
     needed = (
         int(np.maximum(reader.sizes, 0).sum())
@@ -165,7 +165,7 @@ def _identity(reader: Reader, options: Options) -> Json:
 
 def _write(
     reader: Reader, stage: staging.Stage, options: Options, journal: Journal, advance: Advance
-) -> Summary:
+) -> BetonSummary:
     order = np.arange(len(reader))
     order = order if options.shuffle is None else rng.permute(order, len(order), options.shuffle, 0)
     file = (
@@ -211,11 +211,11 @@ def _finish(pages: Pages) -> None:
     os.fsync(pages.file)
 
 
-def _summary(pages: Pages, reader: Reader, options: Options, resumed: int) -> Summary:
+def _summary(pages: Pages, reader: Reader, options: Options, resumed: int) -> BetonSummary:
     count, changed = len(pages.table), transcoding.total(pages.tallies, on=options.transcode)
     raw = int(np.count_nonzero(pages.rows[:count][beton_pages.IMAGE]["mode"] == format.RAW))
     size, classes = os.fstat(pages.file).st_size, len(reader.classes)
-    return Summary(count, classes, size, count - raw, raw, tuple(pages.bad), changed, resumed)
+    return BetonSummary(count, classes, size, count - raw, raw, tuple(pages.bad), changed, resumed)
 
 
 def _fails(pages: Pages, options: Options) -> bool:
@@ -237,10 +237,10 @@ def _whole(records: Sequence[Json], file: int) -> Iterator[Json]:
     """Rounds of an earlier run, up to the first whose payloads are not as they were."""
     for record in records:
         table = np.frombuffer(base64.b64decode(record["table"]), format.PAYLOAD)
-        found = [
+        rows = [
             _native.xxh3(os.pread(file, int(size), int(ptr))) for _, ptr, size in table.tolist()
         ]
-        if stamp_of(found) != record["xxh3"]:
+        if stamp_of(rows) != record["xxh3"]:
             return
         yield record
 

@@ -70,10 +70,10 @@ def orientation(data: bytes) -> int:
     """EXIF's orientation, 1 to 8; 1 where there is none."""
     try:
         with Image.open(io.BytesIO(data)) as image:
-            found = image.getexif().get(ExifTags.Base.Orientation, 1)
+            tag = image.getexif().get(ExifTags.Base.Orientation, 1)
     except samples.PILLOW_ERRORS:
         return 1
-    return found if found in range(1, 9) else 1
+    return tag if tag in range(1, 9) else 1
 
 
 def _encode(data: bytes, facts: samples.Facts, edits: Edits, *, turn: bool) -> bytes:

@@ -53,12 +53,12 @@ class FolderWriter(StagedWriter):
     def _files(self, item: Item) -> list[tuple[Inner, bytes]]:
         name = self.stems[item.row.sample]
         images = f"{IMAGES}/{name}" if self.paired else name
-        found = [(_with(images, item.extension), item.data)]
+        files = [(_with(images, item.extension), item.data)]
         for extra in item.extras:
             kind, _, last = extra.name.partition(".")
             folder = OTHERS if f"{kind}s" == IMAGES else f"{kind}s"
-            found.append((_with(f"{folder}/{name}", last or kind), extra.data))
-        return found
+            files.append((_with(f"{folder}/{name}", last or kind), extra.data))
+        return files
 
 
 def _with(path: str, extension: str) -> Inner:
@@ -73,7 +73,7 @@ def names(classes: Sequence[str], catalog: Catalog) -> list[str]:
     Two that would be one get _2, _3, …
     """
     prefixes = [f"{tidy_key(f'{readable(name)}/x')[:-2]}/" for name in catalog.classes]
-    found, taken = list[str](), set[str]()
+    chosen, taken = list[str](), set[str]()
     for key, label in zip(catalog.keys, catalog.labels.tolist(), strict=True):
         inner = key.removeprefix(prefixes[label]).split("/")
         name = wanted = "/".join(
@@ -84,8 +84,8 @@ def names(classes: Sequence[str], catalog: Catalog) -> list[str]:
             number += 1
             name = f"{wanted}_{number}"
         taken.add(name)
-        found.append(name)
-    return found
+        chosen.append(name)
+    return chosen
 
 
 def shorter(part: str, room: int = ROOM) -> str:
@@ -104,18 +104,18 @@ def folders(where: str, classes: Sequence[str]) -> list[str]:
     Raises ConversionError.
     """
     width = max(map(len, classes), default=0) if all(name.isdigit() for name in classes) else 0
-    made = [REFUSED.sub("_", name).zfill(width) for name in classes]
-    wrong = [name for name in made if name in ("", ".", "..") or len(name.encode()) > LONGEST_PART]
+    names = [REFUSED.sub("_", name).zfill(width) for name in classes]
+    wrong = [name for name in names if name in ("", ".", "..") or len(name.encode()) > LONGEST_PART]
     if wrong:
         raise ConversionError(
             f"{where}: class {wrong[0]!r} cannot be a folder; give other names with --labels"
         )
-    if len(set(made)) < len(made):
-        double = next(name for position, name in enumerate(made) if name in made[:position])
+    if len(set(names)) < len(names):
+        double = next(name for position, name in enumerate(names) if name in names[:position])
         raise ConversionError(
             f"{where}: two classes would be folder {double!r}; give other names with --labels"
         )
-    return made
+    return names
 
 
 def notes(classes: Sequence[str], parts: Sequence[Written], catalog: Catalog) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
             + len(item.index)
         )
 
-    found = estimate(
+    estimated = estimate(
         job.reader,
         lambda sample: Maker(job.reader, how, [sample], lambda _: None, Stop()),
         weight,
@@ -51,9 +51,9 @@ def forecast(job: Job, seconds: float = SECONDS) -> Forecast:
         seconds,
     )
     return replace(
-        found,
+        estimated,
         bytes=min(
-            found.bytes + job.plan.index_bytes * (job.options.to == "shards"), job.plan.bytes
+            estimated.bytes + job.plan.index_bytes * (job.options.to == "shards"), job.plan.bytes
         ),
     )
 
@@ -69,8 +69,8 @@ def estimate(
     total = len(reader)
     chosen = np.unique(np.linspace(0, total - 1, min(MOST, total)).astype(np.int64))
     # What time allows is spread too
-    mixed = np.random.Generator(np.random.Philox(0)).permutation(len(chosen))
-    chosen = np.arange(len(chosen)) if reader.in_order else chosen[mixed]
+    shuffled = np.random.Generator(np.random.Philox(0)).permutation(len(chosen))
+    chosen = np.arange(len(chosen)) if reader.in_order else chosen[shuffled]
     begin, done, size, bad = time.perf_counter(), 0, 0, 0
     for sample in chosen.tolist():
         maker = make(sample)

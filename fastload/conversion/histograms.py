@@ -33,11 +33,11 @@ def histogram(values: NDArray[Any]) -> Histogram | None:
     return Histogram(tuple(edges.tolist()), tuple(counts.tolist()))
 
 
-def text(found: Histogram) -> list[tuple[str, str, str]]:
+def text(spread: Histogram) -> list[tuple[str, str, str]]:
     """Rows: the bin's lower edge, a bar, the count."""
-    most = max(found.counts)
+    most = max(spread.counts)
     rows = []
-    for edge, count in zip(found.edges, found.counts, strict=False):
+    for edge, count in zip(spread.edges, spread.counts, strict=False):
         eighths = round(count / most * WIDE * 8)
         rows.append(
             (f"{edge:,.0f}", "█" * (eighths // 8) + BARS[eighths % 8].strip(), f"{count:,}")
@@ -51,21 +51,21 @@ def picture(histograms: Mapping[str, Histogram]) -> Image.Image:
     rows = -(-len(histograms) // 2)
     image = Image.new("RGB", (2 * wide, max(rows, 1) * high), "white")
     draw = ImageDraw.Draw(image)
-    for number, (name, found) in enumerate(histograms.items()):
-        _panel(draw, number % 2 * wide, number // 2 * high, name, found)
+    for number, (name, spread) in enumerate(histograms.items()):
+        _panel(draw, number % 2 * wide, number // 2 * high, name, spread)
     return image
 
 
-def _panel(draw: ImageDraw.ImageDraw, left: int, top: int, name: str, found: Histogram) -> None:
+def _panel(draw: ImageDraw.ImageDraw, left: int, top: int, name: str, spread: Histogram) -> None:
     wide, high = PANEL
     inner, floor = wide - 2 * MARGIN, top + high - MARGIN
-    most = max(found.counts)
-    for number, count in enumerate(found.counts):
-        x0, x1 = (left + MARGIN + inner * at // len(found.counts) for at in (number, number + 1))
+    most = max(spread.counts)
+    for number, count in enumerate(spread.counts):
+        x0, x1 = (left + MARGIN + inner * at // len(spread.counts) for at in (number, number + 1))
         tall = round((high - 3 * MARGIN) * count / most)
         if count:
             draw.rectangle((x0, floor - max(tall, 1), x1 - 2, floor), fill=BLUE)
     draw.line((left + MARGIN, floor + 1, left + wide - MARGIN, floor + 1), fill=GREY)
     draw.text((left + MARGIN, top + 6), f"{name}  (largest bin: {most:,})", fill="black")
-    draw.text((left + MARGIN, floor + 4), f"{found.edges[0]:,.0f}", fill=GREY)
-    draw.text((left + wide - MARGIN - 48, floor + 4), f"{found.edges[-1]:,.0f} +", fill=GREY)
+    draw.text((left + MARGIN, floor + 4), f"{spread.edges[0]:,.0f}", fill=GREY)
+    draw.text((left + wide - MARGIN - 48, floor + 4), f"{spread.edges[-1]:,.0f} +", fill=GREY)

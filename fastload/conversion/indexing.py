@@ -39,7 +39,7 @@ READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @dataclass(frozen=True)
-class Summary:
+class IndexingSummary:
     """What was indexed."""
 
     kind: str  # "shards", "folder" or "file" (FFCV's)
@@ -73,7 +73,7 @@ def run(
     count: int | None = None,
     advance: Advance = workers.ignore,
     committing: Committing = delayed,
-) -> Summary:
+) -> IndexingSummary:
     """Build every index anew and put them in place at once.
 
     step: MCUs per entry, 0: rows only. Raises ConversionError.
@@ -112,7 +112,7 @@ def _folder(
     count: int,
     advance: Advance,
     committing: Committing,
-) -> Summary:
+) -> IndexingSummary:
     one_file, source = isinstance(reader, BetonReader), reader.source
     names = (
         beton.sample_names(len(source))
@@ -126,7 +126,7 @@ def _folder(
         target.lock(held, PATIENCE),
     ):
         totals = index_folder.write(reader, names, held, step, count, advance, committing)
-    return Summary(
+    return IndexingSummary(
         "file" if one_file else "folder",
         folder,
         len(reader.sizes),
@@ -137,7 +137,7 @@ def _folder(
 
 def _shards(
     reader: ShardsReader, step: int, count: int, advance: Advance, committing: Committing
-) -> Summary:
+) -> IndexingSummary:
     """New sidecars, and the index with their places. The old ones hold until then."""
     where, index = reader.source.where, reader.source.index
     rows = rows_of(index)
@@ -168,6 +168,6 @@ def _shards(
         ]
         with committing():
             commits.replace_index(folder, pairs, content, index.checksum)
-    return Summary(
+    return IndexingSummary(
         "shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars)
     )

@@ -84,22 +84,22 @@ def _reader(reader: Reader, kind: str, headers: int) -> Facts:
     """Any other source: some of its images are read."""
     total = len(reader)
     chosen = np.unique(np.linspace(0, total - 1, min(headers, total)).astype(np.int64))
-    found, unreadable, codings = list[samples.Facts](), list[str](), Counter[str]()
+    readable, unreadable, codings = list[samples.Facts](), list[str](), Counter[str]()
     for sample in chosen.tolist():
         try:
             data = reader.read(sample)
             looked = samples.look(data, "none")
-            found.append(looked.facts)
+            readable.append(looked.facts)
             codings[looked.coding] += 1
         except samples.BadSampleError:
             unreadable.append(reader.name(sample))
     height, width = (
-        np.array([getattr(facts, name) for facts in found]) for name in ("height", "width")
+        np.array([getattr(facts, name) for facts in readable]) for name in ("height", "width")
     )
     return Facts(
         reader.where, kind, total, len(reader.classes), int(np.maximum(reader.sizes, 0).sum()), 0,
         len(chosen),
-        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width),
+        shares(Counter(one.format for one in readable)), percentiles(height), percentiles(width),
         percentiles(reader.sizes),
         *_classes(reader), unreadable=unreadable, histograms=spread(height, width, reader.sizes,
         reader),
@@ -114,10 +114,10 @@ def spread(
     """Histograms of what there is."""
     values = {"height, px": height, "width, px": width, "bytes": size}
     counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
-    made = {
+    histograms = {
         name: histogram(each) for name, each in (values | {"samples per class": counts}).items()
     }
-    return {name: each for name, each in made.items() if each}
+    return {name: each for name, each in histograms.items() if each}
 
 
 def percentiles(values: NDArray[Any]) -> dict[str, float]:
@@ -185,24 +185,24 @@ def _seek_of_shards(source: ShardSource) -> Json:
 
 
 def _seek_of_folder(source: FileSource, sizes: Longs) -> Json:
-    found = seek.find_beside(source.paths, source.where)
-    if found.seek is None:
-        return {"warnings": list(map(str, found.problems))}
-    fits = (found.seek.size > 0) & (found.seek.file_size == sizes)
-    warnings = list(map(str, found.problems))
+    beside = seek.find_beside(source.paths, source.where)
+    if beside.seek is None:
+        return {"warnings": list(map(str, beside.problems))}
+    fits = (beside.seek.size > 0) & (beside.seek.file_size == sizes)
+    warnings = list(map(str, beside.problems))
     if changed := int(
-        np.count_nonzero((found.seek.file_size > 0) & (found.seek.file_size != sizes))
+        np.count_nonzero((beside.seek.file_size > 0) & (beside.seek.file_size != sizes))
     ):
         warnings.append(
-            f"{found.seek.path}: is older than {changed} of {len(source)} files; {seek.REMEDY}"
+            f"{beside.seek.path}: is older than {changed} of {len(source)} files; {seek.REMEDY}"
         )
-    if new := int(np.count_nonzero((found.seek.file_size == 0) & (sizes > 0))):
+    if new := int(np.count_nonzero((beside.seek.file_size == 0) & (sizes > 0))):
         warnings.append(
-            f"{found.seek.path}: does not know {new} of {len(source)} files; {seek.REMEDY}"
+            f"{beside.seek.path}: does not know {new} of {len(source)} files; {seek.REMEDY}"
         )
     return {
         "indexed": int(np.count_nonzero(fits)),
-        "seek_bytes": int(found.seek.size[fits].sum()),
+        "seek_bytes": int(beside.seek.size[fits].sum()),
         "warnings": warnings,
     }
 
@@ -211,7 +211,7 @@ def _folder(source: FileSource, headers: int) -> Facts:
     total = len(source)
     chosen = np.unique(np.linspace(0, total - 1, min(headers, total)).astype(np.int64))
     sizes = file_sizes(source.paths)
-    found: list[samples.Facts] = []
+    readable: list[samples.Facts] = []
     codings: Counter[str] = Counter()
     unreadable: list[str] = []
     for sample in chosen.tolist():
@@ -220,14 +220,14 @@ def _folder(source: FileSource, headers: int) -> Facts:
         if facts is None or facts.format == "unknown":
             unreadable.append(source.paths[sample])
         else:
-            found.append(facts)
+            readable.append(facts)
     height, width = (
-        np.array([getattr(facts, name) for facts in found]) for name in ("height", "width")
+        np.array([getattr(facts, name) for facts in readable]) for name in ("height", "width")
     )
     return Facts(
         source.where, "folder", total, len(source.classes), int(np.maximum(sizes, 0).sum()), 0,
         len(chosen),
-        shares(Counter(facts.format for facts in found)), percentiles(height), percentiles(width),
+        shares(Counter(one.format for one in readable)), percentiles(height), percentiles(width),
         percentiles(sizes),
         *_classes(source), unreadable=unreadable, histograms=spread(height, width, np.maximum(sizes,
         0), source),

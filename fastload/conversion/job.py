@@ -41,9 +41,9 @@ from fastload.system.machine import usable_cores
 __all__ = [
     "SHARD_BYTES",
     "SHARD_LIMITS",
+    "ConversionSummary",
     "Job",
     "Options",
-    "Summary",
     "prepare",
     "prepare_reader",
     "run",
@@ -52,7 +52,7 @@ KEPT = ("samples", "classes", "shards", "bytes")  # of a summary, for --resume o
 
 
 @dataclass(frozen=True)
-class Summary:
+class ConversionSummary:
     """What a conversion has written."""
 
     samples: int
@@ -104,7 +104,9 @@ def refuse_nesting(source: str, where: str) -> None:
         raise ConversionError(f"{where}: lies in the source {source}; give a folder outside of it")
 
 
-def run(job: Job, advance: Advance = workers.ignore, committing: Committing = delayed) -> Summary:
+def run(
+    job: Job, advance: Advance = workers.ignore, committing: Committing = delayed
+) -> ConversionSummary:
     """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be
     completed.
 
@@ -121,7 +123,7 @@ def run(job: Job, advance: Advance = workers.ignore, committing: Committing = de
     return summary
 
 
-def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Summary:
+def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> ConversionSummary:
     """committing: is called when the commit begins."""
     options, writer = job.options, job.writer
     with writer.holding(job.plan.bytes, overwrite=options.overwrite, resume=options.resume) as hold:
@@ -129,29 +131,29 @@ def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Su
         with closing(Journal(hold.journal, identity(job), resume=options.resume)) as journal:
             hold.strange = False
             done = earlier(job, journal, hold)
-            found = write_parts(job, Noted(journal, hold), done, advance)
+            parts = write_parts(job, Noted(journal, hold), done, advance)
             bad = tuple(
-                sorted((bad for part in found for bad in part.bad), key=lambda bad: bad.sample)
+                sorted((bad for part in parts for bad in part.bad), key=lambda bad: bad.sample)
             )
-            check_bad(job, bad, found)
+            check_bad(job, bad, parts)
             catalog = Catalog(job.reader.keys, job.reader.labels, job.reader.classes)
             committing()
             committed = writer.commit(
-                found, catalog, lambda pairs: journal.append({"commit": pairs})
+                parts, catalog, lambda pairs: journal.append({"commit": pairs})
             )
-    return Summary(
-        sum(len(part.samples) for part in found), len(job.reader.classes), committed.files,
+    return ConversionSummary(
+        sum(len(part.samples) for part in parts), len(job.reader.classes), committed.files,
         committed.bytes, bad,
-        seek_writer.total(part.sidecar for part in found if len(part.samples)),
-        transcoding.total((part.transcoding for part in found), on=options.transcode),
+        seek_writer.total(part.sidecar for part in parts if len(part.samples)),
+        transcoding.total((part.transcoding for part in parts), on=options.transcode),
         sum(len(part.samples) for part in done.values()), committed.notes,
     )  # fmt: skip
 
 
-def already(said: Json, *, on: bool) -> Summary:
+def already(said: Json, *, on: bool) -> ConversionSummary:
     """Of a target that an earlier run has finished. on: whether images were to be rewritten."""
     samples, classes, shards, size = (int(said[name]) for name in KEPT)
-    return Summary(
+    return ConversionSummary(
         samples,
         classes,
         shards,
@@ -186,13 +188,11 @@ def earlier(job: Job, journal: Journal, hold: Hold) -> dict[int, Written]:
     """Parts that an earlier run has written and that are still as they were."""
     folder = getattr(hold, "data", hold.folder)
     noted = {record["part"]: record for record in journal.records if "part" in record}
-    found = {number: part for number, record in noted.items() if (part := known(record, folder))}
-    hold.keep = bool(found)
+    kept = {number: part for number, record in noted.items() if (part := known(record, folder))}
+    hold.keep = bool(kept)
     count = job.options.workers or usable_cores()
-    good = workers.run(found.items(), lambda item, _: job.writer.intact(item[1]), count)
-    return {
-        number: part for (number, part), whole in zip(found.items(), good, strict=True) if whole
-    }
+    good = workers.run(kept.items(), lambda item, _: job.writer.intact(item[1]), count)
+    return {number: part for (number, part), whole in zip(kept.items(), good, strict=True) if whole}
 
 
 def known(record: Json, folder: str) -> Written | None:
@@ -203,7 +203,7 @@ def known(record: Json, folder: str) -> Written | None:
         return None
 
 
-def check_bad(job: Job, bad: Sequence[Bad], found: Sequence[Written]) -> None:
+def check_bad(job: Job, bad: Sequence[Bad], parts: Sequence[Written]) -> None:
     """Raise ConversionError with every bad sample, one per line, unless they are to be left out."""
     total = len(job.reader)
     lines = "\n".join(map(str, bad))
@@ -212,7 +212,7 @@ def check_bad(job: Job, bad: Sequence[Bad], found: Sequence[Written]) -> None:
             f"{job.where}: {len(bad)} of {total} samples are bad; mend them, or pass --on-error "
             f"skip\n{lines}"
         )
-    if not any(len(part.samples) for part in found):
+    if not any(len(part.samples) for part in parts):
         raise ConversionError(
             f"{job.where}: no sample is left of {total}; give other images\n{lines}"
         )

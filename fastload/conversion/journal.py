@@ -89,11 +89,11 @@ def read(entry: DirEntry) -> tuple[list[Record], int]:
         with os.fdopen(entry.folder.open(entry.name), "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return [], 0
-            found, at = [], len(MAGIC)
+            records, at = [], len(MAGIC)
             while record := _next(file, os.fstat(file.fileno()).st_size - at):
-                found.append(record[0])
+                records.append(record[0])
                 at += record[1]
-            return found, at
+            return records, at
     except FileNotFoundError:
         return [], 0
 

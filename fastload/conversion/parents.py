@@ -13,7 +13,7 @@ from fastload.files.below import Folder, opened, own
 NO_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
-def make_folders(where: str, made: list[str]) -> None:
+def make_folders(where: str, created: list[str]) -> None:
     """Create the folder and its parents; appends to `made` those that were not there, outermost
     first.
     """
@@ -23,9 +23,9 @@ def make_folders(where: str, made: list[str]) -> None:
         raise ConversionError(f"{where}: is a file, want a folder; give another path")
     parent = os.path.dirname(where)
     if parent:
-        make_folders(parent, made)
+        make_folders(parent, created)
     os.mkdir(where)
-    made.append(where)
+    created.append(where)
     with opened(parent) as above:
         above.sync()
 
@@ -38,7 +38,7 @@ def inner(where: str, mode: int = 0o777) -> Folder:
     parent, name = os.path.split(where)
     with opened(parent) as above:
         try:
-            found = above.folder(own(name), make=True, mode=mode)
+            folder = above.folder(own(name), make=True, mode=mode)
         except OSError as error:
             if error.errno not in NO_FOLDER:
                 raise
@@ -48,13 +48,13 @@ def inner(where: str, mode: int = 0o777) -> Folder:
         try:
             above.sync()
         except BaseException:
-            found.close()
+            folder.close()
             raise
-        return found
+        return folder
 
 
-def remove_folders(made: Sequence[str]) -> None:
+def remove_folders(created: Sequence[str]) -> None:
     """Those of make_folders, as far as they are empty."""
-    for folder in reversed(made):
+    for folder in reversed(created):
         with contextlib.suppress(OSError):
             os.rmdir(folder)

@@ -109,11 +109,11 @@ class ParquetWriter:
             "key": [item.key for item in items],
         }
         for column, name in self.columns.items():
-            found = [
+            columns = [
                 next((extra.data for extra in item.extras if extra.name == name), None)
                 for item in items
             ]
-            arrays[column] = [_cell(name, data) for data in found]
+            arrays[column] = [_cell(name, data) for data in columns]
         return self.pa.Table.from_pydict(arrays, self.schema)
 
 

@@ -40,7 +40,7 @@ from fastload.spec import Longs
 
 
 @dataclass(frozen=True)
-class Summary:
+class RepairSummary:
     """What was made again."""
 
     files: tuple[str, ...]  # names of shards and sidecars
@@ -58,7 +58,7 @@ def run(
     edits: editing.Edits = editing.UNCHANGED,
     count: int | None = None,
     advance: Advance = workers.ignore,
-) -> Summary:
+) -> RepairSummary:
     """Mend the data set at `where` from the samples of `reader`, which have the keys that they had
     when it was converted.
 
@@ -69,7 +69,7 @@ def run(
     report = verify.verify(index, count, advance)
     names = {os.path.basename(damage.file) for damage in report.damages}
     if not names:
-        return Summary((), 0, 0)
+        return RepairSummary((), 0, 0)
     repair = _Repair(index, _Source(reader, edits, transcode=index.transcoded is not None))
     repair.run(names)
     if repair.problems:
@@ -77,7 +77,7 @@ def run(
             f"{where}: {len(repair.mended)} files mended, {len(repair.problems)} not\n"
             f"{listed(repair.problems)}"
         )
-    return Summary(tuple(repair.mended), repair.fetched, len(report.damages))
+    return RepairSummary(tuple(repair.mended), repair.fetched, len(report.damages))
 
 
 def _index(where: str) -> Index:
@@ -148,9 +148,9 @@ class _Source:
             data = editing.edit(self.reader.read(self._sample(key)), self.edits)
         except BadSampleError as error:
             raise _MissingError(f"sample {key}: the source's {error}") from error
-        for made in (data, transcoding.rewrite(data).data if self.transcode else b""):
-            if _native.xxh3(made) == want:
-                return made
+        for candidate in (data, transcoding.rewrite(data).data if self.transcode else b""):
+            if _native.xxh3(candidate) == want:
+                return candidate
         text = (
             f"the source has other bytes (checksum got {_native.xxh3(data):016x}, want {want:016x})"
         )
@@ -159,8 +159,8 @@ class _Source:
         )
 
     def beside(self, key: str, name: str, want: int) -> bytes:
-        found: tuple[Extra, ...] = self.reader.extras(self._sample(key))
-        for extra in found:
+        extras: tuple[Extra, ...] = self.reader.extras(self._sample(key))
+        for extra in extras:
             if extra.name == name and _native.xxh3(extra.data) == want:
                 return extra.data
         raise _MissingError(
@@ -251,8 +251,8 @@ def _sidecar(folder: Folder, index: Index, number: int, rows: Longs) -> bool:
             *(index.columns[name][rows].tolist() for name in ("offset", "size")), strict=True
         ):
             builder.add(bytes(data[offset : offset + size]))
-        made = builder.finish(None, write=False)
-        if (made.bytes, made.checksum) == (sidecar.bytes, sidecar.checksum):
+        rebuilt = builder.finish(None, write=False)
+        if (rebuilt.bytes, rebuilt.checksum) == (sidecar.bytes, sidecar.checksum):
             entry = seek_writer.entry_beside(shards_writer.temporary(folder, number))
             folder.write(entry.name, b"".join(builder.parts))
             _put(entry, sidecar.name)
@@ -264,7 +264,7 @@ def _steps(index: Index) -> list[int]:
     """MCUs per entry that the sidecars say, which are all the same; the usual number where none can
     be read.
     """
-    found = []
+    steps = []
     for sidecar in index.sidecars:
         try:
             with open(os.path.join(index.where, sidecar.name), "rb", opener=no_wait) as file:
@@ -276,10 +276,10 @@ def _steps(index: Index) -> list[int]:
         if (
             (magic, version) == (seek.MAGIC, seek.VERSION)
             and step <= seek_writer.MOST_STEP
-            and step not in found
+            and step not in steps
         ):
-            found.append(step)
-    return [*found, *({seek_writer.STEP} - set(found))]
+            steps.append(step)
+    return [*steps, *({seek_writer.STEP} - set(steps))]
 
 
 def _put(entry: DirEntry, name: str) -> None:

@@ -105,12 +105,12 @@ def being_staged(
 
     Raises ConversionError as target.being_written does; on an error the target is as it was.
     """
-    made: list[str] = []
+    created: list[str] = []
     where = stage.where
     try:
         with target.translated(where, needed, stage):
             check(where)
-            make_folders(os.path.dirname(stage.final), made)
+            make_folders(os.path.dirname(stage.final), created)
             with (
                 private(stage.folder) as folder,
                 target.lock(folder),
@@ -126,7 +126,7 @@ def being_staged(
         if not stage.keep:
             with contextlib.suppress(OSError):
                 os.rmdir(stage.folder)
-            remove_folders(made)
+            remove_folders(created)
         raise
 
 
@@ -135,9 +135,9 @@ def private(where: str) -> Folder:
 
     Raises ConversionError for what another user, or a link, has put in its place.
     """
-    found = inner(where, MODE)
+    folder = inner(where, MODE)
     try:
-        facts, mine = os.fstat(found.descriptor), os.geteuid()
+        facts, mine = os.fstat(folder.descriptor), os.geteuid()
         if facts.st_uid != mine:
             raise ConversionError(
                 f"{where}: belongs to user {facts.st_uid} (want {mine}); remove it, or give "
@@ -145,11 +145,11 @@ def private(where: str) -> Folder:
             )
         if facts.st_mode & 0o077:
             with contextlib.suppress(PermissionError):  # a file system without modes
-                os.fchmod(found.descriptor, MODE)
+                os.fchmod(folder.descriptor, MODE)
     except BaseException:
-        found.close()
+        folder.close()
         raise
-    return found
+    return folder
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP)
 INDEX_ROW = 512  # bytes per sample of an index, ample
 
 
-class Summary(NamedTuple):
+class SubsetSummary(NamedTuple):
     """What was written."""
 
     where: str
@@ -104,7 +104,7 @@ def drawn(
 
 def write(
     where: str, parts: Sequence[Part], *, overwrite: bool = False, committing: Committing = delayed
-) -> Summary:
+) -> SubsetSummary:
     """A data set at `where` with these rows, in this order of data sets and their shards.
 
     Raises ConversionError.
@@ -118,7 +118,7 @@ def write_all(
     overwrite: bool = False,
     inside: bool = False,
     committing: Committing = delayed,
-) -> list[Summary]:
+) -> list[SubsetSummary]:
     """A data set at each target, all or none: none is committed before all are prepared. Raises
     ConversionError.
 
@@ -148,7 +148,7 @@ class _Ready(NamedTuple):
     folder: Folder
     files: Sequence[tuple[str, str]]
     content: memoryview  # of the index
-    summary: Summary
+    summary: SubsetSummary
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def _prepared(
             count, classes, files.shards, Extras(files.sidecars, transcoded(parts))
         )
         index = index_writer.encode(pa, arrays, text)
-        summary = Summary(where, count, len(classes), len(files.shards), copied)
+        summary = SubsetSummary(where, count, len(classes), len(files.shards), copied)
         yield _Ready(hold.into, pairs, index, summary)
 
 

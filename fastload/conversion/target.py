@@ -78,11 +78,11 @@ def being_written(
     Raises ConversionError if it may not be written, is in use or has too little room, and for every
     OSError inside.
     """
-    made: list[str] = []
+    created: list[str] = []
     where = hold.folder
     try:
         with translated(where, needed, hold):
-            make_folders(where, made)
+            make_folders(where, created)
             with (
                 inner(where) if hold.inside else opened(where) as folder,
                 lock(folder),
@@ -92,7 +92,7 @@ def being_written(
                 with marked(hold, needed, resume=resume):
                     yield hold
     except BaseException:
-        remove_folders([] if hold.keep else made)
+        remove_folders([] if hold.keep else created)
         raise
 
 

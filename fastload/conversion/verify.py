@@ -98,19 +98,19 @@ def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
     """Decode every image of what has no checksums."""
 
     def work(start: int, stop: Stop) -> list[Damage]:
-        found = []
+        damages = []
         for sample in range(start, min(start + FILES_PER_TASK, total)):
             stop.check()
             try:
                 samples.examine(reader.read(sample), "decode")
             except samples.BadSampleError as error:
-                found.append(Damage(reader.name(sample), 0, 0, None, str(error)))
+                damages.append(Damage(reader.name(sample), 0, 0, None, str(error)))
             advance(1, int(reader.sizes[sample]))
-        return found
+        return damages
 
     total, aside = len(reader), seek_damages(reader) if isinstance(reader, FolderReader) else []
-    found = workers.run(range(0, total, FILES_PER_TASK), work, count)
-    damages = (*aside, *(damage for part in found for damage in part))
+    parts = workers.run(range(0, total, FILES_PER_TASK), work, count)
+    damages = (*aside, *(damage for part in parts for damage in part))
     return Report(
         "folder" if isinstance(reader, FolderReader) else "samples",
         total,
@@ -122,12 +122,12 @@ def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
 
 def seek_damages(reader: FolderReader) -> list[Damage]:
     """What is wrong with the seek indexes that lie beside a folder or in the cache."""
-    found = seek.find_beside(reader.source.paths, reader.source.where)
-    problems = [Damage(problem.path, 0, 0, None, problem.what) for problem in found.problems]
-    if found.seek is None:
+    beside = seek.find_beside(reader.source.paths, reader.source.where)
+    problems = [Damage(problem.path, 0, 0, None, problem.what) for problem in beside.problems]
+    if beside.seek is None:
         return problems
-    folder, name = os.path.split(found.seek.path)
-    return problems + check_file(folder, Shard(name, found.bytes, found.checksum), growing=True)
+    folder, name = os.path.split(beside.seek.path)
+    return problems + check_file(folder, Shard(name, beside.bytes, beside.checksum), growing=True)
 
 
 def verify_shards(index: Index, count: int, advance: Advance) -> Report:
@@ -144,10 +144,10 @@ def verify_shards(index: Index, count: int, advance: Advance) -> Report:
     aside = workers.run(
         range(len(index.sidecars)), lambda shard, _: check_sidecar(index, shard, rows[shard]), count
     )
-    found = [damage for part in (*parts, *aside) for damage in part]
+    damages = [damage for part in (*parts, *aside) for damage in part]
     files = (*index.shards, *index.sidecars)
     return Report(
-        "shards", len(files) + 1, len(index), sum(file.bytes for file in files), tuple(found)
+        "shards", len(files) + 1, len(index), sum(file.bytes for file in files), tuple(damages)
     )
 
 

@@ -48,7 +48,7 @@ def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage
     """
     path = os.path.join(where, want.name)
     try:
-        data, found = read_shard(path)
+        data, damages = read_shard(path)
     except OSError as error:
         return [
             Damage(path, 0, 0, None, f"cannot be read ({error.strerror}); run fastload index again")
@@ -57,7 +57,7 @@ def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage
     got = _native.xxh3(data)
     if len(data) != want.bytes:
         start, end = sorted((len(data), want.bytes))
-        found.append(
+        damages.append(
             Damage(
                 path,
                 start,
@@ -67,13 +67,13 @@ def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage
                 "again",
             )
         )
-    elif got != want.checksum and not found:
+    elif got != want.checksum and not damages:
         text = (
             f"checksum of the whole file differs (got {got:016x}, want {want.checksum:016x}); "
             "run fastload index again"
         )
-        found.append(Damage(path, 0, len(data), None, text))
-    return found
+        damages.append(Damage(path, 0, len(data), None, text))
+    return damages
 
 
 def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
@@ -84,7 +84,7 @@ def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
         return whole
     path = os.path.join(index.where, want.name)
     data, _ = read_shard(path)
-    found = []
+    damages = []
     for row, at, size in zip(
         rows.tolist(),
         *(index.columns[name][rows].tolist() for name in ("index_offset", "index_size")),
@@ -95,8 +95,8 @@ def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
             len(part) < SEAL or _native.xxh3(part[:-SEAL]) != int.from_bytes(part[-SEAL:], "little")
         ):
             text = "checksum of its seek index differs; run fastload index again"
-            found.append(Damage(path, at, at + size, index.key(row), text))
-    return found or whole
+            damages.append(Damage(path, at, at + size, index.key(row), text))
+    return damages or whole
 
 
 def read_and_check(
@@ -106,7 +106,7 @@ def read_and_check(
     path = os.path.join(index.where, index.shards[shard].name)
     stop.check()
     try:
-        data, found = read_shard(path)
+        data, damages = read_shard(path)
     except OSError as error:
         advance(len(rows), 0)
         return [
@@ -114,9 +114,9 @@ def read_and_check(
                 path, 0, 0, None, f"cannot be read ({error.strerror}); restore it, or convert again"
             )
         ]
-    found += check_shard(index, shard, rows, data)
+    damages += check_shard(index, shard, rows, data)
     advance(len(rows), len(data))
-    return found
+    return damages
 
 
 def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
@@ -124,7 +124,7 @@ def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
 
     Raises OSError if it cannot be opened at all.
     """
-    found = []
+    damages = []
     file = no_wait(path, os.O_RDONLY)
     try:
         data = _memory(file)
@@ -134,7 +134,7 @@ def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
                 got = os.preadv(file, [part], start)
             except OSError as error:
                 got = 0
-                found.append(
+                damages.append(
                     Damage(
                         path,
                         start,
@@ -146,7 +146,7 @@ def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
             part[got:] = bytes(len(part) - got)
     finally:
         os.close(file)
-    return data, found
+    return data, damages
 
 
 def _memory(file: int) -> memoryview:
@@ -166,20 +166,20 @@ def check_shard(index: Index, shard: int, rows: Longs, data: memoryview) -> list
     rows: the shard's samples in the order of their offsets.
     """
     path, want = os.path.join(index.where, index.shards[shard].name), index.shards[shard]
-    found = list(_payloads(index, path, rows, data))
+    damages = list(_payloads(index, path, rows, data))
     got = _native.xxh3(data)
-    if got == want.checksum and not found:
+    if got == want.checksum and not damages:
         return []
-    found += _frames(index, path, rows, data)
+    damages += _frames(index, path, rows, data)
     if len(data) != want.bytes:
         start, end = sorted((len(data), want.bytes))
-        found.append(
+        damages.append(
             Damage(
                 path, start, end, None, f"size differs (got {len(data)} bytes, want {want.bytes})"
             )
         )
-    if not found:
-        found.append(
+    if not damages:
+        damages.append(
             Damage(
                 path,
                 0,
@@ -188,7 +188,7 @@ def check_shard(index: Index, shard: int, rows: Longs, data: memoryview) -> list
                 f"checksum of the whole file differs (got {got:016x}, want {want.checksum:016x})",
             )
         )
-    return sorted(found, key=lambda damage: damage.start)
+    return sorted(damages, key=lambda damage: damage.start)
 
 
 def _payloads(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[Damage]:

@@ -54,7 +54,7 @@ class _Evaluator:
                 f"where: has {len(self.condition)} characters, want at most {LONGEST}; shorten it"
             )
         try:
-            found = self._truth(ast.parse(self.condition.strip(), mode="eval").body)
+            truth = self._truth(ast.parse(self.condition.strip(), mode="eval").body)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if isinstance(error, UsageError):
                 raise
@@ -67,23 +67,23 @@ class _Evaluator:
                 f"where: {self.condition!r} cannot be computed ({' '.join(str(error).split())}); "
                 "compare numbers with numbers"
             ) from error
-        return found.combine_chunks() if hasattr(found, "combine_chunks") else found
+        return truth.combine_chunks() if hasattr(truth, "combine_chunks") else truth
 
     def _truth(self, node: ast.expr) -> Any:
         if isinstance(node, ast.BoolOp):
             join = self.pc.and_ if isinstance(node.op, ast.And) else self.pc.or_
-            found = self._truth(node.values[0])
+            truth = self._truth(node.values[0])
             for value in node.values[1:]:
-                found = join(found, self._truth(value))
-            return found
+                truth = join(truth, self._truth(value))
+            return truth
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self.pc.invert(self._truth(node.operand))
         if isinstance(node, ast.Compare):
-            found, left = None, node.left
+            truth, left = None, node.left
             for op, right in zip(node.ops, node.comparators, strict=True):
                 each = self._compare(op, left, right)
-                found, left = (each if found is None else self.pc.and_(found, each)), right
-            return found
+                truth, left = (each if truth is None else self.pc.and_(truth, each)), right
+            return truth
         if isinstance(node, ast.Call):
             return self._call(node)
         raise self._refused(node, "is no condition")
@@ -107,8 +107,8 @@ class _Evaluator:
         values = [self._constant(element, left) for element in right.elts]
         for value in values:
             self._same_kind(column, value, left)
-        found = self.pc.is_in(column, value_set=self.pa.array(values, column.type))
-        return self.pc.invert(found) if negate else found
+        truth = self.pc.is_in(column, value_set=self.pa.array(values, column.type))
+        return self.pc.invert(truth) if negate else truth
 
     def _call(self, node: ast.Call) -> Any:
         name = node.func.id if isinstance(node.func, ast.Name) else ""

@@ -162,8 +162,8 @@ def broken(*tables: Table[Format]) -> list[str]:
 
 def summary_of(kind: str) -> str:
     """The words for what `inspect` calls a format."""
-    found = (one for one in in_order(READERS, SOURCES) if kind in (one.kind, one.name))
-    return next((one.summary for one in found), "") or kind
+    matches = (one for one in in_order(READERS, SOURCES) if kind in (one.kind, one.name))
+    return next((one.summary for one in matches), "") or kind
 
 
 def in_order(*tables: Table[Format]) -> Iterator[Format]:

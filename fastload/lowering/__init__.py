@@ -49,20 +49,20 @@ def open(
         return Dataset(Pipeline(open_source(path, fields, format), ops, views))
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
-    source, found = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
-    return Dataset(Pipeline(source, ops, masks=found))
+    source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
+    return Dataset(Pipeline(source, ops, masks=paths))
 
 
 def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:
-    found = [
+    problems = [
         "masks: Views makes several pictures of an image, want one; leave out masks or Views"
     ] * bool(views)
     if dtype not in ("uint8", "int64"):
-        found.append(f"mask_dtype is {dtype!r}, want 'uint8' or 'int64'")
+        problems.append(f"mask_dtype is {dtype!r}, want 'uint8' or 'int64'")
     if fill is not None and (
         isinstance(fill, bool) or not isinstance(fill, int) or not 0 <= fill <= 255
     ):
-        found.append(
+        problems.append(
             f"mask_fill is {fill!r}, want None (the op's fill) or a whole number from 0 to 255"
         )
-    return found
+    return problems

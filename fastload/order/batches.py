@@ -55,15 +55,15 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
         self.sampler, self.full = sampler, full
         self.batch_size, self.drop_last = batch_size, drop_last
         self.multiple, self.largest = multiple, largest
-        found = progressive.schedule(schedule)
-        if found is None or found.counts_steps:
+        checked = progressive.schedule(schedule)
+        if checked is None or checked.counts_steps:
             raise UsageError(
                 "PixelBatchSampler: schedule gives no size per epoch (want one that counts "
                 "epochs); use total_epochs"
             )
-        if problems := progressive.schedule_problems(found, full):
+        if problems := progressive.schedule_problems(checked, full):
             raise PipelineError(problems)
-        self.schedule, self.epoch = found, -1
+        self.schedule, self.epoch = checked, -1
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch."""
@@ -90,6 +90,6 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
 
     def _batches(self, batch: int) -> Iterator[list[int]]:
         samples = iter(self.sampler)
-        while found := list(islice(samples, batch)):
-            if len(found) == batch or not self.drop_last:
-                yield found
+        while indices := list(islice(samples, batch)):
+            if len(indices) == batch or not self.drop_last:
+                yield indices

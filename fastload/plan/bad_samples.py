@@ -94,10 +94,10 @@ def candidates(work: Work, position: int, samples: int) -> Longs:
     one = slice(position, position + 1)
     alone = replace(work, samples=work.samples[one], occurrences=work.occurrences[one])
     u = rng.sample_uniforms(alone, rng.SUBSTITUTE_OP, TRIES)[0]
-    found = (u * (samples if work.choices is None else len(work.choices))).astype(np.int64)
+    drawn = (u * (samples if work.choices is None else len(work.choices))).astype(np.int64)
     if work.choices is not None:
-        found = work.choices[found]
-    others: Longs = found[found != work.samples[position]]
+        drawn = work.choices[drawn]
+    others: Longs = drawn[drawn != work.samples[position]]
     return others
 
 
@@ -184,21 +184,21 @@ class BadSamples:
         self.listed = set[int]()  # keys of lines
         self.read = 0  # bytes of the list that were looked at
 
-    def take(self, meter: Meter, progress: Progress, found: Report) -> None:
+    def take(self, meter: Meter, progress: Progress, report: Report) -> None:
         """List and count a batch's bad samples; progress: of the epoch.
 
         Raises BadSamplesError if these are too many.
         """
-        if not found.errors:
+        if not report.errors:
             return
         # Other epochs may be under way in other threads.
         met: set[int] = vars(progress).setdefault("met", set())
-        meter.mine().bad_samples += len(found.errors)
-        self._list(found.errors)
-        progress.bad += len(set(found.own) - met)
-        met.update(found.own)
+        meter.mine().bad_samples += len(report.errors)
+        self._list(report.errors)
+        progress.bad += len(set(report.own) - met)
+        met.update(report.own)
         if progress.bad > self.limit:
-            last = next(error for error in found.errors if error.index == found.own[-1])
+            last = next(error for error in report.errors if error.index == report.own[-1])
             raise BadSamplesError(
                 f"{last}\n{self.source.where}: {progress.bad} bad samples in epoch "
                 f"{progress.epoch}, max_bad={self.most} allows "

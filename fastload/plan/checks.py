@@ -7,27 +7,27 @@ from fastload.transforms.mixing import class_problems
 
 def mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
     """Why batches and labels of the pipeline cannot be mixed."""
-    found, source = mix.problems(), pipeline.source
+    problems, source = mix.problems(), pipeline.source
     if pipeline.views or pipeline.masks:
         what = (
             "several pictures of an image (Views)" if pipeline.views else "masks in place of labels"
         )
-        found.append(
+        problems.append(
             f"the data set makes {what}, want one picture and a class number; leave out mix"
         )
-    elif not any("num_classes" in problem for problem in found):
-        found += class_problems(mix, len(source.classes), source.labels)
-    return [f"mix ({mix.name}): {problem}" for problem in found]
+    elif not any("num_classes" in problem for problem in problems):
+        problems += class_problems(mix, len(source.classes), source.labels)
+    return [f"mix ({mix.name}): {problem}" for problem in problems]
 
 
 def error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[str]:
     """Why a batch cannot do without a bad sample."""
-    found = []
+    problems = []
     if on_error == "skip" and mix:
-        found.append(
+        problems.append(
             "on_error: 'skip' would leave images of a mixed batch without their partners; use "
             "'substitute'"
         )
     if on_error != "raise" and pipeline.masks:
-        found.append(f"on_error: {on_error!r} is not there for masks yet; use 'raise'")
-    return found
+        problems.append(f"on_error: {on_error!r} is not there for masks yet; use 'raise'")
+    return problems

@@ -42,17 +42,17 @@ ALL = (HOST, Placement("cpu", "gpu"), Placement("gpu", "gpu"))
 def problems(decode: str, augment: str, device: str | None) -> list[str]:
     """What does not go together."""
     asked = {"decode": decode, "augment": augment}
-    found = [
+    problems = [
         f"{name}: 'gpu' needs device='cuda' (got {device!r}); add device='cuda', or leave {name} "
         "out"
         for name, where in asked.items() if where == "gpu" and not (device or "").startswith("cuda")
     ]  # fmt: skip
     if (decode, augment) == ("gpu", "cpu"):
-        found.append(
+        problems.append(
             "augment: 'cpu' needs decode='cpu' (got 'gpu', whose images are on the GPU); leave "
             "augment out, or use 'gpu'"
         )
-    return found
+    return problems
 
 
 def asked_for(decode: str, augment: str) -> tuple[Placement, ...]:
@@ -168,12 +168,12 @@ class Chooser:
         """Images per second of the caller with each placement, as far as measured: medians of its
         turns.
         """
-        found: dict[Placement, list[float]] = {}
+        rates: dict[Placement, list[float]] = {}
         for turn in self._trials.get(size, _Trial()).turns:
             took = self.seconds(turn.first, turn.last)
             if took:
-                found.setdefault(turn.placement, []).append(turn.images / took)
-        return {placement: median(values) for placement, values in found.items()}
+                rates.setdefault(turn.placement, []).append(turn.images / took)
+        return {placement: median(values) for placement, values in rates.items()}
 
     def explain(self) -> list[str]:
         """What was measured and chosen, a line for each size; why placements are out."""

@@ -109,8 +109,8 @@ class Plan:
     @property
     def classes(self) -> int:
         """Columns of soft labels."""
-        given = self.mix.classes if self.mix else None
-        return len(self.source.classes) if given is None else given
+        classes = self.mix.classes if self.mix else None
+        return len(self.source.classes) if classes is None else classes
 
     @property
     def ops(self) -> tuple[Op, ...]:
@@ -177,7 +177,7 @@ def _pictures(first: Plan, pipeline: Pipeline) -> tuple[list[Plan], list[str]]:
 
 
 def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
-    found = (
+    problems = (
         [
             f"{step.label}: {problem}"
             for step in steps
@@ -186,28 +186,30 @@ def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
         if masks
         else []
     )
-    if found:
-        raise PipelineError(found)
+    if problems:
+        raise PipelineError(problems)
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
     """Why batches cannot have the sizes of the schedule, as far as these are known."""
-    found = progressive.schedule_problems(schedule, plan.full)
+    problems = progressive.schedule_problems(schedule, plan.full)
     if plan.size_mode == "decode":
-        found += plan.every(
+        problems += plan.every(
             lambda one: resizing.decode_problems(
                 one.ops, one.cropped.height or 0, one.cropped.width or 0
             )
         )
-    if found:
-        return found
+    if problems:
+        return problems
     for size in schedule.known(plan.full):
         try:
             if size != plan.full:
                 plan.at(size)
         except PipelineError as error:
-            found += [f"{progressive.WHERE}: at {size} px, {problem}" for problem in error.problems]
-    return found
+            problems += [
+                f"{progressive.WHERE}: at {size} px, {problem}" for problem in error.problems
+            ]
+    return problems
 
 
 def _placed(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
@@ -241,14 +243,14 @@ def infer_specs(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
     for number, op in enumerate(ops, start=1):
         late = op.movable and latest is not None and latest.stage == Stage.AUGMENT
         step = Step(number, op, spec, 0, late)
-        found = op.problems(spec)
+        of_op = op.problems(spec)
         if latest and step.stage < latest.stage:
-            found.append(
+            of_op.append(
                 f"belongs to {op.stage.name}, but {latest.label} is {latest.stage.name}; move it "
                 f"before op {latest.number}"
             )
-        problems += [f"{step.label}: {problem}" for problem in found]
-        if not found:
+        problems += [f"{step.label}: {problem}" for problem in of_op]
+        if not of_op:
             steps.append(replace(step, draws=op.draws(spec)))
             spec = op.out_spec(spec)
         if not latest or (step.stage >= latest.stage and not step.late):
@@ -268,18 +270,18 @@ def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Array]:
     out = []
     for step in steps:
         draw = rng.batch_uniforms if step.op.per_batch else rng.sample_uniforms
-        found, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
-        out.append(found)
+        drawn, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
+        out.append(drawn)
     return out
 
 
-def mixed(plan: Plan, work: Work) -> MixRecords | None:
+def mix_records(plan: Plan, work: Work) -> MixRecords | None:
     """The mix of the batch of `work`, which has the plan's size. None where nothing is mixed."""
     if plan.mix is None:
         return None
     count = len(work)
     u = rng.batch_uniforms(work, rng.MIX_OP, plan.mix.draws(count))[0]
-    return plan.mix.mixed(u, count, plan.out.height or 0, plan.out.width or 0)
+    return plan.mix.records(u, count, plan.out.height or 0, plan.out.width or 0)
 
 
 def targets(plan: Plan, work: Work, how: MixRecords | None) -> Array:

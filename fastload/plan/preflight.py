@@ -63,14 +63,14 @@ def limit() -> int:
 
 def check(plan: Plan, threads: int, depth: int, batch: int | None, most: int | None = None) -> None:
     """Warn of a loader that may need more than there is; most: bytes in place of `limit`."""
-    found, most = need(plan, threads, depth, batch or 1), most or limit()
-    if found.total <= most:
+    needed, most = need(plan, threads, depth, batch or 1), most or limit()
+    if needed.total <= most:
         return
     warnings.warn(
-        f"{plan.source.where}: up to {found.total // MIB:,} MiB may be needed (batches "
-        f"{found.slots // MIB:,}, the largest image of "
-        f"{found.pixels / 1e6:.0f} megapixels in {max(1, threads)} threads "
-        f"{found.decoding // MIB:,}), "
+        f"{plan.source.where}: up to {needed.total // MIB:,} MiB may be needed (batches "
+        f"{needed.slots // MIB:,}, the largest image of "
+        f"{needed.pixels / 1e6:.0f} megapixels in {max(1, threads)} threads "
+        f"{needed.decoding // MIB:,}), "
         f"and there are {most // MIB:,}; "
         "take fewer workers or smaller batches, or shrink the largest images",
         RuntimeWarning,

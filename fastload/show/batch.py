@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from fastload import lowering
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
-from fastload.plan.plan import Plan, mixed
+from fastload.plan.plan import Plan, mix_records
 from fastload.recipes import Recipe
 from fastload.show import log
 from fastload.show.pixels import denormalised, picture
@@ -128,7 +128,7 @@ class Epoch:
 
     def show(self, work: Work, window: slice = EVERY) -> list[Shown]:
         """The samples in `window` of the batch `work`. Raises SampleError."""
-        how, few = mixed(self.plan, work), cut(work, window)
+        how, few = mix_records(self.plan, work), cut(work, window)
         # Draws depend on the step, not on the batch's other samples; but these may be partners.
         engine = self.loader._make_engine(self.loader._route)
         images, _ = next(iter(engine.epoch(iter([few if how is None else work]))))

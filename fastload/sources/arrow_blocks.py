@@ -67,12 +67,14 @@ class _Metadata:
 
 def batches(data: Any) -> list[Batch]:
     """Of a file, or of a stream. data: bytes-like. Raises ValueError."""
-    found = _Metadata(data)
+    metadata = _Metadata(data)
     try:
         messages = (
-            _of_footer(found) if bytes(found.data[-len(MAGIC) :]) == MAGIC else _of_stream(found)
+            _of_footer(metadata)
+            if bytes(metadata.data[-len(MAGIC) :]) == MAGIC
+            else _of_stream(metadata)
         )
-        return [batch for at, body in messages if (batch := _batch(found, at, body))]
+        return [batch for at, body in messages if (batch := _batch(metadata, at, body))]
     except struct.error as error:
         raise ValueError(f"its metadata are cut off ({error})") from error
 
@@ -100,41 +102,41 @@ def check(data: Any, *, compressed: bool, most: int = limits.PARQUET_GROUP) -> i
     return rows
 
 
-def _of_footer(found: _Metadata) -> Iterator[tuple[int, int]]:
+def _of_footer(metadata: _Metadata) -> Iterator[tuple[int, int]]:
     """Where the metadata and the body of each message begin."""
-    size, _ = END.unpack_from(found.data, len(found.data) - END.size)
-    footer = found.table(len(found.data) - END.size - size)
+    size, _ = END.unpack_from(metadata.data, len(metadata.data) - END.size)
+    footer = metadata.table(len(metadata.data) - END.size - size)
     for number in (DICTIONARIES, BATCHES):
-        for at, length, _ in found.rows(footer, number, BLOCK):
-            yield at + (8 if found.number("I", at) == MARK else 4), at + length
+        for at, length, _ in metadata.rows(footer, number, BLOCK):
+            yield at + (8 if metadata.number("I", at) == MARK else 4), at + length
 
 
-def _of_stream(found: _Metadata) -> Iterator[tuple[int, int]]:
-    at, end = 0, len(found.data)
+def _of_stream(metadata: _Metadata) -> Iterator[tuple[int, int]]:
+    at, end = 0, len(metadata.data)
     while at + 8 <= end:
-        mark = 4 * (found.number("I", at) == MARK)
-        length = found.number("i", at + mark)
+        mark = 4 * (metadata.number("I", at) == MARK)
+        length = metadata.number("i", at + mark)
         if length <= 0:
             return
         start, body = at + mark + 4, at + mark + 4 + length
         yield start, body
-        field = found.field(found.table(start), BODY)
-        at = body + (found.number("Q", field) if field else 0)
+        field = metadata.field(metadata.table(start), BODY)
+        at = body + (metadata.number("Q", field) if field else 0)
 
 
-def _batch(found: _Metadata, at: int, body: int) -> Batch | None:
-    message = found.table(at)
-    kind = found.number("B", field) if (field := found.field(message, HEADER_TYPE)) else 0
+def _batch(metadata: _Metadata, at: int, body: int) -> Batch | None:
+    message = metadata.table(at)
+    kind = metadata.number("B", field) if (field := metadata.field(message, HEADER_TYPE)) else 0
     if kind not in (IS_DICTIONARY, IS_BATCH):
         return None
-    batch = found.table(found.field(message, HEADER))
+    batch = metadata.table(metadata.field(message, HEADER))
     if kind == IS_DICTIONARY:
-        batch = found.table(found.field(batch, DATA))
-    field = found.field(batch, LENGTH)
-    rows, stored, unpacked = found.number("q", field) if field else 0, 0, 0
-    packed = found.field(batch, COMPRESSION) > 0
-    for offset, size in found.rows(batch, BUFFERS, BUFFER):
+        batch = metadata.table(metadata.field(batch, DATA))
+    field = metadata.field(batch, LENGTH)
+    rows, stored, unpacked = metadata.number("q", field) if field else 0, 0, 0
+    packed = metadata.field(batch, COMPRESSION) > 0
+    for offset, size in metadata.rows(batch, BUFFERS, BUFFER):
         stored += size
-        said = found.number("q", body + offset) if packed and size > 0 else -1
+        said = metadata.number("q", body + offset) if packed and size > 0 else -1
         unpacked += size if said < 0 else said
     return Batch(rows, stored, unpacked, packed)

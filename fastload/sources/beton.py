@@ -99,8 +99,8 @@ def load(where: str, fields: Fields | None = None) -> BetonSource:
     folders = [
         folder for folder in (seek_folder(where), seek.cache_folder(where)) if os.path.isdir(folder)
     ]
-    found = seek.find(sample_names(len(file)), folders).seek if folders else None
-    return BetonSource(where, file, image, label, _native.xxh3(file.rows.tobytes()), found)
+    index = seek.find(sample_names(len(file)), folders).seek if folders else None
+    return BetonSource(where, file, image, label, _native.xxh3(file.rows.tobytes()), index)
 
 
 def reopen(where: str, fields: Fields, checksum: int) -> BetonSource:

@@ -171,10 +171,10 @@ def _read(where: str, file: BinaryIO, length: int) -> BetonFile:
     file.seek(table)
     payloads = np.frombuffer(file.read(length - table), PAYLOAD)
     order = np.lexsort((payloads["size"], payloads["ptr"]))
-    found = BetonFile(where, fields, rows, payloads["ptr"][order], payloads["size"][order])
-    if problems := list(_problems(found, start + count * of_row.itemsize, table)):
+    beton = BetonFile(where, fields, rows, payloads["ptr"][order], payloads["size"][order])
+    if problems := list(_problems(beton, start + count * of_row.itemsize, table)):
         raise SourceError("\n".join(f"{where}: {problem}; {REMEDY}" for problem in problems))
-    return found
+    return beton
 
 
 def _check_sizes(

@@ -82,9 +82,9 @@ class Collection:
         self.folder = seek.cache_folder(self.root)
         self.problem = unusable(self.folder)  # why the cache is not written; for the user
         self.in_memory = bool(self.problem) or not has_arrow()
-        found = source.seek if isinstance(source.seek, FolderSeek) else None
-        self.beside = Layer(self.root.rstrip("/") or "/", source, found)
-        self.cached = Layer(self.folder, source, found)
+        stored = source.seek if isinstance(source.seek, FolderSeek) else None
+        self.beside = Layer(self.root.rstrip("/") or "/", source, stored)
+        self.cached = Layer(self.folder, source, stored)
         self.collector = _native.Collector(
             source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY
         )
@@ -224,21 +224,21 @@ def make(mode: str, source: Source) -> Indexes:
     return Fixed(Off() if mode == "off" else Found())
 
 
-def describe(mode: str, source: Source, made: Indexes | None) -> str:
+def describe(mode: str, source: Source, built: Indexes | None) -> str:
     """One line: which images have an index, and what becomes of the others."""
     if mode == "off":
         return "seek index: off"
     count = len(source)
     collection = (
-        made.whole
-        if isinstance(made, PickedCollection)
-        else made
-        if isinstance(made, Collection)
+        built.whole
+        if isinstance(built, PickedCollection)
+        else built
+        if isinstance(built, Collection)
         else None
     )
     view: View = (collection.view if collection else None) or Found()
-    if isinstance(made, PickedCollection) and made.whole.view:
-        view = Picked(made.whole.view, made.indices)
+    if isinstance(built, PickedCollection) and built.whole.view:
+        view = Picked(built.whole.view, built.indices)
     everything = np.arange(count)
     location = view.locate(everything, source.locate(everything).seek)
     indexed = 0 if location is None else int(np.count_nonzero(location.size))

@@ -50,8 +50,8 @@ class Extras:
         self.batches = batches
 
     def __getitem__(self, row: int) -> tuple[Placed, ...]:
-        found = self.batches[row // arrow.BATCH].column(COLUMN)[row % arrow.BATCH].as_py()
-        return tuple(Placed(**each) for each in found)
+        items = self.batches[row // arrow.BATCH].column(COLUMN)[row % arrow.BATCH].as_py()
+        return tuple(Placed(**each) for each in items)
 
     def wrong_name(self) -> str:
         """A name that may not follow a key, and why; nothing where there is none."""
@@ -61,8 +61,8 @@ class Extras:
         names = pa.chunked_array(
             [batch.column(COLUMN).flatten().field("name") for batch in self.batches]
         )
-        found = ((name, suffix_problem(name)) for name in pc.unique(names).to_pylist())
-        return next((f"{shown(name)} {wrong}" for name, wrong in found if wrong), "")
+        problems = ((name, suffix_problem(name)) for name in pc.unique(names).to_pylist())
+        return next((f"{shown(name)} {wrong}" for name, wrong in problems if wrong), "")
 
     def sizes(self) -> Longs:
         """int64 [N]: bytes of each sample's files."""
@@ -77,8 +77,8 @@ class Extras:
         offset, size = self._numbers("offset"), self._numbers("size")
         # An empty file takes no byte; its place must be there all the same.
         good = (size >= 0) & arrow.inside(offset, np.maximum(size, 1), limit[owner])
-        found: NDArray[np.bool_] = np.bincount(owner, ~good, len(counts)) == 0
-        return found
+        fits: NDArray[np.bool_] = np.bincount(owner, ~good, len(counts)) == 0
+        return fits
 
     def _counts(self) -> Longs:
         return np.concatenate(

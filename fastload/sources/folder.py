@@ -24,10 +24,10 @@ def load(root: str) -> FileSource:
     labels: list[int] = []
     empty: list[str] = []
     for label, name in enumerate(classes):
-        found = list(images(os.path.join(root, name)))
-        paths += found
-        labels += [label] * len(found)
-        if not found:
+        of_class = list(images(os.path.join(root, name)))
+        paths += of_class
+        labels += [label] * len(of_class)
+        if not of_class:
             empty.append(name)
     if empty:
         shown = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")

@@ -107,12 +107,12 @@ def _maps() -> list[tuple[int, int, int, str]]:
     """
     with open("/proc/self/maps", "rb") as lines:
         rows = [line.split(maxsplit=5) for line in lines]
-    found = []
+    maps = []
     for fields in rows:
         if len(fields) == 6 and fields[5].startswith(b"/"):
             first, last = (int(address, 16) for address in fields[0].split(b"-"))
-            found.append((first, last, int(fields[2], 16), os.fsdecode(fields[5].rstrip(b"\n"))))
-    return sorted(found)
+            maps.append((first, last, int(fields[2], 16), os.fsdecode(fields[5].rstrip(b"\n"))))
+    return sorted(maps)
 
 
 def _around(maps: list[tuple[int, int, int, str]], address: int) -> tuple[int, int, int, str]:

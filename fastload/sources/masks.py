@@ -77,13 +77,13 @@ def pairs(
             f"{root}: no images (got none, want files that end in {', '.join(folder.EXTENSIONS)}); "
             "check the path"
         )
-    found = (
+    mask_paths = (
         _by_rule(root, paths, masks) if callable(masks) else _by_stem(root, paths, os.fspath(masks))
     )
     labels = np.zeros(len(paths), np.int64)
     where = "a function" if callable(masks) else os.fspath(masks)
     return FileSource(root, paths, labels, (), seek.attach(paths, root)), Masks(
-        where, found, dtype, fill
+        where, mask_paths, dtype, fill
     )
 
 
@@ -91,9 +91,9 @@ def _by_stem(root: str, paths: tuple[str, ...], masks: str) -> tuple[str, ...]:
     known: dict[str, list[str]] = defaultdict(list)
     for path in folder.images(masks):
         known[_stem(path, masks)].append(path)
-    found = [known.get(_stem(path, root), []) for path in paths]
-    lacking = [path for path, mine in zip(paths, found, strict=True) if not mine]
-    several = [mine for mine in found if len(mine) > 1]
+    matches = [known.get(_stem(path, root), []) for path in paths]
+    lacking = [path for path, mine in zip(paths, matches, strict=True) if not mine]
+    several = [mine for mine in matches if len(mine) > 1]
     problems = [_lacking(masks, root, lacking, len(paths), "add files with the same stems")] * bool(
         lacking
     )
@@ -105,20 +105,20 @@ def _by_stem(root: str, paths: tuple[str, ...], masks: str) -> tuple[str, ...]:
         )
     if problems:
         raise SourceError("\n".join(problems))
-    return tuple(mine[0] for mine in found)
+    return tuple(mine[0] for mine in matches)
 
 
 def _by_rule(root: str, paths: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
-    found = tuple(os.fspath(rule(os.path.relpath(path, root))) for path in paths)
-    lacking = [path for path, mask in zip(paths, found, strict=True) if not os.path.isfile(mask)]
+    masks = tuple(os.fspath(rule(os.path.relpath(path, root))) for path in paths)
+    lacking = [path for path, mask in zip(paths, masks, strict=True) if not os.path.isfile(mask)]
     if lacking:
-        first = found[paths.index(lacking[0])]
+        first = masks[paths.index(lacking[0])]
         raise SourceError(
             _lacking(
                 "masks", root, lacking, len(paths), f"the function gives {first} for the first"
             )
         )
-    return found
+    return masks
 
 
 def _lacking(where: str, root: str, lacking: Iterable[str], count: int, what_to_do: str) -> str:

@@ -205,20 +205,20 @@ def read(folder: str) -> Stored:
 
 def _parse(pa: ModuleType, folder: str, data: arrow.Bytes, checksum: int) -> Stored:
     path = os.path.join(folder, INDEX)
-    found = pa.ipc.open_file(pa.py_buffer(data)).schema
-    said = json.loads(arrow.small_json((found.metadata or {})[METADATA]))
+    got = pa.ipc.open_file(pa.py_buffer(data)).schema
+    said = json.loads(arrow.small_json((got.metadata or {})[METADATA]))
     if said["version"] != VERSION:
         raise SourceError(
             f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; "
             f"{REMEDY}"
         )
     rows, total, logs = said["samples"], said["bytes"], said.get("logs", {})
-    if not found.equals(schema(pa)) or type(rows) is not int or rows < 1 or type(total) is not int:
+    if not got.equals(schema(pa)) or type(rows) is not int or rows < 1 or type(total) is not int:
         raise ValueError("other columns or metadata")
     if not all(type(end) is int and 0 <= end < 1 << 62 for end in logs.values()):
         raise ValueError("logs that end nowhere")
     _check_data(os.path.join(folder, DATA), total)
-    table = arrow.read_table(pa, path, data, found, rows, REMEDY)
+    table = arrow.read_table(pa, path, data, got, rows, REMEDY)
     file_size, offset, size = (
         table.columns[name].all() for name in ("file_size", "offset", "size")
     )

@@ -16,9 +16,9 @@ from fastload.sources.seek import FolderSeek, Stored
 class Layer:
     """The indexes that lie in one folder, read again when they are others."""
 
-    def __init__(self, folder: str, source: FileSource, found: FolderSeek | None) -> None:
+    def __init__(self, folder: str, source: FileSource, beside: FolderSeek | None) -> None:
         self.folder, self.source = folder, source
-        self.seek = found if found and os.path.dirname(found.path) == folder else None
+        self.seek = beside if beside and os.path.dirname(beside.path) == folder else None
         self.stored: Stored | None = None  # all of INDEX, once it was read here
         self.sum = sums.line(self.seek.sum) if self.seek else b""  # SUM then
 

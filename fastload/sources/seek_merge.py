@@ -37,13 +37,13 @@ def locked(folder: str, seconds: float) -> Iterator[Folder | None]:
 
     Raises OSError.
     """
-    with opened(folder) as found:
+    with opened(folder) as there:
         until = time.monotonic() + seconds
-        held = try_lock(found.descriptor)
+        held = try_lock(there.descriptor)
         while not held and time.monotonic() < until:
             time.sleep(0.01)
-            held = try_lock(found.descriptor)
-        yield found if held else None
+            held = try_lock(there.descriptor)
+        yield there if held else None
 
 
 def try_lock(opened: int) -> bool:
@@ -65,17 +65,17 @@ def log_names(folder: str) -> list[str]:
 
 def read_logs(folder: str, names: Iterable[str], stored: Stored | None) -> list[Log]:
     """What is new in these logs, the one that was written last at the end. Needs the lock."""
-    found = []
+    logs = []
     for name in names:
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError):
             ended = _ended(path)  # first: nothing is added afterwards
             start = stored.logs.get(name, 0) if stored else 0
             paths, end, records = _native.read_seek_log(path, start)
-            found.append(
+            logs.append(
                 (os.stat(path).st_mtime_ns, Log(name, ended, f"{paths:016x}", end, records))
             )
-    return [log for _, log in sorted(found, key=lambda pair: pair[0])]
+    return [log for _, log in sorted(logs, key=lambda pair: pair[0])]
 
 
 def _ended(path: str) -> bool:

@@ -85,8 +85,8 @@ class Concat:
 
     @cached_property
     def _seek_files(self) -> list[_native.Files | None]:
-        found = [part.locate(np.zeros(0, np.int64)).seek for part in self.parts]
-        return [seek.files if seek else None for seek in found]
+        files = [part.locate(np.zeros(0, np.int64)).seek for part in self.parts]
+        return [seek.files if seek else None for seek in files]
 
     @cached_property
     def _all_seek_files(self) -> _native.Files:

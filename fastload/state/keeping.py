@@ -65,21 +65,21 @@ class _Fetcher(Protocol):
 class Alone:
     """What is known of the data set with num_workers=0: it is asked."""
 
-    def __init__(self, loader: FollowedLoader, given: State | None) -> None:
-        self.given = given
+    def __init__(self, loader: FollowedLoader, state: State | None) -> None:
+        self.state = state
         # Only an iterable one is asked for more than its state.
         self.dataset: Iterable[object] = loader.dataset  # type: ignore[assignment]
         self.source = is_stream(loader)
-        self.finished = given is None or bool(given["_iterator_finished"])
+        self.finished = state is None or bool(state["_iterator_finished"])
         self.fetcher: _Fetcher | None = None
         self.hidden = False  # whether the data set shows what it was given only once it is read
 
     def record(self) -> Record | None:
-        if self.given is None:
+        if self.state is None:
             return None
-        fetcher = self.given["fetcher_state"] or {}
+        fetcher = self.state["fetcher_state"] or {}
         ended = bool(fetcher.get("fetcher_ended")) and not self.finished
-        return Record(self.given["dataset_state"], fetcher.get("dataset_iter_state"), ended)
+        return Record(self.state["dataset_state"], fetcher.get("dataset_iter_state"), ended)
 
     def restore(self) -> None:
         """Loads what can be before an iterator is opened: all but the position in an iterable data
@@ -103,8 +103,8 @@ class Alone:
 
     def told(self, step: int, *, finished: bool) -> State:
         """The state after `step` batches; finished: when the loop has ended."""
-        if self.hidden and self.given is not None:
-            return self.given
+        if self.hidden and self.state is not None:
+            return self.state
         iterator = getattr(self.fetcher, "dataset_iter", None)
         own = iterator is self.dataset
         fetcher = None
@@ -120,13 +120,13 @@ class Alone:
 class Keeper:
     """What is known of an epoch's workers."""
 
-    def __init__(self, loader: FollowedLoader, first: int, given: State | None) -> None:
+    def __init__(self, loader: FollowedLoader, first: int, state: State | None) -> None:
         self.owner = loader.dataset
         self.workers = int(loader.num_workers)
         self.stream = is_stream(loader)
         self.in_order = bool(getattr(loader, "in_order", True))
-        snapshot = (given or {}).get("_snapshot")
-        self.finished = given is None or bool(given["_iterator_finished"])
+        snapshot = (state or {}).get("_snapshot")
+        self.finished = state is None or bool(state["_iterator_finished"])
         self.kept = has_state(self.owner)
         self.records = _records(snapshot, self.workers)
         if self.finished:
@@ -141,7 +141,7 @@ class Keeper:
             self.base_seed = snapshot["_main_snapshot"]["_base_seed"]
             self.last = snapshot["_last_yielded_worker_id"]
         # Batches that were handed out before earlier ones
-        self.dropped = set((given or {}).get("ahead", ()))
+        self.dropped = set((state or {}).get("ahead", ()))
         self.ahead: set[int] = set(self.dropped)
         self.first = self.front = first - len(self.dropped)  # before it all were handed out
         self.passed: list[list[object]] = [[] for _ in range(self.workers)]
@@ -182,16 +182,16 @@ class Keeper:
         """What came from a worker; whether it is a batch."""
         worker, record, old = reply.worker, reply.record, self.records[reply.worker]
         if self.stream:
-            given = old.given + reply.batch
+            handed_out = old.handed_out + reply.batch
         elif self.in_order:
-            given = self.own(worker, reply.number + reply.batch)
+            handed_out = self.own(worker, reply.number + reply.batch)
         else:
-            given = old.given + reply.batch
+            handed_out = old.handed_out + reply.batch
             self._handed(reply)
         if record is not None:
-            record.batches = given if record.known else 0
+            record.batches = handed_out if record.known else 0
             self.records[worker] = old = record
-        old.given = given
+        old.handed_out = handed_out
         if reply.batch:
             self.last = worker
         elif self.waiting:
@@ -225,14 +225,16 @@ class Keeper:
         }
 
     def _told(self, worker: int, record: Record, step: int) -> State:
-        given = self.own(worker, step) if self.in_order and not self.stream else record.given
+        handed_out = (
+            self.own(worker, step) if self.in_order and not self.stream else record.handed_out
+        )
         fetcher = (
             {"dataset_iter_state": record.iterator, "fetcher_ended": record.ended}
             if self.stream
             else None
         )
         states = {"worker_id": worker, "dataset_state": record.dataset, "fetcher_state": fetcher}
-        return states | {"batches": record.batches, "given": given}
+        return states | {"batches": record.batches, "given": handed_out}
 
 
 def _records(snapshot: State | None, workers: int) -> list[Record]:

@@ -139,13 +139,13 @@ def _own_states(loader: ResumableLoader, now: Progress, *, ended: bool) -> State
     order = now.order_state()
     if has_state(sampler) and (ended or order is None):
         order = {"step": 0, "over": False, "sampler": taken(sampler), "iterator": None}
-    found: State = {"order": order if not ended or has_state(sampler) else None}
+    states: State = {"order": order if not ended or has_state(sampler) else None}
     if keeping.follows(loader):
         keeper = now.keeper
         started = keeper is not None or now.told is not None
-        found |= now.told or {} if keeper is None else keeper.told(now.step, finished=ended)
-        found |= {} if started else keeping.before(loader)
-    return found
+        states |= now.told or {} if keeper is None else keeper.told(now.step, finished=ended)
+        states |= {} if started else keeping.before(loader)
+    return states
 
 
 def _onward(loader: ResumableLoader, now: Progress, *, waits: bool) -> str | None:

@@ -54,7 +54,7 @@ class Record:
     iterator: object = None  # of an iterable data set's iterator, or of a data set that is its own
     ended: bool = False  # whether an iterable data set has given all
     batches: int = 0  # of this worker's batches in its epoch, how many are in the states
-    given: int = 0  # how many were handed out: it makes the others again, and drops them
+    handed_out: int = 0  # how many were handed out: it makes the others again, and drops them
 
     @property
     def known(self) -> bool:

@@ -132,9 +132,9 @@ class Stream(torch.utils.data.IterableDataset[object]):
 
     def _pass(self, reader: "Reader", record: Record) -> None:
         """Goes on behind the batches that were handed out after the state."""
-        reader.count, reader.told_end = record.given, record.ended
-        reader.resumed = record.known or record.given > 0
-        for _ in range(record.given - record.batches):
+        reader.count, reader.told_end = record.handed_out, record.ended
+        reader.resumed = record.known or record.handed_out > 0
+        for _ in range(record.handed_out - record.batches):
             with suppress(Exception):  # it was raised the first time
                 samples = list(_some(reader.inside, self.size or 1))
                 if not samples:  # it has less than it had

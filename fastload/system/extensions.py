@@ -121,13 +121,13 @@ class Table(Mapping[str, Kind], Generic[Kind]):
     def function(self, name: str, called: str) -> Callable[..., Any]:
         """A function of a record's module. Raises `error` where there is none."""
         module = self.import_module(name)
-        found = getattr(module, called, None)
-        if not callable(found):
+        function = getattr(module, called, None)
+        if not callable(function):
             raise self.error(
                 f"{self._where(name)}: module {module.__name__} has no function {called}; update "
                 f"{self.distribution(name) or 'fastload-torch'}"
             )
-        return cast("Callable[..., Any]", found)
+        return cast("Callable[..., Any]", function)
 
     def _load(self, name: str) -> Kind:
         entries = self._entries()[name]
@@ -160,8 +160,8 @@ class Table(Mapping[str, Kind], Generic[Kind]):
         """What an error is about."""
         if name in self.own and name not in self._entries():
             return f"{self.group} {name!r}"
-        found = " and ".join(map(_distribution, self._entries()[name]))
-        return f"entry point {name!r} of {self.group} in {found}"
+        distributions = " and ".join(map(_distribution, self._entries()[name]))
+        return f"entry point {name!r} of {self.group} in {distributions}"
 
     def _entries(self) -> Entries:
         return _read_entries(self.group, tuple(sys.path))
@@ -170,10 +170,10 @@ class Table(Mapping[str, Kind], Generic[Kind]):
 @lru_cache(maxsize=64)
 def _read_entries(group: str, path: tuple[str, ...]) -> Entries:
     """Read once for each sys.path: it takes some milliseconds."""
-    found: dict[str, tuple[importlib.metadata.EntryPoint, ...]] = {}
+    entries: dict[str, tuple[importlib.metadata.EntryPoint, ...]] = {}
     for entry in importlib.metadata.entry_points(group=group):
-        found[entry.name] = (*found.get(entry.name, ()), entry)
-    return found
+        entries[entry.name] = (*entries.get(entry.name, ()), entry)
+    return entries
 
 
 def _distribution(entry: importlib.metadata.EntryPoint) -> str:

@@ -78,9 +78,9 @@ class AugMix(Policy):
 
         Raises PipelineError for a config that timm's grammar has no meaning for, and for b1.
         """
-        given, levels = timm_config.augmix(config)
+        options, levels = timm_config.augmix(config)
         return cls(
-            **given, interpolation=interpolation, fill=fill, definition=levels, mixing="timm"
+            **options, interpolation=interpolation, fill=fill, definition=levels, mixing="timm"
         )
 
     @property
@@ -91,32 +91,34 @@ class AugMix(Policy):
         return torchvision.Bins(torchvision.of_api(space, self.definition), POLICY_BINS, drawn=True)
 
     def problems(self, spec: Spec) -> list[str]:
-        found = (
+        problems = (
             []
             if self.mixing in MIXINGS
             else [f"mixing is {self.mixing!r}, want one of {', '.join(MIXINGS)}"]
         )
         if isinstance(self.definition, Levels):
-            found += self._levels.problems(self.severity, self._depth)
+            problems += self._levels.problems(self.severity, self._depth)
         elif not (isinstance(self.severity, int) and 1 <= self.severity <= POLICY_BINS):
-            found.append(
+            problems.append(
                 f"severity is {self.severity}, want 1 to {POLICY_BINS} (torchvision's definition)"
             )
         if not (isinstance(self.mixture_width, int) and self.mixture_width >= 1):
-            found.append(f"mixture_width is {self.mixture_width}, want 1 or more")
+            problems.append(f"mixture_width is {self.mixture_width}, want 1 or more")
         elif not (isinstance(self.chain_depth, int) and self._depth <= MAX_DEPTH):
-            found.append(
+            problems.append(
                 f"chain_depth is {self.chain_depth}, want up to {MAX_DEPTH}, or a negative number "
                 f"(1 to {LONGEST})"
             )
         elif self.rows() > MAX_ROWS:
-            found.append(
+            problems.append(
                 f"{self.mixture_width} chains of {self._depth} ops make {self.rows()} steps, want "
                 f"up to {MAX_ROWS}; take fewer"
             )
         if not (is_number(self.alpha) and self.alpha > 0):
-            found.append(f"alpha is {self.alpha}, want a number above 0")
-        return found + self._common_problems(spec, self.interpolation, self.fill, self.definition)
+            problems.append(f"alpha is {self.alpha}, want a number above 0")
+        return problems + self._common_problems(
+            spec, self.interpolation, self.fill, self.definition
+        )
 
     @property
     def _depth(self) -> int:
@@ -131,7 +133,7 @@ class AugMix(Policy):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         width, count = self.mixture_width, len(sizes)
-        mixed = beta(u[:, :2], self.alpha).astype(np.float32)  # share of the chains
+        share = beta(u[:, :2], self.alpha).astype(np.float32)  # share of the chains
         weights = dirichlet(u[:, 2 : 2 + width], self.alpha).astype(np.float32)
         lengths = 1 + pick(u[:, 2 + width : 2 + 2 * width], LONGEST)
         ops = self._levels.program(
@@ -140,22 +142,22 @@ class AugMix(Policy):
         chains = ops.reshape(count, width, self._depth, 3)
         if self.chain_depth <= 0:
             chains = where(np.arange(self._depth) < lengths[..., None], chains)
-        first, scale, ending = self._mix(mixed)
+        first, scale, ending = self._mix(share)
         adds = rows(CODE["Add"], weights * scale)[:, :, None]
         middle = np.concatenate([chains, adds], axis=2).reshape(count, -1, 3)
         return Params(np.concatenate([first[:, None], middle, ending], axis=1), sizes)
 
-    def _mix(self, mixed: Singles) -> tuple[Floats, Singles | np.float32, Floats]:
+    def _mix(self, share: Singles) -> tuple[Floats, Singles | np.float32, Floats]:
         """The first row [N, 3], a factor for the chains' weights, and the last two rows [N, 2, 3];
         mixed: float32 [N].
         """
-        nothing, total = np.zeros((len(mixed), 3)), rows(CODE["Sum"], np.zeros(len(mixed)))
+        nothing, total = np.zeros((len(share), 3)), rows(CODE["Sum"], np.zeros(len(share)))
         if self.mixing == "torchvision":
             return (
-                rows(CODE["Add"], np.float32(1) - mixed),
-                mixed[:, None],
+                rows(CODE["Add"], np.float32(1) - share),
+                share[:, None],
                 np.stack([total, nothing], axis=1),
             )
         if self.mixing == "composer":
-            return nothing, np.float32(1), np.stack([rows(CODE["Mix"], mixed), nothing], axis=1)
-        return nothing, np.float32(1), np.stack([total, rows(CODE["Blend"], mixed)], axis=1)
+            return nothing, np.float32(1), np.stack([rows(CODE["Mix"], share), nothing], axis=1)
+        return nothing, np.float32(1), np.stack([total, rows(CODE["Blend"], share)], axis=1)

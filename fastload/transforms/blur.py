@@ -29,17 +29,17 @@ class GaussianBlur(Program):
         object.__setattr__(self, "sigma", sigma * 2 if len(sigma) == 1 else sigma)
 
     def problems(self, spec: Spec) -> list[str]:
-        size, found = self.kernel_size, []
+        size, problems = self.kernel_size, []
         if len(size) != 2 or not all(
             isinstance(s, int) and 0 < s <= LARGEST_KERNEL and s % 2 for s in size
         ):
-            found.append(f"kernel_size is {size}, want odd numbers from 1 to {LARGEST_KERNEL}")
+            problems.append(f"kernel_size is {size}, want odd numbers from 1 to {LARGEST_KERNEL}")
         elif (
             spec.width
             and spec.height
             and (size[0] // 2 >= spec.width or size[1] // 2 >= spec.height)
         ):
-            found.append(
+            problems.append(
                 f"kernel_size is {size}, too large to mirror an image of "
                 f"{spec.height}x{spec.width}; take a smaller one"
             )
@@ -48,8 +48,8 @@ class GaussianBlur(Program):
             or not all(is_number(s) for s in self.sigma)
             or not 0 < self.sigma[0] <= self.sigma[1]
         ):
-            found.append(f"sigma is {self.sigma}, want two rising numbers above 0")
-        return found
+            problems.append(f"sigma is {self.sigma}, want two rising numbers above 0")
+        return problems
 
     def draws(self, spec: Spec) -> int:
         return 1

@@ -26,21 +26,21 @@ class _Group(Program):
     def problems(self, spec: Spec) -> list[str]:
         if not self.transforms:
             return ["transforms is empty; give at least one op"]
-        found = []
+        problems = []
         for op in self.transforms:
             name = getattr(op, "name", type(op).__name__)
             if not isinstance(op, Program):
-                found.append(
+                problems.append(
                     f"holds {name}, want ops of AUGMENT only (colour, blur, policies); put it "
                     "outside"
                 )
             elif inner := op.problems(spec):
-                found += [f"{name}: {problem}" for problem in inner]
+                problems += [f"{name}: {problem}" for problem in inner]
             elif op.out_spec(spec) != spec:
-                found.append(f"holds {name}, which changes the image's channels; put it outside")
-        if not found and self.rows() > MAX_ROWS:
-            found.append(f"its ops make {self.rows()} steps, want up to {MAX_ROWS}; take fewer")
-        return found
+                problems.append(f"holds {name}, which changes the image's channels; put it outside")
+        if not problems and self.rows() > MAX_ROWS:
+            problems.append(f"its ops make {self.rows()} steps, want up to {MAX_ROWS}; take fewer")
+        return problems
 
     @property
     def keeps_masks(self) -> bool:

@@ -60,7 +60,7 @@ class ColorJitter(Program):
             object.__setattr__(self, name, None if value == (centre, centre) else value)
 
     def problems(self, spec: Spec) -> list[str]:
-        found = []
+        problems = []
         for name in JITTER:
             value = getattr(self, name)
             low, high = (-0.5, 0.5) if name == "hue" else (0.0, float("inf"))
@@ -69,16 +69,16 @@ class ColorJitter(Program):
             )
             if value is not None and not (numbers and low <= value[0] <= value[1] <= high):
                 reach = "-0.5 to 0.5" if name == "hue" else "0 or more"
-                found.append(
+                problems.append(
                     f"{name} is {value}, want None, a number, or two rising numbers ({reach})"
                 )
-        return found
+        return problems
 
     def _ranges(self) -> list[tuple[str, tuple[float, float]]]:
         """Ops that change something, and the range of each one's argument."""
         ranges = (self.brightness, self.contrast, self.saturation, self.hue)
         return [
-            (name, found) for name, found in zip(JITTERED, ranges, strict=True) if found is not None
+            (name, ends) for name, ends in zip(JITTERED, ranges, strict=True) if ends is not None
         ]
 
     def rows(self) -> int:
@@ -92,7 +92,7 @@ class ColorJitter(Program):
         if not used:
             return Params(np.zeros((len(sizes), 0, 3)), sizes)
         turns, u = order(u[:, : len(used)]), u[:, len(used) :]
-        low, high = np.array([found for _, found in used]).T
+        low, high = np.array([ends for _, ends in used]).T
         codes = np.array([CODE[name] for name, _ in used])
         return Params(
             rows(codes[turns], np.take_along_axis(single(u, low, high), turns, axis=1)), sizes

@@ -28,21 +28,21 @@ class ColOut(Gather):
         return self.batch
 
     def problems(self, spec: Spec) -> list[str]:
-        found = probability_problems("p_row", self.p_row) + probability_problems(
+        problems = probability_problems("p_row", self.p_row) + probability_problems(
             "p_col", self.p_col
         )
         if spec.height is None or spec.width is None:
-            found.append(
+            problems.append(
                 "image sizes differ from sample to sample; fix them first, with "
                 "RandomResizedCrop or CenterCrop"
             )
-            return found
-        if not found and not all(self.kept(spec.height, spec.width)):
-            found.append(
+            return problems
+        if not problems and not all(self.kept(spec.height, spec.width)):
+            problems.append(
                 f"nothing of {spec.height}x{spec.width} would be left (p_row {self.p_row}, p_col "
                 f"{self.p_col}); lower them"
             )
-        return found
+        return problems
 
     def kept(self, height: int, width: int) -> tuple[int, int]:
         return int((1 - self.p_row) * height), int((1 - self.p_col) * width)

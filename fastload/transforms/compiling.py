@@ -88,10 +88,10 @@ def _outer(numba: Any, inner: Any, parameters: int, result: str) -> Callable[...
     ) -> int:
         try:
             image = carray(data, (height, width, channels))
-            made = run(image, carray(uniforms, (count,)))
-            if made.shape != image.shape:
+            pixels = run(image, carray(uniforms, (count,)))
+            if pixels.shape != image.shape:
                 return OTHER_SHAPE
-            image[:] = made
+            image[:] = pixels
         except Exception:  # noqa: BLE001
             return RAISED
         return OK

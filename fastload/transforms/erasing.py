@@ -68,21 +68,21 @@ class RandomErasing(Op):
         )  # fmt: skip
 
     def problems(self, spec: Spec) -> list[str]:
-        found = probability_problems("p", self.p)
+        problems = probability_problems("p", self.p)
         if not _rising(self.scale, 0, 1):
-            found.append(f"scale is {self.scale}, want two rising numbers from 0 to 1")
+            problems.append(f"scale is {self.scale}, want two rising numbers from 0 to 1")
         if not _rising(self.ratio, 1e-6, float("inf")):
-            found.append(f"ratio is {self.ratio}, want two rising numbers above 0")
+            problems.append(f"ratio is {self.ratio}, want two rising numbers above 0")
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         if self.value not in KINDS and not (
             all(is_number(v) for v in values) and len(values) in (1, spec.channels)
         ):
-            found.append(
+            problems.append(
                 f"value is {self.value!r}, want a number, one for each of {spec.channels} "
                 f"channels, or {', '.join(KINDS)}"
             )
         if self.value in KINDS and spec.dtype == "uint8":
-            found.append(
+            problems.append(
                 f"value is {self.value!r}, but images are uint8, want float; put ToDtype(float32, "
                 "scale=True) before it"
             )
@@ -91,13 +91,13 @@ class RandomErasing(Op):
             not all(isinstance(c, int) for c in counts)
             or not 1 <= self.min_count <= self.max_count <= MAX_BOXES
         ):
-            found.append(
+            problems.append(
                 f"min_count and max_count are {counts}, want two rising whole numbers from 1 to "
                 f"{MAX_BOXES}"
             )
         if not spec.tensor:
-            found.append("the image is no tensor yet; put ToImage before it")
-        return found
+            problems.append("the image is no tensor yet; put ToImage before it")
+        return problems
 
     def draws(self, spec: Spec) -> int:
         # Whether and how many; for each box area, ratio, top and left of each try, and a noise key

@@ -43,15 +43,17 @@ class Custom(Program):
         return f"{self.name}(custom, draws={self.uniforms})"
 
     def problems(self, spec: Spec) -> list[str]:
-        found = _draw_problems(self.uniforms) or _parameter_problems(self.function, self.uniforms)
-        found += _random_problems(self.function)
-        if not found and isinstance(self.code, Compiled) and not wanted(self.code.result):
+        problems = _draw_problems(self.uniforms) or _parameter_problems(
+            self.function, self.uniforms
+        )
+        problems += _random_problems(self.function)
+        if not problems and isinstance(self.code, Compiled) and not wanted(self.code.result):
             wanted_result = (
                 "want nothing (it works in place) or uint8 [height, width, channels]; "
                 "end with .astype(np.uint8)"
             )
-            found.append(f"returns {self.code.result}, {wanted_result}")
-        return found
+            problems.append(f"returns {self.code.result}, {wanted_result}")
+        return problems
 
     @functools.cached_property
     def code(self) -> Compiled | str:
@@ -72,26 +74,26 @@ class Custom(Program):
         image = np.array(pixels, order="C")
         call = self.code.call if isinstance(self.code, Compiled) else self.function
         try:
-            made = (
+            changed = (
                 call(image, rng.keyed_uniforms(key, self.uniforms))
                 if self.uniforms
                 else call(image)
             )
         except Exception as error:
             raise OpError(f"{self.name} raised {type(error).__name__}: {error}") from error
-        if made is None:
+        if changed is None:
             return image
-        if not isinstance(made, np.ndarray) or (made.dtype, made.shape) != (
+        if not isinstance(changed, np.ndarray) or (changed.dtype, changed.shape) != (
             image.dtype,
             image.shape,
         ):
             got = (
-                f"{made.dtype} {list(made.shape)}"
-                if isinstance(made, np.ndarray)
-                else type(made).__name__
+                f"{changed.dtype} {list(changed.shape)}"
+                if isinstance(changed, np.ndarray)
+                else type(changed).__name__
             )
             raise OpError(f"{self.name} returned {got}, want nothing or uint8 {list(image.shape)}")
-        return np.ascontiguousarray(made)
+        return np.ascontiguousarray(changed)
 
     def __copy__(self) -> "Custom":
         return self
@@ -155,12 +157,12 @@ def custom(
 def _named(module: str, name: str) -> object:
     """What is called so; None if nothing is."""
     try:
-        found: object = importlib.import_module(module)
+        value: object = importlib.import_module(module)
     except (ImportError, ValueError):
         return None
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def _draw_problems(draws: object) -> list[str]:

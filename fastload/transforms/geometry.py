@@ -52,17 +52,19 @@ class RandomResizedCrop(Region):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(self.size) + filter_problems(self.interpolation, (*FILTERS, "random"))
+        problems = size_problems(self.size) + filter_problems(
+            self.interpolation, (*FILTERS, "random")
+        )
         for name, pair_, low, high in (
             ("scale", self.scale, 0, 1),
             ("ratio", self.ratio, 0, float("inf")),
         ):
             if len(pair_) != 2 or not low < pair_[0] <= pair_[1] <= high:
-                found.append(
+                problems.append(
                     f"{name} is {pair_}, want two rising numbers above {low}"
                     + (" and up to 1" if high == 1 else "")
                 )
-        return found
+        return problems
 
     def draws(self, spec: Spec) -> int:
         # Area, ratio, top and left of each try, and the filter
@@ -159,15 +161,15 @@ class Resize(Region):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(pair(self.size)) + filter_problems(self.interpolation, FILTERS)
+        problems = size_problems(pair(self.size)) + filter_problems(self.interpolation, FILTERS)
         if self.max_size is not None and not (
             isinstance(self.size, int) and self.max_size > self.size
         ):
-            found.append(
+            problems.append(
                 f"max_size is {self.max_size}, want more than size ({self.size}), and size to be "
                 "one number"
             )
-        return found
+        return problems
 
     def out_spec(self, spec: Spec) -> Spec:
         if isinstance(self.size, tuple):

@@ -95,10 +95,10 @@ def perspective(points: Longs, sources: Longs) -> Floats:
     values are cut off, so the last bit of a coefficient decides many of them. Corners that no such
     map joins (images one pixel wide) give the identity.
     """
-    found = np.tile(np.array(IDENTITY), (len(points), 1))
+    matrices = np.tile(np.array(IDENTITY), (len(points), 1))
     solvable = _general(points) & _general(sources)
     if not solvable.any():
-        return found
+        return matrices
     points, sources = points[solvable], sources[solvable]
     equations = np.zeros((len(points), 4, 2, 8))
     equations[:, :, 0, :2] = equations[:, :, 1, 3:5] = points
@@ -108,8 +108,8 @@ def perspective(points: Longs, sources: Longs) -> Floats:
     solved = torch.linalg.lstsq(
         *map(torch.from_numpy, (equations.reshape(-1, 8, 8), wanted)), driver="gels"
     ).solution
-    found[solvable] = solved[..., 0].to(torch.float32).double().numpy()
-    return found
+    matrices[solvable] = solved[..., 0].to(torch.float32).double().numpy()
+    return matrices
 
 
 def _general(points: Longs) -> Bools:

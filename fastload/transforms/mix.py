@@ -42,17 +42,19 @@ class _Both(Mix):
     definition: str = "torchvision"  # whose partners, shares and boxes these are
 
     def problems(self) -> list[str]:
-        found = alpha_problems("alpha", self.alpha) + label_problems(
+        problems = alpha_problems("alpha", self.alpha) + label_problems(
             self.num_classes, self.label_smoothing
         )
         if self.labels_getter != "default":
-            found.append(
+            problems.append(
                 f"labels_getter is {self.labels_getter!r}, want 'default'; a batch is images and "
                 "labels"
             )
         if self.definition not in DEFINITIONS:
-            found.append(f"definition is {self.definition!r}, want one of {', '.join(DEFINITIONS)}")
-        return found
+            problems.append(
+                f"definition is {self.definition!r}, want one of {', '.join(DEFINITIONS)}"
+            )
+        return problems
 
     @property
     def composer_like(self) -> bool:
@@ -101,7 +103,7 @@ class MixUp(_Both):
     def draws(self, count: int) -> int:
         return 2 + count * self.composer_like
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+    def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         share = float(beta(u[:2], self.alpha))
         other = min(share, 1 - share) if self.composer_like else 1 - share
         return blended(
@@ -130,7 +132,7 @@ class CutMix(_Both):
     def draws(self, count: int) -> int:
         return 4 + count * self.composer_like
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+    def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         area = 1 - beta(u[:2], self.alpha)
         half = (
             sides(area, height, width) // 2
@@ -159,7 +161,7 @@ class LabelSmoothing(Mix):
     def draws(self, count: int) -> int:
         return 0
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+    def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         return blended(np.arange(count), 1.0, 0.0, (self.smoothing, self.smoothing))
 
 
@@ -189,7 +191,9 @@ class MixChoice(Mix):
         ]
         if foreign:
             return foreign
-        found = [f"{mix.name}: {problem}" for mix in self.transforms for problem in mix.problems()]
+        problems = [
+            f"{mix.name}: {problem}" for mix in self.transforms for problem in mix.problems()
+        ]
         fits = self.p is None or (isinstance(self.p, tuple) and len(self.p) == len(self.transforms))
         fits = (
             fits
@@ -197,35 +201,35 @@ class MixChoice(Mix):
             and (self.p is None or sum(self.p) > 0)
         )
         if not fits:
-            found.append(
+            problems.append(
                 f"p is {self.p}, want None or {len(self.transforms)} numbers from 0 up, not all 0"
             )
         counts = {mix.classes for mix in self.transforms} - {None}
         if len(counts) > 1:
-            found.append(
+            problems.append(
                 f"num_classes are {' and '.join(map(str, sorted(counts)))}, want the same for all"
             )
-        return found
+        return problems
 
     def draws(self, count: int) -> int:
         return 1 + sum(int(mix.draws(count)) for mix in self.transforms)
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+    def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         shares = np.cumsum(np.array(self.p or [1.0] * len(self.transforms), np.float64))
         chosen = int(np.searchsorted(shares / shares[-1], u[0], side="right"))
         start = 1 + sum(mix.draws(count) for mix in self.transforms[:chosen])
         mix: Mix = self.transforms[chosen]
-        return mix.mixed(u[start : start + mix.draws(count)], count, height, width)
+        return mix.records(u[start : start + mix.draws(count)], count, height, width)
 
 
-def as_mix(given: object) -> Mix | None:
+def as_mix(value: object) -> Mix | None:
     """What `DataLoader(mix=...)` takes:
 
     None, a mix, or fastload's RandomChoice of mixes. Raises UsageError.
     """
-    if given is None or isinstance(given, Mix):
-        return given
-    if type(given) is RandomChoice and any(isinstance(mix, Mix) for mix in given.transforms):
-        return MixChoice(given.transforms, given.p)
+    if value is None or isinstance(value, Mix):
+        return value
+    if type(value) is RandomChoice and any(isinstance(mix, Mix) for mix in value.transforms):
+        return MixChoice(value.transforms, value.p)
     kinds = "fastload.transforms' MixUp, CutMix, LabelSmoothing or RandomChoice of them"
-    raise UsageError(f"DataLoader: mix is {given!r}, want {kinds}")
+    raise UsageError(f"DataLoader: mix is {value!r}, want {kinds}")

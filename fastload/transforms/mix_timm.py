@@ -50,30 +50,30 @@ class TimmMixup(Mix):
 
     def problems(self) -> list[str]:
         alphas = ("mixup_alpha", "cutmix_alpha")
-        found = [
+        problems = [
             problem
             for name in alphas
             for problem in alpha_problems(name, getattr(self, name), zero=True)
         ]
         if (
-            not found
+            not problems
             and not self.mixup_alpha
             and not self.cutmix_alpha
             and self.cutmix_minmax is None
         ):
-            found.append(
+            problems.append(
                 "mixup_alpha and cutmix_alpha are 0, want one of them above 0, or cutmix_minmax"
             )
-        found += probability_problems("prob", self.prob) + probability_problems(
+        problems += probability_problems("prob", self.prob) + probability_problems(
             "switch_prob", self.switch_prob
         )
         if self.mode not in MODES:
-            found.append(f"mode is {self.mode!r}, want one of {', '.join(MODES)}")
+            problems.append(f"mode is {self.mode!r}, want one of {', '.join(MODES)}")
         if self.cutmix_minmax is not None and not _rising(self.cutmix_minmax):
-            found.append(
+            problems.append(
                 f"cutmix_minmax is {self.cutmix_minmax}, want two rising numbers from 0 to 1"
             )
-        return found + label_problems(self.num_classes, self.label_smoothing)
+        return problems + label_problems(self.num_classes, self.label_smoothing)
 
     def draws(self, count: int) -> int:
         return DRAWS * self._rows(count)
@@ -82,7 +82,7 @@ class TimmMixup(Mix):
         """How many draws a batch has."""
         return {"batch": 1, "pair": count // 2}.get(self.mode, count)
 
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+    def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         u = u.reshape(-1, DRAWS)
         share, cut = self._shares(u)
         box = np.where(cut[:, None], self._boxes(u[:, 4:], share, height, width), NO_BOX)

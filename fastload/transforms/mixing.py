@@ -32,8 +32,8 @@ class Mix(ABC):
     @property
     def classes(self) -> int | None:
         """How many there are, if that is given."""
-        given: int | None = getattr(self, "num_classes", None)
-        return given
+        classes: int | None = getattr(self, "num_classes", None)
+        return classes
 
     def problems(self) -> list[str]:
         """Everything that is wrong with the arguments: "what (got, want)"."""
@@ -44,7 +44,7 @@ class Mix(ABC):
         """How many uniforms a batch of `count` samples takes."""
 
     @abstractmethod
-    def mixed(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
+    def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         """Records of a batch: u float64 [draws] in [0, 1); height and width of its images, px.
 
         A pure function.
@@ -61,13 +61,13 @@ class Mix(ABC):
             got = f"{list(images.shape)} and {list(labels.shape)}"
             want = "[N, C, H, W] and [N]; give a batch"
             raise PipelineError([f"{self.name}: images and labels are {got}, want {want}"])
-        if found := [*self.problems(), *class_problems(self, 0, labels.numpy(force=True))]:
-            raise PipelineError(f"{self.name}: {problem}" for problem in found)
+        if problems := [*self.problems(), *class_problems(self, 0, labels.numpy(force=True))]:
+            raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         count, (height, width) = len(images), images.shape[-2:]
         u = torch.rand(self.draws(count), dtype=torch.float64).numpy()
-        made = self.mixed(u, count, int(height), int(width))
-        soft = torch.from_numpy(soft_labels(labels.numpy(force=True), made, self.classes or 0))
-        return mix.mix(images, made), soft.to(labels.device)
+        records = self.records(u, count, int(height), int(width))
+        soft = torch.from_numpy(soft_labels(labels.numpy(force=True), records, self.classes or 0))
+        return mix.mix(images, records), soft.to(labels.device)
 
 
 def class_problems(mix: Mix, known: int, labels: Longs) -> list[str]:
@@ -77,27 +77,27 @@ def class_problems(mix: Mix, known: int, labels: Longs) -> list[str]:
         return [
             "num_classes is not given, and the data set does not name its classes; give num_classes"
         ]
-    found = []
+    problems = []
     lowest, highest = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
     if lowest < 0:
-        found.append(f"the smallest label is {lowest}, want 0 or more")
+        problems.append(f"the smallest label is {lowest}, want 0 or more")
     if highest >= count:
-        found.append(
+        problems.append(
             f"num_classes is {count}, but the largest label is {highest}; give "
             f"num_classes={highest + 1} or more"
         )
-    return found
+    return problems
 
 
-def soft_labels(labels: Longs, mixed: MixRecords, classes: int) -> Weights:
+def soft_labels(labels: Longs, records: MixRecords, classes: int) -> Weights:
     """float32 [N, classes]: one-hot labels, smoothed and mixed. labels: int64 [N].
 
     In float32 and in torchvision's order: each label times its share, then the sum.
     """
-    own_off, other_off = (np.float32(s / classes) for s in mixed.smoothing)
-    own_on, other_on = (np.float32(1 - s + s / classes) for s in mixed.smoothing)
-    own_share, other_share = mixed.shares.T
-    every, others = np.arange(len(labels)), labels[mixed.partner]
+    own_off, other_off = (np.float32(s / classes) for s in records.smoothing)
+    own_on, other_on = (np.float32(1 - s + s / classes) for s in records.smoothing)
+    own_share, other_share = records.shares.T
+    every, others = np.arange(len(labels)), labels[records.partner]
     out = np.empty((len(labels), classes), np.float32)
     out[:] = (own_off * own_share + other_off * other_share)[:, None]
     out[every, others] = own_off * own_share + other_on * other_share
@@ -170,13 +170,13 @@ def alpha_problems(name: str, alpha: object, zero: bool = False) -> list[str]:
 
 
 def label_problems(classes: object, smoothing: object) -> list[str]:
-    found = []
+    problems = []
     if classes is not None and (
         isinstance(classes, bool) or not isinstance(classes, int) or classes < 1
     ):
-        found.append(
+        problems.append(
             f"num_classes is {classes!r}, want None (the data set's) or a whole number from 1"
         )
     if not is_number(smoothing) or not 0 <= smoothing <= 1:
-        found.append(f"label_smoothing is {smoothing}, want 0 to 1")
-    return found
+        problems.append(f"label_smoothing is {smoothing}, want 0 to 1")
+    return problems

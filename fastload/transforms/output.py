@@ -76,12 +76,12 @@ class ToDtype(Values):
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = [] if spec.tensor else ["the image is no tensor yet; put ToImage before it"]
+        problems = [] if spec.tensor else ["the image is no tensor yet; put ToImage before it"]
         if self.dtype not in DTYPES:
-            found.append(f"dtype is {self.dtype}, want one of {', '.join(DTYPES)}")
+            problems.append(f"dtype is {self.dtype}, want one of {', '.join(DTYPES)}")
         if self.dtype == "uint8" and spec.dtype != "uint8":
-            found.append(f"would turn {spec.dtype} back to uint8; drop it")
-        return found
+            problems.append(f"would turn {spec.dtype} back to uint8; drop it")
+        return problems
 
     def out_spec(self, spec: Spec) -> Spec:
         scaled = spec.scaled or (self.scale and spec.dtype == "uint8" and self.dtype != "uint8")
@@ -118,17 +118,19 @@ class Normalize(Values):
         object.__setattr__(self, "std", tuple(float(v) for v in self.std))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = [
+        problems = [
             f"{name} has {len(values)} value{'s' * (len(values) != 1)}, image has {spec.channels} "
             "channels; give one value per channel"
             for name, values in (("mean", self.mean), ("std", self.std))
             if len(values) not in (1, spec.channels)
         ]
         if 0.0 in self.std:
-            found.append(f"std is {self.std}, want no 0; it divides")
+            problems.append(f"std is {self.std}, want no 0; it divides")
         if not spec.tensor or spec.dtype == "uint8":
-            found.append("images are uint8, want float; put ToDtype(float32, scale=True) before it")
-        return found
+            problems.append(
+                "images are uint8, want float; put ToDtype(float32, scale=True) before it"
+            )
+        return problems
 
     def linear(self, before: Spec) -> tuple[ArrayLike, ArrayLike] | None:
         return self.mean, self.std

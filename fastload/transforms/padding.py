@@ -34,15 +34,17 @@ def border(padding: Any) -> Any:
     return {1: values * 4, 2: values * 2}.get(len(values), values)
 
 
-def border_problems(given: tuple[Any, ...], mode: str, fill: object, channels: int) -> list[str]:
-    found = []
-    if len(given) != 4 or not all(
-        isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= MAX_SIDE for v in given
+def border_problems(padding: tuple[Any, ...], mode: str, fill: object, channels: int) -> list[str]:
+    problems = []
+    if len(padding) != 4 or not all(
+        isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= MAX_SIDE for v in padding
     ):
-        found.append(f"padding is {given}, want 1, 2 or 4 whole numbers from 0 to {MAX_SIDE} px")
+        problems.append(
+            f"padding is {padding}, want 1, 2 or 4 whole numbers from 0 to {MAX_SIDE} px"
+        )
     if mode not in MODES:
-        found.append(f"padding_mode is {mode!r}, want one of {', '.join(MODES)}")
-    return found + fill_problems(fill, channels)
+        problems.append(f"padding_mode is {mode!r}, want one of {', '.join(MODES)}")
+    return problems + fill_problems(fill, channels)
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,12 @@ class RandomCrop(Window):
         return np.array([top + bottom, left + right])
 
     def problems(self, spec: Spec) -> list[str]:
-        found = size_problems(self.size) + border_problems(
+        problems = size_problems(self.size) + border_problems(
             self._border, self.padding_mode, self.fill, spec.channels
         )
-        if not found and spec.height is not None and spec.width is not None:
-            found += self._too_small(np.array([[spec.height, spec.width]], np.int32))
-        return found
+        if not problems and spec.height is not None and spec.width is not None:
+            problems += self._too_small(np.array([[spec.height, spec.width]], np.int32))
+        return problems
 
     def _too_small(self, sizes: Ints) -> list[str]:
         small = (sizes + self._wider < self.size).any(axis=1)

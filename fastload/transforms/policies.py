@@ -49,14 +49,14 @@ class Policy(Program):
         self, spec: Spec, interpolation: str, fill: object, definition: object = None
     ) -> list[str]:
         drawn = isinstance(definition, timm.Levels)
-        found = (
+        problems = (
             timm.interpolation_problems(interpolation) if drawn else filter_problems(interpolation)
         )
         if not (definition in (None, "v2") or isinstance(definition, Levels)):
-            found.append(
+            problems.append(
                 f"definition is {definition!r}, want None; {self.name}.timm and the like set it"
             )
-        return found + fill_problems(fill, spec.channels)
+        return problems + fill_problems(fill, spec.channels)
 
 
 def _number_problems(name: str, value: object, low: int, high: int) -> list[str]:
@@ -114,8 +114,8 @@ class RandAugment(Policy):
         m grows), t set of ops, w0 older weights. Raises PipelineError for a config that timm's
         grammar has no meaning for.
         """
-        given, levels = timm_config.rand(config)
-        return cls(**given, interpolation=interpolation, fill=fill, definition=levels)
+        options, levels = timm_config.rand(config)
+        return cls(**options, interpolation=interpolation, fill=fill, definition=levels)
 
     @property
     def _levels(self) -> Levels:
@@ -126,10 +126,10 @@ class RandAugment(Policy):
         )
 
     def problems(self, spec: Spec) -> list[str]:
-        found = _number_problems("num_ops", self.num_ops, 0, MAX_DEPTH)
-        found += self._common_problems(spec, self.interpolation, self.fill, self.definition)
+        problems = _number_problems("num_ops", self.num_ops, 0, MAX_DEPTH)
+        problems += self._common_problems(spec, self.interpolation, self.fill, self.definition)
         return (
-            found
+            problems
             + _bins_problems(self.num_magnitude_bins)
             + self._levels.problems(self.magnitude, self.num_ops)
         )
@@ -181,8 +181,8 @@ class TrivialAugmentWide(Policy):
         )
 
     def problems(self, spec: Spec) -> list[str]:
-        found = self._common_problems(spec, self.interpolation, self.fill, self.definition)
-        return found + (
+        problems = self._common_problems(spec, self.interpolation, self.fill, self.definition)
+        return problems + (
             _bins_problems(self.num_magnitude_bins)
             or self._levels.problems(self.num_magnitude_bins, 1)
         )
@@ -237,12 +237,14 @@ class AutoAugment(Policy):
         )
 
     def problems(self, spec: Spec) -> list[str]:
-        found = (
+        problems = (
             []
             if self.policy in self._known
             else [f"policy is {self.policy!r}, want one of {', '.join(self._known)}"]
         )
-        return found + self._common_problems(spec, self.interpolation, self.fill, self.definition)
+        return problems + self._common_problems(
+            spec, self.interpolation, self.fill, self.definition
+        )
 
     def rows(self) -> int:
         return 2

@@ -26,11 +26,11 @@ def named(name: str) -> type[Op]:
     """The class of that name in its record's module. Raises KeyError for a name that nobody has,
     and UsageError for a broken entry point.
     """
-    found: type[Op] | None = getattr(OPS.import_module(name), name, None)
-    if found is None or not _is_op(found):
+    op: type[Op] | None = getattr(OPS.import_module(name), name, None)
+    if op is None or not _is_op(op):
         who = OPS.distribution(name)
         raise UsageError(
             f"entry point {name!r} of fastload.ops in {who}: {OPS[name].module} has no op of that "
             f"name; update or uninstall {who}"
         )
-    return found
+    return op

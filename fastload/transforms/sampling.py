@@ -145,8 +145,8 @@ def _invert_gamma(p: Floats, alpha: float) -> Floats:
     small = out < -36  # there that is P to the last bit
     with np.errstate(all="ignore"):  # of values below -700, which are small
         for _ in range(MOST_STEPS):
-            found = _gammainc(shape, np.exp(out))
-            further = out + (logs - np.log(found)) * found * np.exp(
+            reached = _gammainc(shape, np.exp(out))
+            further = out + (logs - np.log(reached)) * reached * np.exp(
                 scale - alpha * out + np.exp(out)
             )
             grows = (further > out) & ~small

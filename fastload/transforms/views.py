@@ -26,21 +26,25 @@ class Views:
     pipelines: Any  # kept as ((pipeline, count), …)
 
     def __post_init__(self) -> None:
-        given = self.pipelines if isinstance(self.pipelines, (list, tuple)) else [self.pipelines]
-        object.__setattr__(
-            self, "pipelines", tuple(entry if _counted(entry) else (entry, 1) for entry in given)
+        pipelines = (
+            self.pipelines if isinstance(self.pipelines, (list, tuple)) else [self.pipelines]
         )
-        found = [
+        object.__setattr__(
+            self,
+            "pipelines",
+            tuple(entry if _counted(entry) else (entry, 1) for entry in pipelines),
+        )
+        problems = [
             f"Views: pipeline {number} is wanted {count} times, want 1 or more"
             for number, (_, count) in enumerate(self.pipelines, start=1)
             if isinstance(count, bool) or count < 1
         ]
-        if not found and not 1 <= len(self) <= MOST:
-            found.append(
+        if not problems and not 1 <= len(self) <= MOST:
+            problems.append(
                 f"Views: {len(self)} views, want 1 to {MOST}; give pipelines, or (pipeline, count)"
             )
-        if found:
-            raise PipelineError(found)
+        if problems:
+            raise PipelineError(problems)
 
     @property
     def each(self) -> tuple[Any, ...]:

@@ -94,17 +94,17 @@ class RandomRotation(Warp):
         )
 
     def problems(self, spec: Spec) -> list[str]:
-        found = (
+        problems = (
             _range_problems("degrees", self.degrees, (2,))
             + _centre_problems(self.center)
             + probability_problems("p", self.p)
         )
         if self.expand and self.p != 1:
-            found.append(
+            problems.append(
                 f"p is {self.p} with expand=True, which makes images of two sizes; leave one of "
                 "them out"
             )
-        return found + _common_problems(spec, self.interpolation, self.fill)
+        return problems + _common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
         return 1 + (self.p != 1)
@@ -157,19 +157,19 @@ class RandomAffine(Warp):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = (
+        problems = (
             _range_problems("degrees", self.degrees, (2,))
             + _centre_problems(self.center)
             + probability_problems("p", self.p)
         )
         if self.shear is not None:
-            found += _range_problems("shear", self.shear, (2, 4))
+            problems += _range_problems("shear", self.shear, (2, 4))
         if self.translate is not None and not _two(self.translate, 0.0, 1.0):
-            found.append(f"translate is {self.translate}, want None or 2 numbers from 0 to 1")
+            problems.append(f"translate is {self.translate}, want None or 2 numbers from 0 to 1")
         rising = _two(self.scale, 1e-6, math.inf) and self.scale[0] <= self.scale[1]
         if self.scale is not None and not rising:
-            found.append(f"scale is {self.scale}, want None or 2 rising numbers above 0")
-        return found + _common_problems(spec, self.interpolation, self.fill)
+            problems.append(f"scale is {self.scale}, want None or 2 rising numbers above 0")
+        return problems + _common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
         return 6 + (self.p != 1)  # angle, translation x and y, scale, shear x and y; whether
@@ -208,10 +208,10 @@ class RandomPerspective(Warp):
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
-        found = probability_problems("p", self.p) + probability_problems(
+        problems = probability_problems("p", self.p) + probability_problems(
             "distortion_scale", self.distortion_scale
         )
-        return found + _common_problems(spec, self.interpolation, self.fill)
+        return problems + _common_problems(spec, self.interpolation, self.fill)
 
     def draws(self, spec: Spec) -> int:
         return 9  # whether, and x and y of four corners

@@ -226,7 +226,7 @@ def test_the_gpus_graph_is_drawn_without_a_gpu(whole, folder, monkeypatch):
             ),
         )
     for ops in PIPELINES.values():
-        pictures = dali_inputs.pictures(plan(fastload.open(folder, ops).pipeline), own=False)
+        pictures = dali_inputs.pictures_of(plan(fastload.open(folder, ops).pipeline), own=False)
         drawn = dali_graph.pipeline(
             lambda: (),
             pictures,

@@ -7,7 +7,7 @@ import torch
 
 import fastload
 from fastload import transforms as T
-from fastload.plan.plan import mixed
+from fastload.plan.plan import mix_records
 from fastload.transforms.reference.mix import mix as reference
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")
@@ -65,7 +65,7 @@ def test_a_mixed_batch_is_the_unmixed_one_with_its_records(folder, backend, mix,
     works = list(made._works(made._route.plan, 5, 0))
     made.set_epoch(0)
     for work, (images, labels), (alone, hard) in zip(works, made, plain, strict=True):
-        how = mixed(made._route.plan, work)
+        how = mix_records(made._route.plan, work)
         want = reference(alone, how)
         assert (images.dtype, images.shape, images.stride()) == (
             alone.dtype,
@@ -92,7 +92,7 @@ def test_the_box_fits_the_batchs_own_size(folder, mode):
             works, made, plain, native, strict=True
         ):
             at = made._route.plan if work.size is None else made._route.plan.at(work.size)
-            assert torch.equal(images, reference(alone, mixed(at, work)))
+            assert torch.equal(images, reference(alone, mix_records(at, work)))
             assert torch.equal(labels, want_labels)
             sides.add(images.shape[-1])
             cut += not torch.equal(images, alone)

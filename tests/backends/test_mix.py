@@ -9,7 +9,7 @@ import torch
 import fastload
 from fastload import transforms as T
 from fastload.errors import BackendError, PipelineError
-from fastload.plan.plan import mixed
+from fastload.plan.plan import mix_records
 from fastload.transforms.reference.mix import mix as pixels
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -75,7 +75,7 @@ def test_a_mixed_batch_is_the_unmixed_one_with_its_records(folder, mix):
     for work, (images, labels), (plain, hard) in zip(
         works, made, loader(folder, "erased", None, size=9), strict=True
     ):
-        how = mixed(plan, work)
+        how = mix_records(plan, work)
         assert torch.equal(images, pixels(plain, how))
         assert torch.equal(labels, torch.from_numpy(T.mixing.soft_labels(hard.numpy(), how, 3)))
 

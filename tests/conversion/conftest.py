@@ -54,7 +54,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def convert(source: Path | str, target: Path | str, **options: object) -> job.Summary:
+def convert(source: Path | str, target: Path | str, **options: object) -> job.ConversionSummary:
     """A whole conversion with one worker, unless told otherwise."""
     return job.run(job.prepare(str(source), str(target), job.Options(**{"workers": 1, **options})))
 

@@ -135,7 +135,7 @@ def test_only_what_is_damaged_is_made_again(tools, small, tmp_path, shuffle):
     out = tmp_path / "out"
     tools.convert_to(small, out, "shards", shard_bytes=5000, shuffle=shuffle)
     before = tools.contents(out)
-    assert mend(out, small) == repair.Summary((), 0, 0)
+    assert mend(out, small) == repair.RepairSummary((), 0, 0)
     shards = sorted(out.glob("*.tar"))
     flip(shards[0], 700)
     flip(shards[1], 3)  # a header: nothing has to come from the source

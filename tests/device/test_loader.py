@@ -57,7 +57,9 @@ def same(found, want):
 def test_every_placement_gives_the_cpus_batches(folder, gpu, decoder, last, placement, workers):
     decoder.bad = (0, 3)
     want = list(loader(folder, last=last))
-    found = loader(folder, "cuda", last, workers, decode=placement.decode, augment=placement.augment)
+    found = loader(
+        folder, "cuda", last, workers, decode=placement.decode, augment=placement.augment
+    )
     same(list(found), want)
     uploader = found._engine.uploader
     assert bool(uploader.decoder) == (placement.decode == "gpu")

@@ -30,9 +30,7 @@ class Caller:
                 self.begun.append(self.chooser.choose(size))
             self.chooser.handed(size, mode, self.images, self.now)
             self.taken.append(mode)
-            self.now += (
-                self.costs[mode, size] if (mode, size) in self.costs else self.costs[mode]
-            )
+            self.now += self.costs[mode, size] if (mode, size) in self.costs else self.costs[mode]
         return self
 
 

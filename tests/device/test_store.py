@@ -66,7 +66,10 @@ def test_what_is_dropped_and_erased_is_mixed_as_by_the_cpu(folder, gpu, decoder,
     data = fastload.open(folder, ops)
     host, device = (
         fastload.DataLoader(data, 7, shuffle=True, num_workers=2, seed=5, mix=MIXES[mix], **more)
-        for more in ({}, {"device": "cuda", "decode": placement.decode, "augment": placement.augment})
+        for more in (
+            {},
+            {"device": "cuda", "decode": placement.decode, "augment": placement.augment},
+        )
     )
     same(list(device), list(host))
 
@@ -86,7 +89,10 @@ def test_sizes_change_in_every_mode_and_placement(folder, gpu, decoder, mode, pl
         fastload.DataLoader(
             fastload.open(folder, ops), 7, num_workers=2, seed=5, size_schedule=schedule, **more
         )
-        for more in ({}, {"device": "cuda", "decode": placement.decode, "augment": placement.augment})
+        for more in (
+            {},
+            {"device": "cuda", "decode": placement.decode, "augment": placement.augment},
+        )
     )
     sizes = set()
     for _ in range(3):

@@ -23,8 +23,8 @@ GUARD = 256  # bytes behind each memory that no launch may touch
 
 
 def on_gpu(job, crops, height, width, filters="bilinear", order="pillow13"):
-    """Crops [N, height, width, 3] by the device, its flags by position, and why the others are not for
-    it.
+    """Crops [N, height, width, 3] by the device, its flags by position, and why the others are not
+    for it.
     """
     work = decode_work(job, crops, filters, height, width, order)
     work.wait()

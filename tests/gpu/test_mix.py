@@ -31,7 +31,10 @@ def test_mixed_batches_are_those_of_the_cpu(folder, mix, dtype, placement):
     data = fastload.open(folder, [T.RandomResizedCrop((31, 45)), T.RandAugment(1), *last])
     device, host = (
         fastload.DataLoader(data, 7, shuffle=True, num_workers=2, seed=5, mix=MIXES[mix], **more)
-        for more in ({"device": "cuda", "decode": placement.decode, "augment": placement.augment}, {})
+        for more in (
+            {"device": "cuda", "decode": placement.decode, "augment": placement.augment},
+            {},
+        )
     )
     found = list(device)
     for (images, labels), (want, want_labels) in zip(found, host, strict=True):

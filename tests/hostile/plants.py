@@ -90,7 +90,9 @@ LIES = (
 def _journal(folder: Path, module: ModuleType) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with opened(str(folder)) as held:
-        written = module.Journal(DirEntry(held, Inner(".fastload-journal")), {"lie": 1}, resume=False)
+        written = module.Journal(
+            DirEntry(held, Inner(".fastload-journal")), {"lie": 1}, resume=False
+        )
         for lie in LIES:
             written.append(lie)
         written.close()

@@ -14,4 +14,4 @@ def batch(count=6, dtype=torch.float32, seed=0):
 
 def drawn(mix, count=6, seed=0, height=HEIGHT, width=WIDTH):
     u = np.random.default_rng(seed).random(mix.draws(count))
-    return u, mix.mixed(u, count, height, width)
+    return u, mix.records(u, count, height, width)

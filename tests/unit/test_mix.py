@@ -164,7 +164,7 @@ def test_records_fit_the_batch_and_labels_sum_to_one(name, count, height, width,
 def test_u_at_its_ends_is_no_error(name):
     mix = EVERY[name]
     for value in (0.0, 1 - 2.0**-32):
-        mixed = mix.mixed(np.full(mix.draws(5), value), 5, HEIGHT, WIDTH)
+        mixed = mix.records(np.full(mix.draws(5), value), 5, HEIGHT, WIDTH)
         assert np.isfinite(mixed.weights).all()
         assert np.isfinite(mixed.shares).all()
 

@@ -30,7 +30,7 @@ def two_samples(a, b):
 
 def many(mix, count=1, batches=2000):
     rng = np.random.default_rng(11)
-    return [mix.mixed(rng.random(mix.draws(count)), count, HEIGHT, WIDTH) for _ in range(batches)]
+    return [mix.records(rng.random(mix.draws(count)), count, HEIGHT, WIDTH) for _ in range(batches)]
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 3.0])

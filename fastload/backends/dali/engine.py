@@ -18,11 +18,11 @@ from fastload.backends.dali import graph as dali_graph
 from fastload.backends.dali import inputs as dali_inputs
 from fastload.backends.dali import own_graph as dali_own_graph
 from fastload.backends.dali import tail as dali_tail
-from fastload.backends.dali.inputs import Made
+from fastload.backends.dali.inputs import HostBatch
 from fastload.backends.dali.line import Line, Output, Pipeline, Source
 from fastload.errors import BackendError, SampleError
 from fastload.plan.bad_samples import Report
-from fastload.plan.plan import Plan, mixed, targets
+from fastload.plan.plan import Plan, mix_records, targets
 from fastload.spec import Work
 from fastload.transforms.reference.mix import mix
 
@@ -43,7 +43,7 @@ class DaliEngine(Engine):
         self.plan, self.device, self.own = plan, device, own
         self.threads, self.depth = threads, depth
         self.pinned = pinned and device != "cuda"
-        self.pictures = dali_inputs.pictures(plan, own=own)
+        self.pictures = dali_inputs.pictures_of(plan, own=own)
         self.plans: dict[int | None, Plan] = {None: plan}  # by the work's size
         self.pool = _native.Pool(1)  # reads files and headers
         self.kept: Line | None = None  # of an epoch that is over
@@ -81,13 +81,13 @@ class DaliEngine(Engine):
         number = torch.cuda.current_device() if self.device == "cuda" else None
         graph = dali_own_graph if self.own else dali_graph
         with warnings.catch_warnings(record=True):  # DALI's policies use names that DALI deprecates
-            made: Pipeline = graph.pipeline(
+            pipeline: Pipeline = graph.pipeline(
                 source, self.pictures, self.device, batch_size=count, num_threads=self.threads,
                 device_id=number,
                 prefetch_queue_depth=self.depth, seed=seed,
             )  # fmt: skip
-            made.build()
-        return made
+            pipeline.build()
+        return pipeline
 
 
 class Feed:
@@ -100,9 +100,9 @@ class Feed:
         self.engine, self.works = engine, works
         self.reading: deque[tuple[Work, _native.Job] | Exception] = deque()
         # For the next pipeline: batches at which another one broke, or that were too long for it
-        self.again: deque[Made] = deque()
-        self.given: deque[Made] = deque()
-        self.rest: list[Made] = []  # behind the error
+        self.again: deque[HostBatch] = deque()
+        self.handed: deque[HostBatch] = deque()
+        self.rest: list[HostBatch] = []  # behind the error
         self.error: Exception | None = None
         self.limit = 0  # samples of a batch that the pipeline takes
 
@@ -111,16 +111,16 @@ class Feed:
 
         Raises StopIteration at the end, and where nothing can follow what was given.
         """
-        made = self.again.popleft() if self.again else self.next()
-        if made is not None and len(made.work) > self.limit:
-            self.again.appendleft(made)
-            made = None
-        if made is None:
+        batch = self.again.popleft() if self.again else self.next()
+        if batch is not None and len(batch.work) > self.limit:
+            self.again.appendleft(batch)
+            batch = None
+        if batch is None:
             raise StopIteration
-        self.given.append(made)
-        return made.arrays
+        self.handed.append(batch)
+        return batch.arrays
 
-    def next(self) -> Made | None:
+    def next(self) -> HostBatch | None:
         """None at the end, or for an error. The error is kept until all before it is delivered."""
         try:
             while self.error is None and len(self.reading) <= FETCH_AHEAD:
@@ -145,13 +145,13 @@ class Feed:
         """Let Pillow decode all that was given; what it cannot decode is an error in its batch's
         place.
         """
-        waiting, self.again = [*self.given, *self.again], deque()
-        self.given.clear()
-        for position, made in enumerate(waiting):
+        waiting, self.again = [*self.handed, *self.again], deque()
+        self.handed.clear()
+        for position, batch in enumerate(waiting):
             try:
                 self.again.append(
                     dali_inputs.through_pillow(
-                        self.engine.at(made.work.size), self.engine.pictures, made
+                        self.engine.at(batch.work.size), self.engine.pictures, batch
                     )
                 )
             except SampleError as error:
@@ -184,9 +184,9 @@ class Epoch:
                 # DALI's. The pipeline cannot be used any more.
                 self._recover(error)
             else:
-                made = self.feed.given.popleft()
+                batch = self.feed.handed.popleft()
                 pipeline.schedule_run()
-                return self._batch(outputs, made)
+                return self._batch(outputs, batch)
         failed, self.feed.error = self.feed.error, None
         if failed is None:
             raise StopIteration
@@ -215,11 +215,11 @@ class Epoch:
     def _start(self) -> None:
         """A pipeline for what is to come, or none."""
         self.line, feed = None, self.feed
-        if not feed.again and (made := feed.next()):
-            feed.again.append(made)
+        if not feed.again and (batch := feed.next()):
+            feed.again.append(batch)
         if feed.again:
             first = feed.again[0].work
-            feed.limit = max(len(made.work) for made in feed.again)
+            feed.limit = max(len(batch.work) for batch in feed.again)
             seed = int(
                 np.random.SeedSequence(
                     [first.seed, first.epoch, first.step, first.rank]
@@ -234,30 +234,30 @@ class Epoch:
         they do not take.
         """
         self.line = None
-        if not self.feed.given or self.feed.given[0].decoded:
+        if not self.feed.handed or self.feed.handed[0].decoded:
             raise BackendError(f"backend dali: {_reason(error)}; use backend='native'") from error
         self.feed.convert()
         self._start()
 
-    def _batch(self, outputs: Sequence[Output], made: Made) -> Batch:
+    def _batch(self, outputs: Sequence[Output], batch: HostBatch) -> Batch:
         images = [
             dali_tail.finish(torch.utils.dlpack.from_dlpack(one.as_tensor()), tail)
-            for one, tail in zip(outputs, made.tails, strict=True)
+            for one, tail in zip(outputs, batch.tails, strict=True)
         ]
-        self.on_bad(made.trouble.report())
-        target, how = made.target, mixed(self.engine.at(made.work.size), made.work)
+        self.on_bad(batch.trouble.report())
+        target, how = batch.target, mix_records(self.engine.at(batch.work.size), batch.work)
         if how is not None:
             images, target = (
                 [mix(images[0], how)],
-                torch.from_numpy(targets(self.engine.plan, made.work, how)),
+                torch.from_numpy(targets(self.engine.plan, batch.work, how)),
             )
         if self.engine.device == "cuda":
             target = target.to(images[0].device, non_blocking=True)
         elif self.engine.pinned:
             images, target = [one.pin_memory() for one in images], target.pin_memory()
         whole = [images if self.engine.plan.views else images[0], target]
-        whole += [] if made.work.valid is None else [torch.from_numpy(made.work.valid)]
-        return mending.without_lost(whole, made.trouble, len(made.work))
+        whole += [] if batch.work.valid is None else [torch.from_numpy(batch.work.valid)]
+        return mending.without_lost(whole, batch.trouble, len(batch.work))
 
 
 def _reason(error: Exception) -> str:

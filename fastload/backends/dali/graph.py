@@ -44,7 +44,7 @@ SMOOTH = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / 13  # Pillow'
 @pipeline_def(enable_conditionals=True, exec_dynamic=True)
 def pipeline(feed: Feed, pictures: tuple[Picture, ...], device: str) -> Node:
     """feed() gives the arrays of `dali_inputs.inputs`; the outputs are each picture's batch."""
-    nodes = given(feed, pictures)
+    nodes = inputs_of(feed, pictures)
     outputs = []
     for number, picture in enumerate(pictures):
         own = nodes[number]
@@ -57,7 +57,7 @@ def pipeline(feed: Feed, pictures: tuple[Picture, ...], device: str) -> Node:
 
 
 @plain
-def given(feed: Feed, pictures: tuple[Picture, ...]) -> dict[int, Nodes]:
+def inputs_of(feed: Feed, pictures: tuple[Picture, ...]) -> dict[int, Nodes]:
     """The inputs: by picture, then name; the encoded samples at -1."""
     wanted = inputs(pictures)
     nodes = fn.external_source(
@@ -67,11 +67,11 @@ def given(feed: Feed, pictures: tuple[Picture, ...]) -> dict[int, Nodes]:
         dtype=[DTYPES[one.dtype] for one in wanted],
         ndim=[one.ndim for one in wanted],
     )
-    found: dict[int, Nodes] = {number: {} for number in range(len(pictures))}
+    by_picture: dict[int, Nodes] = {number: {} for number in range(len(pictures))}
     for one_input, node in zip(wanted[1:], nodes[1:], strict=True):
         number, name = one_input.name.split(".", 1)
-        found[int(number)][name] = node
-    return {**found, -1: nodes[0]}
+        by_picture[int(number)][name] = node
+    return {**by_picture, -1: nodes[0]}
 
 
 @plain
@@ -121,10 +121,10 @@ def windowed(image: Node, own: Nodes, picture: Picture) -> Node:
     return image
 
 
-def augmented(image: Node, given: Nodes, picture: Picture, device: str) -> Node:
+def augmented(image: Node, nodes: Nodes, picture: Picture, device: str) -> Node:
     """The image after all rows."""
     for number, row in enumerate(picture.rows):
-        own = arguments(given, number, row)
+        own = arguments(nodes, number, row)
         for kind in row.kinds:
             if own["kind"] == dali_rows.NUMBERS[kind]:
                 image = one(image, kind, own, row.fill, device)
@@ -132,18 +132,18 @@ def augmented(image: Node, given: Nodes, picture: Picture, device: str) -> Node:
 
 
 @plain
-def arguments(given: Nodes, number: int, row: dali_rows.Row) -> Nodes:
-    return {name: given[f"{number}.{name}"] for name in row.arguments}
+def arguments(nodes: Nodes, number: int, row: dali_rows.Row) -> Nodes:
+    return {name: nodes[f"{number}.{name}"] for name in row.arguments}
 
 
 @plain
-def one(image: Node, kind: str, given: Nodes, fill: float, device: str) -> Node:
+def one(image: Node, kind: str, nodes: Nodes, fill: float, device: str) -> Node:
     """One op of dali_rows.KINDS."""
     if kind in SIMPLE:
-        return SIMPLE[kind](image, given, fill)
+        return SIMPLE[kind](image, nodes, fill)
     if kind == "Posterize":
-        return image & on(given["mask"], device)
-    factor = on(given["factor"], device)
+        return image & on(nodes["mask"], device)
+    factor = on(nodes["factor"], device)
     if kind == "Solarize":
         return fn.cast(
             (image >= factor) * (255 - image) + (image < factor) * image, dtype=types.UINT8
@@ -189,9 +189,11 @@ def warped(image: Node, matrix: Node, fill: float) -> Node:
     """
     whole = fn.cast(fn.slice(image, 0, 1, axes=[2]) >= 0, dtype=types.UINT8)
     inside = fn.warp_affine(whole, matrix=matrix, interp_type=types.INTERP_NN, fill_value=0)
-    found = fn.warp_affine(image, matrix=matrix, interp_type=types.INTERP_LINEAR, dtype=types.FLOAT)
+    pixels = fn.warp_affine(
+        image, matrix=matrix, interp_type=types.INTERP_LINEAR, dtype=types.FLOAT
+    )
     # Floor: Pillow cuts.
-    return fn.cast(math.floor(found) * inside + fill * (1 - inside), dtype=types.UINT8)
+    return fn.cast(math.floor(pixels) * inside + fill * (1 - inside), dtype=types.UINT8)
 
 
 @plain
@@ -235,14 +237,14 @@ def equalized(image: Node) -> Node:
 
 
 @plain
-def stored(image: Node, given: Nodes, picture: Picture) -> Node:
+def stored(image: Node, nodes: Nodes, picture: Picture) -> Node:
     """Normalised, in the batch's type and memory order; STORE's factor and shift are the mean and
     deviation.
     """
     out = picture.plan.out
     factor, shift = dali_tail.linear(picture.plan)
     mean, deviation = (-shift / factor).tolist(), (1 / factor).tolist()
-    mirror = given["flip"] if "flip" in given and not picture.rows else 0
+    mirror = nodes["flip"] if "flip" in nodes and not picture.rows else 0
     return fn.crop_mirror_normalize(
         image,
         mean=mean,
@@ -255,17 +257,17 @@ def stored(image: Node, given: Nodes, picture: Picture) -> Node:
 
 # Of an image, its arguments and the fill.
 SIMPLE: dict[str, Callable[[Node, Nodes, float], Node]] = {
-    "Affine": lambda image, given, fill: fn.warp_affine(
-        image, matrix=given["matrix"], interp_type=types.INTERP_NN, fill_value=fill
+    "Affine": lambda image, inputs_of, fill: fn.warp_affine(
+        image, matrix=inputs_of["matrix"], interp_type=types.INTERP_NN, fill_value=fill
     ),
-    "AffineBilinear": lambda image, given, fill: warped(image, given["matrix"], fill),
+    "AffineBilinear": lambda image, inputs_of, fill: warped(image, inputs_of["matrix"], fill),
     "AutoContrast": lambda image, _given, _fill: stretched(image),
     "Equalize": lambda image, _given, _fill: equalized(image),
     "FlipX": lambda image, _given, _fill: fn.flip(image, horizontal=1, vertical=0),
     "FlipY": lambda image, _given, _fill: fn.flip(image, horizontal=0, vertical=1),
-    "GaussianBlur": lambda image, given, _fill: fn.gaussian_blur(
-        image, sigma=given["sigma"], window_size=given["taps"]
+    "GaussianBlur": lambda image, inputs_of, _fill: fn.gaussian_blur(
+        image, sigma=inputs_of["sigma"], window_size=inputs_of["taps"]
     ),
-    "Hue": lambda image, given, _fill: fn.hue(image, hue=given["factor"]),
+    "Hue": lambda image, inputs_of, _fill: fn.hue(image, hue=inputs_of["factor"]),
     "Invert": lambda image, _given, _fill: fn.cast(255 - image, dtype=types.UINT8),
 }

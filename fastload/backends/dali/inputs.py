@@ -74,13 +74,13 @@ class Picture:
         return crop.interpolation(self.plan.stage(Stage.CROP))
 
     def inputs(self) -> list[Input]:
-        found = [Input(name, *TYPES[name]) for name in self.parts]
+        inputs = [Input(name, *TYPES[name]) for name in self.parts]
         for number, row in enumerate(self.rows):
-            found += [
+            inputs += [
                 Input(f"{number}.{name}", dali_rows.TYPES[name][0], len(dali_rows.TYPES[name][1]))
                 for name in row.arguments
             ]
-        return found
+        return inputs
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Samples:
         )
 
 
-class Made(NamedTuple):
+class HostBatch(NamedTuple):
     """A batch on its way: what the graph is given, and what it is not."""
 
     work: Work  # with what stands in for bad samples
@@ -119,13 +119,13 @@ class Made(NamedTuple):
     decoded: bool = False  # all samples, by Pillow
 
 
-def most_height(found: tuple[Picture, ...]) -> int:
+def most_height(pictures: tuple[Picture, ...]) -> int:
     """The height, in px, up to which DALI's own random crop is right.
 
     DALI 2.4 multiplies height * height * ratio in int32. Beyond that its window lies outside the
     image, and the program may be ended by a signal. fastload's crops have no such limit.
     """
-    ops = [step.op for one in found if one.own for step in one.plan.stage(Stage.CROP)]
+    ops = [step.op for one in pictures if one.own for step in one.plan.stage(Stage.CROP)]
     ratios = [op.ratio[1] for op in ops if isinstance(op, RandomResizedCrop)]
     return math.isqrt(int(INT32_MAX / max(ratios))) if ratios else INT32_MAX
 
@@ -136,20 +136,20 @@ def reduced(pixels: Pixels, most: int) -> Pixels:
     return pixels if factor <= 1 else np.asarray(Image.fromarray(pixels).reduce(factor))
 
 
-def pictures(plan: Plan, *, own: bool) -> tuple[Picture, ...]:
+def pictures_of(plan: Plan, *, own: bool) -> tuple[Picture, ...]:
     return tuple(Picture(one, () if own else dali_rows.rows(one), own) for one in plan.pictures)
 
 
-def inputs(found: tuple[Picture, ...]) -> list[Input]:
-    """Of the whole graph, in the order of `Made.arrays`."""
+def inputs(pictures: tuple[Picture, ...]) -> list[Input]:
+    """Of the whole graph, in the order of `HostBatch.arrays`."""
     return [Input("encoded", *TYPES["encoded"])] + [
         Input(f"{number}.{one.name}", one.dtype, one.ndim)
-        for number, picture in enumerate(found)
+        for number, picture in enumerate(pictures)
         for one in picture.inputs()
     ]
 
 
-def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -> Made:
+def make(plan: Plan, pictures: tuple[Picture, ...], work: Work, job: _native.Job) -> HostBatch:
     """plan: of the work's size; job: of its files.
 
     Raises SampleError for a sample that nobody can read or decode, where bad ones raise.
@@ -157,7 +157,7 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
     job.wait_fetched()
     status, is_raw, bad = job.status, plan.source.locate(work.samples).is_raw, []
     unread = np.empty(0, np.uint8)  # until it is read, or other pixels stand in for it
-    samples = Samples([unread] * len(work), job.sizes.copy(), most_height(found))
+    samples = Samples([unread] * len(work), job.sizes.copy(), most_height(pictures))
     for position in range(len(work)):
         if status[position] == _native.FAILED:
             bad.append((position, mending.failed(job, plan, work, position)))
@@ -176,7 +176,7 @@ def make(plan: Plan, found: tuple[Picture, ...], work: Work, job: _native.Job) -
     )
     bad += foreign.too_large(plan.source, work, job.sizes, asked)
     bad.sort(key=operator.itemgetter(0))
-    return _mended(samples, plan, found, work, bad, Trouble(plan.on_error, work))
+    return _mended(samples, plan, pictures, work, bad, Trouble(plan.on_error, work))
 
 
 def certain(status: int, data: bytes) -> bool:
@@ -187,14 +187,16 @@ def certain(status: int, data: bytes) -> bool:
     return status == _native.OK and _native.jpeg_coding(data) != "other"
 
 
-def through_pillow(plan: Plan, found: tuple[Picture, ...], made: Made) -> Made:
+def through_pillow(plan: Plan, pictures: tuple[Picture, ...], batch: HostBatch) -> HostBatch:
     """The same batch without an encoded sample. Raises SampleError as `make`."""
     bad = [
         problem
-        for position in range(len(made.work))
-        for problem in _through_pillow(made.samples, plan, made.work, position)
+        for position in range(len(batch.work))
+        for problem in _through_pillow(batch.samples, plan, batch.work, position)
     ]
-    return _mended(made.samples, plan, found, made.work, bad, made.trouble)._replace(decoded=True)
+    return _mended(batch.samples, plan, pictures, batch.work, bad, batch.trouble)._replace(
+        decoded=True
+    )
 
 
 def _through_pillow(
@@ -218,26 +220,26 @@ def _through_pillow(
 def _mended(
     samples: Samples,
     plan: Plan,
-    found: tuple[Picture, ...],
+    pictures: tuple[Picture, ...],
     work: Work,
     bad: list[tuple[int, SampleError]],
     trouble: Trouble,
-) -> Made:
+) -> HostBatch:
     """The batch with its records, and with others in place of what is bad; samples that are not bad
     keep theirs.
     """
     work, _ = mending.mended(samples, plan, work, bad, trouble)
     arrays, tails = [], []
-    for one, picture in zip(plan.pictures, found, strict=True):
-        given, tail = _records(one, picture, work, samples.sizes)
-        arrays += given
+    for one, picture in zip(plan.pictures, pictures, strict=True):
+        parts, tail = _records(one, picture, work, samples.sizes)
+        arrays += parts
         tails.append(tail)
     target = (
         torch.from_numpy(plan.source.labels[work.samples])
         if plan.masks is None
         else masks.batch(plan, work, samples.sizes)
     )
-    return Made(work, samples, (samples.encoded, *arrays), tails, target, trouble)
+    return HostBatch(work, samples, (samples.encoded, *arrays), tails, target, trouble)
 
 
 def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[list[Array], Tail]:
@@ -250,11 +252,11 @@ def _records(plan: Plan, picture: Picture, work: Work, sizes: Ints) -> tuple[lis
     if picture.own:
         return [height_width.astype(np.float32)], tail
     crops, after = crop.fold(plan.stage(Stage.CROP), of[Stage.CROP], sizes)
-    given = {"anchor": crops[:, :2], "shape": crops[:, 2:4], "size": crops[:,
+    parts = {"anchor": crops[:, :2], "shape": crops[:, 2:4], "size": crops[:,
         crop.RESIZED].astype(np.float32),
              "start": crops[:, crop.WINDOW], "window": height_width, "flip": crops[:, crop.FLIP],
              "filter": crop.filters(plan.stage(Stage.CROP), of[Stage.CROP])}  # fmt: skip
-    arrays = [np.ascontiguousarray(given[name]) for name in picture.parts]
+    arrays = [np.ascontiguousarray(parts[name]) for name in picture.parts]
     if picture.rows:
         programs = dali_rows.programs(plan, picture.rows, after, of[Stage.AUGMENT], height_width)
         arrays += dali_rows.arguments(picture.rows, programs)

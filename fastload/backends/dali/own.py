@@ -22,19 +22,21 @@ from fastload.transforms import (
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why DALI by itself is not this plan."""
-    found = dali_installed.missing() + plan.every(_unsupported)
+    reasons = dali_installed.missing() + plan.every(_unsupported)
     if plan.masks is not None:
-        found.append(
+        reasons.append(
             "masks need the crops of their images, which only DALI knows; use backend='dali'"
         )
     if plan.decode_scale != "exact":
-        found.append("decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'")
+        reasons.append(
+            "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'"
+        )
     if dali_installed.whole_decode(device):
-        found.append(
+        reasons.append(
             f"nvImageCodec 0.9 fails on parts of JPEGs on the GPU; {WHOLE_CODEC}, or use "
             "backend='dali'"
         )
-    return found
+    return reasons
 
 
 def compile(plan: Plan, device: str) -> dali.Runner:

@@ -6,7 +6,7 @@ from nvidia.dali import fn, pipeline_def, types
 from nvidia.dali.auto_aug import auto_augment, rand_augment, trivial_augment
 from nvidia.dali.pipeline import do_not_convert as plain
 
-from fastload.backends.dali.graph import Feed, Node, Nodes, given, scaled, stored
+from fastload.backends.dali.graph import Feed, Node, Nodes, inputs_of, scaled, stored
 from fastload.backends.dali.inputs import Picture
 from fastload.spec import Stage
 from fastload.transforms import (
@@ -28,7 +28,7 @@ Policy: TypeAlias = AutoAugment | RandAugment | TrivialAugmentWide
 @pipeline_def(enable_conditionals=True, exec_dynamic=True)
 def pipeline(feed: Feed, pictures: tuple[Picture, ...], device: str) -> Node:
     """feed() gives the arrays of `dali_inputs.inputs`; the outputs are each picture's batch."""
-    nodes = given(feed, pictures)
+    nodes = inputs_of(feed, pictures)
     outputs = []
     for number, picture in enumerate(pictures):
         image, flip = cropped(nodes[-1], nodes[number], picture, device)

@@ -96,7 +96,7 @@ def _kinds(rows: Floats) -> Array:
 
 def rows(plan: Plan) -> tuple[Row, ...]:
     """The rows of all programs of a picture: those of CROP, then AUGMENT's."""
-    found: list[Row] = []
+    layout: list[Row] = []
     crops = plan.stage(Stage.CROP)
     warps = [step.op for step in crops if isinstance(step.op, Warp)]
     flips = [step.op for step in crops if isinstance(step.op, Flip)]
@@ -109,19 +109,19 @@ def rows(plan: Plan) -> tuple[Row, ...]:
             ),
         )
         fill = warps[0].colour()[0] if warps else 0
-        found += [Row(kinds, fill)] * (1 + len(flips) + len(warps))
+        layout += [Row(kinds, fill)] * (1 + len(flips) + len(warps))
     for step in plan.stage(Stage.AUGMENT):
         if isinstance(step.op, Flip):
-            found.append(Row((crop.FLIPS[step.op.axis],), 0))
+            layout.append(Row((crop.FLIPS[step.op.axis],), 0))
         elif isinstance(step.op, Program):
             drawn = names(step.op, step.spec)
             kinds = tuple(kind for kind in KINDS if kind in drawn)
-            found += [
+            layout += [
                 Row(kinds, float(op.colour()[0]))
                 for op, _ in augment.parts(step.op)
                 for _ in range(op.rows())
             ]
-    return tuple(found)
+    return tuple(layout)
 
 
 def arguments(layout: tuple[Row, ...], programs: Floats) -> list[Array]:
@@ -135,9 +135,10 @@ def arguments(layout: tuple[Row, ...], programs: Floats) -> list[Array]:
                 f"backend dali: a program has {', '.join(sorted(strange))}, which its op never "
                 "drew; use backend='native'"
             )
-        made = {"kind": np.array([NUMBERS[kind] for kind in kinds], np.int32)}
+        arrays = {"kind": np.array([NUMBERS[kind] for kind in kinds], np.int32)}
         out += [
-            made[name] if name in made else MAKERS[name](program, kinds) for name in row.arguments
+            arrays[name] if name in arrays else MAKERS[name](program, kinds)
+            for name in row.arguments
         ]
     return out
 

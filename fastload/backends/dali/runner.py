@@ -25,10 +25,12 @@ WARPS = ("nearest", "bilinear")
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why DALI cannot run `plan`, what is not installed among them."""
-    found = missing() + plan.every(_unsupported)
+    reasons = missing() + plan.every(_unsupported)
     if plan.decode_scale != "exact":
-        found.append("decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'")
-    return found
+        reasons.append(
+            "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'"
+        )
+    return reasons
 
 
 def compile(plan: Plan, device: str) -> "Runner":

@@ -16,11 +16,11 @@ def problem() -> str:
     """
     for name in NEEDS:
         try:
-            found = importlib.metadata.version(name)
+            version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             return f"{name} is not installed; {INSTALL_FFCV}"
-        if name == "ffcv" and found != FFCV:
-            return f"ffcv is {found}, want {FFCV}; {INSTALL_FFCV}"
+        if name == "ffcv" and version != FFCV:
+            return f"ffcv is {version}, want {FFCV}; {INSTALL_FFCV}"
     return ""
 
 

@@ -200,9 +200,9 @@ def _numbered(steps: tuple[Step, ...], ops: tuple[Op, ...], number: int) -> tupl
     """
     out, used = [], 0
     for step in steps:
-        given = used < len(ops) and step.op is ops[used]
-        out.append(replace(step, number=number + used if given else 0))
-        used += given
+        is_users = used < len(ops) and step.op is ops[used]
+        out.append(replace(step, number=number + used if is_users else 0))
+        used += is_users
     return tuple(out)
 
 
@@ -214,20 +214,20 @@ def _at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[A
     return out
 
 
-def _named(made: type[Op]) -> type[Apply]:
+def _named(kind: type[Op]) -> type[Apply]:
     """A class that takes an op's own arguments, and seed and number."""
 
     def init(
         self: Apply, *args: Any, seed: int = 0, number: int | None = None, **kwargs: Any
     ) -> None:
-        Apply.__init__(self, made(*args, **kwargs), seed=seed, number=number)
+        Apply.__init__(self, kind(*args, **kwargs), seed=seed, number=number)
 
     return type(
-        made.__name__,
+        kind.__name__,
         (Apply,),
         {
             "__init__": init,
-            "__doc__": f"`transforms.{made.__name__}` in FFCV's pipeline; see Apply.",
+            "__doc__": f"`transforms.{kind.__name__}` in FFCV's pipeline; see Apply.",
         },
     )
 

@@ -28,7 +28,7 @@ ELSEWHERE = 'use backend="native"'
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why FFCV cannot run `plan`."""
-    reasons = [found] if (found := problem()) else []
+    reasons = [missing] if (missing := problem()) else []
     if beton(plan.source)[0] is None:
         what = type(plan.source).__name__
         reasons.append(
@@ -59,8 +59,8 @@ def beton(source: Source, samples: Longs | None = None) -> tuple[BetonSource | N
 
 
 def compile(plan: Plan, device: str) -> "Runner":
-    made = native.compile(plan, device)
-    return Runner(made.plan, made.pictures)
+    runner = native.compile(plan, device)
+    return Runner(runner.plan, runner.pictures)
 
 
 @dataclass(frozen=True)

@@ -50,15 +50,15 @@ def divided(
     programs, lists = drawn
     on_host = lists._replace(boxes=None, keys=None, partners=None)
     on_device = lists._replace(rows=None, columns=None)
-    made, (count, height, width, _) = None, shape
+    device_part, (count, height, width, _) = None, shape
     if plan.augment == "gpu":
         on_host, on_device = on_host._replace(rows=None, columns=None), lists
-        made, programs = device_programs(programs, height, width), None
+        device_part, programs = device_programs(programs, height, width), None
     out = plan.out
     how = _native.DeviceStore(
         count, height, width, out.dtype, store.records(out.channels_last, on_device, tables)
     )
-    return HostPart(programs, on_host), OnDevice(made, how)
+    return HostPart(programs, on_host), OnDevice(device_part, how)
 
 
 def device_programs(

@@ -117,12 +117,12 @@ class GpuDecode:
             flags.data_ptr(),
             stream.cuda_stream,
         )
-        found = torch.empty(count, dtype=torch.int32, pin_memory=self.pinned).copy_(
+        host_flags = torch.empty(count, dtype=torch.int32, pin_memory=self.pinned).copy_(
             flags, non_blocking=True
         )
         # Blocking: who waits leaves the core to others.
         event = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
-        return Launched(prepared, found, stream.record_event(event))
+        return Launched(prepared, host_flags, stream.record_event(event))
 
     def upload(self, host: torch.Tensor, images: torch.Tensor, positions: Positions) -> None:
         """Copy rows of `host` to `images` on the current stream: those of the CPU, or those that it

@@ -16,7 +16,7 @@ from fastload.backends import foreign, mending
 from fastload.backends.native import augment, crop, cuda, instructions, store, undecoded
 from fastload.plan.bad_samples import Trouble
 from fastload.plan.placement import Placement
-from fastload.plan.plan import Plan, mixed
+from fastload.plan.plan import Plan, mix_records
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Array, Dtype, Ints, Stage, Work
@@ -135,7 +135,7 @@ class Picture:
             self.width,
             pil.PASS_ORDER,
         )
-        how, joined = mixed(self.plan, work), instructions.joined(parts)
+        how, joined = mix_records(self.plan, work), instructions.joined(parts)
         programs = None if joined is None else _native.Programs(joined, self.functions)
         lists = store.lists(self.plan.stage(Stage.STORE), of[Stage.STORE], how)
         if not self.on_device:

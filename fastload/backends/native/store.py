@@ -129,7 +129,7 @@ def fills(steps: tuple[Step, ...], dtype: str) -> Array | None:
     """[K, 3] of `dtype`, what each box of RandomErasing becomes by the steps after it; None where
     nothing is erased.
     """
-    found = []
+    values = []
     for number, step in enumerate(steps):
         if not isinstance(step.op, RandomErasing):
             continue
@@ -138,8 +138,8 @@ def fills(steps: tuple[Step, ...], dtype: str) -> Array | None:
             torch.zeros((3, 1, 1), dtype=getattr(torch, step.spec.dtype)),
             np.array([[0, 0, 1, 1, 0]]),
         )
-        found += [_after(steps[number + 1 :], one).reshape(3)] * step.op.max_count
-    return _bits(torch.stack(found), dtype) if found else None
+        values += [_after(steps[number + 1 :], one).reshape(3)] * step.op.max_count
+    return _bits(torch.stack(values), dtype) if values else None
 
 
 def noise(steps: tuple[Step, ...], dtype: str) -> tuple[Ints, Array] | tuple[None, None]:
@@ -186,14 +186,14 @@ def boxes(
     """Boxes int32 [N, K, 4], top, left, height, width, px, in the order of `Tables.fills`; and
     their noise's keys uint32 [N, K].
     """
-    found = [
+    parts = [
         record
         for step, record in zip(steps, records, strict=True)
         if isinstance(step.op, RandomErasing)
     ]
-    if not found:
+    if not parts:
         return None, None
-    every = np.concatenate(found, axis=1)
+    every = np.concatenate(parts, axis=1)
     return np.ascontiguousarray(every[..., :4]), np.ascontiguousarray(every[..., 4]).view(np.uint32)
 
 

@@ -47,11 +47,11 @@ def through_pillow(
             continue
         try:
             scale = None if crops is None else int(crops[position, crop.SCALE])
-            given = batch.pixels(position, scale)
+            has_pixels = batch.pixels(position, scale)
         except SampleError as error:
             bad.append((position, error))
             continue
-        if given and asked is not None:
+        if has_pixels and asked is not None:
             asked.add(position)
     return bool(positions), sorted(bad, key=operator.itemgetter(0))
 

@@ -37,10 +37,10 @@ def from_iterable(
 
     Raises SourceError, ConversionError.
     """
-    made = (item if isinstance(item, Record) else Record(*item, ()) for item in items)
+    records = (item if isinstance(item, Record) else Record(*item, ()) for item in items)
     reader = spans.of_records(
         where,
-        (_checked(where, number, item, len(classes)) for number, item in enumerate(made)),
+        (_checked(where, number, item, len(classes)) for number, item in enumerate(records)),
         classes,
     )
     if len(set(reader.keys)) < len(reader):

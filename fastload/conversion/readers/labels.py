@@ -54,12 +54,12 @@ def of_json(text: bytes) -> str | None:
         said = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    found = (
+    values = (
         next((said[name] for name in ("label", "cls", "class") if name in said), None)
         if type(said) is dict
         else None
     )
-    return str(found) if type(found) in (int, str) else None
+    return str(values) if type(values) in (int, str) else None
 
 
 def none(count: int) -> tuple[Longs, tuple[str, ...]]:

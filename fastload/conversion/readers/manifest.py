@@ -166,13 +166,13 @@ def pairs(where: str, images: str, masks: str) -> FilesReader:
 
     Raises SourceError.
     """
-    source, found = pairing.pairs(images, masks, "uint8", None)
+    source, paths = pairing.pairs(images, masks, "uint8", None)
     names = [os.path.relpath(path, images) for path in source.paths]
     if all("/" in name for name in names):
         labels, classes, names = labelling.of_folders(where, names)
     else:
         labels, classes = labelling.none(len(names))
-    return _reader(where, names, source.paths, found.paths, labels, classes)
+    return _reader(where, names, source.paths, paths.paths, labels, classes)
 
 
 def _reader(

@@ -32,21 +32,21 @@ def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
     return select.subset(reader, choice.subset, choice.seed) if choice.subset else reader
 
 
-def open_match(found: Match, choice: Choice) -> Reader:
+def open_match(match: Match, choice: Choice) -> Reader:
     """The reader; of a format that has a source only, one that reads through it.
 
     Raises SourceError.
     """
-    name = found.format.name
+    name = match.format.name
     reader: Reader
     if name in READERS:
-        reader = READERS.function(name, "open_reader")(found.where, found.paths, choice)
+        reader = READERS.function(name, "open_reader")(match.where, match.paths, choice)
         if name not in READERS.own:
             _check(reader, name)
     else:
-        reader = source_reader(load(name, found.where))
+        reader = source_reader(load(name, match.where))
     if not len(reader):
-        raise SourceError(f"{found.where}: holds no samples; give another source")
+        raise SourceError(f"{match.where}: holds no samples; give another source")
     return reader
 
 
@@ -90,8 +90,8 @@ def _of_file(where: str, choice: Choice) -> Match:
 def _of_folder(where: str, choice: Choice) -> Match:
     one = formats.recognize(where, READERS, SOURCES)
     if one is None:
-        if found := _of_files(where, choice):
-            return found
+        if match := _of_files(where, choice):
+            return match
         if sorted(_folders(where)) == [IMAGES, MASKED]:
             return _whole(READERS[formats.PAIRS], where)
     if choice.split is not None:
@@ -114,8 +114,8 @@ def _asked(where: str, choice: Choice) -> Match:
         )
     one = table[name]
     if one.many and os.path.isdir(where):
-        if found := _files_of(one, where, choice):
-            return found
+        if match := _files_of(one, where, choice):
+            return match
         raise SourceError(f"{where}: holds no files of {one.summary}; give another folder")
     return _whole(one, where)
 
@@ -129,8 +129,8 @@ def _of_split(where: str, choice: Choice) -> tuple[str, Choice]:
 
 def _of_files(where: str, choice: Choice) -> Match | None:
     """A folder of files of one format; None if it is none."""
-    found = (_files_of(one, where, choice) for one in formats.in_order(READERS) if one.many)
-    return next(filter(None, found), None)
+    matches = (_files_of(one, where, choice) for one in formats.in_order(READERS) if one.many)
+    return next(filter(None, matches), None)
 
 
 def _files_of(one: Format, where: str, choice: Choice) -> Match | None:

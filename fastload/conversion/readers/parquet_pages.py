@@ -130,13 +130,13 @@ class _Thrift:
         return value >> 1 ^ -(value & 1), at
 
     def struct(self, at: int, depth: int) -> tuple[dict[int, Any], int]:
-        found, field = dict[int, Any](), 0
+        fields, field = dict[int, Any](), 0
         if depth > DEEPEST:
             raise IndexError
         while head := self.data[at]:
             field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
-            found[field], at = self.value(head & 15, at, depth)
-        return found, at + 1
+            fields[field], at = self.value(head & 15, at, depth)
+        return fields, at + 1
 
     def value(self, kind: int, at: int, depth: int) -> tuple[Any, int]:
         if kind in (1, 2):

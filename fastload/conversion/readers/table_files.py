@@ -68,11 +68,11 @@ class ParquetFile:
 
         if (group, column) not in self.fitting:
             self.sizes(group, column)
-        found = self.file.read_row_group(
+        table = self.file.read_row_group(
             group, columns=[self._leaf(column)], use_threads=False
         ).column(column)
         return _unnested(
-            pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0)
+            pa.concat_arrays(table.chunks) if table.num_chunks != 1 else table.chunk(0)
         )
 
     def sizes(self, group: int, column: str) -> Longs:
@@ -129,14 +129,14 @@ class ArrowFile:
             whole = pa.py_buffer(mmap.mmap(plain.fileno(), 0, access=mmap.ACCESS_READ))
         arrow_blocks.check(whole, compressed=True)
         try:
-            found = pa.ipc.open_file(whole)
-            self.batches = [found.get_batch(number) for number in range(found.num_record_batches)]
+            reader = pa.ipc.open_file(whole)
+            self.batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         except pa.ArrowInvalid:
-            found = pa.ipc.open_stream(whole)
-            self.batches = list(found)
+            reader = pa.ipc.open_stream(whole)
+            self.batches = list(reader)
         for batch in self.batches:
             batch.validate(full=True)
-        self.schema = found.schema
+        self.schema = reader.schema
         self.rows = [batch.num_rows for batch in self.batches]
 
     def images(self, group: int, column: str) -> Any:

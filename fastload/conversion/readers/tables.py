@@ -68,11 +68,13 @@ class TableReader(Listing):
         return self._bytes(sample, self.columns.image)
 
     def extras(self, sample: int) -> tuple[Extra, ...]:
-        found = (
+        extras = (
             (name, self._bytes(sample, column)) for name, column in self.columns.beside.items()
         )
         return tuple(
-            Extra(f"{name}.{extension(headers(data).format)}", data) for name, data in found if data
+            Extra(f"{name}.{extension(headers(data).format)}", data)
+            for name, data in extras
+            if data
         )
 
     def _bytes(self, sample: int, column: str) -> bytes:

@@ -134,13 +134,13 @@ def _label(files: Files, group: Group) -> str | None:
     for name in LABELS:
         if name in group and group[name].size <= LARGEST_LABEL:
             data = files.read(*group[name][1:])
-            found = (
+            labels = (
                 data.decode("utf-8", "replace").strip()
                 if name == "cls"
                 else labelling.of_json(data)
             )
-            if found and len(found) <= LONGEST_LABEL:
-                return found
+            if labels and len(labels) <= LONGEST_LABEL:
+                return labels
     return None
 
 

@@ -36,14 +36,14 @@ class Sampled:
     augmentation_set: str = "all"
 
     def problems(self, magnitude: float, depth: int) -> list[str]:
-        found = []
+        problems = []
         if not (is_number(magnitude) and 0 <= magnitude <= MOST):
-            found.append(f"severity is {magnitude}, want 0 to {MOST} (Composer's definition)")
+            problems.append(f"severity is {magnitude}, want 0 to {MOST} (Composer's definition)")
         if self.augmentation_set not in SETS:
-            found.append(
+            problems.append(
                 f"augmentation_set is {self.augmentation_set!r}, want one of {', '.join(SETS)}"
             )
-        return found
+        return problems
 
     def draws(self, depth: int) -> int:
         return 4 * depth  # op, level, sign, side of an enhancement

@@ -66,19 +66,19 @@ class Levels:
     translate: float = TRANSLATE
 
     def problems(self, magnitude: float, depth: int) -> list[str]:
-        found = probability_problems("p", self.p)
+        problems = probability_problems("p", self.p)
         if not (is_number(magnitude) and magnitude >= 0):
-            found.append(
+            problems.append(
                 f"m is {magnitude}, want 0 or more (timm's definition; {FULL:g} is full strength)"
             )
         if not self.std >= 0:
-            found.append(f"mstd is {self.std}, want 0 or more")
+            problems.append(f"mstd is {self.std}, want 0 or more")
         if self.weights is not None and depth > np.count_nonzero(self.weights):
-            found.append(
+            problems.append(
                 f"n is {depth}, but only {np.count_nonzero(self.weights)} ops have a weight; each "
                 "is drawn once at most"
             )
-        return found
+        return problems
 
     def draws(self, depth: int) -> int:
         return depth * DRAWS + (depth if self.weights is None else len(self.names))
@@ -163,8 +163,8 @@ def argument(
         "GaussianBlurRand": 0.1 + u * (2.0 * np.clip(share, 0.0, 1.0) - 0.1),
     }  # fmt: skip
     if name in unsigned:
-        found: Floats = unsigned[name]
-        return found
+        values: Floats = unsigned[name]
+        return values
     signed = {"Rotate": 30.0, "ShearX": 0.3, "ShearY": 0.3}
     out: Floats = sign * (share * signed.get(name, 0.0))
     return out

@@ -64,8 +64,8 @@ def _split(section: str, keys: Mapping[str, type]) -> tuple[str, str | None]:
     for key, kind in keys.items():
         if kind is str and section.startswith(key) and section != key:
             return key, section[len(key) :]
-    found = re.fullmatch(r"([a-z]+)(\d.*)", section)
-    return (found[1], found[2]) if found and found[1] in keys else (section, None)
+    match = re.fullmatch(r"([a-z]+)(\d.*)", section)
+    return (match[1], match[2]) if match and match[1] in keys else (section, None)
 
 
 def rand(config: str) -> tuple[Json, timm.Levels]:
@@ -107,24 +107,24 @@ def rand(config: str) -> tuple[Json, timm.Levels]:
 def augmix(config: str) -> tuple[Json, timm.Levels]:
     """AugMix's arguments, and the rest, of an AugMix string."""
     keys = {"m": int, "w": int, "d": int, "a": float, "b": int, "mstd": float}
-    found = parse("AugMix.timm", config, ("augmix",), keys)
-    if found.values.get("b"):
+    parsed = parse("AugMix.timm", config, ("augmix",), keys)
+    if parsed.values.get("b"):
         raise PipelineError(
             [
                 (
-                    f"AugMix.timm({config!r}): section 'b{found.values['b']}' (blending chain by "
+                    f"AugMix.timm({config!r}): section 'b{parsed.values['b']}' (blending chain by "
                     "chain) is not written; drop it"
                 )
             ]
         )
     names = {"m": "severity", "w": "mixture_width", "d": "chain_depth", "a": "alpha"}
-    given = {names[key]: value for key, value in found.values.items() if key in names}
-    return given, timm.Levels(timm.AUGMIX, p=1.0, std=found.std(math.inf), translate=0.3)
+    options = {names[key]: value for key, value in parsed.values.items() if key in names}
+    return options, timm.Levels(timm.AUGMIX, p=1.0, std=parsed.std(math.inf), translate=0.3)
 
 
 def auto(config: str) -> tuple[str, float]:
     """The policy, and the standard deviation of its noise, of an AutoAugment string."""
     from fastload.transforms.definitions.subpolicies import TIMM
 
-    found = parse("AutoAugment.timm", config, tuple(TIMM), {"mstd": float})
-    return found.policy, found.std()
+    parsed = parse("AutoAugment.timm", config, tuple(TIMM), {"mstd": float})
+    return parsed.policy, parsed.std()

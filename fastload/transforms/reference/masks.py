@@ -96,8 +96,8 @@ def _window(op: Window, mask: Moved, record: Records, fill: int | None) -> Moved
 
 def _fill(op: Op, fill: int | None) -> int:
     """What is seen beyond a mask: what the user wants, or the op's fill."""
-    given = (getattr(op, "fill", None) or 0) if fill is None else fill
-    return int(given[0] if isinstance(given, (tuple, list)) else given)
+    value = (getattr(op, "fill", None) or 0) if fill is None else fill
+    return int(value[0] if isinstance(value, (tuple, list)) else value)
 
 
 @moved_by.register
@@ -131,9 +131,9 @@ def problems(op: Op, fill: int | None) -> list[str]:
     """Why masks cannot follow an op: "what; what to do"."""
     if not op.keeps_masks and moved_by.dispatch(type(op)) is moved_by.dispatch(object):
         return ["masks have no such op; leave it out"]
-    given = getattr(op, "fill", None)
-    if fill is None and isinstance(given, (tuple, list)) and len(set(given)) > 1:
-        return [f"fills with {given}, and a mask has one number; give mask_fill"]
+    own_fill = getattr(op, "fill", None)
+    if fill is None and isinstance(own_fill, (tuple, list)) and len(set(own_fill)) > 1:
+        return [f"fills with {own_fill}, and a mask has one number; give mask_fill"]
     return []
 
 

@@ -50,7 +50,9 @@ def called(run: Callable[[], object]) -> list[Patchable]:
     finally:
         sys.setprofile(before)
     found = {
-        str(target): target for target in _targets() if _code(target) in codes and _is_followed(target)
+        str(target): target
+        for target in _targets()
+        if _code(target) in codes and _is_followed(target)
     }
     return [found[name] for name in sorted(found)]
 
