@@ -121,9 +121,9 @@ def run_limits(given: argparse.Namespace) -> bool:
     settings = limits.Settings(given.workers, given.batch_size, given.seconds, given.repetitions)
     settings.check()  # before images are made
     with images_of(given) as (folder, name), progress("limits", settings.turns, "runs") as advance:
-        found = limits.run(folder, name, settings, advance)
-    show(found, given)
-    wrong = limits.broken(found)
+        results = limits.run(folder, name, settings, advance)
+    show(results, given)
+    wrong = limits.broken(results)
     for text in wrong or ["all as claimed"]:
         print(f"benchmarks: limits: {text}", file=sys.stderr)
     return bool(wrong)
@@ -144,7 +144,7 @@ def run_on_gpu(given: argparse.Namespace) -> None:
     kept = None if given.no_save else given.results
     with images_of(given) as (folder, name):
         settings = gpu_tables.Settings(limit=given.limit)
-        found = gpu_tables.run(
+        results = gpu_tables.run(
             given.table,
             folder,
             name,
@@ -152,10 +152,10 @@ def run_on_gpu(given: argparse.Namespace) -> None:
             kept,
             lambda text: print(text, file=sys.stderr, flush=True),
         )
-    if found:  # and kept, one by one
-        print("\n".join(map(row.line, found)) if given.json else table.every(found))
-    if given.table == "step" and found and found[0].median:
-        print(gpu_tables.rates_toml(found[0]))
+    if results:  # and kept, one by one
+        print("\n".join(map(row.line, results)) if given.json else table.every(results))
+    if given.table == "step" and results and results[0].median:
+        print(gpu_tables.rates_toml(results[0]))
 
 
 def run_gpu(given: argparse.Namespace) -> None:
@@ -223,7 +223,7 @@ def make_images(folder: Path) -> str:
     return str(folder)
 
 
-def show(found: Sequence[row.Row], given: argparse.Namespace) -> None:
+def show(results: Sequence[row.Row], given: argparse.Namespace) -> None:
     if not given.no_save:
-        row.save(given.results / f"{found[0].benchmark}.jsonl", found)
-    print("\n".join(map(row.line, found)) if given.json else table.every(found))
+        row.save(given.results / f"{results[0].benchmark}.jsonl", results)
+    print("\n".join(map(row.line, results)) if given.json else table.every(results))

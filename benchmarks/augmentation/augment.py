@@ -190,14 +190,14 @@ def one_policy(photos: Photos, op: T.Op) -> Callable[[], int]:
     )
 
     def step() -> int:
-        found = records(steps[1:], Work(samples, zeros, 1, next(batch), 0), sizes)
-        return apply(photos, instructions.joined(augment.fold(steps[1:], found, sizes)))
+        results = records(steps[1:], Work(samples, zeros, 1, next(batch), 0), sizes)
+        return apply(photos, instructions.joined(augment.fold(steps[1:], results, sizes)))
 
     return step
 
 
-def apply(photos: Photos, found: Any) -> int:
-    for image, program in zip(photos.arrays, found, strict=True):
+def apply(photos: Photos, results: Any) -> int:
+    for image, program in zip(photos.arrays, results, strict=True):
         _native.augment(image, program)
     return IMAGES
 
@@ -211,18 +211,18 @@ def measure(
 ) -> Iterator[Row]:
     for step in variants.values():
         step()  # warm
-    found = interleaved(
+    results = interleaved(
         {name: partial(rate, step, SECONDS) for name, step in variants.items()},
         repetitions,
         on_done,
     )
-    also = {"times_tensor": found[OURS].median / found[TENSOR].median}
-    for name, sample in found.items():
+    also = {"times_tensor": results[OURS].median / results[TENSOR].median}
+    for name, sample in results.items():
         yield _row(
             {"op": op, "size": SIDE},
             name,
             sample,
-            None if name == PIL else (PIL, found[PIL]),
+            None if name == PIL else (PIL, results[PIL]),
             common,
             also if name == OURS else {},
         )
@@ -254,20 +254,20 @@ def paths(
         for epoch in runs.values():
             epoch()  # dropped
             on_done()
-        found = interleaved(runs, repetitions, on_done)
-    yield from path_rows(specs, found, common)
+        results = interleaved(runs, repetitions, on_done)
+    yield from path_rows(specs, results, common)
 
 
 def path_rows(
-    specs: list[dict[str, Any]], found: dict[str, Sample], common: dict[str, Any]
+    specs: list[dict[str, Any]], results: dict[str, Sample], common: dict[str, Any]
 ) -> Iterator[Row]:
     """A row per loader and output, against PyTorch's; the ops' cost, against the output without."""
     for spec in specs:
-        sample = found[loader.key(spec)]
-        reference = (loader.LOADERS["torch"], found[loader.key(spec | {"loader": "torch"})])
+        sample = results[loader.key(spec)]
+        reference = (loader.LOADERS["torch"], results[loader.key(spec | {"loader": "torch"})])
         cost, plain = BEFORE.get(spec["output"], ("", "float32"))
         also = (
-            {cost: found[loader.key(spec | {"output": plain})].median / sample.median}
+            {cost: results[loader.key(spec | {"output": plain})].median / sample.median}
             if cost
             else {}
         )

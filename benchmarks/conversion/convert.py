@@ -72,8 +72,8 @@ def run(
             for variant in settings.variants
         }
         index = child("index", os.path.join(scratch, "index"), INDEX_ROWS)
-        found = interleaved(runs, settings.repetitions, on_done)
-    return [*rows(settings, found, common), *index_rows(index, common)]
+        results = interleaved(runs, settings.repetitions, on_done)
+    return [*rows(settings, results, common), *index_rows(index, common)]
 
 
 def lay_out(data: str, source: str, least: int) -> int:
@@ -100,12 +100,12 @@ def lay_out(data: str, source: str, least: int) -> int:
     return len(images) * copies
 
 
-def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
+def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
     """One row per variant."""
     out = []
-    for variant, sample in found.items():
+    for variant, sample in results.items():
         reference = REFERENCE.get(variant)
-        against = found.get(reference or "")
+        against = results.get(reference or "")
         out.append(Row(
             benchmark="convert", variant=variant, settings={"workers": settings.workers},
             reference=reference if against else None,

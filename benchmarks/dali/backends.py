@@ -61,8 +61,8 @@ def run(
         for epoch in runs.values():
             epoch()  # dropped
             on_done()
-        found = interleaved(runs, settings.repetitions, on_done)
-    return rows(settings, found, common)
+        results = interleaved(runs, settings.repetitions, on_done)
+    return rows(settings, results, common)
 
 
 def epochs(settings: Settings) -> int:
@@ -82,7 +82,7 @@ def specs(settings: Settings, data: str, cores: Sequence[int]) -> Iterator[dict[
                 }  # fmt: skip
 
 
-def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
+def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
     """One row per variant, compared with the hand-written one at the same output and cores."""
     out = []
     for spec in specs(settings, "", ()):
@@ -91,11 +91,13 @@ def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -
             "workers": "one per core",
         }
         against = (
-            None if spec["loader"] == REFERENCE else found[loader.key(spec | {"loader": REFERENCE})]
+            None
+            if spec["loader"] == REFERENCE
+            else results[loader.key(spec | {"loader": REFERENCE})]
         )
         out.append(Row(
             benchmark="dali", variant=LOADERS[spec["loader"]], settings=shown,
             reference=None if against is None else LOADERS[REFERENCE],
-            page_cache="warm", **measured(found[loader.key(spec)], against), **common,
+            page_cache="warm", **measured(results[loader.key(spec)], against), **common,
         ))  # fmt: skip
     return out

@@ -49,8 +49,8 @@ def run(data: str, name: str, settings: Settings, progress: Callable[[int], Any]
         for clock in timed.values():
             clock()  # dropped
             advance()
-        found = interleaved(runs | timed, settings.repetitions, advance)
+        results = interleaved(runs | timed, settings.repetitions, advance)
     times: Times = {}
     for work, variant, passes in variants:
         times.setdefault(work, {})[variant] = np.stack(passes.times)
-    return list(rows(settings, images, times, found, common))
+    return list(rows(settings, images, times, results, common))

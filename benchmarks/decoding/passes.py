@@ -44,17 +44,17 @@ class Passes:
 
     def __call__(self) -> float:
         """Images per second of one pass."""
-        found = one_pass(self.work, self.way, self.indexes)
-        self.times.append(found)
-        return float(rates(found[None]).median)
+        results = one_pass(self.work, self.way, self.indexes)
+        self.times.append(results)
+        return float(rates(results[None]).median)
 
     def hashes(self) -> list[int] | None:
         """XXH3 of each image's pixels, in a pass whose times are dropped; None where no pixels are
         made.
         """
-        found: list[int] = []
-        one_pass(self.work, self.way, self.indexes, lambda out: found.append(_native.xxh3(out)))
-        return None if self.way.route in STOPPING else found
+        results: list[int] = []
+        one_pass(self.work, self.way, self.indexes, lambda out: results.append(_native.xxh3(out)))
+        return None if self.way.route in STOPPING else results
 
 
 def indexes(work: Workload, step: int | None) -> list[bytes | None]:
@@ -69,17 +69,17 @@ def one_pass(
 ) -> Longs:
     """int64 [N, 2]: nanoseconds of decoding and of the resize of every image."""
     out = np.empty((work.size, work.size, 3), np.uint8)
-    found = np.empty((len(indexes), 2), np.int64)
+    results = np.empty((len(indexes), 2), np.int64)
     _native.limit_targets(way.limit)
     try:
         for image, (jpeg, index, crop) in enumerate(
             zip(work.images.jpegs, indexes, work.crops, strict=True)
         ):
-            found[image] = time_one(jpeg, index, crop, out, way)
+            results[image] = time_one(jpeg, index, crop, out, way)
             on_made(out)
     finally:
         _native.limit_targets("")
-    return found
+    return results
 
 
 def time_one(
@@ -97,14 +97,14 @@ def check_pixels(name: str, passes: Passes, expected: dict[str, list[int]]) -> N
     """Run the pass that is dropped; raise BackendError where a variant's pixels differ from the
     first variant's of this workload.
     """
-    found = passes.hashes()
-    if found is None:
+    results = passes.hashes()
+    if results is None:
         return
-    first = expected.setdefault(passes.work.name, found)
-    wrong = [image for image, (a, b) in enumerate(zip(found, first, strict=True)) if a != b]
+    first = expected.setdefault(passes.work.name, results)
+    wrong = [image for image, (a, b) in enumerate(zip(results, first, strict=True)) if a != b]
     if wrong:
         what = (
-            f"{len(wrong)} of {len(found)} images have other pixels than libjpeg-turbo's, the "
+            f"{len(wrong)} of {len(results)} images have other pixels than libjpeg-turbo's, the "
             f"first is image {wrong[0]}"
         )
         raise BackendError(f"decode: {name}: {what}; report this")

@@ -31,7 +31,7 @@ def rows(
     settings: Settings,
     images: Images,
     times: Times,
-    found: dict[str, Sample],
+    results: dict[str, Sample],
     common: dict[str, Any],
 ) -> Iterator[Row]:
     """The main table, and those of the stages, the chroma samplings and the cores."""
@@ -59,7 +59,7 @@ def rows(
         times[RANDOM], {"table": "stages", "rate": "up to the end of the stage", **shared}, common
     )
     yield from by_sampling(times[RANDOM], images, {"table": "sampling", **shared}, common)
-    yield from by_cores(found, {"table": "cores", **shared}, common)
+    yield from by_cores(results, {"table": "cores", **shared}, common)
 
 
 def compared(
@@ -138,16 +138,16 @@ def by_sampling(
 
 
 def by_cores(
-    found: dict[str, Sample], settings: dict[str, Any], common: dict[str, Any]
+    results: dict[str, Sample], settings: dict[str, Any], common: dict[str, Any]
 ) -> Iterator[Row]:
     """Images per second by the clock, of the way by the index; the ratio says how it scales."""
     first = clock_key(1)
-    for name in filter(found.__contains__, map(clock_key, CORES)):
+    for name in filter(results.__contains__, map(clock_key, CORES)):
         yield make_row(
             name,
             {"decoder": INDEX, **settings},
-            found[name],
-            None if name == first else found[first],
+            results[name],
+            None if name == first else results[first],
             first,
             common,
         )

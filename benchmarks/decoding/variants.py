@@ -31,13 +31,13 @@ def make_variants(settings: Settings, works: Sequence[Workload]) -> list[tuple[s
     The first of a workload makes the pixels that all must make.
     """
     built: dict[tuple[str, int | None], list[bytes | None]] = {}
-    found = []
+    results = []
     for work in works:
         for name, way in ways(work.name, settings.step).items():
             if (work.name, way.step) not in built:
                 built[work.name, way.step] = indexes(work, way.step)
-            found.append((work.name, name, Passes(work, way, built[work.name, way.step])))
-    return found
+            results.append((work.name, name, Passes(work, way, built[work.name, way.step])))
+    return results
 
 
 def ways(workload: str, step: int) -> dict[str, Way]:

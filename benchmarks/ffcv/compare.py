@@ -86,8 +86,8 @@ def run(
         for epoch in runs.values():
             epoch()  # dropped
             on_done()
-        found = interleaved(runs, settings.repetitions, on_done)
-    return rows(settings, found, common)
+        results = interleaved(runs, settings.repetitions, on_done)
+    return rows(settings, results, common)
 
 
 def convert(data: str, path: str, kind: str) -> str:
@@ -124,7 +124,7 @@ def key(spec: dict[str, Any]) -> str:
     return f"{spec['loader']} {spec['augment']} {spec['file']} {spec['workers']}"
 
 
-def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
+def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
     """One row per variant, compared with FFCV's own loader on the same file and cores."""
     out = []
     for spec in specs(settings, {}, ()):
@@ -138,16 +138,16 @@ def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -
             "policy": "RandAugment(2, 9)",
             "order": "random",
         }
-        against = None if variant == REFERENCE else found[key(plain)]
-        without = found[key(spec | {"loader": PLAIN[spec["loader"]], "augment": False})]
+        against = None if variant == REFERENCE else results[key(plain)]
+        without = results[key(spec | {"loader": PLAIN[spec["loader"]], "augment": False})]
         cost = (
-            figure("times_the_time_without_policy", ratio(without, found[key(spec)]))
+            figure("times_the_time_without_policy", ratio(without, results[key(spec)]))
             if spec["augment"]
             else {}
         )
         out.append(Row(
             benchmark="ffcv", variant=VARIANTS[variant], settings=shown,
             reference=None if against is None else VARIANTS[REFERENCE],
-            page_cache="warm", also=cost, **measured(found[key(spec)], against), **common,
+            page_cache="warm", also=cost, **measured(results[key(spec)], against), **common,
         ))  # fmt: skip
     return out

@@ -97,8 +97,8 @@ def drawer(op: T.Op) -> Callable[[], Any]:
     samples, zeros = np.arange(COUNT, dtype=np.int64), np.zeros(COUNT, np.int64)
 
     def draw() -> Any:
-        found = records(steps[1:], Work(samples, zeros, 1, next(batches), 0), sizes)
-        return instructions.joined(augment.fold(steps[1:], found, sizes))
+        results = records(steps[1:], Work(samples, zeros, 1, next(batches), 0), sizes)
+        return instructions.joined(augment.fold(steps[1:], results, sizes))
 
     return draw
 

@@ -43,15 +43,15 @@ def measure(spec: dict[str, Any]) -> dict[str, Any]:
     window(batches, step, settle, spec["warm"])
     before, began = cpu_seconds(), time.perf_counter()
     rates = [window(batches, step, settle, spec["seconds"]) for _ in range(spec["windows"])]
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "rates": rates,
         "cores_used": (cpu_seconds() - before) / (time.perf_counter() - began),
     }
     if loader is not None and spec["device"] == "cuda":
-        found |= ours(loader)
+        results |= ours(loader)
     if step and spec["device"] == "cuda":
-        found |= beside_training(batches, step)
-    return found
+        results |= beside_training(batches, step)
+    return results
 
 
 def window(

@@ -55,9 +55,9 @@ def run(
     common = facts.common()
     rows: list[Row] = []
     for case in chain(stores(), (copies(),), further()):
-        found = list(measure(case, repetitions, common))
-        keep(found)
-        rows += found
+        results = list(measure(case, repetitions, common))
+        keep(results)
+        rows += results
     return rows
 
 
@@ -66,10 +66,10 @@ def measure(case: Case, repetitions: int, common: dict[str, Any]) -> Iterator[Ro
     runs = {name: partial(rate, step, flush) for name, step in case.variants.items()}
     for warm_up in runs.values():
         warm_up()
-    found = interleaved(runs, repetitions)
+    results = interleaved(runs, repetitions)
     reference = next(iter(runs))
-    for name, sample in found.items():
-        against = None if name == reference else found[reference]
+    for name, sample in results.items():
+        against = None if name == reference else results[reference]
         gigabytes = {"gigabytes_per_s": sample.median / COUNT * case.moved[name] / 1e9}
         yield Row(
             benchmark="gpu", variant=name, settings=case.settings,

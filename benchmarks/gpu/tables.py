@@ -113,14 +113,14 @@ def run(
         if time.monotonic() > deadline:
             on_done(f"{variant}: left out, {settings.limit:g} s are over")
             continue
-        found = child(spec)
-        made = as_row(table, variant, spec, found, reference, common)
-        if variant == SYNTHETIC and "rates" in found:
-            reference = Sample(tuple(found["rates"]))
+        measured = child(spec)
+        made = as_row(table, variant, spec, measured, reference, common)
+        if variant == SYNTHETIC and "rates" in measured:
+            reference = Sample(tuple(measured["rates"]))
         rows.append(made)
         if results is not None:
             row.save(results / "gpu.jsonl", [made])
-        on_done(f"{variant}: {found.get('failed') or f'{made.median:,.0f} images/s'}")
+        on_done(f"{variant}: {measured.get('failed') or f'{made.median:,.0f} images/s'}")
     return rows
 
 
@@ -155,15 +155,15 @@ def child(spec: dict[str, Any], longest: float = LONGEST) -> dict[str, Any]:
                 :200
             ]
         }
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    results: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return results
 
 
 def as_row(
     table: str,
     variant: str,
     spec: dict[str, Any],
-    found: dict[str, Any],
+    results: dict[str, Any],
     reference: Sample | None,
     common: dict[str, Any],
 ) -> Row:
@@ -175,13 +175,13 @@ def as_row(
         "path": spec["path"],
         "model": spec["model"] or "none",
     }
-    if failed := found.get("failed"):
+    if failed := results.get("failed"):
         variant, sample = f"{variant}: {failed}", Sample((0.0,))
     else:
-        sample = Sample(tuple(found["rates"]))
+        sample = Sample(tuple(results["rates"]))
         variant += f", {LEFT_OUT}" * (spec["loader"] in PEERS and spec["path"] == "hot")
     figures = ("cores_used", "bytes_per_image", "gpu_time_beside_training")
-    also = {name: float(found[name]) for name in figures if name in found}
+    also = {name: float(results[name]) for name in figures if name in results}
     compared = reference if reference and not failed else None
     return Row(
         benchmark="gpu", variant=variant, settings=shown, reference=SYNTHETIC if compared else None,

@@ -117,14 +117,14 @@ def overheads(
         runs = {
             variant: partial(rate, partial(epoch, one), SECONDS) for variant, one in loaders.items()
         }
-        found = interleaved(runs, settings.repetitions, on_done)
+        results = interleaved(runs, settings.repetitions, on_done)
         shown = {
             "data set": case.split(",")[0],
             "workers": workers,
             "batch_size": settings.batch_size,
         }
-        for variant, sample in found.items():
-            yield _row(shown, variant, sample, found[TORCH] if variant == OURS else None, common)
+        for variant, sample in results.items():
+            yield _row(shown, variant, sample, results[TORCH] if variant == OURS else None, common)
 
 
 def epoch(one: Any) -> int:
@@ -140,8 +140,8 @@ def starts(
             variant: partial(start, variant, data, settings, shuffle, clocks[variant])
             for variant in CLASSES
         }
-        found = interleaved(runs, settings.repetitions, on_done)
-        for variant, sample in found.items():
+        results = interleaved(runs, settings.repetitions, on_done)
+        for variant, sample in results.items():
             first, later = np.median(clocks[variant], axis=0).tolist()
             also = {"first_batch_ms": first * 1e3, "later_epoch_ms": later * 1e3}
             shown = {
@@ -152,7 +152,7 @@ def starts(
                 "batch_size": settings.batch_size,
             }
             yield _row(
-                shown, variant, sample, found[TORCH] if variant == OURS else None, common, also
+                shown, variant, sample, results[TORCH] if variant == OURS else None, common, also
             )
 
 
@@ -217,9 +217,9 @@ def entries(data: str, settings: Settings) -> dict[str, Any]:
 def looks(data: str, settings: Settings, common: dict[str, Any]) -> Iterator[Row]:
     for name, dataset in entries(data, settings).items():
         one = fastload.DataLoader(dataset, settings.batch_size, backend="native", seek_index="off")
-        found = tuple(milliseconds(one._look_again) for _ in range(3 * settings.repetitions))
+        results = tuple(milliseconds(one._look_again) for _ in range(3 * settings.repetitions))
         shown = {"table": "look", "entries": ENTRIES, "data set": name}
-        yield replace(_row(shown, OURS, Sample(found), None, common), unit="ms")
+        yield replace(_row(shown, OURS, Sample(results), None, common), unit="ms")
 
 
 def milliseconds(step: Callable[[], object]) -> float:

@@ -184,11 +184,11 @@ def _row(
     )  # fmt: skip
 
 
-def broken(found: list[Row]) -> list[str]:
+def broken(results: list[Row]) -> list[str]:
     """Which of the claims do not hold, in words."""
     rate = {
         (row.variant, row.settings["depth"]): row.median
-        for row in found
+        for row in results
         if row.settings.get("table") == "depths"
     }
     out = [
@@ -196,7 +196,7 @@ def broken(found: list[Row]) -> list[str]:
         for loader, depth in rate
         if (loader, depth + 1) in rate and rate[loader, depth] <= rate[loader, depth + 1]
     ]
-    for row in found:
+    for row in results:
         if "recipe" in row.settings:
             label, limited = (
                 row.note.partition(":")[0],

@@ -67,8 +67,8 @@ def run(
         for epoch in runs.values():
             epoch()  # dropped
             on_done()
-        found = interleaved(runs, settings.repetitions, on_done)
-    return rows(settings, found, common)
+        results = interleaved(runs, settings.repetitions, on_done)
+    return rows(settings, results, common)
 
 
 def check(settings: Settings, cores: Sequence[int]) -> None:
@@ -159,18 +159,18 @@ def child(
         yield epoch
 
 
-def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
+def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
     """One row per variant, compared with PyTorch's at the same output and cores."""
     out = []
     for spec in specs(settings, "", "", ()):
-        sample, reference = found[key(spec)], found[key(spec | {"loader": REFERENCE})]
+        sample, reference = results[key(spec)], results[key(spec | {"loader": REFERENCE})]
         shown = {name: spec[name] for name in ("output", "batch_size", "size")} | {
             "cores": spec["workers"],
             "workers": "one per core",
         }
         against = None if spec["loader"] == REFERENCE else reference
         peer = (
-            found.get(key(spec | {"loader": "dali"}))
+            results.get(key(spec | {"loader": "dali"}))
             if spec["loader"] not in (REFERENCE, "dali")
             else None
         )

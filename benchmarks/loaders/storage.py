@@ -71,8 +71,8 @@ def run(
         for epoch in runs.values():
             epoch()  # dropped
             on_done()
-        found = interleaved(runs, settings.repetitions, on_done)
-    return rows(settings, found, common)
+        results = interleaved(runs, settings.repetitions, on_done)
+    return rows(settings, results, common)
 
 
 def compiled(scratch: str) -> str:
@@ -130,11 +130,11 @@ def key(spec: dict[str, Any]) -> str:
     return f"{spec['loader']} {spec['storage']} {spec['workers']}"
 
 
-def rows(settings: Settings, found: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
+def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
     """One row per variant, compared with PyTorch's on the same storage and cores."""
     out = []
     for spec in specs(settings, "", "", ()):
-        sample, reference = found[key(spec)], found[key(spec | {"loader": loader.REFERENCE})]
+        sample, reference = results[key(spec)], results[key(spec | {"loader": loader.REFERENCE})]
         against = None if spec["loader"] == loader.REFERENCE else reference
         shown = {name: spec[name] for name in ("storage", "batch_size", "size")} | {
             "cores": spec["workers"],

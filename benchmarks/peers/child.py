@@ -115,9 +115,9 @@ def main() -> None:
     quiet = getattr(module, "quiet", time.perf_counter)
     first = True
     for _ in sys.stdin:
-        found = one_epoch(spec, epoch, quiet, first=first)
+        results = one_epoch(spec, epoch, quiet, first=first)
         print(
-            json.dumps(found | ({"versions": versions(spec)} if first else {})),
+            json.dumps(results | ({"versions": versions(spec)} if first else {})),
             file=answers,
             flush=True,
         )

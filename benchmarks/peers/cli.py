@@ -94,15 +94,15 @@ def run(given: argparse.Namespace) -> None:
             common,
             Path(scratch),
         )
-        found = []
+        results = []
         for made in job.tables(folder, name):
-            found += made
+            results += made
             if not given.no_save:
                 row.save(given.results / f"{made[0].benchmark}.jsonl", made)
-    for name in [] if given.json else dict.fromkeys(made.benchmark for made in found):
-        print(f"{name}:\n\n{table.every([made for made in found if made.benchmark == name])}")
+    for name in [] if given.json else dict.fromkeys(made.benchmark for made in results):
+        print(f"{name}:\n\n{table.every([made for made in results if made.benchmark == name])}")
     if given.json:
-        print("\n".join(map(row.line, found)))
+        print("\n".join(map(row.line, results)))
 
 
 def check(given: argparse.Namespace) -> None:
@@ -186,10 +186,10 @@ class Job:
             for entries in self.given.entries:
                 yield self.growth(folder, entries)
 
-    def prepared(self, folder: str, place: str, name: str) -> dict[str, Any]:
+    def prepared(self, folder: str, subfolder: str, name: str) -> dict[str, Any]:
         """The images for all peers: fields of Case, and why preparing failed."""
         peers = [peer for peer in self.peers if peer.name not in self.failed]
-        paths, failed = data.prepare(folder, self.scratch / place, peers, self.pythons)
+        paths, failed = data.prepare(folder, self.scratch / subfolder, peers, self.pythons)
         return {
             "data": paths,
             "images": len(fastload.open(folder).samples),
@@ -213,7 +213,7 @@ class Job:
         )
         with progress(label, len(peers) * (repetitions + 1), "epochs") as advance:
             failed = self.failed | prepared["failed"]
-            found = measure(
+            results = measure(
                 asked,
                 peers,
                 self.pythons,
@@ -222,7 +222,7 @@ class Job:
                 repetitions,
                 advance,
             )
-        return rows.rows(asked, peers, found, self.common)
+        return rows.rows(asked, peers, results, self.common)
 
     def growth(self, folder: str, entries: int) -> list[row.Row]:
         """Only peers that read folders: the others would need a file of all the bytes."""
@@ -230,7 +230,7 @@ class Job:
         peers = [peer for peer in self.peers if peer.reads == "folder" and peer.name != "later"]
         case = Case("growth", PLAIN, 1, {peer.name: many for peer in peers}, entries, {}, once=True)
         with progress(f"growth, {entries} entries", len(peers), "peers") as advance:
-            found = measure(
+            results = measure(
                 case,
                 peers,
                 self.pythons,
@@ -239,4 +239,4 @@ class Job:
                 0,
                 advance,
             )
-        return rows.growth(case, peers, found, self.common)
+        return rows.growth(case, peers, results, self.common)

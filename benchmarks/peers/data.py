@@ -71,11 +71,11 @@ def tars(folder: str, out: Path) -> None:
     with_class = Path(out / "cls")
     for number in range(min(TARS, len(samples))):
         with tarfile.open(out / f"{number}.tar", "w") as tar:
-            for place in range(number, len(samples), TARS):
-                path, label = samples[place]
+            for at in range(number, len(samples), TARS):
+                path, label = samples[at]
                 with_class.write_text(str(label))
-                tar.add(path, f"{place:08}.{'png' if str(path).lower().endswith('png') else 'jpg'}")
-                tar.add(with_class, f"{place:08}.cls")
+                tar.add(path, f"{at:08}.{'png' if str(path).lower().endswith('png') else 'jpg'}")
+                tar.add(with_class, f"{at:08}.cls")
     with_class.unlink()
 
 

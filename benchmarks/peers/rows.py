@@ -22,18 +22,20 @@ NOTHING: dict[str, Any] = {
 
 
 def rows(
-    case: Case, peers: Sequence[Peer], found: dict[str, Outcome], common: dict[str, Any]
+    case: Case, peers: Sequence[Peer], results: dict[str, Outcome], common: dict[str, Any]
 ) -> list[Row]:
     """One row per peer of images/s, and in the main table's cases one more of the costs."""
     rates = {
         name: _sample([epoch["images"] / epoch["seconds"] for epoch in outcome.epochs])
-        for name, outcome in found.items()
+        for name, outcome in results.items()
     }
     out = [
-        _rate(case, peer, found[peer.name], rates, common) for peer in peers if peer.name in found
+        _rate(case, peer, results[peer.name], rates, common)
+        for peer in peers
+        if peer.name in results
     ]
     costs = (
-        [_cost(case, peer, found[peer.name], common) for peer in peers if peer.name in found]
+        [_cost(case, peer, results[peer.name], common) for peer in peers if peer.name in results]
         if not case.table
         else []
     )
@@ -41,12 +43,12 @@ def rows(
 
 
 def growth(
-    case: Case, peers: Sequence[Peer], found: dict[str, Outcome], common: dict[str, Any]
+    case: Case, peers: Sequence[Peer], results: dict[str, Outcome], common: dict[str, Any]
 ) -> list[Row]:
     """The time to the first batch of a folder with so many entries, once, in s."""
     out = []
-    for peer in (peer for peer in peers if peer.name in found):
-        outcome = found[peer.name]
+    for peer in (peer for peer in peers if peer.name in results):
+        outcome = results[peer.name]
         sample = _sample([outcome.first["start_seconds"]] if outcome.first else [])
         also = {"MiB": outcome.first["memory_mib"]} if outcome.first else {}
         values = NOTHING if outcome.why or sample is None else measured(sample, None)
@@ -94,11 +96,11 @@ def _rate(
 
 def _times(rates: dict[str, Sample | None], outcome: Outcome, sample: Sample) -> dict[str, float]:
     """How many times as fast fastload is, each way of using it."""
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for name, title in OURS.items():
         if (ours := _whole(rates, name, outcome)) is not None:
-            found |= figure(title, ratio(ours, sample))
-    return found
+            results |= figure(title, ratio(ours, sample))
+    return results
 
 
 def _cost(case: Case, peer: Peer, outcome: Outcome, common: dict[str, Any]) -> Row:

@@ -60,7 +60,7 @@ def measure(
     each epoch, also one that is left out.
     """
     cores = sorted(os.sched_getaffinity(0))[: case.cores]
-    found = {
+    results = {
         peer.name: Outcome(why=failed.get(peer.name, ""))
         for peer in peers
         if case.data.get(peer.name) or peer.name in failed
@@ -68,17 +68,17 @@ def measure(
     with ExitStack() as stack:
         processes = {}
         for peer in peers:
-            if peer.name in found and not found[peer.name].why:
+            if peer.name in results and not results[peer.name].why:
                 cache = str(scratch / f"cache of {peer.name}")
                 process = Process(spec(case, peer, cores), pythons[peer.name], cache)
                 stack.callback(process.close)
                 processes[peer.name] = process
         for turn in range(repetitions + 1):
             for peer in peers:
-                if peer.name in found and not found[peer.name].why:
-                    _turn(case, peer, processes[peer.name], found[peer.name], first=turn == 0)
+                if peer.name in results and not results[peer.name].why:
+                    _turn(case, peer, processes[peer.name], results[peer.name], first=turn == 0)
                 on_done()
-    return found
+    return results
 
 
 def _turn(case: Case, peer: Peer, process: Process, outcome: Outcome, *, first: bool) -> None:

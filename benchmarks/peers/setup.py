@@ -32,28 +32,28 @@ def set_up(peers: Sequence[Peer], folder: Path, say: Say) -> dict[str, str]:
     """
     failed = {}
     for peer in peers:
-        place = folder / peer.name
-        if not peer.packages or place.exists():
+        target = folder / peer.name
+        if not peer.packages or target.exists():
             continue
         say(f"{peer.title}: {' '.join(peer.packages)}")
-        if why := _make(peer, place):
-            shutil.rmtree(place, ignore_errors=True)
+        if why := _make(peer, target):
+            shutil.rmtree(target, ignore_errors=True)
             failed[peer.name] = why + _missing(peer)
             say(f"{peer.title}: {failed[peer.name]}")
     return failed
 
 
-def _make(peer: Peer, place: Path) -> str:
+def _make(peer: Peer, target: Path) -> str:
     """Why it failed; empty if it did not.
 
     Programs of an environment hold its path, so it is made in place.
     """
     linked = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
-    if why := _run([sys.executable, "-m", "venv", "--without-pip", str(place)]):
+    if why := _run([sys.executable, "-m", "venv", "--without-pip", str(target)]):
         return why
-    python = str(place / "bin" / "python")
+    python = str(target / "bin" / "python")
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    (place / "lib" / version / "site-packages" / "main.pth").write_text(linked)
+    (target / "lib" / version / "site-packages" / "main.pth").write_text(linked)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if (why := _run([python, "-m", "pip", "--version"])) and (
         why := _run([python, "-m", "ensurepip"])

@@ -74,12 +74,12 @@ def _panels(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _main(rows: Sequence[Row]) -> list[Row]:
     """The main table; of those of a GPU, whole loaders alone and beside training."""
-    found = row.tables(rows)
+    results = row.tables(rows)
     if not rows or rows[0].benchmark != "gpu":
-        return found.get("", [])
+        return results.get("", [])
     return [
         r
-        for name, part in found.items()
+        for name, part in results.items()
         if name == "rates" or name.startswith("train_")
         for r in part
     ]
@@ -91,11 +91,15 @@ def _columns(plt: Any, panels: dict[str, list[Row]]) -> Any:
         1, len(panels), figsize=(max(5, 2.6 * len(panels)), 4), sharey=True, squeeze=False
     )
     for axis, (title, rows) in zip(axes[0], panels.items(), strict=True):
-        for place, r in enumerate(rows):
+        for at, r in enumerate(rows):
             axis.bar(
-                place, r.median, color=COLOURS[place % len(COLOURS)], yerr=_whiskers(r), capsize=3
+                at,
+                r.median,
+                color=COLOURS[at % len(COLOURS)],
+                yerr=_whiskers(r),
+                capsize=3,
             )
-            axis.annotate(_label(r), (place, r.high), ha="center", va="bottom", fontsize=8)
+            axis.annotate(_label(r), (at, r.high), ha="center", va="bottom", fontsize=8)
         axis.set_xticks(
             range(len(rows)), [r.variant for r in rows], rotation=20, ha="right", fontsize=7
         )
@@ -116,13 +120,13 @@ def _lines(plt: Any, panels: dict[str, list[Row]]) -> Any:
         len(panels), 1, figsize=(8, height), squeeze=False, gridspec_kw=ratios
     )
     for axis, (title, rows) in zip(axes[:, 0], panels.items(), strict=True):
-        for place, r in enumerate(rows):
+        for at, r in enumerate(rows):
             colour = COLOURS[1 if r.variant.startswith("fastload") else 0]
-            axis.barh(place, r.median, color=colour, xerr=_whiskers(r), capsize=2)
+            axis.barh(at, r.median, color=colour, xerr=_whiskers(r), capsize=2)
             label = _label(r) + ("" if r.ratio is None else f"  ×{r.ratio:.2f}")
             axis.annotate(
                 label,
-                (r.high, place),
+                (r.high, at),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center",
@@ -147,9 +151,13 @@ def _points(plt: Any, rows: Sequence[Row]) -> Any:
     figure, axis = plt.subplots(figsize=(8, 0.55 * len(rows) + 1.2))
     for values in zip(*(r.values for r in rows), strict=True):
         axis.plot(values, range(len(rows)), color="#d0d4d8", linewidth=0.8, zorder=1)
-    for place, r in enumerate(rows):
+    for at, r in enumerate(rows):
         axis.scatter(
-            r.values, [place] * len(r.values), s=22, color=COLOURS[place % len(COLOURS)], zorder=2
+            r.values,
+            [at] * len(r.values),
+            s=22,
+            color=COLOURS[at % len(COLOURS)],
+            zorder=2,
         )
     axis.set_yticks(range(len(rows)), [r.variant for r in rows], fontsize=8)
     axis.set_xlabel(f"{rows[0].unit}, one point per seed", fontsize=8)

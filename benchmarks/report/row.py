@@ -61,19 +61,19 @@ class Row:
 
 def measured(sample: Sample, reference: Sample | None) -> dict[str, Any]:
     """The fields of a row that come from the clock."""
-    found = None if reference is None else ratio(sample, reference)
+    results = None if reference is None else ratio(sample, reference)
     return {
         "median": sample.median, "low": sample.low, "high": sample.high, "spread": sample.spread,
         "repetitions": len(sample.values),
         "values": list(sample.values),
-        "ratio": found and found.value, "ratio_low": found and found.low,
-        "ratio_high": found and found.high,
+        "ratio": results and results.value, "ratio_low": results and results.low,
+        "ratio_high": results and results.high,
     }  # fmt: skip
 
 
-def figure(name: str, found: Interval) -> dict[str, float]:
+def figure(name: str, results: Interval) -> dict[str, float]:
     """For `also`: an estimate with its 95 % confidence interval."""
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return {name: results.value, f"{name}_low": results.low, f"{name}_high": results.high}
 
 
 def read(path: Path) -> list[Row]:
@@ -107,9 +107,9 @@ def latest(rows: Iterable[Row]) -> list[Row]:
     """The rows of the last commit, machine and data in the file, and of those on no data: what
     tables and plots show.
     """
-    found = list(rows)
-    data: dict[str, Any] = next((row.data for row in reversed(found) if row.data), {})
-    return [row for row in found if row.place == found[-1].place and row.data in (data, {})]
+    results = list(rows)
+    data: dict[str, Any] = next((row.data for row in reversed(results) if row.data), {})
+    return [row for row in results if row.place == results[-1].place and row.data in (data, {})]
 
 
 def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -117,7 +117,7 @@ def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
     "" is the main one, the others are named in the settings.
     """
-    found: dict[str, list[Row]] = {}
+    results: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.settings.get("table", ""), []).append(row)
-    return found
+        results.setdefault(row.settings.get("table", ""), []).append(row)
+    return results

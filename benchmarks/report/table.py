@@ -98,7 +98,7 @@ def _libraries(r: Row) -> str:
 def _beside(rows: Sequence[Row]) -> str:
     """Other loaders that stand in the rows."""
     said = {"DALI": ("dali",), "FFCV": ("ffcv", "numba")}
-    found = [
+    results = [
         name
         for start, names in said.items()
         if any(r.variant.startswith(start) for r in rows)
@@ -106,7 +106,7 @@ def _beside(rows: Sequence[Row]) -> str:
     ]
     upper = {"dali": "DALI", "ffcv": "FFCV", "numba": "Numba"}
     return "".join(
-        f", {upper[name]} {rows[0].software[name]}" for name in found if name in rows[0].software
+        f", {upper[name]} {rows[0].software[name]}" for name in results if name in rows[0].software
     )
 
 

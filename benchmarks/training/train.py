@@ -112,11 +112,11 @@ def run(settings: Settings, on_done: Callable[[], None] = lambda: None) -> list[
         train_images.make_folder(test, settings.test_images, train_images.TEST)
         common = {"data": facts.data_set(str(train), "generated shapes"), **facts.common()}
         tests = whole(test)
-        found: dict[str, list[float]] = {key: [] for key in PIPELINES}
+        results: dict[str, list[float]] = {key: [] for key in PIPELINES}
         orders = set()
         for seed, key in product(range(settings.seeds), PIPELINES):
             network, order = learn(train, PIPELINES[key], seed, settings)
-            found[key].append(accuracy(network, *tests))
+            results[key].append(accuracy(network, *tests))
             orders.add((seed, order))
             on_done()
     if len(orders) != settings.seeds:
@@ -124,7 +124,7 @@ def run(settings: Settings, on_done: Callable[[], None] = lambda: None) -> list[
             f"train: {len(orders)} orders of samples (want {settings.seeds}, one per seed); report "
             "this"
         )
-    return rows(settings, found, common)
+    return rows(settings, results, common)
 
 
 @contextmanager
@@ -228,8 +228,8 @@ def whole(folder: Path) -> Batch:
 def accuracy(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> float:
     """In percent."""
     with torch.inference_mode():
-        found = torch.cat([network(part).argmax(1) for part in images.split(500)])
-    return 100 * float((found == labels).double().mean())
+        results = torch.cat([network(part).argmax(1) for part in images.split(500)])
+    return 100 * float((results == labels).double().mean())
 
 
 def paired(values: list[float], reference: list[float]) -> Interval:
@@ -240,21 +240,21 @@ def paired(values: list[float], reference: list[float]) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def rows(settings: Settings, found: dict[str, list[float]], common: dict[str, Any]) -> list[Row]:
+def rows(settings: Settings, results: dict[str, list[float]], common: dict[str, Any]) -> list[Row]:
     shown = {
         "seeds": f"0 to {settings.seeds - 1}", "epochs": settings.epochs,
         "batch_size": settings.batch_size, "size": SIDE,
         "test_images": settings.test_images, "test_size": TEST_SIDE,
     }  # fmt: skip
     out = []
-    for key, values in found.items():
+    for key, values in results.items():
         compare = key != REFERENCE and settings.seeds > 1
         out.append(Row(
             benchmark="train", variant=PIPELINES[key].name, settings=shown, unit="accuracy, %",
             page_cache="not used",
             reference=PIPELINES[REFERENCE].name if compare else None,
             also=figure("difference_in_points", paired(values,
-            found[REFERENCE])) if compare else {},
+            results[REFERENCE])) if compare else {},
             **measured(Sample(tuple(values)), None), **common,
         ))  # fmt: skip
     return out
