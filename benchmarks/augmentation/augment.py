@@ -26,7 +26,7 @@ from fastload import transforms as T
 from fastload.backends.native import augment, instructions
 from fastload.conversion import job
 from fastload.measure import Sample, interleaved, rate
-from fastload.plan.plan import place, records
+from fastload.plan.plan import infer_specs, records
 from fastload.sources import read
 from fastload.spec import Work
 from fastload.transforms import pil
@@ -181,7 +181,7 @@ def programs(name: str) -> Any:
 
 def one_policy(photos: Photos, op: T.Op) -> Callable[[], int]:
     """Draws new random numbers in every step, as for a new batch."""
-    steps, _ = place((T.CenterCrop(SIDE), op))
+    steps, _ = infer_specs((T.CenterCrop(SIDE), op))
     sizes = np.full((IMAGES, 2), SIDE, np.int32)
     samples, zeros, batch = (
         np.arange(IMAGES, dtype=np.int64),

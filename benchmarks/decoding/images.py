@@ -14,7 +14,7 @@ from PIL import Image
 from fastload import _native, sources
 from fastload.backends.native import crop
 from fastload.errors import SourceError
-from fastload.plan.plan import place, records
+from fastload.plan.plan import infer_specs, records
 from fastload.spec import Ints, Work
 from fastload.transforms import Op, RandomHorizontalFlip, RandomResizedCrop, Resize
 
@@ -120,7 +120,7 @@ def draw(ops: Sequence[Op], sizes: Ints) -> Ints:
     """Crop records int32 [N, 10] of images of `sizes` int32 [N, 2], px; the same ones for the same
     number of images.
     """
-    steps, _ = place(tuple(ops))
+    steps, _ = infer_specs(tuple(ops))
     samples = np.arange(len(sizes), dtype=np.int64)
     work = Work(samples, np.zeros_like(samples), seed=SEED, epoch=0, step=0)
     return crop.fold(steps, records(steps, work, sizes), sizes)[0]

@@ -20,7 +20,7 @@ from benchmarks.loaders.child import MEAN, STD
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import augment, cuda, instructions
-from fastload.plan.plan import place, records
+from fastload.plan.plan import infer_specs, records
 from fastload.spec import Work
 from fastload.transforms.programs import CODE, ENHANCE, rows
 
@@ -92,7 +92,7 @@ def repeated(code: str, *arguments: float) -> Any:
 
 def drawer(op: T.Op) -> Callable[[], Any]:
     """Gives instructions [COUNT, depth, 13], of a new batch each time."""
-    steps, _ = place((T.CenterCrop(SIDE), op))
+    steps, _ = infer_specs((T.CenterCrop(SIDE), op))
     sizes, batches = np.full((COUNT, 2), SIDE, np.int32), iter(range(1 << 62))
     samples, zeros = np.arange(COUNT, dtype=np.int64), np.zeros(COUNT, np.int64)
 

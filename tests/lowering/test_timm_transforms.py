@@ -7,7 +7,7 @@ from torchvision.transforms.functional import InterpolationMode
 
 from fastload import transforms as T
 from fastload.lowering import lower_transform
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 
 BICUBIC, PIL_BILINEAR = InterpolationMode.BICUBIC, 2
 
@@ -132,4 +132,4 @@ def test_timms_training_transform_is_lowered_whole():
     ]
     assert [op.name for op in ops] == names
     assert (ops[2].interpolation, ops[2].fill) == ("bicubic", (124, 116, 104))
-    assert place(ops)[1].tensor
+    assert infer_specs(ops)[1].tensor

@@ -11,7 +11,7 @@ from torchvision.transforms.functional import InterpolationMode
 import fastload
 from fastload import transforms as T
 from fastload.lowering import lower_transform
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 
 BICUBIC, PIL_BILINEAR = InterpolationMode.BICUBIC, 2
 
@@ -209,4 +209,4 @@ def test_what_is_not_taken_says_why():
         fastload.PipelineError,
         match=r"^op 1 \(RandomRotation\): fill is \{<class 'int'>: 3\}, want None \(black\)",
     ):
-        place((op,))
+        infer_specs((op,))

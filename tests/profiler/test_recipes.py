@@ -9,7 +9,7 @@ import torch
 
 from fastload import ProgressiveResize, recipes, transforms
 from fastload.errors import UsageError
-from fastload.plan.plan import place
+from fastload.plan.plan import infer_specs
 from fastload.recipes import rates
 from fastload.recipes.schema import ProgressiveResizing
 from fastload.transforms import pil
@@ -58,7 +58,8 @@ def test_the_data_path_of_hot():
 def test_dropping_rows_before_normalising_gives_the_same_pixels_as_after():
     to_image, drop, to_float, normalize = recipes.load("hot").ops()[3:]
     assert (
-        place((recipes.load("hot").ops()[0], to_image, to_float, normalize, drop))[1].width == 167
+        infer_specs((recipes.load("hot").ops()[0], to_image, to_float, normalize, drop))[1].width
+        == 167
     )  # Composer's order
     image = torch.randint(
         0, 256, (3, 176, 176), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
