@@ -182,6 +182,8 @@ def add_pages(verbs: "Verbs") -> None:
         "ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's"
     )
     page.set_defaults(run=runs.run_ops)
+    texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
+    texts.set_defaults(run=runs.run_errors)
     listed = verbs.add_parser(
         "pipelines",
         help="print docs/pipelines.md: which public pipelines run natively, and why the others do "

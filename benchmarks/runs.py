@@ -193,6 +193,12 @@ def run_ops(given: argparse.Namespace) -> None:
     print(ops.page(), end="")
 
 
+def run_errors(given: argparse.Namespace) -> None:
+    from benchmarks.pages import errors
+
+    print(errors.page(), end="")
+
+
 def run_pipelines(given: argparse.Namespace) -> None:
     from benchmarks.pages import pipelines  # needs torchvision and timm
 
