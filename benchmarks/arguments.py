@@ -184,6 +184,9 @@ def add_pages(verbs: "Verbs") -> None:
     page.set_defaults(run=runs.run_ops)
     texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
     texts.set_defaults(run=runs.run_errors)
+    drawn = verbs.add_parser("gallery", help="write docs/gallery.md and its picture of every op")
+    drawn.add_argument("--docs", type=Path, default=Path("docs"), help="where to write them")
+    drawn.set_defaults(run=runs.run_gallery)
     listed = verbs.add_parser(
         "pipelines",
         help="print docs/pipelines.md: which public pipelines run natively, and why the others do "

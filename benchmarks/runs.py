@@ -199,6 +199,13 @@ def run_errors(given: argparse.Namespace) -> None:
     print(errors.page(), end="")
 
 
+def run_gallery(given: argparse.Namespace) -> None:
+    from benchmarks.pages import gallery
+
+    for path in gallery.write(given.docs):
+        print(path)
+
+
 def run_pipelines(given: argparse.Namespace) -> None:
     from benchmarks.pages import pipelines  # needs torchvision and timm
 
