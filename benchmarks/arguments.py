@@ -182,11 +182,7 @@ def add_pages(verbs: "Verbs") -> None:
         "ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's"
     )
     page.set_defaults(run=runs.run_ops)
-    texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
-    texts.set_defaults(run=runs.run_errors)
-    drawn = verbs.add_parser("gallery", help="write docs/gallery.md and its picture of every op")
-    drawn.add_argument("--docs", type=Path, default=Path("docs"), help="where to write them")
-    drawn.set_defaults(run=runs.run_gallery)
+    _add_catalogues(verbs)
     listed = verbs.add_parser(
         "pipelines",
         help="print docs/pipelines.md: which public pipelines run natively, and why the others do "
@@ -202,6 +198,15 @@ def add_pages(verbs: "Verbs") -> None:
         help="print docs/parity.md: how far each backend's pixels are from the reference's",
     )
     compared.set_defaults(run=runs.run_parity)
+
+
+def _add_catalogues(verbs: "Verbs") -> None:
+    """Pages that list all errors, and all ops as pictures."""
+    texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
+    texts.set_defaults(run=runs.run_errors)
+    drawn = verbs.add_parser("gallery", help="write docs/gallery.md and its picture of every op")
+    drawn.add_argument("--docs", type=Path, default=Path("docs"), help="where to write them")
+    drawn.set_defaults(run=runs.run_gallery)
 
 
 def add_data(verb: Parser) -> None:
