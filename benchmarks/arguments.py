@@ -204,6 +204,8 @@ def _add_catalogues(verbs: "Verbs") -> None:
     """Pages that list all errors, and all ops as pictures."""
     texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
     texts.set_defaults(run=runs.run_errors)
+    verb = verbs.add_parser("cli", help="print docs/cli.md: every verb and option of fastload")
+    verb.set_defaults(run=runs.run_cli)
     drawn = verbs.add_parser("gallery", help="write docs/gallery.md and its picture of every op")
     drawn.add_argument("--docs", type=Path, default=Path("docs"), help="where to write them")
     drawn.set_defaults(run=runs.run_gallery)

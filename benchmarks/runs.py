@@ -206,6 +206,12 @@ def run_gallery(given: argparse.Namespace) -> None:
         print(path)
 
 
+def run_cli(given: argparse.Namespace) -> None:
+    from benchmarks.pages import cli
+
+    print(cli.page(), end="")
+
+
 def run_pipelines(given: argparse.Namespace) -> None:
     from benchmarks.pages import pipelines  # needs torchvision and timm
 

@@ -12,7 +12,6 @@ from PIL import Image
 
 import fastload
 from benchmarks.pages import backend_cases as cases
-from benchmarks.pages.wrapping import wrapped
 from fastload import transforms as T
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS
@@ -41,7 +40,7 @@ the low end of the interval. `loader.explain()` says which one and why: "backend
 waits for nothing.
 
 """
-LEFT_OUT = "Not in the tables: {}."
+LEFT_OUT = "Not in the tables:"
 WHY = "\n## Why not\n\n"
 MADE = 24  # images
 SCRATCH = re.compile(r"\(\S*/(\w+)\)")  # a path of this page's own data
@@ -139,10 +138,10 @@ def page(scratch: Path) -> str:
     for title, rows in tables.items():
         out += f"## {title.capitalize()}\n\n{table([title, *head], rows)}\n"
     out = out.rstrip("\n") + "\n" + (WHY + why.listed() if why.numbers else "")
-    left_out = "; ".join(
-        f"{column}, since it {', '.join(reasons)}" for column, reasons in asked.missing.items()
+    left_out = "".join(
+        f"- {column}: {', '.join(reasons)}\n" for column, reasons in asked.missing.items()
     )
-    return out + (f"\n{wrapped(LEFT_OUT.format(left_out))}\n" if left_out else "")
+    return out + (f"\n{LEFT_OUT}\n\n{left_out}" if left_out else "")
 
 
 class Reasons:

@@ -5,5 +5,12 @@ import textwrap
 WIDTH = 100  # characters, as in all pages of docs/
 
 
-def wrapped(paragraph: str) -> str:
-    return textwrap.fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
+def wrapped(paragraph: str, indent: int = 0) -> str:
+    """The paragraph in lines; those after the first begin with `indent` spaces."""
+    return textwrap.fill(
+        paragraph,
+        WIDTH,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
