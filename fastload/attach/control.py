@@ -16,6 +16,9 @@ WARM_UP = 5  # steps that count for nothing: first kernels, first files
 GRACE = 20  # steps that other ranks may be apart
 KEPT = 8  # batches for the step alone
 PART = 15  # a rung's replicate is the budget / PART: five turns of three rungs
+# Where batches are rare the run goes on beyond its time until there are enough for a verdict:
+# this many batches, or turns of the rungs, but no longer than LONGEST times its time.
+FEWEST, TURNS, LONGEST = 12, 3, 4
 
 
 class Stopped(SystemExit):
@@ -66,11 +69,7 @@ class Control:
         Ranks agree on a step, or the last ones would wait for the first for ever.
         """
         over = self.limits.steps is not None and progress >= self.limits.steps + WARM_UP
-        late = (
-            self.limits.seconds is not None
-            and self.started is not None
-            and time.perf_counter() - self.started > self.limits.seconds
-        )
+        late = self._late(progress)
         if self.ranks == 1 or over:
             return over or late
         path = os.path.join(self.folder, "stop_at")
@@ -81,6 +80,20 @@ class Control:
                 return progress >= int(file.read())
         except FileNotFoundError:
             return False
+
+    def _late(self, progress: int) -> bool:
+        """Whether the time is over, and enough was seen in it or can no longer be waited for."""
+        if self.limits.seconds is None or self.started is None:
+            return False
+        passed = time.perf_counter() - self.started
+        if passed > LONGEST * self.limits.seconds:
+            return True
+        return passed > self.limits.seconds and self._enough(progress)
+
+    def _enough(self, progress: int) -> bool:
+        if self.limits.ladder:
+            return self.rungs is not None and self.rungs.turns >= TURNS
+        return progress >= WARM_UP + FEWEST
 
 
 class Rungs:
@@ -94,6 +107,7 @@ class Rungs:
         self.rung = "training"
         self.began, self.images, self.last = time.perf_counter(), 0, 0
         self.handed_out = 0
+        self.turns = 0  # rungs of the step that are whole: the last one of a turn
 
     def next(self, recorder: Recorder, fetch: Callable[[], object]) -> object:
         """The loop's next batch."""
@@ -148,6 +162,7 @@ class Rungs:
             name=self.rung,
         )
         self.images = 0
+        self.turns += self.rung == "step"
         return now
 
 

@@ -61,7 +61,8 @@ class Comparison:
             f"{label}, stall {100 * stall:.1f} %"
             for label, stall in zip(self.verdicts, self.stalls, strict=True)
         )
-        out = [f"{word}   before: {before}   after: {after}", ""]
+        out = [f"{word}   before: {before}   after: {after}"]
+        out += [*(f"Not the same: {text}." for text in self.differ), ""]
         out += [
             f"{name:<13} {rate.value:.3f} x  [{rate.low:.3f}, {rate.high:.3f}]"
             for name, rate in self.rates.items()
@@ -72,7 +73,7 @@ class Comparison:
                 + " -> ".join("not there" if cost is None else f"{cost:,.0f}" for cost in costs)
                 + " us CPU/image"
             )
-        return out + [f"Not the same: {text}." for text in self.differ]
+        return out
 
     def to_json(self) -> Json:
         return {
@@ -117,7 +118,8 @@ def read(path: str) -> Json:
 
 
 def compare(before: Json, after: Json) -> Comparison:
-    """Of two documents that `read` gave."""
+    """Of two documents that `read` gave. Raises UsageError where their steps cannot be compared."""
+    _check_steps(before, after)
     rates = {name: _ratio(_rates(after, key), _rates(before, key)) for name, key in RATES.items()}
     stages = [_stages(before), _stages(after)]
     names = dict.fromkeys((*stages[0], *stages[1]))
@@ -132,6 +134,28 @@ def compare(before: Json, after: Json) -> Comparison:
             if _at(before, key) != _at(after, key)
         ),
     )
+
+
+def _check_steps(before: Json, after: Json) -> None:
+    """An emulated step has the rate that somebody gave it: against any other step, or at another
+    rate, a ratio says nothing of a change.
+    """
+    kinds, rates = (
+        [_at(report, f"step.{key}") for report in (before, after)]
+        for key in ("kind", "assumed_img_per_s")
+    )
+    if not all(isinstance(kind, str) for kind in kinds) or "emulated" not in kinds:
+        return
+    if kinds[0] != kinds[1]:
+        raise UsageError(
+            f"profile: --compare: the step before was {kinds[0]}, after {kinds[1]} (want the same "
+            "kind: an emulated step has an assumed rate); profile both in the same way"
+        )
+    if rates[0] != rates[1] and None not in rates:
+        raise UsageError(
+            f"profile: --compare: the emulated step before gave {rates[0]} images/s, after "
+            f"{rates[1]} (want the same rate); give both profiles the same --step-rate or --assume"
+        )
 
 
 def _headline(report: Json) -> str:

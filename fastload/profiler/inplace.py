@@ -3,8 +3,6 @@
 Neither step nor loader runs alone, so their rates are estimates, and the report says so.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fastload.attach import log
@@ -14,14 +12,13 @@ from fastload.measure import Sample
 from fastload.profiler import machine
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
+from fastload.profiler.iterations import FEWEST, SCANT, Iterations, training
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report
 from fastload.profiler.verdict import decide, late_share, spikes
-from fastload.spec import Array, Json, Longs
+from fastload.spec import Array, Json
 from fastload.system.machine import usable_cores
 
-WARM_UP = 5  # iterations that count for nothing
-FEWEST = 8  # iterations after it
 WINDOWS = 10  # of the run, as replicates
 EVEN = 0.8  # mean worker by slowest worker, from which they differ by chance
 STRAGGLES = 0.10  # of time, that one rank waits longer for data than the others
@@ -35,37 +32,6 @@ REPLAYED = (
     "Step alone: the loop on kept batches; loader alone: batches made and discarded; both "
     "within the running program."
 )
-
-
-@dataclass(frozen=True)
-class Iterations:
-    """One loader's batches in one process; arrays [N], s."""
-
-    process: Process
-    loader: int
-    t: Array  # when `next` was called
-    wait: Array  # within `next`, or what the GPU was idle by it where that is known
-    length: Array  # until the following call
-    images: Array
-
-    @property
-    def stall(self) -> float:
-        return float(self.wait.sum() / self.length.sum())
-
-    @property
-    def facts(self) -> Json:
-        loaders = self.process.facts.get("loaders") or []
-        return loaders[self.loader] if self.loader < len(loaders) else {}
-
-    def of(self, picks: Longs) -> "Iterations":
-        return Iterations(
-            self.process,
-            self.loader,
-            self.t[picks],
-            self.wait[picks],
-            self.length[picks],
-            self.images[picks],
-        )
 
 
 def report(processes: list[Process], seconds: float) -> Report:
@@ -92,6 +58,9 @@ def report(processes: list[Process], seconds: float) -> Report:
         backend=facts.get("backend"), workers=workers, batch_size=facts.get("batch_size")
     )
     kind, note = ("replayed", REPLAYED) if replayed else ("attached", ESTIMATE)
+    count = len(slowest.t)
+    if not replayed and count < FEWEST:
+        note = f"PARTIAL: only {count} batches were seen, the first ones too. {note}"
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,
         machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
@@ -105,43 +74,6 @@ def of(trainer: Process, processes: list[Process]) -> list[Process]:
         process for process in processes if process is trainer or process.parent == trainer.pid
     ]
     return family if len(family) > 1 else processes
-
-
-def training(process: Process) -> Iterations | None:
-    """The iterations of the loader that the process trains on.
-
-    That is the loader with the most batches that are followed by an optimiser's step.
-    """
-    records = process.records[np.isin(process.records["kind"], (log.WAIT, log.END))]
-    waits = records["kind"] == log.WAIT
-    if not waits[:-1].any():
-        return None
-    same = waits[:-1] & (records["loader"][1:] == records["loader"][:-1]) & waits[1:]
-    stepped = same & (records["steps"][1:] > 0)
-    votes = np.bincount(records["loader"][:-1][stepped if stepped.any() else same])
-    if not votes.size:
-        return None
-    loader = int(votes.argmax())
-    first = np.flatnonzero(same & (records["loader"][:-1] == loader))
-    # An epoch's first batch waits for the workers' start.
-    edges = np.r_[True, records["kind"][:-1] == log.END]
-    first = first[~edges[first]][WARM_UP:]
-    if len(first) < FEWEST:
-        return None
-    chosen = records[first]
-    idle = np.where(
-        np.isfinite(chosen["idle"]),
-        chosen["idle"],
-        chosen["wall"],
-    )
-    return Iterations(
-        process,
-        loader,
-        chosen["t"],
-        idle,
-        records["t"][first + 1] - chosen["t"],
-        chosen["images"],
-    )
 
 
 def measured(iterations: Iterations) -> Rungs | None:
@@ -281,7 +213,7 @@ def counted(facts: Json) -> tuple[StageCost, ...]:
 
 def _nothing(processes: list[Process]) -> str:
     batches = sum(int((process.of(log.WAIT)["images"] >= 0).sum()) for process in processes)
-    want = f"want {WARM_UP + FEWEST + 1} of one epoch's batches or more"
+    want = f"want {SCANT + 2} of one epoch's batches or more"
     if not batches:
         return (
             "profile: no DataLoader of PyTorch or fastload gave a batch in the command's "

@@ -14,6 +14,7 @@ from fastload.errors import UsageError
 from fastload.profiler import inplace, logs
 from fastload.profiler.lines import Lines
 from fastload.profiler.report import Report
+from fastload.profiler.verdict import OPEN
 
 
 def _say(line: str) -> None:
@@ -94,7 +95,10 @@ class Watch:
             self._why = text.replace("; check the command", "").replace(" (--steps, --seconds)", "")
         self._folder.cleanup()
         if self.every and self._report is not None:
-            self.say(f"fastload: {str(self._report).splitlines()[0]}")
+            first, second, *_ = str(self._report).splitlines()
+            self.say(f"fastload: {first}")
+            if self._report.verdict.label == OPEN:
+                self.say(f"fastload: {second}")
 
     def __iter__(self) -> Iterator[object]:
         """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor

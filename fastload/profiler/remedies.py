@@ -121,12 +121,15 @@ def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]
 
 
 def cannot(pipeline: Pipeline, device: str) -> list[str]:
-    """Every reason why some backend is not among the alternatives, as `choosing.choose` says it."""
+    """Every reason why some backend that is installed is not among the alternatives, as
+    `choosing.choose` says it.
+    """
     planned = plan(pipeline)
     return [
         f"backend {name} cannot run this plan: {why}"
         for name in BACKENDS
         for why in choosing.unsupported(name, planned, device)
+        if "is not installed" not in why
     ]
 
 

@@ -1,4 +1,7 @@
-"""A report as text: the verdict first, then short tables, at most 40 lines."""
+"""A report as text: the verdict first, then short tables.
+
+At most 40 lines, unless more was asked for.
+"""
 
 import textwrap
 
@@ -14,25 +17,37 @@ WIDTH = 140  # of the fine print
 def lines(report: Findings, most: int | None = MAX_LINES) -> list[str]:
     """The report's lines, without styles.
 
-    most: then the fine print stays and tables before it are cut.
+    most: then stages, sizes and remedies are cut, and long fine print. What was asked for by an
+    option stays, however long it is.
     """
-    parts = [
-        headline(report),
-        tables.rates(report),
-        tables.stages(report),
-        tables.sizes(report),
-        tables.cuts(report),
-        tables.workers(report),
-        tables.reading(report),
-        tables.remedies(report),
-    ]
-    out = [line for part in parts if part for line in ("", *part)][1:]
     fine = _fine_print(report)
     fine = ["", *fine] if fine else []
-    if most is not None and len(out) + len(fine) > most:
+    asked = any(priced.alternative.asked for priced in report.remedies)
+    kept = [
+        (headline(report), True),
+        (tables.rates(report), True),
+        (tables.stages(report), False),
+        (tables.sizes(report), False),
+        (tables.cuts(report), True),
+        (tables.workers(report), True),
+        (tables.reading(report), True),
+        (tables.remedies(report), asked),
+    ]
+    parts = [(["", *part], keep) for part, keep in kept if part]
+    if most is not None and sum(len(part) for part, _ in parts) - 1 + len(fine) > most:
         fine = fine[: most // 2]
-        out = [*out[: most - len(fine) - 1], CUT]
-    return [*out, *fine]
+        parts = _cut(parts, most - len(fine) + 1)
+    return [line for part, _ in parts for line in part][1:] + fine
+
+
+def _cut(parts: list[tuple[list[str], bool]], most: int) -> list[tuple[list[str], bool]]:
+    """The parts cut to `most` lines, the last ones first; what was asked for stays whole."""
+    over, out = sum(len(part) for part, _ in parts) - most, []
+    for part, keep in reversed(parts):
+        cut = 0 if keep or over <= 0 else min(len(part), over + 1)
+        over -= max(0, cut - 1)
+        out.append(([*part[: len(part) - cut], CUT] if cut else part, keep))
+    return out[::-1]
 
 
 def _fine_print(report: Findings) -> list[str]:

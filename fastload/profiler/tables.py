@@ -6,6 +6,7 @@ from fastload.measure import Sample
 from fastload.profiler import verdict as v
 from fastload.profiler.evidence import StageCost
 from fastload.profiler.findings import Findings
+from fastload.profiler.headline import on_gpu
 from fastload.profiler.overlap import overlap
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import stall
@@ -90,7 +91,8 @@ def sizes(report: Findings) -> list[str]:
         images_per_s = (f"{rate:,.0f}" for rate in (at.step, at.loader.median, at.training))
         share, waits = f"{100 * at.share:.0f} %", f"{100 * at.stall:.0f} %"
         rows.append((f"{at.size} px", share, *images_per_s, waits))
-    header = ("step images/s", "loader images/s", "training at best", "GPU waits")
+    who = "GPU" if on_gpu(report) else "step"
+    header = ("step images/s", "loader images/s", "training at best", f"{who} waits")
     out = columns(("size", "of the epochs", *header), rows)
     how = (
         " (step: computed from its rate at full size, the same cost per pixel)"
@@ -98,7 +100,7 @@ def sizes(report: Findings) -> list[str]:
         else ""
     )
     waits = f"{100 * stall(report.sizes):.0f} % of the time"
-    return [*out, f"Over all epochs the GPU waits {waits}, at best{how}."]
+    return [*out, f"Over all epochs the {who} waits {waits}, at best{how}."]
 
 
 def cuts(report: Findings) -> list[str]:

@@ -135,8 +135,9 @@ def script(
     fresh_script: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, forker: Zygote
 ) -> Callable[..., list[str]]:
     """It is started where torch is imported already; fastload's `sitecustomize` runs there as in a
-    fresh interpreter.
+    fresh interpreter. Its end is waited for: on a busy machine it takes as long as it takes.
     """
+    monkeypatch.setattr(attached, "PATIENCE_S", 3600.0)
     monkeypatch.setattr(
         attached,
         "subprocess",

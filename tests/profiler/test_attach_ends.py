@@ -48,7 +48,7 @@ while True:
 
 NOTHING = (
     "profile: no DataLoader of PyTorch or fastload gave a batch in the command's processes "
-    "(want 14 of one epoch's batches or more); check the command"
+    "(want 5 of one epoch's batches or more); check the command"
 )
 
 
@@ -76,10 +76,10 @@ def test_errors(run, arguments, text):
 
 
 def test_a_run_that_is_too_short(script):
-    done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(36)))"))
+    done = profiled(script("train(lambda: None, DataLoader(Images(), 4, sampler=range(12)))"))
     assert (
         done.why
-        == "profile: only 9 batches were seen (want 14 of one epoch's batches or more); let it run "
+        == "profile: only 3 batches were seen (want 5 of one epoch's batches or more); let it run "
         "longer (--steps, --seconds)"
     )
 

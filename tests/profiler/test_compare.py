@@ -84,14 +84,39 @@ def test_what_differs_is_said():
         [{"name": "decode", "cpu_us_per_img": 500.0}],
     )
     found = compare.compare(BEFORE, other)
-    assert found.lines()[-3:] == [
-        "stage decode: 2,000 -> 500 us CPU/image", "stage store: 1,000 -> not there us CPU/image",
-        "Not the same: machine.cpu was Test CPU, is Another CPU.",
-    ]  # fmt: skip
+    assert found.lines()[1] == "Not the same: machine.cpu was Test CPU, is Another CPU."
+    assert found.lines()[-2:] == [
+        "stage decode: 2,000 -> 500 us CPU/image",
+        "stage store: 1,000 -> not there us CPU/image",
+    ]
     assert found.to_json()["stages_cpu_us_per_img"] == {
         "decode": [2000.0, 500.0],
         "store": [1000.0, None],
     }
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (
+            {"kind": "attached", "assumed_img_per_s": None},
+            (
+                "profile: --compare: the step before was emulated, after attached (want the same "
+                "kind: an emulated step has an assumed rate); profile both in the same way"
+            ),
+        ),
+        (
+            {"kind": "emulated", "assumed_img_per_s": 2500.0},
+            (
+                "profile: --compare: the emulated step before gave 3000.0 images/s, after 2500.0 "
+                "(want the same rate); give both profiles the same --step-rate or --assume"
+            ),
+        ),
+    ],
+)
+def test_an_emulated_step_is_compared_with_the_same_one_only(run, files, step, text):
+    paths = files(BEFORE, {**times(0.5), "step": step})
+    assert str(run("profile", "--compare", *paths).exception) == text
 
 
 def test_the_exit_status(run, files):

@@ -9,7 +9,7 @@ from fastload.attach.control import Control, Limits, Stopped
 from fastload.attach.looking import images_in
 from fastload.attach.recorder import Recorder
 from fastload.attach.stages import Timed
-from fastload.profiler import logs
+from fastload.profiler import inplace, logs
 
 
 class Event:
@@ -71,6 +71,46 @@ def test_ranks_stop_at_the_same_step(tmp_path, monkeypatch):
     agreed = 100 + control.GRACE
     assert [rank.done(agreed - 1) for rank in ranks] == [False, False]
     assert [rank.done(agreed) for rank in ranks] == [True, True]
+
+
+def test_rare_batches_get_more_time_and_not_for_ever(tmp_path, clock):
+    turn = Control(Limits(seconds=10), str(tmp_path))
+    turn.started, few = clock[0], control.WARM_UP + control.FEWEST - 1
+    clock[0] += 11
+    assert (turn.done(few), turn.done(few + 1)) == (False, True)
+    clock[0] += 10 * control.LONGEST
+    assert turn.done(few)
+
+
+def test_the_ladder_gets_time_for_three_turns(tmp_path, clock):
+    """Of a loop whose batches take longer than a rung may."""
+    made = Recorder(str(tmp_path), turn := Control(Limits(seconds=8, ladder=True), str(tmp_path)))
+
+    def slow():
+        clock[0] += 1.0
+        return [0] * 4
+
+    with pytest.raises(Stopped):
+        while True:
+            made.next(tmp_path, slow)
+            made.step()
+            clock[0] += 1.0
+    assert (turn.rungs.turns, clock[0] - turn.started < 8 * control.LONGEST) == (3, True)
+    found = inplace.report(logs.read(str(tmp_path)), 1.0)
+    assert (found.step.kind, found.rungs.loader.median) == ("replayed", 4)
+    assert found.rungs.step.median == 4
+
+
+def test_few_batches_give_a_partial_verdict(tmp_path, clock):
+    made = Recorder(str(tmp_path), Control(Limits(), str(tmp_path)))
+    for _ in range(6):
+        made.next(tmp_path, lambda: [clock.__setitem__(0, clock[0] + 3.0)] * 4)
+        made.step()
+        clock[0] += 1.0
+    made.finish()
+    found = inplace.report(logs.read(str(tmp_path)), 1.0)
+    assert found.verdict.stall.value == pytest.approx(0.75)
+    assert found.step.note.startswith("PARTIAL: only 4 batches were seen, the first ones too. ")
 
 
 def test_a_stop_is_no_error_of_the_program(tmp_path):

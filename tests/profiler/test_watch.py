@@ -98,7 +98,7 @@ def test_an_error_in_the_loop_goes_on():
     assert not hooks.attached()
     assert (
         str(seen)
-        == "watch: only 1 batches were seen (want 14 of one epoch's batches or more); let it run "
+        == "watch: only 1 batches were seen (want 5 of one epoch's batches or more); let it run "
         "longer"
     )
 

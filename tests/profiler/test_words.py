@@ -1,0 +1,68 @@
+"""What a report says where a reader asked for more, has no GPU, or nothing is known."""
+
+from dataclasses import replace
+
+import pytest
+
+from fastload.measure import Sample
+from fastload.profiler import tables
+from fastload.profiler.cold import Reading
+from fastload.profiler.cuts import Cut
+from fastload.profiler.evidence import Rungs
+from fastload.profiler.findings import StepFacts
+from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.verdict import decide
+
+from .test_report import MACHINE, REPORT, asked
+
+
+def test_training_waits_where_there_is_no_gpu():
+    own = replace(REPORT, step=StepFacts("attached"), sizes=())
+    assert str(own).splitlines()[1] == (
+        "         Training waits 80 % of the time; this loader gives 20 % of what it could take. "
+        "The stage that takes the most CPU time is decode."
+    )
+    assert "GPU waits" not in str(replace(own, sizes=REPORT.sizes))
+    on_one = replace(own, machine={**MACHINE, "gpu": "Test GPU"})
+    assert str(on_one).splitlines()[1].startswith("         The GPU waits 80 % of the time;")
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("attached", ("more batches (--seconds, a longer loop), or fastload profile --ladder, "
+         "which measures step and loader apart, would tell")),
+        ("callable", "more time (seconds=), or a quieter machine, would tell"),
+        ("recipe", "more time (--seconds), or a quieter machine, would tell"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_said_and_how_to_know_it(kind, how):
+    rungs = Rungs(Sample((100.0,) * 3), Sample((90.0, 99.0, 75.0)), Sample((99.0, 90.0, 70.0)))
+    report = replace(
+        REPORT, verdict=decide(rungs), rungs=rungs, step=StepFacts(kind), sizes=(), stages=()
+    )
+    assert str(report).splitlines()[:2] == [
+        (
+            "VERDICT  INCONCLUSIVE: not known whether training waits for data   stall 10.0 % "
+            "[1.0, 30.0]"
+        ),
+        (
+            "         Training waits between 1 and 30 % of the time; from 5 % on it would matter. "
+            f"To know it: {how}."
+        ),
+    ]
+
+
+def test_what_was_asked_for_is_never_cut():
+    """By --sweep, --cuts, --cold and --backend all."""
+    long = replace(
+        REPORT,
+        remedies=tuple(asked(f"b{n}", 900.0) for n in range(30)),
+        workers=tuple(AtWorkers(n, Sample((600.0,) * 3)) for n in range(1, 31)),
+        cuts=(Cut("read", Sample((9.0,) * 3)),),
+        reading=Reading(256, 2e5, 0.002, 0.0001),
+    )
+    lines = str(long).splitlines()
+    for table in (tables.workers, tables.cuts, tables.reading, tables.remedies):
+        assert set(table(long)) <= set(lines)
+    assert lines.count("... (the rest is in --html and --json)") == 2  # stages and sizes
