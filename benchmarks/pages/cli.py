@@ -69,14 +69,15 @@ def _section(name: str, command: "TyperCommand") -> Iterator[str]:
 
 def _row(each: "TyperArgument | TyperOption", context: typer.Context) -> str:
     record = each.get_help_record(context)
-    forms = (record[0] if record else each.name).replace("|", "\\|")
+    forms = f"`{record[0] if record else each.name}`".replace("|", "\\|")
+    forms = re.sub(r"^(`(?:--?[\w-]+(?:, )?)+) ", r"\1` `", forms)  # the name, and what it takes
     if each.required:
         default = "required"
     elif each.default in (None, False, (), []) or callable(each.default):
         default = ""
     else:
         default = f"`{each.default}`"
-    return f"| `{forms}` | {default} | {_plain(each.help or '').replace('|', chr(92) + '|')} |\n"
+    return f"| {forms} | {default} | {_plain(each.help or '').replace('|', chr(92) + '|')} |\n"
 
 
 def _first(command: "TyperCommand") -> str:
