@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastload import progressive, transforms
+    from fastload.cli.diagnosis import doctor
     from fastload.dataset import Dataset
     from fastload.errors import (
         BackendError,
@@ -57,6 +58,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "accelerate",
+    "doctor",
     "from_huggingface",
     "open",
     "profile",
@@ -73,6 +75,7 @@ _HOMES = {
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "order.samplers",
     "accelerate": "loader",
+    "doctor": "cli.diagnosis",
     "from_huggingface": "lowering",
     "open": "lowering",
     "profile": "profiler",

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -73,13 +74,18 @@ def table(
     return out
 
 
+def shows_bars() -> bool:
+    """Whether stderr is a terminal, or a notebook whose output can change in place."""
+    return log.is_terminal or (log.is_jupyter and find_spec("ipywidgets") is not None)
+
+
 @contextmanager
 def progress(what: str, total: int | None, unit: str = "images") -> Iterator[Callable[..., None]]:
-    """A progress bar on a terminal, nothing elsewhere; yields advance(count=1)."""
+    """A progress bar on a terminal or in a notebook, nothing elsewhere; yields advance(count=1)."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit),
         TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-        console=log, transient=True, disable=not log.is_terminal,
+        console=log, transient=True, disable=not shows_bars(),
     )  # fmt: skip
     with bar:
         task = bar.add_task(what, total=total)
@@ -118,7 +124,7 @@ def meter(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("images"),
         TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"),
         TimeRemainingColumn(),
-        console=log, transient=True, disable=not log.is_terminal,
+        console=log, transient=True, disable=not shows_bars(),
     )  # fmt: skip
     with bar:
         task = bar.add_task(what, total=total, rate="")

@@ -8,6 +8,17 @@ from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.plan.plan import Plan
 from fastload.sources import collect
+from fastload.system import notebook
+
+
+class Explanation(str):
+    """What `explain()` says: a text as any other, which a notebook shows as lines."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        first, *others = self.split("\n")
+        return notebook.lines(first, others)
 
 
 def lines(loader: BaseLoader[object]) -> list[str]:

@@ -27,7 +27,7 @@ from fastload.state import resume as state
 from fastload.state.keeping import follows
 from fastload.state.progress import Progress
 from fastload.state.stateful import State, has_state
-from fastload.system import devices, room
+from fastload.system import devices, notebook, room
 from fastload.system.meter import Meter
 from fastload.system.opening import Opening
 from fastload.transforms.mix import as_mix
@@ -155,9 +155,14 @@ class DataLoader(BaseLoader[T_co]):
         self._pending, self._early = state.load(self, state_dict), None
         self._iterator = None  # its workers know another state
 
-    def explain(self) -> str:
+    def explain(self) -> explaining.Explanation:
         """Who runs this loader, and why what is not native is not: one line each."""
-        return "\n".join(explaining.lines(self))
+        return explaining.Explanation("\n".join(explaining.lines(self)))
+
+    def _repr_html_(self) -> str:
+        plain = type(self).__repr__ is object.__repr__  # it says an address, and nothing else
+        title = type(self).__name__ if plain else repr(self)
+        return notebook.lines(title, explaining.lines(self))
 
     def stats(self) -> Json:
         """Counted since the loader was made, over all epochs: images and batches handed out,
