@@ -156,3 +156,20 @@ def test_what_the_design_names_exists(page: Path) -> None:
 def test_every_internal_page_is_listed() -> None:
     listed = paths((TREE / "docs" / "internals" / "README.md").read_text())
     assert {page.name for page in DESIGN[3:]} - {"README.md"} <= listed
+
+
+LEFT_OUT = {"README.md"}  # the list of pages, for who reads them in the checkout
+FROM_ROOT = {"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "third_party/README.md"}
+
+
+def test_every_page_stands_once_in_the_sites_navigation() -> None:
+    docs, config = TREE / "docs", (TREE / "mkdocs.yml").read_text()
+    pages = {
+        str(path.relative_to(docs)) for kind in ("md", "ipynb") for path in docs.rglob(f"*.{kind}")
+    }
+    listed = re.findall(r"^ +- (?:.*: )?(\S+\.(?:md|ipynb))$", config, re.MULTILINE)
+    wanted = pages - LEFT_OUT | FROM_ROOT
+    missing, gone = sorted(wanted - {*listed}), sorted({*listed} - wanted)
+    assert missing == [], "put a line for each into the navigation at mkdocs.yml's end"
+    assert gone == []
+    assert len(listed) == len({*listed})

@@ -1,5 +1,5 @@
-"""The site's sources: every page stands in the navigation, every public name in the reference, and
-what checks the built site finds what is wrong with it. `.ci/site` builds the site itself.
+"""The site's sources: every public name stands in the reference, and what checks the built site finds
+what is wrong with it. `.ci/site` builds the site itself; test_prose.py holds the navigation.
 """
 
 import importlib.util
@@ -15,21 +15,7 @@ import fastload.recipes
 import fastload.transforms
 from tests.conftest import TREE
 
-CONFIG = TREE / "mkdocs.yml"
 DOCS = TREE / "docs"
-LEFT_OUT = {"README.md"}  # the list of pages for who reads them in the checkout
-FROM_ROOT = {"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "third_party/README.md"}
-
-
-def navigation() -> list[str]:
-    return re.findall(r"^ +- (?:.*: )?(\S+\.(?:md|ipynb))$", CONFIG.read_text(), re.MULTILINE)
-
-
-def test_every_page_stands_once_in_the_navigation() -> None:
-    pages = {
-        str(path.relative_to(DOCS)) for kind in ("md", "ipynb") for path in DOCS.rglob(f"*.{kind}")
-    }
-    assert sorted(navigation()) == sorted((pages - LEFT_OUT) | FROM_ROOT)
 
 
 def documented() -> set[str]:
@@ -74,6 +60,8 @@ def test_what_builds_the_site_is_pinned() -> None:
 @pytest.fixture(scope="module")
 def checker():
     path = TREE / ".ci" / "check_site.py"
+    if not path.exists():
+        pytest.skip("a source distribution has no .ci")
     spec = importlib.util.spec_from_file_location("check_site", path)
     assert spec
     assert spec.loader
