@@ -1,5 +1,6 @@
 """The pages are readable as text: lines of prose have at most 100 characters, sentences at most 35
-words, pages at most 1,500, and the paths that the design and the internals name exist.
+words, pages at most 1,500, and the paths that the design and the internals name exist. Each has a
+line in the navigation of the site.
 """
 
 import re

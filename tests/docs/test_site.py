@@ -1,5 +1,5 @@
-"""The site's sources: every public name stands in the reference, and what checks the built site finds
-what is wrong with it. `.ci/site` builds the site itself; test_prose.py holds the navigation.
+"""The site's sources: every public name stands in the reference, and what checks the built site
+finds what is wrong with it. `.ci/site` builds the site itself; test_prose.py holds the navigation.
 """
 
 import importlib.util
