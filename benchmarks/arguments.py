@@ -206,9 +206,12 @@ def _add_catalogues(verbs: "Verbs") -> None:
     texts.set_defaults(run=runs.run_errors)
     verb = verbs.add_parser("cli", help="print docs/cli.md: every verb and option of fastload")
     verb.set_defaults(run=runs.run_cli)
-    drawn = verbs.add_parser("gallery", help="write docs/gallery.md and its picture of every op")
-    drawn.add_argument("--docs", type=Path, default=Path("docs"), help="where to write them")
-    drawn.set_defaults(run=runs.run_gallery)
+    for name, run, what in (
+        ("gallery", runs.run_gallery, "docs/gallery.md and its picture of every op"),
+        ("decoding", runs.run_decoding, "the picture of docs/how-decoding-works.md"),
+    ):
+        listed = verbs.add_parser(name, help=f"write {what}")
+        listed.set_defaults(run=run, docs=Path("docs"))
 
 
 def add_data(verb: Parser) -> None:

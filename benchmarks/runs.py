@@ -212,6 +212,13 @@ def run_cli(given: argparse.Namespace) -> None:
     print(cli.page(), end="")
 
 
+def run_decoding(given: argparse.Namespace) -> None:
+    from benchmarks.pages import decoding
+
+    for path in decoding.write(given.docs):
+        print(path)
+
+
 def run_pipelines(given: argparse.Namespace) -> None:
     from benchmarks.pages import pipelines  # needs torchvision and timm
 

@@ -84,6 +84,8 @@ PLAIN = [
         "formats.md",
         "fuzzing.md",
         "gpu.md",
+        "how-decoding-works.md",
+        "how-randomness-works.md",
         "loader.md",
         "migrate/ffcv.md",
         "mixing.md",
