@@ -176,3 +176,14 @@ def test_every_page_stands_once_in_the_sites_navigation() -> None:
     assert missing == [], "put a line for each into the navigation at mkdocs.yml's end"
     assert gone == []
     assert len(listed) == len({*listed})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TREE)))
+def test_lists_and_tables_are_those_of_the_site_too(page: Path) -> None:
+    """The site's Markdown wants four spaces before a list in a list, and a blank line before a
+    table; a forge is content with less.
+    """
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^ {1,3}[-*] .*", text, re.MULTILINE) == []
+    assert re.findall(r"^(?![|\n]|<!--).*\n\|.*", text, re.MULTILINE) == []
+    assert re.findall(r"^\|.*\n\n\|(?!.*\n\|[\s:|-]+$).*", text, re.MULTILINE) == []
