@@ -87,7 +87,9 @@ def __getattr__(name: str) -> Any:
     if name in ("progressive", "transforms"):
         return importlib.import_module(f"fastload.{name}")
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from fastload.errors import unknown_name
+
+        raise unknown_name(__name__, name, __all__)
     value = getattr(importlib.import_module(f"fastload.{_HOMES.get(name, 'errors')}"), name)
     globals()[name] = value  # found at once from now on
     return value

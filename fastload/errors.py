@@ -49,6 +49,17 @@ class FastloadError(Exception):
         return readable(super().__str__())
 
 
+def unknown_name(module: str, name: str, names: Iterable[str]) -> AttributeError:
+    """The error for an attribute that a module does not have, with the nearest of its names."""
+    import difflib  # a first import of fastload does not need it
+
+    near = [] if name.startswith("_") else difflib.get_close_matches(name, names, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    text = f"module {module!r} has no attribute {name!r}{hint}"
+    # obj=None: Python's own suggestion would repeat it.
+    return AttributeError(text, name=name, obj=None)
+
+
 class PipelineError(FastloadError, ValueError):
     """The pipeline cannot work.
 

@@ -114,6 +114,7 @@ GROUPS = {
 }
 # Public names that are no ops, and what they are.
 NO_PICTURE = {
+    "Compose": "ops in order, as torchvision's; a list says the same",
     "Mix": "the base class of what mixes batches",
     "Op": "the base class of ops",
     "Params": "what an op's `params()` gives: the records that it drew",

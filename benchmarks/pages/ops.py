@@ -109,7 +109,7 @@ def _summary(doc: str) -> str:
 
 
 def listing() -> Iterator[str]:
-    for name in sorted(set(T.__all__) - {"Mix", "Op", "Params", "Views", "custom"}):
+    for name in sorted(set(T.__all__) - {"Compose", "Mix", "Op", "Params", "Views", "custom"}):
         kind = getattr(T, name)
         for made, title in [
             (kind, name),

@@ -8,7 +8,7 @@ from torch.nn import Identity, ModuleList, Sequential
 from fastload.errors import PipelineError
 from fastload.lowering import forwarding, reach, timm_ops, torchvision_ops
 from fastload.lowering.names import LIBRARIES, Reasons, altered, attribute, classes, is_a, type_name
-from fastload.transforms import Grayscale, Mix, Op, Views
+from fastload.transforms import Compose, Grayscale, Mix, Op, Views
 
 Ops = tuple[Op, ...]
 
@@ -44,7 +44,7 @@ def lower_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
     none.
     """
     holds = isinstance(transform, (list, tuple)) or (
-        type(transform) in classes("Compose") and not altered(transform)
+        type(transform) in (Compose, *classes("Compose")) and not altered(transform)
     )
     inner = _members(transform) if holds else ()
     if len(inner) == 1:
@@ -94,7 +94,7 @@ def _members(transform: object) -> Sequence[object]:
 
 
 def _is_chain(transform: object) -> bool:
-    return type(transform) in (Sequential, ModuleList, *classes("Compose"))
+    return type(transform) in (Sequential, ModuleList, Compose, *classes("Compose"))
 
 
 def _leaf(transform: object) -> tuple[tuple[Op, ...], Reasons]:

@@ -1,5 +1,8 @@
 """Ops by stage, under torchvision v2's names and defaults."""
 
+from typing import TYPE_CHECKING, NoReturn
+
+from fastload.errors import unknown_name
 from fastload.transforms.augmix import AugMix
 from fastload.transforms.base import Op, Params
 from fastload.transforms.blur import GaussianBlur
@@ -16,6 +19,7 @@ from fastload.transforms.color import (
     RandomSolarize,
 )
 from fastload.transforms.colout import ColOut
+from fastload.transforms.compose import Compose
 from fastload.transforms.erasing import RandomErasing
 from fastload.transforms.functions import custom
 from fastload.transforms.geometry import (
@@ -46,6 +50,7 @@ __all__ = [
     "CenterCrop",
     "ColOut",
     "ColorJitter",
+    "Compose",
     "ConvertImageDtype",
     "CutMix",
     "GaussianBlur",
@@ -85,3 +90,13 @@ __all__ = [
     "Views",
     "custom",
 ]
+
+
+if not TYPE_CHECKING:  # else type checkers would take every name
+
+    def __getattr__(name: str) -> NoReturn:
+        raise unknown_name(__name__, name, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)  # not the modules that the ops come from
