@@ -55,16 +55,3 @@ def test_the_cells_of_a_notebook_run(path, tmp_path):
         env=environment,
     )
     assert ran.returncode == 0, ran.stderr
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_in_jupyters_kernel(path, tmp_path, monkeypatch):
-    nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel")
-    nbformat = pytest.importorskip("nbformat", reason="needs nbclient and ipykernel")
-    pytest.importorskip("ipykernel", reason="needs nbclient and ipykernel")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(TREE))
-    book = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(book, timeout=None, kernel_name="python3").execute()
-    assert any("text/html" in out.get("data", {}) or out.get("text")
-               for cell in book.cells for out in cell.get("outputs", []))  # fmt: skip
