@@ -2,14 +2,16 @@
 --ladder, batches for its rungs.
 """
 
+import importlib
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from fastload.attach import log
-from fastload.attach.looking import images_in
+from fastload.attach.looking import Facts, held, images_in
 from fastload.attach.recorder import Recorder
 
 WARM_UP = 5  # steps that count for nothing: first kernels, first files
@@ -19,6 +21,10 @@ PART = 15  # a rung's replicate is the budget / PART: five turns of three rungs
 # Where batches are rare the run goes on beyond its time until there are enough for a verdict:
 # this many batches, or turns of the rungs, but no longer than LONGEST times its time.
 FEWEST, TURNS, LONGEST = 12, 3, 4
+# What tries fastload's loader in the program. It is imported as the program stops, by name, because
+# it needs torch.
+TRIAL = "fastload.profiler.trial"
+TRIAL_SHARE, TRIAL_MOST = 0.25, 10.0  # of the run's time, which it comes on top of; s
 
 
 class Stopped(SystemExit):
@@ -34,16 +40,29 @@ class Limits:
     ladder: bool = False
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What another loader needs to run a program's data set."""
+
+    dataset: Any
+    batch_size: int | None
+    workers: int
+    collate: Callable[..., Any] | None
+
+
 class Control:
     """The `turn` of a Recorder."""
 
-    def __init__(self, limits: Limits, folder: str) -> None:
-        self.limits, self.folder = limits, folder
+    def __init__(
+        self, limits: Limits, folder: str, detach: Callable[[], object] = lambda: None
+    ) -> None:
+        self.limits, self.folder, self.detach = limits, folder, detach
         self.ranks = int(os.environ.get("WORLD_SIZE") or 1)
         self.batches = 0  # of any loader; they stand for steps where no optimiser makes any
         self.started: float | None = None  # when the warm-up was over
         self.rungs: Rungs | None = None
         self.stopped = False
+        self.subject: Subject | None = None  # of the loader that was trained on last
 
     def __call__(
         self, recorder: Recorder, number: int, loader: object, fetch: Callable[[], object]
@@ -51,8 +70,11 @@ class Control:
         progress = recorder.steps_total or self.batches
         if self.started is None and progress >= WARM_UP:
             self.started = time.perf_counter()
+        if recorder.steps or self.subject is None:
+            self.subject = subject(loader)
         if self.done(progress):
             self.stopped = True
+            self.end(recorder)
             recorder.finish(stopped=True)
             raise Stopped(0)
         self.batches += 1
@@ -62,6 +84,15 @@ class Control:
             if self.rungs is not None and self.rungs.number == number:
                 return self.rungs.next(recorder, fetch)
         return recorder.wait(number, fetch)
+
+    def end(self, recorder: Recorder) -> None:
+        """Try fastload's loader, once, on what was trained on; the program has done its work."""
+        tried, self.subject = self.subject, None
+        if tried is None or self.ranks > 1 or self.started is None:
+            return
+        self.detach()  # wrapped parts of PIL and PyTorch are not what a native engine may stand for
+        wanted = TRIAL_SHARE * self.limits.seconds if self.limits.seconds else TRIAL_MOST
+        recorder.tell(trial=trial(tried, min(TRIAL_MOST, wanted)))
 
     def done(self, progress: int) -> bool:
         """Whether enough was seen.
@@ -94,6 +125,28 @@ class Control:
         if self.limits.ladder:
             return self.rungs is not None and self.rungs.turns >= TURNS
         return progress >= WARM_UP + FEWEST
+
+
+def subject(loader: object) -> Subject | None:
+    """Of a loader of PyTorch's; None of any other."""
+    if held(loader, "_route") is not None or held(loader, "dataset") is None:
+        return None
+    batch, workers = held(loader, "batch_size"), held(loader, "num_workers")
+    return Subject(
+        held(loader, "dataset"),
+        batch if type(batch) is int else None,
+        workers if type(workers) is int else 0,
+        held(loader, "collate_fn"),
+    )
+
+
+def trial(tried: Subject, seconds: float) -> Facts:
+    """What `fastload.profiler.trial` measures; the reason where it cannot."""
+    try:
+        measured: Facts = importlib.import_module(TRIAL).measure(tried, seconds)
+    except Exception as error:  # noqa: BLE001  somebody else's data set
+        return {"tier": None, "why": [f"{type(error).__name__}: {error}"]}
+    return measured
 
 
 class Rungs:

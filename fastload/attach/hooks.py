@@ -51,7 +51,7 @@ def install_from_environment() -> None:
             float(seconds) if seconds else None,
             os.environ.get(LADDER) == "1",
         )
-        install(lambda: Recorder(folder, Control(limits, folder)))
+        install(lambda: Recorder(folder, Control(limits, folder, uninstall)))
         import atexit
 
         atexit.register(finish)
@@ -91,7 +91,12 @@ def uninstall() -> None:
 def finish() -> None:
     """Write what is still in flight."""
     if _recorder is not None:
-        _recorder.finish(stopped=getattr(_recorder.turn, "stopped", False))
+        active, turn = _recorder, _recorder.turn
+        stopped = getattr(turn, "stopped", False)
+        active.finish(stopped=stopped)
+        # The program ended by itself: not by a crash, which it is to be told of at once
+        if isinstance(turn, Control) and not stopped and not hasattr(sys, "last_value"):
+            turn.end(active)
 
 
 def _forget() -> None:

@@ -8,6 +8,7 @@ from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.tried import Tried
 from fastload.profiler.verdict import Verdict
 from fastload.spec import Json
 
@@ -58,3 +59,4 @@ class Findings:
     workers: tuple[AtWorkers, ...] = ()  # ascending; the rungs are of setting.workers
     reading: Reading | None = None  # with a cold and a warm page cache
     cuts: tuple[Cut, ...] = ()  # the loader cut off after each stage, the whole one last
+    tried: Tried | None = None  # fastload's loader in a program that uses another one

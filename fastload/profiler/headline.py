@@ -1,6 +1,7 @@
 """The verdict in words: the first lines of a report."""
 
 from fastload.profiler import verdict as v
+from fastload.profiler.advice import advice
 from fastload.profiler.findings import Findings
 
 PAD = "         "  # under the verdict
@@ -15,7 +16,8 @@ MORE_TIME = "more time (--seconds), or a quieter machine, would tell"
 
 def headline(report: Findings) -> list[str]:
     """The verdict in numbers, in a sentence, and what the reader must know about the step."""
-    out = [_first(report), PAD + _meaning(report)]
+    do = advice(report)
+    out = [_first(report), *([f"DO       {do}"] if do else []), PAD + _meaning(report)]
     if report.step.kind == "emulated":
         out.append(
             f"{PAD}The training step was EMULATED: a clock at {report.step.assumed:,.0f} images/s. "

@@ -9,7 +9,7 @@ from fastload.attach import log
 from fastload.attach.stages import unseen
 from fastload.errors import UsageError
 from fastload.measure import Sample
-from fastload.profiler import machine
+from fastload.profiler import machine, tried
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.iterations import FEWEST, SCANT, Iterations, training
@@ -64,7 +64,8 @@ def report(processes: list[Process], seconds: float) -> Report:
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,
         machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
-        not_measured=_not_measured(replayed),
+        not_measured=_not_measured(replayed), tried=tried.read(slowest.process.facts),
+        remedies=tried.remedies(slowest.process.facts, rungs),
     )  # fmt: skip
 
 

@@ -95,10 +95,10 @@ class Watch:
             self._why = text.replace("; check the command", "").replace(" (--steps, --seconds)", "")
         self._folder.cleanup()
         if self.every and self._report is not None:
-            first, second, *_ = str(self._report).splitlines()
+            first, *more = str(self._report).splitlines()
             self.say(f"fastload: {first}")
             if self._report.verdict.label == OPEN:
-                self.say(f"fastload: {second}")
+                self.say(f"fastload: {more[0].strip()}")
 
     def __iter__(self) -> Iterator[object]:
         """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor

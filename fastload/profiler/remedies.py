@@ -32,6 +32,7 @@ MILDER = "other training: check the accuracy"
 # A candidate is begun only if this many replicates of a rung still fit: 2 x 3 shorter ones,
 # starting, draining
 RESERVE = 5
+SURE = 2  # candidates that are measured however late it is: without any the answer is missing
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Priced:
     loader: Sample
     now: Sample
     training: Sample | None = None  # with --verify: training with it, images/s
+    beside: bool = False  # it works beside the step, where the loader as it is cannot
 
     @property
     def speedup(self) -> Interval:
@@ -67,9 +69,26 @@ class Priced:
 
         The loader's gain is of one turn's pairs.
         """
-        return predict(
-            rungs.step.median, rungs.loader.median * self.speedup.value, overlapping(rungs)
+        return self.range(rungs).value
+
+    def range(self, rungs: Rungs) -> Interval:
+        """The same with its interval: of the loader's gain, the step, and how much overlaps.
+
+        What begins to work beside the step overlaps somewhere between not at all and wholly.
+        """
+        now, gain = overlapping(rungs), self.speedup
+        most = 1.0 if self.beside else now
+        loader, step = rungs.loader.median, rungs.step
+        return Interval(
+            predict(step.median, loader * gain.value, (now + most) / 2),
+            predict(step.low, loader * gain.low, now),
+            predict(step.high, loader * gain.high, most),
         )
+
+    @property
+    def same(self) -> bool:
+        """Whether training is what it was, but for its speed."""
+        return self.alternative.cost != MILDER
 
 
 def alternatives(
@@ -181,10 +200,11 @@ def price(
 
     current, make: give new loaders.
     """
-    priced, left_out, failed = [], [], []
+    priced: list[Priced] = []
+    left_out, failed = [], []
     feed: Feed | None = None
     for candidate in candidates:
-        if not candidate.asked and budget.left() < RESERVE * budget.run:
+        if not candidate.asked and len(priced) >= SURE and budget.left() < RESERVE * budget.run:
             left_out.append(candidate.name)
             continue
         feed = feed or Feed(current())
@@ -225,11 +245,9 @@ def verify(
 def _price(
     candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]
 ) -> Priced:
-    return Priced(
-        candidate,
-        **interleaved(
-            {"loader": partial(alone, other, seconds), "now": partial(alone, now, seconds)},
-            REPLICATES,
-            on_done,
-        ),
+    rates = interleaved(
+        {"loader": partial(alone, other, seconds), "now": partial(alone, now, seconds)},
+        REPLICATES,
+        on_done,
     )
+    return Priced(candidate, rates["loader"], rates["now"])

@@ -5,6 +5,7 @@ Units are in the names, null is "not measured".
 
 from fastload.measure import Interval
 from fastload.profiler import render
+from fastload.profiler.advice import advice
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
@@ -33,6 +34,7 @@ class Report(Findings):
         return {
             "schema": SCHEMA,
             "verdict": _verdict(self.verdict, self.rungs),
+            "advice": advice(self) or None,
             "step": _step(self.step),
             "setting": _setting(self.setting),
             "replicates": _replicates(self.rungs),
@@ -45,6 +47,7 @@ class Report(Findings):
             "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
             "remedies": [_remedy(priced, self.rungs) for priced in self.remedies] or None,
+            "tried": {"tier": self.tried.tier, "why": list(self.tried.why)} if self.tried else None,
             "not_included": list(self.not_included),
             "not_measured": list(self.not_measured),
             "machine": self.machine,
@@ -159,5 +162,6 @@ def _remedy(priced: Priced, rungs: Rungs) -> Json:
         "loader_now_img_per_s": list(priced.now.values),
         "speedup": _interval(priced.speedup),
         "predicted_training_img_per_s": priced.predicted(rungs),
+        "predicted_training": _interval(priced.range(rungs)),
         "verified_training_img_per_s": list(priced.training.values) if priced.training else None,
     }

@@ -46,6 +46,7 @@ REPORT = Report(
 
 TEXT = """\
 VERDICT  CPU-BOUND: decode   stall 80.3 % [80.3, 80.4]   AU 20 % (MLPerf Storage asks 90 %)   HIGH
+DO       Backend native: predicted 1,439 images/s (1,439 to 1,439), 2.4 times today's 590.
          The GPU waits 80 % of the time; this loader gives 20 % of what it could take. \
 The stage that takes the most CPU time is decode.
          The training step was EMULATED: a clock at 3,000 images/s. No GPU did any work.
@@ -91,6 +92,7 @@ verdict.headroom_gpus.value
 verdict.headroom_gpus.ci95_low
 verdict.headroom_gpus.ci95_high
 verdict.overlap_share
+advice
 step.kind
 step.assumed_img_per_s
 step.note
@@ -144,7 +146,11 @@ remedies.speedup.value
 remedies.speedup.ci95_low
 remedies.speedup.ci95_high
 remedies.predicted_training_img_per_s
+remedies.predicted_training.value
+remedies.predicted_training.ci95_low
+remedies.predicted_training.ci95_high
 remedies.verified_training_img_per_s
+tried
 not_included
 not_measured
 machine.cpu
@@ -178,7 +184,7 @@ def test_a_fast_loader_needs_no_advice():
         == "VERDICT  GPU-BOUND   stall 0.3 % [0.2, 0.4]   AU 100 % (MLPerf Storage asks 90 %)   OK"
     )
     assert (
-        lines[1]
+        lines[2]
         == "         The GPU is the limit; this loader could feed 2.4 such GPUs. A faster data "
         "path would gain nothing."
     )

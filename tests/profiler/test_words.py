@@ -17,7 +17,7 @@ from .test_report import MACHINE, REPORT, asked
 
 
 def test_training_waits_where_there_is_no_gpu():
-    own = replace(REPORT, step=StepFacts("attached"), sizes=())
+    own = replace(REPORT, step=StepFacts("attached"), sizes=(), remedies=())
     assert str(own).splitlines()[1] == (
         "         Training waits 80 % of the time; this loader gives 20 % of what it could take. "
         "The stage that takes the most CPU time is decode."
