@@ -5,7 +5,6 @@ PyTorch's class, with the native engine inside for what fastload recognises.
 
 import os
 from collections.abc import Iterator
-from inspect import cleandoc
 from typing import Any
 
 import torch
@@ -32,21 +31,102 @@ from fastload.system.meter import Meter
 from fastload.system.opening import Opening
 from fastload.transforms.mix import as_mix
 
-DOC = """
-torch.utils.data.DataLoader with every argument of it, plus, keyword-only:
-
-{options}
-
-num_workers may be "auto": the cores that this process may use. Natively it counts threads, and 0
-runs in the caller's thread. Several threads may iterate one loader, each its own iterator.
-FASTLOAD_STRICT=1 makes an error of what could not run natively.
-Raises what torch raises, and PipelineError, BackendError, DeviceError and UsageError.
-docs/differences.md: what differs from torch.
-"""
-
 
 class DataLoader(BaseLoader[T_co]):
-    __doc__ = DOC.strip().format(options=cleandoc(LoaderOptions.__doc__ or ""))
+    """PyTorch's DataLoader, with a native engine for what it recognises.
+
+    It takes every argument of `torch.utils.data.DataLoader`; fastload's own are
+    keyword-only. FASTLOAD_STRICT=1 makes an error of what could not run
+    natively. Several threads may iterate one loader, each with its own
+    iterator. docs/differences.md: what differs from PyTorch's.
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> ops = [T.RandomResizedCrop(64), T.ToImage()]
+        >>> train = fastload.open("train", ops)
+        >>> loader = fastload.DataLoader(
+        ...     train, batch_size=4, shuffle=True, num_workers=2, seed=0
+        ... )
+        >>> for images, labels in loader:
+        ...     print(images.dtype, images.shape, labels.dtype)
+        torch.uint8 torch.Size([4, 3, 64, 64]) torch.int64
+        torch.uint8 torch.Size([4, 3, 64, 64]) torch.int64
+
+    Args:
+        dataset: As PyTorch's; what `fastload.open` returns; or torchvision's,
+            such as ImageFolder.
+        batch_size: As PyTorch's: samples per batch; None: no batches.
+        shuffle: As PyTorch's; with `seed`, each epoch's order follows from seed
+            and epoch.
+        sampler: As PyTorch's: the order of the samples.
+        batch_sampler: As PyTorch's: the samples of each batch.
+        num_workers: Threads natively, else processes; 0: the caller's thread;
+            "auto": the cores that this process may use.
+        collate_fn: As PyTorch's: makes a batch of a list of samples.
+        pin_memory: As PyTorch's: batches lie in page-locked memory.
+        drop_last: As PyTorch's: leave out a last batch that is not full.
+        timeout: As PyTorch's: how long to wait for a batch, s; 0: for ever.
+        worker_init_fn: As PyTorch's: called in each worker process.
+        multiprocessing_context: As PyTorch's: how worker processes start.
+        generator: As PyTorch's: source of the order and of the base seed.
+        prefetch_factor: As PyTorch's: batches that each worker makes ahead.
+        persistent_workers: As PyTorch's: worker processes outlive an epoch.
+        pin_memory_device: As PyTorch's, which no longer uses it.
+        in_order: As PyTorch's (2.6 or newer): False allows batches out of
+            order.
+
+        backend: "auto" (native where it can, else PyTorch's own engine; of
+            those with the same pixels the fastest, once `fastload profile
+            --backend all` has measured them), "native", "torch" (the
+            reference), "ffcv" (FFCV's loop over a .beton file), "dali" (NVIDIA
+            DALI, the same draws) or "dali-own" (DALI's own draws). All but
+            "auto" raise where they cannot.
+        device: None or "cpu"; "cuda" fills batches on the current GPU,
+            normalised there; "cuda:1" on that one.
+        decode: Where JPEGs are decoded and cropped: "cpu", or with
+            device="cuda" "gpu"; the pixels are the same. "auto" tries what is
+            possible in the first batches of each size, and stays with what
+            leaves training fastest.
+        augment: Where AUGMENT runs, with the same choices as `decode`.
+
+        seed: Fixes order and augmentation for good, 0 to 2**64 - 1; None draws
+            one from `generator` at each iter(), as PyTorch does.
+        seed_samples: True seeds Python, NumPy and torch before each sample of a
+            data set that PyTorch's own engine runs: its augmentation does not
+            depend on the worker count.
+        mix: `transforms.MixUp`, `CutMix`, `LabelSmoothing` or `RandomChoice` of
+            them; labels become float32 [N, classes].
+        size_schedule: Images of another size, px, batch by batch:
+            `ProgressiveResize`, `progressive.Ramp`, a list of sizes per epoch
+            (the last stays) or a function of the epoch, which counts from 0.
+
+        seek_index: "auto" uses the index of where JPEG decoding can begin, and
+            collects in the first epoch what is missing of a folder's, in the
+            user's cache; "use" only uses what is there; "off" decodes from each
+            image's first tile.
+        decode_scale: "exact"; "fast" decodes a JPEG at 1/2, 1/4 or 1/8 of its
+            size where the crop's box is at least that much larger than what it
+            is resized to. Faster, and the pixels differ a little from
+            torchvision's.
+
+        on_error: Of an image that cannot be read or decoded: "raise";
+            "substitute" puts another sample with its own label in its place;
+            "skip" returns a shorter batch.
+        max_bad: How many of an epoch's samples may be bad: a share, rounded up,
+            or a count.
+        bad_samples: A file for the list of them, one line of JSON each; None:
+            in the user's cache. docs/bad-images.md.
+        snapshot_every_n_steps: How often worker processes send a data set's own
+            state; other states cost nothing. docs/resume.md.
+
+    Raises:
+        PipelineError: The pipeline of `dataset` cannot work.
+        BackendError: `backend` cannot run it.
+        DeviceError: There is no such device.
+        UsageError: An argument of fastload's own makes no sense. Others raise
+            what PyTorch raises.
+    """
 
     def __init__(
         self,

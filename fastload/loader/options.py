@@ -1,4 +1,4 @@
-"""fastload's own keywords of a `DataLoader`: what each means, its default, and what is allowed."""
+"""fastload's own keywords of a `DataLoader`: the default of each, and what is allowed."""
 
 from dataclasses import dataclass, fields
 
@@ -18,40 +18,7 @@ DECODE_SCALES = ("exact", "fast")
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderOptions:
-    """
-    backend: "auto" (native where it can, else PyTorch's own engine; of those with the same pixels
-             the fastest, once `fastload profile --backend all` has measured them), "native",
-             "torch" (the reference), "ffcv" (FFCV's loop over a .beton file), "dali" (NVIDIA DALI,
-             the same draws) or "dali-own" (DALI's own draws); all but "auto" raise where they
-             cannot.
-    device:  None or "cpu"; "cuda" fills batches on the current GPU, normalised there, "cuda:1" on
-             that one.
-    seed:    fixes order and augmentation for good; None draws one from `generator` at each iter(),
-             as torch does.
-    seek_index: "auto" uses the index of where JPEG decoding can begin, and collects in the first
-             epoch what is missing of a folder's, in the user's cache; "use" only uses what is
-             there; "off" decodes from each image's first tile.
-    decode_scale: "exact"; "fast" decodes a JPEG at 1/2, 1/4 or 1/8 of its size where the crop's
-             box is at least that much larger than what it is resized to. Faster, and the pixels
-             differ a little from torchvision's.
-    size_schedule: images of another size, batch by batch: ProgressiveResize, progressive.Ramp, a
-             list of sizes per epoch (the last stays) or a function of the epoch; px. Epochs count
-             from 0, as in set_epoch.
-    mix:     transforms.MixUp, CutMix, LabelSmoothing or RandomChoice of them; labels become
-             float32 [N, classes].
-    decode, augment: "cpu", or with device="cuda" "gpu": where JPEGs are decoded and cropped, and
-             where AUGMENT runs; the pixels are the same. "auto" tries what is possible in the first
-             batches of each size, and stays with what leaves training fastest.
-    seed_samples: True seeds Python, NumPy and torch before each sample of a data set that PyTorch's
-             own engine runs, so that its augmentation does not depend on the worker count.
-    on_error: of an image that cannot be read or decoded: "raise"; "substitute" puts another sample
-             with its own label in its place; "skip" hands out a shorter batch.
-    max_bad: how many of an epoch's samples may be bad: a share, rounded up, or a count.
-    bad_samples: a file for the list of them, one line of JSON each; None: in the user's cache.
-             docs/bad-images.md.
-    snapshot_every_n_steps: how often worker processes send a data set's own state; other states
-             cost nothing. docs/resume.md.
-    """
+    """The values of fastload's own keywords; `DataLoader` documents each."""
 
     backend: str = "auto"
     device: str | None = None
