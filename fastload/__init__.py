@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fastload.errors import (
         BackendError,
         BadSamplesError,
+        BadSamplesWarning,
         ConversionError,
         DeviceError,
         DeviceMemoryError,
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BackendError",
     "BadSamplesError",
+    "BadSamplesWarning",
     "ConversionError",
     "DataLoader",
     "Dataset",

@@ -168,6 +168,14 @@ def __getattr__(name: str) -> type[SampleError]:
     return globals().setdefault(name, kind)  # type: ignore[no-any-return]
 
 
+class BadSamplesWarning(UserWarning):
+    """Samples of an epoch were substituted or skipped, since they could not be read.
+
+    Given once, at the epoch's end, with on_error="substitute" or "skip"; the text says how many and
+    which file lists them.
+    """
+
+
 class FallbackWarning(UserWarning):
     """A loader does not run natively: it is no faster than PyTorch's.
 

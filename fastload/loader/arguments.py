@@ -34,10 +34,22 @@ SEEDING = (
 
 
 def worker_count(num_workers: int | str) -> int:
-    """Of num_workers, which may be "auto"; other texts are left to PyTorch, which refuses them."""
-    if type(num_workers) is str and num_workers == "auto":
+    """Of num_workers, which may be "auto". Raises UsageError for other texts."""
+    if not isinstance(num_workers, str):
+        return num_workers
+    if num_workers == "auto":
         return auto_workers()
-    return num_workers  # type: ignore[return-value]  # as the docstring says
+    raise UsageError(f"DataLoader: num_workers is {num_workers!r}, want a whole number or 'auto'")
+
+
+def check_dataset(dataset: object) -> None:
+    """Raise UsageError for a path, whose letters PyTorch would hand out."""
+    if isinstance(dataset, (str, os.PathLike)) and os.path.exists(dataset):
+        path = os.fspath(dataset)
+        raise UsageError(
+            f"DataLoader: dataset is the path {path!r}, want a data set; give "
+            f"fastload.open({path!r}, transform)"
+        )
 
 
 def of_version(*, in_order: bool, pin_memory_device: str) -> Json:

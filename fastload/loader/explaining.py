@@ -1,4 +1,6 @@
-"""What `DataLoader.explain()` says."""
+"""What `DataLoader.explain()` and `repr(loader)` say."""
+
+from collections.abc import Mapping
 
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
@@ -24,6 +26,33 @@ class Explanation(str):
 def lines(loader: BaseLoader[object]) -> list[str]:
     """Who runs the loader, and why what is not native is not: one line each."""
     return [*_now(loader), *_later(loader)]
+
+
+def summary(loader: BaseLoader[object]) -> str:
+    """Who runs the loader, and from the first batch on how fast: one line for `repr`."""
+    if (backend := loader._route.backend) is None:
+        out = "PyTorch's own engine"
+    else:
+        kind = facts(backend).workers
+        out = f"{backend}, {loader.num_workers} {kind}" if loader.num_workers else backend
+    seen = loader._meter.as_dict()
+    if not seen["elapsed_s"]:
+        return out
+    pool = loader._engine.stats() if loader._engine else {}
+    rate = possible(pool, loader.num_workers)
+    can = f"{rate:,.0f} images/s possible, " if rate else ""
+    share = seen["wait_s"] / seen["elapsed_s"]
+    return f"{out}; {can}your loop takes {seen['images_per_s']:,.0f} images/s and waits {share:.0%}"
+
+
+def possible(pool: Mapping[str, tuple[int, int, int]], threads: int) -> float | None:
+    """Images/s of the native threads if nothing held them up: from the time, ns, that they were in
+    a stage. None before the first image, and where others make the batches.
+    """
+    stages = list(pool.values())
+    busy = sum(wall for _, wall, _ in stages)
+    images = max((samples for samples, _, _ in stages), default=0)
+    return images * max(1, threads) / (busy / 1e9) if busy else None
 
 
 def _later(loader: BaseLoader[object]) -> list[str]:

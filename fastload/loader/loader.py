@@ -145,6 +145,7 @@ class DataLoader(BaseLoader[T_co]):
         snapshot_every_n_steps: int | None = 1,
     ) -> None:  # fmt: skip
         room.check("a loader")
+        arguments.check_dataset(dataset)
         options = LoaderOptions(
             backend=backend, device=devices.parsed(device), seed=seed, seek_index=seek_index,
             decode_scale=decode_scale, size_schedule=progressive.schedule(size_schedule),
@@ -239,15 +240,18 @@ class DataLoader(BaseLoader[T_co]):
         """Who runs this loader, and why what is not native is not: one line each."""
         return explaining.Explanation("\n".join(explaining.lines(self)))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {explaining.summary(self)}>"
+
     def _repr_html_(self) -> str:
-        plain = type(self).__repr__ is object.__repr__  # it says an address, and nothing else
-        title = type(self).__name__ if plain else repr(self)
-        return notebook.lines(title, explaining.lines(self))
+        return notebook.lines(repr(self), explaining.lines(self))
 
     def stats(self) -> Json:
         """Counted since the loader was made, over all epochs: images and batches handed out,
-        images_per_s (the consumer's own time included), elapsed_s, wait_s (inside next()),
-        queue_depth (batches that were done when one was asked for, mean), bad_samples (errors
+        images_per_s (the consumer's own time included), possible_images_per_s (of the native
+        threads alone, while they worked; None where others make the batches), elapsed_s,
+        wait_s (inside next()), queue_depth (batches that were done when one
+        was asked for, mean), bad_samples (errors
         raised), fallbacks (why not natively) and stages, of native threads: samples, wall_s and
         cpu_s of each.
         """
@@ -256,7 +260,12 @@ class DataLoader(BaseLoader[T_co]):
             stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
             for stage, (samples, wall, cpu) in pool.items()
         }
-        return {**self._meter.as_dict(), "fallbacks": self._route.reasons, "stages": stages}
+        return {
+            **self._meter.as_dict(),
+            "possible_images_per_s": explaining.possible(pool, self.num_workers),
+            "fallbacks": self._route.reasons,
+            "stages": stages,
+        }
 
     def decodes(self) -> dict[str, int]:
         """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the

@@ -5,6 +5,7 @@ the user's sampler for it, batch by batch, in the consumer's thread and from any
 import functools
 import itertools
 import time
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.dataset import place_all
-from fastload.errors import BadSamplesError, FastloadError
+from fastload.errors import BadSamplesError, BadSamplesWarning, FastloadError
 from fastload.loader import sizes
 from fastload.loader.base import BaseLoader
 from fastload.order import distributed, loaders, samplers
@@ -72,6 +73,7 @@ class Native(Reseeded):
         room.check("an epoch")
         with room.Told():
             engine, plan, self._bad = _ready(loader)
+            self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
@@ -96,6 +98,7 @@ class Native(Reseeded):
                 batch = next(self._batches)
         except StopIteration:
             self._progress.done = True
+            _tell(self._bad, self._progress, self._done_with_bad)
             raise
         except (FastloadError, IndexError, TypeError) as error:  # the last two: not an index
             self._progress.step += 1
@@ -110,6 +113,17 @@ class Native(Reseeded):
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""
         self._shutdown = True
         self._batches.close()
+
+
+def _tell(bad: BadSamples, progress: Progress, done: str) -> None:
+    """Warn at an epoch's end; done: what was done with its bad samples."""
+    if progress.bad:
+        warnings.warn(
+            f"loader: {progress.bad} of {len(bad.source):,} samples could not be read in epoch "
+            f"{progress.epoch} and were {done}; {bad.path} lists them",
+            BadSamplesWarning,
+            stacklevel=5,  # of next(loader)
+        )
 
 
 def _ready(loader: BaseLoader[object]) -> tuple[Engine, Plan, BadSamples]:

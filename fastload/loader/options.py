@@ -58,8 +58,11 @@ class LoaderOptions:
             )
 
     def _check_choices(self) -> None:
-        if self.seed is not None and not 0 <= self.seed < 1 << 64:
-            raise UsageError(f"DataLoader: seed is {self.seed}, want 0 to 2**64 - 1")
+        if self.seed is not None and not (_is_count(self.seed) and self.seed < 1 << 64):
+            raise UsageError(
+                f"DataLoader: seed is {self.seed!r}, want None or a whole number "
+                "from 0 to 2**64 - 1"
+            )
         choices = (
             ("decode_scale", self.decode_scale, DECODE_SCALES, "'exact' or 'fast'"),
             ("decode", self.decode, PLACES, "'auto', 'cpu' or 'gpu'"),

@@ -12,6 +12,7 @@ from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import Equal, Marks, watched
 from fastload.plan.pipeline import Pipeline
+from fastload.plan.plan import infer_specs
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
 
@@ -46,11 +47,18 @@ def open(
     """
     ops, views = known_pictures(transform)
     if masks is None:
-        return Dataset(Pipeline(open_source(path, fields, format), ops, views))
+        return Dataset(_checked(Pipeline(open_source(path, fields, format), ops, views)))
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
-    return Dataset(Pipeline(source, ops, masks=paths))
+    return Dataset(_checked(Pipeline(source, ops, masks=paths)))
+
+
+def _checked(pipeline: Pipeline) -> Pipeline:
+    """The pipeline, whose ops fit each other. Raises PipelineError."""
+    for ops in pipeline.pictures:
+        infer_specs(ops)
+    return pipeline
 
 
 def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:

@@ -45,6 +45,12 @@ def from_huggingface(
         raise UsageError(
             f"{WHERE}: got {type_name(dataset)}, want a datasets.Dataset (one split, not streamed)"
         )
+    for name, given in (("image", image), ("label", label)):
+        if not isinstance(given, str):
+            raise UsageError(
+                f"{WHERE}: {name} is {type_name(given)}, want the name of a column; give ops "
+                "as transform="
+            )
     columns = dataset.column_names
     if missing := [name for name in (image, label) if name not in columns]:
         raise UsageError(

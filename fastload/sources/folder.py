@@ -49,11 +49,23 @@ def _classes(root: str) -> list[str]:
             f"{root}: cannot be listed ({error.strerror}); give a folder that you can read"
         ) from error
     if not classes:
-        raise SourceError(
-            f"{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its "
-            "own folder"
-        )
+        raise _no_classes(root)
     return classes
+
+
+def _no_classes(root: str) -> SourceError:
+    """The error of a folder without folders, which knows the formats that `convert` reads."""
+    names = os.listdir(root)
+    for extension, kind in ((".tar", "WebDataset"), (".parquet", "Parquet"), (".arrow", "Arrow")):
+        if any(name.endswith(extension) for name in names):
+            return SourceError(
+                f"{root}: holds {kind} files (got {extension}, want a folder of classes, or shards "
+                f"with an index); run fastload convert {root} DST, and open DST"
+            )
+    return SourceError(
+        f"{root}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into its own "
+        "folder"
+    )
 
 
 def images(folder: str) -> Iterator[str]:

@@ -123,12 +123,14 @@ class Op:
         return pil.apply_any(self, image, record), record
 
 
-def pair(size: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
+def pair(size: object) -> tuple[int, ...]:
     """torchvision's `size` arguments: one number or (height, width), px.
 
-    A wrong length is reported by `size_problems`.
+    A wrong length or type is reported by `size_problems`.
     """
-    return (size, size) if isinstance(size, int) else tuple(size)
+    if isinstance(size, Iterable) and not isinstance(size, str):
+        return tuple(size)
+    return (size, size)  # type: ignore[return-value]  # where it is no number
 
 
 def scaled_size(size: int | tuple[int, ...], factor: float) -> int | tuple[int, ...]:

@@ -86,7 +86,12 @@ def count_of(text: str, total: int) -> int:
         raise UsageError(
             f"subset: {text!r} is no number of samples; write it like 1000, 10% or 0.1"
         )
-    return max(1, round(value * total)) if share else min(int(value), total)
+    if not share and value > total:
+        raise UsageError(
+            f"subset: {int(value)} samples are asked for (got {total}); ask for fewer, or leave "
+            "--subset out"
+        )
+    return max(1, round(value * total)) if share else int(value)
 
 
 def relabelled(reader: Reader, path: str) -> Selected:
