@@ -16,7 +16,10 @@ PACKAGE = Path(fastload.__file__).parent
 CLASSES = tuple(
     name
     for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, (errors.FastloadError, Warning))
+    # Those of ALSO are made when they are first asked for.
+    if isinstance(kind, type)
+    and issubclass(kind, (errors.FastloadError, Warning))
+    and name not in errors.ALSO.values()
 )
 MAKERS = {"sample_error": "SampleError"}  # functions that make an error of a class
 # The house's form of a text: what was got and wanted, or what to do. Strings of that form are parts

@@ -34,12 +34,12 @@ SEEDING = (
 
 
 def worker_count(num_workers: int | str) -> int:
-    """Of num_workers, which may be "auto". Raises UsageError for other texts."""
+    """Of num_workers, which may be "auto". Raises TypeError for other texts, as PyTorch does."""
     if not isinstance(num_workers, str):
         return num_workers
     if num_workers == "auto":
         return auto_workers()
-    raise UsageError(f"DataLoader: num_workers is {num_workers!r}, want a whole number or 'auto'")
+    raise TypeError(f"DataLoader: num_workers is {num_workers!r}, want a whole number or 'auto'")
 
 
 def check_dataset(dataset: object) -> None:

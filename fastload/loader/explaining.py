@@ -1,4 +1,4 @@
-"""What `DataLoader.explain()` and `repr(loader)` say."""
+"""What `DataLoader.explain()`, `stats()` and `repr(loader)` say."""
 
 from collections.abc import Mapping
 
@@ -10,6 +10,7 @@ from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.plan.plan import Plan
 from fastload.sources import collect
+from fastload.spec import Json
 from fastload.system import notebook
 
 
@@ -43,6 +44,21 @@ def summary(loader: BaseLoader[object]) -> str:
     can = f"{rate:,.0f} images/s possible, " if rate else ""
     share = seen["wait_s"] / seen["elapsed_s"]
     return f"{out}; {can}your loop takes {seen['images_per_s']:,.0f} images/s and waits {share:.0%}"
+
+
+def stats(loader: BaseLoader[object]) -> Json:
+    """What `DataLoader.stats()` returns."""
+    pool = loader._engine.stats() if loader._engine else {}
+    stages = {
+        stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
+        for stage, (samples, wall, cpu) in pool.items()
+    }
+    return {
+        **loader._meter.as_dict(),
+        "possible_images_per_s": possible(pool, loader.num_workers),
+        "fallbacks": loader._route.reasons,
+        "stages": stages,
+    }
 
 
 def possible(pool: Mapping[str, tuple[int, int, int]], threads: int) -> float | None:

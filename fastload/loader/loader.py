@@ -247,25 +247,16 @@ class DataLoader(BaseLoader[T_co]):
         return notebook.lines(repr(self), explaining.lines(self))
 
     def stats(self) -> Json:
-        """Counted since the loader was made, over all epochs: images and batches handed out,
-        images_per_s (the consumer's own time included), possible_images_per_s (of the native
-        threads alone, while they worked; None where others make the batches), elapsed_s,
-        wait_s (inside next()), queue_depth (batches that were done when one
-        was asked for, mean), bad_samples (errors
-        raised), fallbacks (why not natively) and stages, of native threads: samples, wall_s and
-        cpu_s of each.
+        """Counted since the loader was made, over all epochs.
+
+        Returns:
+            images and batches handed out, images_per_s (the consumer's own time included),
+            possible_images_per_s (of the native threads, while they worked; None where others make
+            the batches), elapsed_s, wait_s (inside next()), queue_depth (batches that were done
+            when one was asked for, mean), bad_samples (errors raised), fallbacks (why not natively)
+            and stages, of native threads: samples, wall_s and cpu_s of each.
         """
-        pool = self._engine.stats() if self._engine else {}
-        stages = {
-            stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
-            for stage, (samples, wall, cpu) in pool.items()
-        }
-        return {
-            **self._meter.as_dict(),
-            "possible_images_per_s": explaining.possible(pool, self.num_workers),
-            "fallbacks": self._route.reasons,
-            "stages": stages,
-        }
+        return explaining.stats(self)
 
     def decodes(self) -> dict[str, int]:
         """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the

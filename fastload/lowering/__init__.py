@@ -55,9 +55,12 @@ def open(
 
 
 def _checked(pipeline: Pipeline) -> Pipeline:
-    """The pipeline, whose ops fit each other. Raises PipelineError."""
-    for ops in pipeline.pictures:
-        infer_specs(ops)
+    """The pipeline, whose ops fit each other. Raises PipelineError.
+
+    Those of views are checked where a loader is made, which names the view.
+    """
+    if not pipeline.views:
+        infer_specs(pipeline.ops)
     return pipeline
 
 

@@ -52,7 +52,8 @@ def test_stats(folder, workers):
         ("images", "batches", "images_per_s", "elapsed_s", "wait_s", "queue_depth", "bad_samples"),
         0,
     )
-    assert loader.stats() == {**empty, "fallbacks": (), "stages": {}}
+    none = {"possible_images_per_s": None, "fallbacks": (), "stages": {}}
+    assert loader.stats() == {**empty, **none}
     list(loader)
     next(iter(loader))
     stats = loader.stats()

@@ -189,7 +189,7 @@ def test_an_explicit_backend_is_never_silently_another(folder):
             {"device": "tpu"},
             "DataLoader: device is 'tpu', want None, 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …",
         ),
-        ({"seed": -1}, "DataLoader: seed is -1, want 0 to 2**64 - 1"),
+        ({"seed": -1}, "DataLoader: seed is -1, want None or a whole number from 0 to 2**64 - 1"),
     ],
     ids=str,
 )
