@@ -29,21 +29,38 @@ def open(
     fields: tuple[str, str] | None = None,
     format: str | None = None,
 ) -> Dataset:
-    """The data set at `path`: a folder of classes, converted shards, an FFCV file (.beton), or a
-    format that another distribution adds; with masks, a folder of images.
+    """Open the data set at `path`.
 
-    transform: None, one fastload op, a list of them, torchvision transforms that fastload knows
-        (also in a Compose), or Views of such.
-    masks: a folder with a mask of each image, under the same path and stem; or a function from the
-        image's path, below `path`, to the mask's. Batches are [images, masks]: class numbers as the
-        files have them, moved as their images are.
-    mask_dtype: "uint8" or "int64".
-    mask_fill: what is seen beyond a mask, such as 255 to ignore it; None: the op's own fill.
-    fields: of an FFCV file, the names of the fields with images and with integer labels; None takes
-        the first of each.
-    format: its name, where the path does not tell: "shards", "folder", "beton", or another
-        distribution's.
-    Raises SourceError, and PipelineError for a transform that has no op.
+    Args:
+        path: A folder of classes, converted shards, an FFCV file (.beton), or a format
+            that another distribution adds; with masks, a folder of images.
+        transform: None, one fastload op, a list of them, torchvision transforms that
+            fastload knows (also in a Compose), or Views of such.
+        masks: A folder with a mask of each image, under the same path and stem; or a
+            function from the image's path, below `path`, to the mask's. Batches are
+            [images, masks]: class numbers as the files have them, moved as their
+            images are.
+        mask_dtype: "uint8" or "int64".
+        mask_fill: What is seen beyond a mask, such as 255 to ignore it; None: the op's
+            own fill.
+        fields: Of an FFCV file, the names of the fields with images and with integer
+            labels; None takes the first of each.
+        format: Its name, where the path does not tell: "shards", "folder", "beton", or
+            another distribution's.
+
+    Returns:
+        The data set, for `fastload.DataLoader`.
+
+    Raises:
+        SourceError: The data set cannot be opened.
+        PipelineError: The transform has no op, or the masks do not fit it.
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> train = fastload.open("train", [T.CenterCrop((48, 64)), T.ToImage()])
+        >>> len(train)
+        8
     """
     ops, views = known_pictures(transform)
     if masks is None:

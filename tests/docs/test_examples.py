@@ -14,6 +14,7 @@ from fastload import transforms as T
 # In the convention so far; names are only added.
 PUBLIC = {
     "DataLoader": fastload.DataLoader,
+    "open": fastload.open,
     "transforms.Compose": T.Compose,
     "transforms.Compose.__call__": T.Compose.__call__,
 }
