@@ -47,6 +47,7 @@ def doctor() -> Diagnosis:
     """Look at the machine, the libraries and fastload itself; reads, and changes nothing.
 
     Example:
+        >>> import fastload
         >>> found = fastload.doctor()
         >>> found.ok
         True

@@ -3,22 +3,42 @@
 import doctest
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import fastload
+from fastload import extending, profiler, recipes
 from fastload import transforms as T
 
-# In the convention so far; names are only added.
-PUBLIC = {
-    "DataLoader": fastload.DataLoader,
-    "open": fastload.open,
-    "transforms.Compose": T.Compose,
-    "transforms.Compose.__call__": T.Compose.__call__,
-}
-ARGUMENT = re.compile(r"^    (\w+): \S", re.MULTILINE)
+NOT_YET_FILE = Path(__file__).parent / "not_yet_in_the_convention.txt"
+# Public names whose docstrings are not in the convention yet; nothing is added.
+NOT_YET = set(NOT_YET_FILE.read_text().split())
+ARGUMENT = re.compile(r"^    \*{0,2}(\w+): \S", re.MULTILINE)
+
+
+def public() -> dict[str, object]:
+    """The Python classes and functions of every `__all__`, by their names below fastload."""
+    things = {"transforms.Compose.__call__": T.Compose.__call__}
+    for module in (fastload, T, extending, profiler, recipes):
+        below = module.__name__.removeprefix("fastload").lstrip(".")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            home = str(getattr(thing, "__module__", ""))
+            ours = home.startswith("fastload.") and home != "fastload._native"
+            if (inspect.isclass(thing) or inspect.isfunction(thing)) and ours:
+                things[f"{below}.{name}".lstrip(".")] = thing
+    return things
+
+
+PUBLIC = public()
+CONVERTED = sorted(set(PUBLIC) - NOT_YET)
+
+
+def is_error(thing: object) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Exception)
 
 
 def section(text: str, title: str) -> str:
@@ -39,24 +59,35 @@ def images(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_the_summary_is_one_sentence_of_one_line(name):
-    summary = inspect.getdoc(PUBLIC[name]).split("\n\n")[0]
-    assert "\n" not in summary
-    assert len(summary) <= 100
-    assert summary.endswith(".")
+def faults(thing: object) -> list[str]:
+    """What the docstring lacks of the convention. An error needs its summary only: programs catch
+    it, and make none."""
+    text = inspect.getdoc(thing) or ""
+    summary = text.split("\n\n")[0]
+    found = []
+    if "\n" in summary or not 0 < len(summary) <= 100 or not summary.endswith("."):
+        found.append("the summary is not one sentence of one line")
+    if is_error(thing):
+        return found
+    parameters = sorted(set(inspect.signature(thing).parameters) - {"self"})
+    listed = ARGUMENT.findall(section(text, "Args")) if "\nArgs:\n" in text else []
+    if sorted(listed) != parameters:
+        found.append(f"Args are {sorted(listed)}, the signature's {parameters}")
+    if "\nExample:\n    >>> " not in text:
+        found.append("it has no example")
+    return found
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_every_argument_of_the_signature_is_documented_and_no_other(name):
-    thing = PUBLIC[name]
-    parameters = set(inspect.signature(thing).parameters) - {"self"}
-    listed = ARGUMENT.findall(section(inspect.getdoc(thing), "Args"))
-    assert len(listed) == len(set(listed))
-    assert set(listed) == parameters
+@pytest.mark.parametrize("name", CONVERTED)
+def test_docstrings_are_in_the_convention(name):
+    assert faults(PUBLIC[name]) == []
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+def test_what_is_in_the_convention_is_struck_off():
+    assert sorted(name for name in NOT_YET if name not in PUBLIC or not faults(PUBLIC[name])) == []
+
+
+@pytest.mark.parametrize("name", [name for name in CONVERTED if not is_error(PUBLIC[name])])
 def test_the_examples_run(name, images):
     found = doctest.DocTestParser().get_doctest(inspect.getdoc(PUBLIC[name]), {}, name, None, 0)
     assert found.examples
@@ -66,8 +97,8 @@ def test_the_examples_run(name, images):
 
 
 def test_what_raises_is_a_public_error():
-    for thing in PUBLIC.values():
-        text = inspect.getdoc(thing)
+    for name in CONVERTED:
+        text = inspect.getdoc(PUBLIC[name])
         if "\nRaises:\n" in text:
             assert set(ARGUMENT.findall(section(text, "Raises"))) <= set(fastload.__all__)
 
