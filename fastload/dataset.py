@@ -24,9 +24,22 @@ Target: TypeAlias = int | torch.Tensor  # a label, or a mask
 
 
 class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
-    """Pairs (image, label), or (image, mask).
+    """Pairs (image, label), or (image, mask), that `fastload.open` gives.
 
     Indexing decodes one image and applies the ops, with draws from torch's default generator.
+
+    Args:
+        pipeline: The source of the samples, and the ops; `fastload.open` makes it.
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> train = fastload.open("train", [T.CenterCrop((48, 64)), T.ToImage()])
+        >>> train.classes
+        ('cat', 'dog')
+        >>> image, label = train[0]
+        >>> image.shape
+        torch.Size([3, 48, 64])
     """
 
     def __init__(self, pipeline: Pipeline) -> None:

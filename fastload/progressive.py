@@ -41,18 +41,25 @@ class SizeSchedule(ABC):
 class ProgressiveResize(SizeSchedule):
     """Sizes that grow linearly from `scale` times the pipeline's size to the whole of it.
 
-    total_epochs, total_steps: give one of them, the length of the training. Sizes change between
-        epochs, or between batches.
-    scale:     of the first size, above 0 and up to 1
-    delay:     share of the training at the first size
-    finetune:  share of the training at the full size, at its end
-    increment: px; sizes are multiples of it, but for the full size
-    mode:      "decode" decodes to the size: best pixels, least work. The others change finished
-               batches, as Composer does. "resize" takes the nearest pixels, and a side may come out
-               1 px smaller: 119 for 120 of 176. "crop" cuts one random window per batch.
-
     Source: Composer 0.7.1, algorithms/progressive_resizing, with its defaults; "decode" is not
-    Composer's.
+    Composer's. A loader raises PipelineError for arguments that are wrong.
+
+    Args:
+        total_epochs: Length of the training; sizes change between epochs.
+        total_steps: The same in batches, in place of total_epochs; sizes change between batches.
+        scale: Of the first size, above 0 and up to 1.
+        delay: Share of the training at the first size.
+        finetune: Share of the training at the full size, at its end.
+        increment: Sizes are multiples of so many px, but for the full size.
+        mode: "decode" decodes to the size: best pixels, least work. The others change finished
+            batches, as Composer does. "resize" takes the nearest pixels, and a side may come out
+            1 px smaller: 119 for 120 of 176. "crop" cuts one random window per batch.
+
+    Example:
+        >>> from fastload import ProgressiveResize
+        >>> schedule = ProgressiveResize(total_epochs=10)
+        >>> [schedule.size(224, epoch) for epoch in (0, 6, 9)]
+        [112, 148, 224]
     """
 
     total_epochs: int | None = None

@@ -17,7 +17,6 @@ from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
-from fastload.lowering import loaders
 from fastload.order import epochs
 from fastload.order.samplers import ShuffleSampler
 from fastload.plan.plan import Plan
@@ -281,15 +280,4 @@ class DataLoader(BaseLoader[T_co]):
             self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
 
 
-def accelerate(loader: Any, **options: Any) -> Any:
-    """A DataLoader with the same data set, samplers and arguments as `loader`, none copied;
-    `options` are DataLoader's own keywords, and win. Of timm's PrefetchLoader: the same with such a
-    DataLoader inside; what Accelerator.prepare made gets one inside and is returned itself. Raises
-    UsageError for a class that loads in its own way.
-    """
-    if (inner := loaders.inside(loader)) is not None:
-        return loaders.around(loader, accelerate(inner, **options))
-    return DataLoader(**{**arguments.of(loader), **options})
-
-
-__all__ = ["DataLoader", "FastloadError", "accelerate"]
+__all__ = ["DataLoader", "FastloadError"]

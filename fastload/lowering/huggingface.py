@@ -31,15 +31,33 @@ class _Column(Protocol):
 def from_huggingface(
     dataset: Any, image: str = "image", label: str = "label", transform: object = None
 ) -> Dataset:
-    """The images and labels of a `datasets.Dataset`, as (image, label) pairs, read from its files
-    and not through it.
+    """The images and labels of a `datasets.Dataset`, as (image, label) pairs.
 
-    image, label: names of its columns, of an Image feature and of whole numbers. transform: as in
-        `fastload.open`.
-    What `with_transform`, `set_format` and EXIF orientation do is left out: give the transform
-    here.
-    Raises UsageError, SourceError (data sets in memory have no files), and PipelineError for a
-    transform that has no op.
+    They are read from the data set's files and not through it. What `with_transform`, `set_format`
+    and EXIF orientation do is left out: give the transform here.
+
+    Args:
+        dataset: One split, with files: not streamed, and not in memory only.
+        image: The name of its column of an Image feature.
+        label: The name of its column of whole numbers.
+        transform: As in `fastload.open`.
+
+    Returns:
+        The data set, for `fastload.DataLoader`.
+
+    Raises:
+        UsageError: The data set or a column is not what is wanted.
+        SourceError: Its files cannot be read; data sets in memory have none.
+        PipelineError: The transform has no op.
+
+    Example:
+        >>> import datasets
+        >>> import fastload
+        >>> columns = {"image": ["train/cat/0.jpg", "train/dog/1.jpg"], "label": [0, 1]}
+        >>> pets = datasets.Dataset.from_dict(columns).cast_column("image", datasets.Image())
+        >>> pets.save_to_disk("pets")
+        >>> len(fastload.from_huggingface(datasets.load_from_disk("pets")))
+        2
     """
     if not is_a(dataset, "datasets.arrow_dataset", "Dataset"):
         raise UsageError(

@@ -15,17 +15,30 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
     """Batches of about equal numbers of pixels: the smaller the images, the more of them.
 
     For `DataLoader(batch_sampler=PixelBatchSampler(...), size_schedule=schedule)`, with the same
-    schedule in both.
+    schedule in both. Without `set_epoch` each iteration is one epoch further.
 
-    sampler:    the order of the samples; its set_epoch, if it has one, is called by this one's
-    schedule:   what size_schedule takes; it must not count steps, whose number would depend on this
-    full:       side in px that the pipeline gives, before the schedule
-    batch_size: images of that size in a batch. At `size` px there are
-                batch_size * (full / size)**2 of them, rounded down to a multiple of `multiple`
-                (but not below batch_size where the images are smaller), up to `largest`
+    Args:
+        sampler: The order of the samples; its set_epoch, if it has one, is called by this one's.
+        schedule: What size_schedule takes; it must not count steps, whose number would depend on
+            this.
+        full: Side in px that the pipeline gives, before the schedule.
+        batch_size: Images of that size in a batch. At `size` px there are
+            batch_size * (full / size)**2 of them, rounded down to a multiple of `multiple` (but
+            not below batch_size where the images are smaller), up to `largest`.
+        drop_last: Whether a last batch that is shorter is left out.
+        multiple: What the numbers of images are multiples of.
+        largest: The most images in a batch; None: no bound.
 
-    The last batch may be shorter, unless drop_last. Without `set_epoch` each iteration is one epoch
-    further.
+    Raises:
+        UsageError: An argument is no whole number in its range, or the schedule counts steps.
+        PipelineError: The schedule is impossible for images of `full` px.
+
+    Example:
+        >>> from fastload import PixelBatchSampler, ProgressiveResize
+        >>> schedule = ProgressiveResize(total_epochs=10)
+        >>> batches = PixelBatchSampler(range(1000), schedule, full=224, batch_size=64)
+        >>> [batches.at(epoch) for epoch in (0, 6, 9)]
+        [256, 144, 64]
     """
 
     def __init__(

@@ -60,24 +60,37 @@ class Part(NamedTuple):
 
 
 class DistributedSampler(torch.utils.data.Sampler[int]):
-    """The epoch's order, shared by ranks: position p goes to rank p % num_replicas. Equal lengths
-    on all ranks.
+    """The epoch's order, shared by ranks: position p goes to rank p % num_replicas.
 
-    PyTorch's arguments in their order; the order itself is a pure function of (seed, epoch),
-    without a table.
+    All ranks have equal lengths. The first arguments are PyTorch's; the order itself is a pure
+    function of (seed, epoch), without a table. Without `set_epoch` each iteration is one epoch
+    further.
 
-    dataset:  a data set, or a number of samples.
-    num_replicas, rank: None asks torch.distributed; 1 and 0 without a process group.
-    repeats:  each sample comes so many times in a row, to one rank after the other, with other
-        augmentation (repeated augmentation; Hoffer et al. 2020, arXiv:1901.09335). As in DeiT and
-        torchvision an epoch keeps its length and so sees about 1 / repeats of the samples:
-        N // 256 * 256 positions, shared by the ranks.
-    weights:  float [N]: draws with replacement, sample n in proportion to weights[n]; num_samples
-        of them (None: N).
-    eval_exact: every sample counts exactly once: batches end with a bool tensor `valid` [N], False
-        where a sample is there only to give all ranks as many. Needs fastload's own engines.
+    Args:
+        dataset: A data set, or a number of samples.
+        num_replicas: Ranks; None asks torch.distributed, 1 without a process group.
+        rank: This one's number; None asks torch.distributed, 0 without a process group.
+        shuffle: Whether each epoch has an order of its own; else samples come by number.
+        seed: 0 to 2**64 - 1; the same on all ranks.
+        drop_last: True leaves the rest out that does not fill a round, False fills the last round
+            from the beginning of the order.
+        repeats: Each sample comes so many times in a row, to one rank after the other, with other
+            augmentation (repeated augmentation; Hoffer et al. 2020, arXiv:1901.09335). As in DeiT
+            and torchvision an epoch keeps its length and so sees about 1 / repeats of the samples:
+            N // 256 * 256 positions, shared by the ranks.
+        weights: float [N]: draws with replacement, sample n in proportion to weights[n].
+        num_samples: Of these draws; None: N.
+        eval_exact: Every sample counts exactly once: batches end with a bool tensor `valid` [N],
+            False where a sample is there only to give all ranks as many. Needs fastload's own
+            engines.
 
-    Without `set_epoch` each iteration is one epoch further. Raises UsageError with every problem.
+    Raises:
+        UsageError: Arguments are out of range or contradict each other; each problem has a line.
+
+    Example:
+        >>> from fastload import DistributedSampler
+        >>> list(DistributedSampler(5, num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(

@@ -31,18 +31,32 @@ def next_epoch(sampler: _Counting) -> int:
 
 
 class ShuffleSampler(torch.utils.data.Sampler[int]):
-    """A new permutation each epoch, a pure function of (seed, epoch): constant memory, any length,
-    no time to start.
+    """A new permutation each epoch, a pure function of (seed, epoch).
 
-    data_source:  a data set, or a number of samples.
-    seed:         0 to 2**64 - 1; the same on all ranks.
-    num_replicas, rank: the global order goes round the ranks, one sample each; None asks
-        torch.distributed.
-    drop_last:    with several ranks: True leaves the rest out that does not fill a round, False
-                  fills the last round from the beginning of the order, so that all ranks have the
-                  same length, as torch's DistributedSampler does.
+    Constant memory, any length, no time to start. Without `set_epoch` each iteration is one epoch
+    further.
 
-    Without `set_epoch` each iteration is one epoch further. Raises UsageError.
+    Args:
+        data_source: A data set, or a number of samples.
+        seed: 0 to 2**64 - 1; the same on all ranks.
+        num_replicas: Ranks. The global order goes round them, one sample each; None asks
+            torch.distributed.
+        rank: This one's number; None asks torch.distributed.
+        drop_last: With several ranks: True leaves the rest out that does not fill a round, False
+            fills the last round from the beginning of the order, so that all ranks have the same
+            length, as torch's DistributedSampler does.
+
+    Raises:
+        UsageError: An argument is out of its range; every such argument is named.
+
+    Example:
+        >>> from fastload import ShuffleSampler
+        >>> sampler = ShuffleSampler(6, seed=3)
+        >>> sampler.set_epoch(1)
+        >>> again = ShuffleSampler(6, seed=3)
+        >>> again.set_epoch(1)
+        >>> list(sampler) == list(again)
+        True
     """
 
     def __init__(

@@ -26,18 +26,33 @@ def profile(
 ) -> Report:
     """Profile any torch-style loader with any training step.
 
-    The loader is iterated and the step is called, many times.
+    The loader is iterated and the step is called, many times. Small data sets have many epoch
+    edges, and each one counts as the loader's.
 
-    step:      takes a batch and trains on it; EmulatedStep(images_per_s) plays one.
-    seconds:   budget of the measuring, s; at least 1.
-    to_device: moves a batch to where the step wants it; without it the step gets batches as the
-        loader made them.
-    on_done:   called after each run, for progress.
-    cuts:      also the loader cut off after each transform, beyond the budget. The loader must be
-        PyTorch's, over a data set with a Compose.
+    Args:
+        loader: What is iterated for batches.
+        step: Takes a batch and trains on it; EmulatedStep(images_per_s) plays one.
+        seconds: Budget of the measuring, s; at least 1.
+        to_device: Moves a batch to where the step wants it; without it the step gets batches as
+            the loader made them.
+        on_done: Called after each run, for progress.
+        cuts: Also the loader cut off after each transform, beyond the budget. The loader must be
+            PyTorch's, over a data set with a Compose.
 
-    Small data sets have many epoch edges, and each one counts as the loader's. Raises UsageError,
-    and what loader and step raise.
+    Returns:
+        What limits the training, with its intervals; prints as the report.
+
+    Raises:
+        UsageError: An argument is wrong. What loader and step raise is raised, too.
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> train = fastload.open("train", [T.CenterCrop((48, 64)), T.ToImage()])
+        >>> loader = fastload.DataLoader(train, batch_size=2)
+        >>> report = fastload.profile(loader, lambda batch: None, seconds=1)
+        >>> len(str(report).splitlines()) > 1
+        True
     """
     if not callable(step):
         raise UsageError(

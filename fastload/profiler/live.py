@@ -22,17 +22,28 @@ def _say(line: str) -> None:
 
 
 class Watch:
-    """A context: while it is open, batches of `loader` are timed, in its workers too where they are
-    forked meanwhile.
+    """A context: while it is open, batches of `loader` are timed.
 
-    loader: of PyTorch or fastload; any other iterable is timed where the loop runs over this object
-        in its place.
-    every:  s between lines; 0: no lines. Each epoch has one too, and one more where the bottleneck
-        has moved.
-    say:    takes a line.
+    They are timed in the loader's workers too where these are forked meanwhile. Two watches cannot
+    be open at once.
 
-    Raises UsageError for what cannot be iterated, for a negative `every`, and where two watches are
-    open at once.
+    Args:
+        loader: Of PyTorch or fastload; any other iterable is timed where the loop runs over this
+            object in its place.
+        every: s between lines; 0: no lines. Each epoch has one too, and one more where the
+            bottleneck has moved.
+        say: Takes a line.
+
+    Raises:
+        UsageError: `loader` cannot be iterated, or `every` is negative.
+
+    Example:
+        >>> from fastload.profiler import Watch
+        >>> with Watch(["a batch", "another"], every=0) as batches:
+        ...     for batch in batches:
+        ...         print(batch)
+        a batch
+        another
     """
 
     def __init__(
@@ -129,8 +140,29 @@ class Watch:
 def watch(
     loader: Iterable[object], *, every: float = 10.0, say: Callable[[str], object] = _say
 ) -> Watch:
-    """Profile a loop while it trains.
+    """Profile a loop while it trains: a context around it.
 
-    `with fastload.watch(loader) as seen: …`, then `print(seen)` or `seen.report`. See Watch.
+    Args:
+        loader: Of PyTorch or fastload; any other iterable is timed where the loop runs over the
+            context's object in its place.
+        every: s between lines; 0: no lines. Each epoch has one too, and one more where the
+            bottleneck has moved.
+        say: Takes a line.
+
+    Returns:
+        The context, which has the report when it is left; see Watch.
+
+    Raises:
+        UsageError: `loader` cannot be iterated, or `every` is negative.
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> train = fastload.open("train", [T.CenterCrop((48, 64)), T.ToImage()])
+        >>> loader = fastload.DataLoader(train, batch_size=2)
+        >>> with fastload.watch(loader, every=0) as seen:
+        ...     for images, labels in loader:
+        ...         pass  # the training step
+        >>> text = str(seen)  # the report
     """
     return Watch(loader, every=every, say=say)
