@@ -6,15 +6,17 @@ has state, so worker count, batch size, device and resume cannot change a draw.
 """
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import UsageError
 from fastload.spec import Floats, Longs, Work
+
+if TYPE_CHECKING:
+    import torch
 
 # Op numbers from here on belong to a batch (keyed by step and rank), those below to a sample.
 BATCH_DRAWS = 1 << 15
@@ -86,10 +88,12 @@ def noise_levels(key: int, count: int) -> NDArray[np.uint16]:
     return out
 
 
-def draw_seed(generator: torch.Generator | None) -> int:
+def draw_seed(generator: "torch.Generator | None") -> int:
     """One 63-bit seed from `generator` (None: torch's default one), drawn as torch's loader draws
     its base seed.
     """
+    import torch
+
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
 
 

@@ -10,9 +10,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import torch
+if TYPE_CHECKING:
+    import torch
+
 
 PLACES = ("auto", "cpu", "gpu")
 ROUNDS = 3  # turns of each placement; their median counts
@@ -69,8 +71,8 @@ class _Turn:
     """Batches of one placement in a row."""
 
     placement: Placement
-    first: torch.cuda.Event  # marks on the caller's stream
-    last: torch.cuda.Event
+    first: "torch.cuda.Event"  # marks on the caller's stream
+    last: "torch.cuda.Event"
     images: int
 
 
@@ -79,7 +81,7 @@ class _Trial:
     """Of one size."""
 
     turns: list[_Turn] = field(default_factory=list)
-    first: torch.cuda.Event | None = None  # of the turn under way
+    first: "torch.cuda.Event | None" = None  # of the turn under way
     images: int = 0
     batches: int = 0
     chosen: Placement | None = None
@@ -98,7 +100,7 @@ class Chooser:
         self,
         placements: Sequence[Placement],
         depth: int = 0,
-        seconds: Callable[[torch.cuda.Event, torch.cuda.Event], float | None] = lambda *_: None,
+        seconds: "Callable[[torch.cuda.Event, torch.cuda.Event], float | None]" = lambda *_: None,
     ) -> None:
         self.placements, self.depth, self.seconds = list(placements), depth, seconds
         self.dropped: dict[Placement, str] = {}  # and why
@@ -124,7 +126,7 @@ class Chooser:
             return trial.chosen or self.placements[0]
 
     def handed(
-        self, size: int | None, placement: Placement, images: int, mark: torch.cuda.Event
+        self, size: int | None, placement: Placement, images: int, mark: "torch.cuda.Event"
     ) -> None:
         """A batch went to the caller, whose stream passes `mark` then."""
         with self._lock:
@@ -139,7 +141,7 @@ class Chooser:
                 trial.first = None
 
     def _count(
-        self, trial: _Trial, placement: Placement, images: int, mark: torch.cuda.Event
+        self, trial: _Trial, placement: Placement, images: int, mark: "torch.cuda.Event"
     ) -> None:
         """One batch of a turn: between two marks the caller worked on all batches but the one that
         came with the last mark.

@@ -5,16 +5,20 @@ params).
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
-import torch
 from PIL.Image import Image
 
 from fastload.errors import PipelineError
 from fastload.spec import Floats, Ints, Records, Spec, Stage
 
-ImageLike: TypeAlias = Image | torch.Tensor  # a tensor is [C, H, W]
+if TYPE_CHECKING:
+    import torch
+
+    ImageLike: TypeAlias = Image | torch.Tensor  # a tensor is [C, H, W]
+else:  # torch takes seconds to import, and a recipe is described without it
+    ImageLike: TypeAlias = object
 Fill: TypeAlias = float | Sequence[float] | None  # outside an image, 0..255; None: black
 
 
@@ -100,6 +104,8 @@ class Op:
 
     def applied(self, image: ImageLike) -> tuple[ImageLike, Records]:
         """What a call gives, and the record that it drew."""
+        import torch
+
         from fastload.transforms import pil  # the pixels; kept apart from the descriptions
 
         height, width = pil.size(image)

@@ -1,13 +1,15 @@
 """Matrices of warps: PIL's coefficients a..h, float64 [N, 8], made as torchvision and PIL do."""
 
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 
 from fastload.spec import Bools, Floats, Ints, Longs
 from fastload.transforms.sampling import by_math
+
+if TYPE_CHECKING:
+    pass
 
 # torchvision's two APIs; their affine matrices differ in the last bit.
 Definition = Literal["v1", "v2"]
@@ -95,6 +97,8 @@ def perspective(points: Longs, sources: Longs) -> Floats:
     values are cut off, so the last bit of a coefficient decides many of them. Corners that no such
     map joins (images one pixel wide) give the identity.
     """
+    import torch
+
     matrices = np.tile(np.array(IDENTITY), (len(points), 1))
     solvable = _general(points) & _general(sources)
     if not solvable.any():

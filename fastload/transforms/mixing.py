@@ -5,15 +5,18 @@ Partners are of the same batch, and finished images are mixed: after ColOut, era
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 
 from fastload.errors import PipelineError
 from fastload.spec import Floats, Ints, Longs
 from fastload.transforms.base import is_number
 from fastload.transforms.mix_records import MixRecords, Weights
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,12 @@ class Mix(ABC):
         """
 
     def __call__(
-        self, images: torch.Tensor, labels: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, images: "torch.Tensor", labels: "torch.Tensor"
+    ) -> "tuple[torch.Tensor, torch.Tensor]":
         """Raises PipelineError."""
         # The pixels are apart from the descriptions.
+        import torch
+
         from fastload.transforms.reference import mix
 
         if images.ndim != 4 or labels.shape != images.shape[:1]:

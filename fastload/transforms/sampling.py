@@ -6,13 +6,16 @@ import functools
 import math
 from collections.abc import Callable
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.spec import Floats, Longs
+
+if TYPE_CHECKING:
+    import torch
 
 # Uniforms are multiples of 2^-32. This moves them into the open interval (0, 1).
 HALF_STEP = 2.0**-33
@@ -78,6 +81,8 @@ def log_uniform(u: Floats, ends: tuple[float, float], in_single: bool) -> Floats
 @functools.cache
 def _logs(low: float, high: float) -> tuple[float, float, float]:
     """torch's float32 logarithms of both, and the power of the first one."""
+    import torch
+
     logs = torch.log(torch.tensor([low, high], dtype=torch.float32))
     return (*logs.tolist(), torch.exp(logs[:1]).item())
 
@@ -91,6 +96,8 @@ def by_math(function: Callable[[float], float], values: Floats) -> Floats:
 
 def normal(u: Floats) -> Floats:
     """Standard normal values from uniforms of any shape."""
+    import torch
+
     out: Floats = torch.special.ndtri(torch.from_numpy(u + HALF_STEP)).numpy()
     return out
 
@@ -139,6 +146,8 @@ def _invert_gamma(p: Floats, alpha: float) -> Floats:
     x^alpha / Gamma(alpha + 1) = p, lies left of the root; so the steps go right only, and end where
     rounding would turn them. Each value has its own end, whatever stands beside it.
     """
+    import torch
+
     shape, logs = torch.tensor(alpha, dtype=torch.float64), np.log(p)
     scale = float(torch.lgamma(shape))
     out: Floats = (logs + float(torch.lgamma(shape + 1))) / alpha
@@ -156,11 +165,13 @@ def _invert_gamma(p: Floats, alpha: float) -> Floats:
     return out
 
 
-def _gammainc(shape: torch.Tensor, x: Floats) -> Floats:
+def _gammainc(shape: "torch.Tensor", x: Floats) -> Floats:
     """P(shape, x) of any number of values. torch takes whole blocks of them together and what is
     left one by one, with other roundings; so that no value depends on how many there are, all are
     in blocks.
     """
+    import torch
+
     padded = np.ones(-(-x.size // BLOCK) * BLOCK)
     padded[: x.size] = x.ravel()
     out: Floats = (

@@ -56,3 +56,16 @@ def test_importing_fastload_imports_nothing_optional(fresh_command):
     loaded = json.loads(done.stdout)
     assert "fastload._native" in loaded
     assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_listing_recipes_does_not_import_torch(fresh_command):
+    done = fresh_command(
+        "-c",
+        "import sys; from fastload.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: print('torch' in sys.modules)",
+        "recipes",
+        "list",
+    )
+    assert done.stdout.splitlines()[0].startswith("recipe ")
+    assert done.stdout.splitlines()[-1] == "False"

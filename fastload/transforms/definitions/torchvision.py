@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import torch
 
 from fastload.spec import Floats, Ints, Longs
 from fastload.transforms.base import is_number
@@ -115,6 +114,8 @@ def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) 
 # 0..30.
 @lru_cache(maxsize=4096)
 def _linspace(top: float, count: int) -> Floats:
+    import torch
+
     return torch.linspace(0.0, top, count).double().numpy()
 
 
@@ -133,6 +134,8 @@ def _shears(top: float, count: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=16)
 def _falling(count: int, shares: bool) -> Floats:
+    import torch
+
     if shares:  # the float32 share times 255 in float64: not whole where 255 over the steps is
         return 255.0 * torch.linspace(1.0, 0.0, count).double().numpy()
     return torch.linspace(255.0, 0.0, count).double().numpy()
@@ -140,4 +143,6 @@ def _falling(count: int, shares: bool) -> Floats:
 
 @lru_cache(maxsize=16)
 def _bits(first: int, lost: int, count: int) -> Floats:
+    import torch
+
     return (first - (torch.arange(count) / ((count - 1) / lost))).round().double().numpy()
