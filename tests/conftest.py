@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -21,6 +22,10 @@ from PIL import Image
 
 import fastload
 from tests.zygote import Zygote
+
+# A busy machine takes longer for an example, and a suite says the same twice.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("suite")
 
 TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
 PACKAGE = Path(fastload.__file__).parents[
