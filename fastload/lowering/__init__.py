@@ -12,7 +12,6 @@ from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import Equal, Marks, watched
 from fastload.plan.pipeline import Pipeline
-from fastload.plan.plan import infer_specs
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
 
@@ -64,21 +63,11 @@ def open(
     """
     ops, views = known_pictures(transform)
     if masks is None:
-        return Dataset(_checked(Pipeline(open_source(path, fields, format), ops, views)))
+        return Dataset(Pipeline(open_source(path, fields, format), ops, views))
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
-    return Dataset(_checked(Pipeline(source, ops, masks=paths)))
-
-
-def _checked(pipeline: Pipeline) -> Pipeline:
-    """The pipeline, whose ops fit each other. Raises PipelineError.
-
-    Those of views are checked where a loader is made, which names the view.
-    """
-    if not pipeline.views:
-        infer_specs(pipeline.ops)
-    return pipeline
+    return Dataset(Pipeline(source, ops, masks=paths))
 
 
 def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:

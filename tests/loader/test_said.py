@@ -48,9 +48,9 @@ def test_a_path_is_no_data_set(folder):
 @pytest.mark.parametrize(
     ("size", "shown"), [("224", ("224", "224")), (0, (0, 0)), (-1, (-1, -1)), (2.5, (2.5, 2.5))]
 )
-def test_sizes_are_checked_where_they_are_given(folder, size, shown):
+def test_sizes_are_shown_as_they_were_given(folder, size, shown):
     with pytest.raises(fastload.PipelineError) as caught:
-        fastload.open(folder, ops(size))
+        fastload.DataLoader(fastload.open(folder, ops(size)), 4)
     assert str(caught.value) == (
         f"op 1 (RandomResizedCrop): size is {shown}, want whole numbers from 1 to 16384 px"
     )

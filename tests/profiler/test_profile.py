@@ -166,11 +166,8 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
         "--backend", "all", "--json", "-",
     )  # fmt: skip
     found = json.loads(done.stdout)
-    reason = (
-        "backend absent cannot run this plan: is not installed (No module named "
-        "'fastload.backends.no_such_module')"
-    )
-    assert reason in found["setting"]["why_backend"]
+    # What is not installed was not asked for by its name.
+    assert not any("absent" in line for line in found["setting"]["why_backend"])
     assert found["not_measured"][0] == "backend broken failed (Critical error in pipeline:)"
 
 
