@@ -3,6 +3,7 @@ from torchvision's pixels.
 """
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -103,7 +104,8 @@ def page() -> str:
 
 def _summary(doc: str) -> str:
     """A docstring's first paragraph, and the second where both are one line of a table."""
-    paragraphs = [" ".join(paragraph.split()) for paragraph in doc.split("\n\n")]
+    text = re.split(r"^(?:Args|Example):$", doc, flags=re.MULTILINE)[0].rstrip()
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
     both = " ".join(paragraphs[:2])
     return both if len(both) <= SUMMARY else paragraphs[0]
 

@@ -21,14 +21,9 @@ from fastload.transforms.color import (
 from fastload.transforms.colout import ColOut
 from fastload.transforms.compose import Compose
 from fastload.transforms.erasing import RandomErasing
+from fastload.transforms.flips import RandomHorizontalFlip, RandomVerticalFlip
 from fastload.transforms.functions import custom
-from fastload.transforms.geometry import (
-    CenterCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
+from fastload.transforms.geometry import CenterCrop, RandomResizedCrop, Resize
 from fastload.transforms.mix import CutMix, LabelSmoothing, MixUp
 from fastload.transforms.mixing import Mix
 from fastload.transforms.output import (

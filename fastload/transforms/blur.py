@@ -13,10 +13,21 @@ LARGEST_KERNEL = 255  # px
 
 @dataclass(frozen=True)
 class GaussianBlur(Program):
-    """Blur with a standard deviation drawn from `sigma` (px); edges are mirrored."""
+    """Blur with a standard deviation drawn from `sigma` (px); edges are mirrored.
 
-    kernel_size: Any  # px, odd: one number, or (width, height), as torchvision has it
-    sigma: Any = (0.1, 2.0)  # px: (low, high), or one number
+    Args:
+        kernel_size: Odd, px: one number, or (width, height), as torchvision has it.
+        sigma: (low, high), or one number, px.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.GaussianBlur(5, 1.0)(Image.new("RGB", (120, 90), "red")).getpixel((60, 45))
+        (255, 0, 0)
+    """
+
+    kernel_size: Any
+    sigma: Any = (0.1, 2.0)
 
     keeps_masks = True
     torchvision = ("kernel_size", "sigma")

@@ -14,13 +14,25 @@ from fastload.transforms.kinds import Gather
 
 @dataclass(frozen=True)
 class ColOut(Gather):
-    """Keep int((1 - p) * size) rows and columns, in order, dropping the others at random; the image
-    shrinks.
+    """Keep int((1 - p) * size) rows and columns, in order, and drop the others at random.
+
+    The image shrinks.
+
+    Args:
+        p_row: Share of the rows to drop.
+        p_col: Share of the columns to drop.
+        batch: The same rows and columns for a whole batch (Composer's default), or drawn per
+            sample.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.ColOut(0.5, 0.25)(Image.new("RGB", (120, 90))).size
+        (90, 45)
     """
 
     p_row: float = 0.15
     p_col: float = 0.15
-    # The same rows and columns for a whole batch (Composer's default), or drawn per sample
     batch: bool = True
 
     @property

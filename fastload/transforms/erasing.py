@@ -22,21 +22,34 @@ MAX_BOXES = 32
 
 @dataclass(frozen=True)
 class RandomErasing(Op):
-    """With probability p, fill a box whose share of the image is from `scale` and whose height /
-    width is from `ratio`.
+    """With probability p, fill a box: its area from `scale`, its shape from `ratio`.
 
-    value: a number, one per channel, "random" (normal noise) or "random_colour" (timm's "rand": one
-        normal colour per box).
+    Args:
+        p: Probability, 0 to 1.
+        scale: Share of the image: smallest, largest.
+        ratio: Height / width of the box: smallest, largest.
+        value: A number, one per channel, "random" (normal noise) or "random_colour" (timm's
+            "rand": one normal colour per box).
+        inplace: torchvision's argument; batches are always written in place.
+        min_count: Boxes of an image, timm's; their areas share `scale`.
+        max_count: The most of them.
+        definition: Whose way of drawing: "torchvision" in float32, "timm" in float64.
+
+    Example:
+        >>> import torch
+        >>> from fastload import transforms as T
+        >>> erased = T.RandomErasing(p=1.0)(torch.ones(3, 48, 64))
+        >>> bool((erased == 0).any())
+        True
     """
 
     p: float = 0.5
     scale: tuple[float, float] = (0.02, 0.33)
     ratio: tuple[float, float] = (0.3, 3.3)
     value: Any = 0
-    inplace: bool = False  # torchvision's argument; batches are always written in place
-    min_count: int = 1  # boxes of an image, timm's; their areas share `scale`
+    inplace: bool = False
+    min_count: int = 1
     max_count: int = 1
-    # Whose way of drawing: torchvision's in float32, timm's in float64
     definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)
 
     stage = Stage.STORE

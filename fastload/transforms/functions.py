@@ -138,11 +138,30 @@ def custom(
 def custom(
     function: Callable[..., object] | None = None, *, draws: int = 0, boundscheck: bool = True
 ) -> Custom | Callable[[Callable[..., object]], Custom]:
-    """Makes an op of AUGMENT out of a function, as a decorator: @custom, or @custom(draws=2).
+    """Make an op of AUGMENT out of a function, as a decorator: @custom, or @custom(draws=2).
 
-    The function takes an image, uint8 [height, width, channels], and, if draws is not 0, u: float64
-    [draws], uniform in [0, 1), the same for the same seed, epoch and sample whatever else changes.
-    It changes the image in place, or returns another one.
+    Args:
+        function: Takes an image, uint8 [height, width, channels], and, if draws is not 0, u:
+            float64 [draws], uniform in [0, 1), the same for the same seed, epoch and sample
+            whatever else changes. It changes the image in place, or returns another one.
+        draws: How many random numbers it gets.
+        boundscheck: Whether an index outside an array is an error of the sample. False is for code
+            that is known to have none.
+
+    Returns:
+        The op; of @custom(...), what makes it.
+
+    Raises:
+        PipelineError: `function` cannot be called.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> @T.custom
+        ... def darker(image):
+        ...     image //= 2
+        >>> darker(Image.new("RGB", (120, 90), "white")).getpixel((0, 0))
+        (127, 127, 127)
     """
     if function is None:
         return lambda given: custom(given, draws=draws, boundscheck=boundscheck)

@@ -1,4 +1,4 @@
-"""CROP: the ops that choose a box, a size and a side.
+"""CROP: the ops that choose a box and a size.
 
 Names, defaults and arithmetic are torchvision v2's.
 """
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fastload.spec import Bools, Floats, Ints, Spec
+from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import (
     FILTERS,
     Params,
@@ -16,14 +16,12 @@ from fastload.transforms.base import (
     filter_name,
     filter_problems,
     pair,
-    probability_problems,
     scaled_size,
     size_problems,
 )
-from fastload.transforms.kinds import Flip, Region, Window
-from fastload.transforms.sampling import log_uniform, uniform
+from fastload.transforms.boxes import TRIES, crop_boxes
+from fastload.transforms.kinds import Region, Window
 
-TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
 # timm 1.0.31: where the interpolation is "random", an image gets one of these, half the time each.
 RANDOM = ("bilinear", "bicubic")
 
@@ -33,14 +31,28 @@ class RandomResizedCrop(Region):
     """Cut a random box and resize it to `size`.
 
     Source: Szegedy et al. 2014, arXiv:1409.4842, section 6.
+
+    Args:
+        size: Output height and width, or one number for both, px; kept as a pair.
+        scale: Share of the image's area to keep: smallest, largest.
+        ratio: Width / height of the box, log-uniform: smallest, largest.
+        interpolation: torchvision's or its name; timm's "random" draws bilinear or bicubic for
+            each image.
+        antialias: Taken, as torchvision does; PIL images are always antialiased.
+        definition: Whose way of drawing: "torchvision" in float32, "timm" in float64.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.RandomResizedCrop((48, 64))(Image.new("RGB", (120, 90))).size
+        (64, 48)
     """
 
-    size: Any  # output height and width, or one number for both, px; kept as a pair
-    scale: tuple[float, float] = (0.08, 1.0)  # share of the image's area to keep
-    ratio: tuple[float, float] = (3 / 4, 4 / 3)  # box width / height, log-uniform
-    interpolation: str = "bilinear"  # timm's "random" draws bilinear or bicubic for each image
-    antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
-    # Whose way of drawing: torchvision's in float32, timm's in float64
+    size: Any
+    scale: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    interpolation: str = "bilinear"
+    antialias: bool | None = True
     definition: Literal["torchvision", "timm"] = field(default="torchvision", repr=False)
 
     torchvision = ("size", "scale", "ratio", "interpolation", "antialias")
@@ -97,58 +109,27 @@ class RandomResizedCrop(Region):
         return replace(self, size=scaled_size(self.size, factor))
 
 
-def crop_boxes(
-    u: Floats,
-    sizes: Ints,
-    scale: tuple[float, float],
-    ratio: tuple[float, float],
-    in_single: bool = True,
-) -> Ints:
-    """Random-resized-crop boxes, one per image.
-
-    u:      float64 [N, 4 * TRIES], uniform in [0, 1)
-    sizes:  int32 [N, 2], image height and width, px
-    scale:  share of the image to keep; ratio: width / height, log-uniform; in_single: both are
-        drawn in float32
-
-    Returns int32 [N, 4]: top, left, height, width, px; always inside the image.
-    The first try that fits is used; if none fits, the largest centred box with a legal ratio.
-    """
-    u = u.reshape(-1, TRIES, 4)
-    full_h, full_w = sizes[:, :1].astype(np.float64), sizes[:, 1:].astype(np.float64)
-    area = full_h * full_w * uniform(u[..., 0], scale, in_single)
-    aspect = log_uniform(u[..., 1], ratio, in_single)
-    width, height = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
-    top = np.floor(u[..., 2] * (full_h - height + 1))
-    left = np.floor(u[..., 3] * (full_w - width + 1))
-    fits: Bools = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
-    tries = np.stack([top, left, height, width], axis=-1)
-    first = tries[np.arange(len(u)), fits.argmax(axis=1)]
-    some: Bools = np.asarray(fits.any(axis=1))
-    return (
-        first if some.all() else np.where(some[:, None], first, _centre_boxes(sizes, ratio))
-    ).astype(np.int32)
-
-
-def _centre_boxes(sizes: Ints, ratio: tuple[float, float]) -> Floats:
-    """Largest centred boxes whose width / height lies in `ratio`: float64 [N, 4]."""
-    height, width = sizes[:, 0].astype(np.float64), sizes[:, 1].astype(np.float64)
-    shape = width / height
-    box_h = np.where(shape < ratio[0], np.rint(width / ratio[0]), height)
-    box_w = np.where(shape > ratio[1], np.rint(height * ratio[1]), width)
-    # One pixel at least: torchvision's rounding can reach 0 here on images like 1 x 5000.
-    box_h, box_w = np.clip(box_h, 1, height), np.clip(box_w, 1, width)
-    return np.stack([(height - box_h) // 2, (width - box_w) // 2, box_h, box_w], axis=-1)
-
-
 @dataclass(frozen=True)
 class Resize(Region):
-    """Resize to (height, width), or, given one number, so that the shorter edge has that length."""
+    """Resize to (height, width), or, given one number, so that the shorter edge has that length.
 
-    size: Any  # px: one number, or (height, width)
+    Args:
+        size: One number, or (height, width), px.
+        interpolation: torchvision's or its name.
+        max_size: Bound of the longer edge, px; where size is one number.
+        antialias: Taken, as torchvision does; PIL images are always antialiased.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.Resize(60)(Image.new("RGB", (120, 90))).size
+        (80, 60)
+    """
+
+    size: Any
     interpolation: str = "bilinear"
-    max_size: int | None = None  # px, bound of the longer edge
-    antialias: bool | None = True  # taken, as torchvision does; PIL images are always antialiased
+    max_size: int | None = None
+    antialias: bool | None = True
 
     cuts = False
     torchvision = ("size", "interpolation", "max_size", "antialias")
@@ -220,11 +201,21 @@ class Resize(Region):
 
 @dataclass(frozen=True)
 class CenterCrop(Window):
-    """Cut `size` from the centre; smaller images are padded with 0 on both sides, as torchvision
-    does.
+    """Cut `size` from the centre; smaller images are padded with 0 on both sides.
+
+    torchvision pads them so, too.
+
+    Args:
+        size: Height and width, or one number for both, px; kept as a pair.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.CenterCrop((48, 64))(Image.new("RGB", (120, 90))).size
+        (64, 48)
     """
 
-    size: Any  # height and width, or one number for both, px; kept as a pair
+    size: Any
 
     fast_decode = True
     torchvision = ("size",)
@@ -258,35 +249,3 @@ class CenterCrop(Window):
 
     def scaled(self, factor: float) -> "CenterCrop":
         return replace(self, size=scaled_size(self.size, factor))
-
-
-@dataclass(frozen=True)
-class _AtTimes(Flip):
-    p: float = 0.5
-
-    torchvision = ("p",)
-
-    def problems(self, spec: Spec) -> list[str]:
-        return probability_problems("p", self.p)
-
-    def draws(self, spec: Spec) -> int:
-        return 1
-
-    def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, 1], 1 where the image is mirrored."""
-        return Params((u < self.p).astype(np.int32), sizes)
-
-
-@dataclass(frozen=True)
-class RandomHorizontalFlip(_AtTimes):
-    """Mirror left and right with probability p."""
-
-    axis = 1
-    fast_decode = True
-
-
-@dataclass(frozen=True)
-class RandomVerticalFlip(_AtTimes):
-    """Mirror top and bottom with probability p."""
-
-    axis = 0

@@ -73,8 +73,25 @@ class _Both(Mix):
 
 @dataclass(frozen=True)
 class MixUp(_Both):
-    """Each image and its partner, weighed by a share from Beta(alpha, alpha); torchvision 0.26's
-    arithmetic.
+    """Each image and its partner, weighed by a share from Beta(alpha, alpha).
+
+    torchvision 0.26's arithmetic.
+
+    Args:
+        alpha: Of Beta(alpha, alpha), which the image's share is drawn from, once for a batch.
+        num_classes: Classes; None: the data set's.
+        labels_getter: torchvision's argument; here images and labels are known.
+        label_smoothing: Of the one-hot labels, before they are mixed; with "composer" of the
+            image's, not of its partner's.
+        definition: Whose partners, shares and boxes these are: "torchvision" or "composer".
+
+    Example:
+        >>> import torch
+        >>> from fastload import transforms as T
+        >>> mix = T.MixUp(num_classes=3)
+        >>> images, labels = mix(torch.rand(2, 3, 48, 64), torch.tensor([0, 2]))
+        >>> labels.shape
+        torch.Size([2, 3])
     """
 
     @classmethod
@@ -116,8 +133,25 @@ class MixUp(_Both):
 
 @dataclass(frozen=True)
 class CutMix(_Both):
-    """A box of the partner's in each image, the same for the batch; labels by area. torchvision
-    0.26's boxes.
+    """A box of the partner's in each image, the same for the batch; labels by area.
+
+    torchvision 0.26's boxes.
+
+    Args:
+        alpha: Of Beta(alpha, alpha), which the image's share is drawn from, once for a batch.
+        num_classes: Classes; None: the data set's.
+        labels_getter: torchvision's argument; here images and labels are known.
+        label_smoothing: Of the one-hot labels, before they are mixed; with "composer" of the
+            image's, not of its partner's.
+        definition: Whose partners, shares and boxes these are: "torchvision" or "composer".
+
+    Example:
+        >>> import torch
+        >>> from fastload import transforms as T
+        >>> mix = T.CutMix(num_classes=3)
+        >>> images, labels = mix(torch.rand(2, 3, 48, 64), torch.tensor([0, 2]))
+        >>> labels.shape
+        torch.Size([2, 3])
     """
 
     @classmethod
@@ -145,12 +179,25 @@ class CutMix(_Both):
 
 @dataclass(frozen=True)
 class LabelSmoothing(Mix):
-    """Soft labels without mixing: 1 - smoothing + smoothing / classes for the label, smoothing /
-    classes for the others.
+    """Soft labels without mixing.
+
+    1 - smoothing + smoothing / classes for the label, smoothing / classes for the others.
+
+    Args:
+        smoothing: What all classes share, 0 to 1.
+        num_classes: Classes; None: the data set's.
+
+    Example:
+        >>> import torch
+        >>> from fastload import transforms as T
+        >>> smooth = T.LabelSmoothing(0.5, num_classes=2)
+        >>> images, labels = smooth(torch.rand(1, 3, 48, 64), torch.tensor([1]))
+        >>> labels
+        tensor([[0.2500, 0.7500]])
     """
 
     smoothing: float = 0.1
-    num_classes: int | None = None  # None: the data set's
+    num_classes: int | None = None
 
     def problems(self) -> list[str]:
         return [

@@ -24,7 +24,14 @@ def dtype_name(dtype: object) -> str:
 class ToImage(Values):
     """Image to uint8 tensor [C, H, W].
 
-    channels_last: the batch keeps PIL's memory order (its shape stays [N, C, H, W]).
+    Args:
+        channels_last: Whether the batch keeps PIL's memory order; its shape stays [N, C, H, W].
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.ToImage()(Image.new("RGB", (120, 90))).shape
+        torch.Size([3, 90, 120])
     """
 
     channels_last: bool = False
@@ -47,12 +54,32 @@ class ToImage(Values):
 
 @dataclass(frozen=True)
 class PILToTensor(ToImage):
-    """The same as ToImage, under torchvision's other name."""
+    """The same as ToImage, under torchvision's other name.
+
+    Args:
+        channels_last: Whether the batch keeps PIL's memory order; its shape stays [N, C, H, W].
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.PILToTensor()(Image.new("RGB", (120, 90))).dtype
+        torch.uint8
+    """
 
 
 @dataclass(frozen=True)
 class ToTensor(ToImage):
-    """Image to float32 tensor [C, H, W] in 0..1 (torchvision's first API)."""
+    """Image to float32 tensor [C, H, W] in 0..1 (torchvision's first API).
+
+    Args:
+        channels_last: Whether the batch keeps PIL's memory order; its shape stays [N, C, H, W].
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.ToTensor()(Image.new("RGB", (120, 90), "white")).max()
+        tensor(1.)
+    """
 
     def out_spec(self, spec: Spec) -> Spec:
         return replace(super().out_spec(spec), dtype="float32", scaled=True)
@@ -63,8 +90,20 @@ class ToTensor(ToImage):
 
 @dataclass(frozen=True)
 class ToDtype(Values):
-    """Change the type; scale=True also maps 0..255 to 0..1, as torchvision v2 does (its default is
-    False).
+    """Change the type; scale=True also maps 0..255 to 0..1.
+
+    torchvision v2 does so; its default is False.
+
+    Args:
+        dtype: torch's or its name: uint8, float16, bfloat16 or float32.
+        scale: Whether values of uint8 become values from 0 to 1.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = T.ToImage()(Image.new("RGB", (120, 90), "white"))
+        >>> T.ToDtype("float32", scale=True)(image).max()
+        tensor(1.)
     """
 
     dtype: Any = "float32"
@@ -94,8 +133,20 @@ class ToDtype(Values):
 
 @dataclass(frozen=True)
 class ConvertImageDtype(ToDtype):
-    """torchvision's first API for ToDtype(scale=True); it divides by 255 where ToDtype multiplies
-    by 1/255.
+    """torchvision's first API for ToDtype(scale=True).
+
+    It divides by 255 where ToDtype multiplies by 1/255.
+
+    Args:
+        dtype: torch's or its name: uint8, float16, bfloat16 or float32.
+        scale: Whether values of uint8 become values from 0 to 1.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = T.ToImage()(Image.new("RGB", (120, 90), "white"))
+        >>> T.ConvertImageDtype("float32")(image).max()
+        tensor(1.)
     """
 
     scale: bool = True
@@ -105,11 +156,24 @@ class ConvertImageDtype(ToDtype):
 
 @dataclass(frozen=True)
 class Normalize(Values):
-    """(value - mean) / std per channel; mean and std in the units that the image has by then."""
+    """(value - mean) / std per channel; mean and std in the units that the image has by then.
+
+    Args:
+        mean: One number per channel, or one for all.
+        std: The same; no 0, which would divide.
+        inplace: torchvision's argument; batches are always written in place.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = T.ToTensor()(Image.new("RGB", (120, 90), "white"))
+        >>> T.Normalize([0.5, 0.5, 0.5], [0.25, 0.25, 0.25])(image).max()
+        tensor(2.)
+    """
 
     mean: Sequence[float]
     std: Sequence[float]
-    inplace: bool = False  # torchvision's argument; batches are always written in place
+    inplace: bool = False
 
     torchvision = ("mean", "std", "inplace")
 

@@ -49,11 +49,23 @@ def border_problems(padding: tuple[Any, ...], mode: str, fill: object, channels:
 
 @dataclass(frozen=True)
 class Pad(Window):
-    """Widen every image by a border."""
+    """Widen every image by a border.
 
-    # Px: one number, (left and right, top and bottom), or (left, top, right, bottom); kept as four
+    Args:
+        padding: One number, (left and right, top and bottom), or (left, top, right, bottom), px;
+            kept as four.
+        fill: Of padding_mode constant: a number, or one per channel; None: black.
+        padding_mode: constant, edge, reflect or symmetric.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.Pad((4, 2))(Image.new("RGB", (120, 90))).size
+        (128, 94)
+    """
+
     padding: Any
-    fill: Fill = 0  # of padding_mode constant
+    fill: Fill = 0
     padding_mode: str = "constant"
 
     torchvision = ("padding", "fill", "padding_mode")
@@ -85,11 +97,25 @@ class Pad(Window):
 
 @dataclass(frozen=True)
 class RandomCrop(Window):
-    """Cut `size` at random from the image, padded on request."""
+    """Cut `size` at random from the image, padded on request.
 
-    size: Any  # height and width, or one number for both, px; kept as a pair
-    padding: Any = None  # px, as Pad's
-    pad_if_needed: bool = False  # smaller images are padded by what they lack, on both sides
+    Args:
+        size: Height and width, or one number for both, px; kept as a pair.
+        padding: As Pad's; None: no border.
+        pad_if_needed: Whether smaller images are padded by what they lack, on both sides.
+        fill: Of padding_mode constant: a number, or one per channel; None: black.
+        padding_mode: constant, edge, reflect or symmetric.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.RandomCrop((48, 64))(Image.new("RGB", (120, 90))).size
+        (64, 48)
+    """
+
+    size: Any
+    padding: Any = None
+    pad_if_needed: bool = False
     fill: Fill = 0
     padding_mode: str = "constant"
 

@@ -11,19 +11,31 @@ MOST = 64  # views of one image
 
 @dataclass(frozen=True)
 class Views:
-    """A data set's transform that makes several views of each image, which is read and decoded
-    once.
+    """A data set's transform that makes several views of each image.
 
-    pipelines: of each view, what a transform may be; or (pipeline, how many views of it). Views of
-        one pipeline differ in their draws. Two views as in SimCLR: `Views([(pipeline, 2)])`;
-        multi-crop as in DINO: `Views([(large, 2), (small, 6)])`.
+    The image is read and decoded once. A loader's batches are [[images of view 1, images of view 2,
+    …], labels]: what torch's default_collate makes of a list. Called with one image, it gives the
+    list of its views. Sources: Chen et al. 2020, arXiv:2002.05709; Caron et al. 2020,
+    arXiv:2006.09882, section 3.2.
 
-    A loader's batches are [[images of view 1, images of view 2, …], labels]: what torch's
-    default_collate makes of a list. Called with one image, it gives the list of its views.
-    Sources: Chen et al. 2020, arXiv:2002.05709; Caron et al. 2020, arXiv:2006.09882, section 3.2.
+    Args:
+        pipelines: Of each view, what a transform may be; or (pipeline, how many views of it); kept
+            as the latter. Views of one pipeline differ in their draws. Two views as in SimCLR:
+            `Views([(pipeline, 2)])`; multi-crop as in DINO: `Views([(large, 2), (small, 6)])`.
+
+    Raises:
+        PipelineError: There are too few views or too many.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> large, small = T.RandomResizedCrop(64), T.RandomResizedCrop(32)
+        >>> views = T.Views([(large, 2), small])
+        >>> [view.size for view in views(Image.new("RGB", (120, 90)))]
+        [(64, 64), (64, 64), (32, 32)]
     """
 
-    pipelines: Any  # kept as ((pipeline, count), …)
+    pipelines: Any
 
     def __post_init__(self) -> None:
         pipelines = (

@@ -75,14 +75,29 @@ def _at_times(p: float, u: Floats, matrices: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RandomRotation(Warp):
-    """Turn by an angle drawn from `degrees`, counter-clockwise."""
+    """Turn by an angle drawn from `degrees`, counter-clockwise.
 
-    degrees: Any  # a number v is (-v, v)
+    Args:
+        degrees: (low, high); a number v is (-v, v).
+        interpolation: torchvision's or its name.
+        expand: Whether the image grows to hold all of itself.
+        center: x and y, px; None: the middle.
+        fill: What is seen outside the image: a number, or one per channel; None: black.
+        p: Probability, 0 to 1; not in torchvision, whose RandomApply does the same.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.RandomRotation((90, 90), expand=True)(Image.new("RGB", (120, 90))).size
+        (90, 120)
+    """
+
+    degrees: Any
     interpolation: str = "nearest"
-    expand: bool = False  # the image grows to hold all of itself
-    center: Any = None  # x and y, px; None: the middle
+    expand: bool = False
+    center: Any = None
     fill: Fill = 0
-    p: float = 1.0  # not in torchvision, whose RandomApply does the same
+    p: float = 1.0
 
     torchvision = ("degrees", "interpolation", "expand", "center", "fill")
 
@@ -132,17 +147,35 @@ class RandomRotation(Warp):
 
 @dataclass(frozen=True)
 class RandomAffine(Warp):
-    """Turn, move, scale and shear at random, about the middle or `center`."""
+    """Turn, move, scale and shear at random, about the middle or `center`.
 
-    degrees: Any  # a number v is (-v, v)
-    translate: Any = None  # largest share of width and of height, 0..1
-    scale: Any = None  # smallest and largest factor
-    shear: Any = None  # degrees: v is x from (-v, v); 2 numbers are x's range, 4 also y's
+    Args:
+        degrees: (low, high); a number v is (-v, v).
+        translate: Largest share of width and of height, 0..1; None: 0.
+        scale: Smallest and largest factor; None: 1.
+        shear: Degrees: v is x from (-v, v); 2 numbers are x's range, 4 also y's; None: 0.
+        interpolation: torchvision's or its name.
+        fill: What is seen outside the image: a number, or one per channel; None: black.
+        center: x and y, px; None: the middle.
+        p: Probability, 0 to 1; not in torchvision, whose RandomApply does the same.
+        definition: Which of torchvision's APIs has this order of operations.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.RandomAffine(10, translate=(0.1, 0.1))(Image.new("RGB", (120, 90))).size
+        (120, 90)
+    """
+
+    degrees: Any
+    translate: Any = None
+    scale: Any = None
+    shear: Any = None
     interpolation: str = "nearest"
     fill: Fill = 0
-    center: Any = None  # x and y, px
-    p: float = 1.0  # not in torchvision, whose RandomApply does the same
-    definition: Definition = field(default="v2", repr=False)  # whose order of operations
+    center: Any = None
+    p: float = 1.0
+    definition: Definition = field(default="v2", repr=False)
 
     torchvision = (
         "degrees", "translate", "scale", "shear", "interpolation", "fill", "center"
@@ -192,8 +225,21 @@ class RandomAffine(Warp):
 
 @dataclass(frozen=True)
 class RandomPerspective(Warp):
-    """Move the corners inwards at random, with probability p; distortion_scale 1 moves them up to
-    half-way.
+    """Move the corners inwards at random, with probability p.
+
+    distortion_scale 1 moves them up to half-way.
+
+    Args:
+        distortion_scale: How far, 0 to 1.
+        p: Probability, 0 to 1.
+        interpolation: torchvision's or its name.
+        fill: What is seen outside the image: a number, or one per channel; None: black.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.RandomPerspective(0.3, p=1.0)(Image.new("RGB", (120, 90))).size
+        (120, 90)
     """
 
     distortion_scale: float = 0.5

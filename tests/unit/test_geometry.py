@@ -9,7 +9,7 @@ from torchvision.transforms.v2.functional._geometry import _compute_resized_outp
 
 from fastload.spec import Spec
 from fastload.transforms import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
-from fastload.transforms.geometry import TRIES, crop_boxes
+from fastload.transforms.boxes import TRIES, crop_boxes
 
 SIDE = st.integers(1, 4000)
 SCALE, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
