@@ -72,12 +72,45 @@ def test_names_and_numbers_have_room(name):
     """Beside bars, in letters of the usual width; names that are too long are cut."""
     tags = Tags()
     tags.feed(charts.chart("t", [charts.Bar(name, 2.0, "2,000 images/s", 1.0, 3.0)]))
-    bar = next(attrs for tag, attrs in tags.seen if tag == "rect")
-    ends = [float(attrs["x"]) for tag, attrs in tags.seen if tag == "text"]
-    assert ends[0] >= charts.LETTER * min(len(name), charts.MOST)
-    assert float(bar["x"]) > ends[0]
-    assert charts.WIDTH - ends[1] >= charts.LETTER * len("2,000 images/s")
-    assert float(bar["x"]) + 1.5 * float(bar["width"]) <= ends[1]  # the range's end
+    assert tags.seen[1][1]["viewbox"].startswith(f"0 0 {charts.WIDTH} ")
+    letters = min(len(name), charts.MOST) + len("2,000 images/s")
+    assert charts.LETTER * letters <= charts.WIDTH - 2 * charts.EDGE
+
+
+def drawn(bars):
+    tags = Tags()
+    tags.feed(charts.chart("t", bars))
+    return tags.seen
+
+
+def test_cpu_and_waiting_are_drawn_apart():
+    """The longest part in the colour of the CPU is the stage of the verdict."""
+    slept = StageCost("slept", 0.003, 0.001)
+    bars = page._stages(replace(REPORT, stages=(StageCost("decode", 0.002, 0.002), slept)))
+    boxes = [(a["class"], float(a["width"])) for tag, a in drawn(bars) if tag == "rect"]
+    assert [kind for kind, _ in boxes] == ["bar", "bar", "wait"]
+    assert boxes[2][1] / boxes[1][1] == pytest.approx(2 / 3, rel=0.01)
+    assert boxes[1][1] - boxes[2][1] < boxes[0][1]
+
+
+def test_a_far_range_flattens_no_bar_and_ends_in_an_arrow():
+    seen = drawn([charts.Bar("a", 2.0, "2", 1.0, 900.0), charts.Bar("b", 1.0, "1", 0.9, 1.1)])
+    widths = [float(attrs["width"]) for tag, attrs in seen if tag == "rect"]
+    assert widths[0] > charts.WIDTH / 2
+    paths = [attrs["d"] for tag, attrs in seen if tag == "path" and attrs["class"] == "range"]
+    assert ["l5 5l-5 5" in path for path in paths] == [True, False]
+
+
+def test_the_page_answers_first():
+    priced = Priced(
+        Alternative("backend x", "", "x", ()), Sample((1500.0,) * 3), Sample((600.0,) * 3)
+    )
+    text = page.write(replace(REPORT, remedies=(priced,)))
+    parts = ('<p class="do">Backend x: predicted', "What to do", "Why", "How sure", "Details")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "<td>1,439 (1,439 to 1,439)</td><td>2.4 (2.4 to 2.4)</td>" in text
+    assert text.count("CPU-BOUND: &lt;b&gt;&amp;decode") == 2  # title and heading
 
 
 def test_the_page_says_that_the_step_was_emulated_and_has_all_of_the_report():
