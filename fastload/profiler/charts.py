@@ -4,10 +4,12 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH = 1050  # px of a chart
-ROW = 28  # px of a bar's row
-LETTER = 7.4  # px
-MOST = 48  # letters of a name
+WIDTH = 640  # px of a chart: on a phone its letters are still read
+ROW = 46  # px of a bar's row: its name and number stand above it
+LETTER = 10.0  # px, of a phone's letters
+EDGE = 16  # px left and right of the bars
+MOST = 30  # letters of a name
+REACH = 1.5  # times the longest bar, to which ranges are drawn: one far value flattens no others
 LIMIT = "the dashed line is what the step alone could take"
 
 
@@ -20,6 +22,7 @@ class Bar:
     text: str
     low: float | None = None
     high: float | None = None
+    waits: float = 0.0  # the last part of the value, drawn in a colour of its own
 
 
 def chart(title: str, bars: Sequence[Bar], limit: float | None = None) -> str:
@@ -27,36 +30,47 @@ def chart(title: str, bars: Sequence[Bar], limit: float | None = None) -> str:
 
     A limit far beyond the bars would flatten them: it is not drawn.
     """
-    longest = max([bar.high or bar.value for bar in bars] + [1e-12])
+    most = max([bar.value for bar in bars] + [1e-12])
+    longest = min(max([bar.high or bar.value for bar in bars] + [most]), REACH * most)
     limit = limit if limit is not None and limit <= 4 * longest else None
-    left = 24 + LETTER * max(min(len(bar.name), MOST) for bar in bars)
-    right = 24 + LETTER * max(len(bar.text) for bar in bars)
-    scale = (WIDTH - left - right) / max(longest, limit or 0.0)
+    scale = (WIDTH - 2 * EDGE) / max(longest, limit or 0.0)
     height = ROW * len(bars) + 12
-    rows = "".join(_row(bar, 6 + ROW * row, scale, left, right) for row, bar in enumerate(bars))
+    rows = "".join(_row(bar, 6 + ROW * row, scale) for row, bar in enumerate(bars))
     if limit is not None:
-        x = left + limit * scale
+        x = EDGE + limit * scale
         rows += f'<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}"/>'
         title = f"{title}; {LIMIT}"
     spoken = "; ".join(f"{bar.name}: {bar.text}" for bar in bars)
     return (
-        f'<h2>{escaped(title)}</h2><svg viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'<h3>{escaped(title)}</h3><svg viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escaped(spoken)}">{rows}</svg>'
     )
 
 
-def _row(bar: Bar, top: int, scale: float, left: float, right: float) -> str:
-    middle, length = top + ROW / 2, max(1.0, bar.value * scale)
+def _row(bar: Bar, top: int, scale: float) -> str:
+    middle, length, waits = top + 31, max(1.0, bar.value * scale), bar.waits * scale
     name = bar.name if len(bar.name) <= MOST else bar.name[: MOST - 1] + "…"
-    out = f'<text x="{left - 10:.1f}" y="{middle + 4}" text-anchor="end">{escaped(name)}</text>'
+    out = f'<text class="name" x="{EDGE}" y="{top + 15}">{escaped(name)}</text>'
     out += (
-        f'<rect class="bar" x="{left:.1f}" y="{top + 5}" width="{length:.1f}" height="{ROW - 10}"/>'
+        f'<text x="{WIDTH - EDGE}" y="{top + 15}" text-anchor="end">{escaped(bar.text)}</text>'
+        f'<rect class="bar" x="{EDGE}" y="{top + 23}" width="{length:.1f}" height="16"/>'
     )
+    if bar.waits:
+        x = EDGE + length - waits
+        out += f'<rect class="wait" x="{x:.1f}" y="{top + 23}" width="{waits:.1f}" height="16"/>'
     if bar.low is not None and bar.high is not None:
-        low, high = left + bar.low * scale, left + bar.high * scale
-        path = f"M{low:.1f} {middle - 4}v8M{low:.1f} {middle}H{high:.1f}M{high:.1f} {middle - 4}v8"
-        out += f'<path class="halo" d="{path}"/><path class="range" d="{path}"/>'
-    return out + f'<text x="{WIDTH - right + 12:.1f}" y="{middle + 4}">{escaped(bar.text)}</text>'
+        out += _range(EDGE + bar.low * scale, EDGE + bar.high * scale, middle)
+    return out
+
+
+def _range(low: float, high: float, middle: int) -> str:
+    """From low to high, px. One that goes on beyond the chart ends in an arrow."""
+    edge = WIDTH - EDGE / 2
+    end = f"M{high:.1f} {middle - 4}v8"
+    if high > edge:
+        high, end = edge, f"M{edge - 5:.1f} {middle - 5}l5 5l-5 5"
+    path = f"M{low:.1f} {middle - 4}v8M{low:.1f} {middle}H{high:.1f}{end}"
+    return f'<path class="halo" d="{path}"/><path class="range" d="{path}"/>'
 
 
 def escaped(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from fastload.measure import Sample
 from fastload.profiler import render
 from fastload.profiler import verdict as v
+from fastload.profiler.advice import advice, gain
 from fastload.profiler.charts import Bar, chart, escaped
 from fastload.profiler.remedies import Priced
 from fastload.profiler.report import Report
@@ -15,26 +16,39 @@ from fastload.profiler.report import Report
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
 :root { --ink: #111827; --soft: #4b5563; --paper: #f9fafb; --card: #ffffff; --line: #d1d5db;
-  --bar: #2563eb; --good: #15803d; --warn: #b45309; --bad: #b91c1c; }
+  --bar: #2563eb; --wait: #d97706; --good: #15803d; --warn: #b45309; --bad: #b91c1c; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #f3f4f6; --soft: #b6bcc6; --paper: #111827; --card: #1f2937; --line: #4b5563;
-    --bar: #60a5fa; --good: #4ade80; --warn: #fbbf24; --bad: #f87171; } }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 24px; max-width: 1100px;
-  color: var(--ink); background: var(--paper); }
+    --bar: #60a5fa; --wait: #fbbf24; --good: #4ade80; --warn: #fbbf24; --bad: #f87171; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 20px 16px; max-width: 720px;
+  color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 header { border-left: 8px solid var(--edge); padding: 2px 0 2px 16px; }
-h1 { font-size: 24px; margin: 0; } h2 { font-size: 16px; margin: 28px 0 8px; } p { margin: 4px 0; }
-.soft { color: var(--soft); }
-svg { width: 100%; height: auto; background: var(--card); border: 1px solid var(--line); }
-text { fill: var(--ink); font: 13px system-ui, sans-serif; } .bar { fill: var(--bar); }
+h1 { font-size: 26px; line-height: 1.2; margin: 0 0 6px; }
+h2 { font-size: 20px; margin: 36px 0 8px; }
+h3 { font-size: 15px; margin: 20px 0 6px; } p { margin: 6px 0; }
+.soft { color: var(--soft); font-size: 14px; } .do { font-size: 18px; font-weight: 600; }
+svg { width: 100%; height: auto; background: var(--card); border: 1px solid var(--line);
+  border-radius: 6px; }
+text { fill: var(--ink); font: 15px system-ui, sans-serif; } .bar { fill: var(--bar); }
+.name { font-weight: 600; } .wait { fill: var(--wait); }
+.key { display: inline-block; width: 12px; height: 12px; margin: 0 4px 0 12px; }
 .range { fill: none; stroke: var(--ink); stroke-width: 1.5; }
 .halo { fill: none; stroke: var(--card); stroke-width: 4; }
 .limit { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 5 4; }
 pre { overflow-x: auto; background: var(--card); border: 1px solid var(--line); padding: 12px;
-  font-size: 12px; line-height: 1.4; }
-table { border-collapse: collapse; } td { padding: 1px 16px 1px 0; }
+  font-size: 12px; line-height: 1.4; overflow-wrap: normal; } summary { cursor: pointer; }
+table { border-collapse: collapse; width: 100%; font-size: 15px; }
+td, th { padding: 6px 10px 6px 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+@media (max-width: 480px) { text { font-size: 20px; }
+  td, th { padding-right: 6px; font-size: 14px; } }
 @media print { body { max-width: none; background: #fff; }
   pre { white-space: pre-wrap; font-size: 9px; } svg { break-inside: avoid; } }
 """
+KEY = (
+    '<p class="soft"><span class="key" style="background: var(--bar)"></span>CPU'
+    '<span class="key" style="background: var(--wait)"></span>waiting</p>'
+)
 EDGES = {"OK": "--good", "MODERATE": "--warn", "HIGH": "--bad"}
 
 
@@ -42,10 +56,17 @@ def write(report: Report) -> str:
     """The document. Every text is escaped."""
     title = escaped(f"fastload profile: {report.verdict.headline}")
     lines = render.lines(report, most=None)
+    first = lines.index("")
+    shown = [line for line in lines[1:first] if not line.startswith("DO ")]
+    numbers = escaped("\n".join(lines[first + 1 :]))
     body = [
-        _header(report, lines[1 : lines.index("")]),
+        _header(report, shown),
+        _remedies(report),
+        "<h2>Why</h2>",
         *_charts(report),
-        f"<h2>The whole report</h2><pre>{escaped(chr(10).join(lines))}</pre>",
+        _sure(report),
+        "<h2>Details</h2>",
+        f"<details><summary>All numbers</summary><pre>{numbers}</pre></details>",
         _machine(report),
     ]
     return (
@@ -62,17 +83,47 @@ def _header(report: Report, meaning: Iterable[str]) -> str:
     """The verdict; meaning: its lines in words."""
     verdict = report.verdict
     edge = EDGES[verdict.severity[-1]] if verdict.label != v.OPEN else "--warn"
-    s = verdict.stall
-    facts = (
-        f"Stall {100 * s.value:.1f} % [{100 * s.low:.1f}, {100 * s.high:.1f}] · "
-        f"accelerator utilisation {100 * verdict.utilisation:.0f} % "
-        f"(MLPerf Storage asks {100 * v.AU_GATE:.0f} %) · {' or '.join(verdict.severity)}"
-    )
-    paragraphs = "".join(f"<p>{escaped(line.strip())}</p>" for line in meaning)
+    do = advice(report)
+    paragraphs = f'<p class="do">{escaped(do)}</p>' if do else ""
+    paragraphs += "".join(f"<p>{escaped(line.strip())}</p>" for line in meaning)
     return (
         f'<header style="--edge: var({edge})"><h1>{escaped(verdict.headline)}</h1>'
-        f"<p>{escaped(facts)}</p>{paragraphs}</header>"
+        f"{paragraphs}</header>"
     )
+
+
+def _remedies(report: Report) -> str:
+    """What to do: each remedy with the training that it gives."""
+    if not report.remedies:
+        return ""
+    rows = ""
+    for one in sorted(report.remedies, key=lambda one: -one.predicted(report.rungs)):
+        training, gained = one.range(report.rungs), gain(one, report)
+        cells = (
+            one.alternative.name,
+            f"{training.value:,.0f} ({training.low:,.0f} to {training.high:,.0f})",
+            f"{gained.value:.2g} ({gained.low:.2g} to {gained.high:.2g})",
+            one.alternative.cost,
+        )
+        rows += "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>"
+    head = "".join(
+        f"<th>{name}</th>" for name in ("", "training, images/s", "times today's", "cost")
+    )
+    return f"<h2>What to do</h2><table><tr>{head}</tr>{rows}</table>"
+
+
+def _sure(report: Report) -> str:
+    """How sure the verdict is."""
+    verdict, s = report.verdict, report.verdict.stall
+    open_ = "" if verdict.label == v.OPEN else f" Severity: {' or '.join(verdict.severity)}."
+    facts = (
+        f"Training waits {100 * s.value:.1f} % of the time; the 95 % interval is "
+        f"{100 * s.low:.1f} to {100 * s.high:.1f} %, of {len(report.rungs.training.values)} "
+        f"replicates.{open_} Accelerator utilisation: {100 * verdict.utilisation:.0f} % "
+        f"(MLPerf Storage asks {100 * v.AU_GATE:.0f} %)."
+    )
+    left = f"Not measured: {'; '.join(report.not_measured)}." if report.not_measured else ""
+    return f'<h2>How sure</h2><p>{escaped(facts)}</p><p class="soft">{escaped(left)}</p>'
 
 
 def _machine(report: Report) -> str:
@@ -80,7 +131,7 @@ def _machine(report: Report) -> str:
     for name, value in report.machine.items():
         shown = "none" if value is None else str(value)
         rows += f"<tr><td>{escaped(name.replace('_', ' '))}</td><td>{escaped(shown)}</td></tr>"
-    return f"<h2>Machine</h2><table>{rows}</table>"
+    return f"<details><summary>Machine</summary><table>{rows}</table></details>"
 
 
 def _charts(report: Report) -> list[str]:
@@ -96,7 +147,7 @@ def _charts(report: Report) -> list[str]:
     limit = report.rungs.step.median
     charts = [chart(title, bars, limit) for title, bars in titled if bars]
     if report.stages:
-        charts.insert(1, chart("Stages: time of one thread per image", _stages(report)))
+        charts.insert(0, chart("Stages: time of one thread per image", _stages(report)) + KEY)
     return charts
 
 
@@ -120,8 +171,9 @@ def _stages(report: Report) -> list[Bar]:
     return [
         Bar(
             stage.name,
-            stage.wall_s,
+            stage.cpu_s + stage.blocked_s,
             f"{1e3 * stage.cpu_s:.2f} ms CPU, {1e3 * stage.blocked_s:.2f} ms waiting",
+            waits=stage.blocked_s,
         )
         for stage in report.stages
     ]
