@@ -14,10 +14,10 @@ from fastload.attach.recorder import Recorder
 from fastload.errors import UsageError
 from fastload.profiler import inplace, logs
 from fastload.profiler.logs import Process
+from fastload.profiler.patience import Patience
 from fastload.profiler.report import Report
 
-# From a program's stop to its end. After that it is told to end, and at last killed.
-PATIENCE_S = 20.0
+KILL_S = 10.0  # from being told to end to being killed
 POLL_S = 0.1
 QUIET_S, SILENT_S = 60.0, 600.0  # without a batch: then it is said, and then the command is ended
 
@@ -96,37 +96,37 @@ class Silence:
 
 def _wait(child: "subprocess.Popen[bytes]", folder: str, silence: Silence) -> int:
     """The exit status. A program that stays after its stop, or that gives no batches, is ended."""
-    stopped: float | None = None
+    patience: Patience | None = None
     while True:
         try:
             if (code := child.poll()) is not None:
                 return code
             # wait(timeout) would wake eight times as often, and the training needs the cores.
             time.sleep(POLL_S)
-            if stopped is None and _has_stopped(folder):
-                stopped = time.perf_counter()
-            if silence.too_long() or (
-                stopped is not None and time.perf_counter() - stopped > PATIENCE_S
-            ):
+            if patience is None and (stopped := _stopped(folder)):
+                patience = Patience({child.pid, *stopped})
+            if silence.too_long() or (patience is not None and patience.over()):
                 return _end(child)
         except KeyboardInterrupt:  # the program has got it too
-            stopped = stopped or time.perf_counter()
+            patience = patience or Patience({child.pid})
 
 
 def _end(child: "subprocess.Popen[bytes]") -> int:
     child.terminate()
     try:
-        return child.wait(PATIENCE_S / 2)
+        return child.wait(KILL_S)
     except subprocess.TimeoutExpired:
         child.kill()
         return child.wait()
 
 
-def _has_stopped(folder: str) -> bool:
-    return any(
-        '"stopped": true' in path.read_text(encoding="utf-8")
+def _stopped(folder: str) -> list[int]:
+    """The processes that have stopped at the limits."""
+    return [
+        int(path.stem)
         for path in Path(folder).glob("*.json")
-    )
+        if '"stopped": true' in path.read_text(encoding="utf-8")
+    ]
 
 
 def cost(batches: int = 300) -> float:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from fastload.cli import profile, recipes
 from fastload.measure import Sample
-from fastload.profiler import attached, ladder
+from fastload.profiler import attached, ladder, patience
 from fastload.profiler.evidence import Rungs
 from tests.zygote import Zygote
 
@@ -137,7 +137,8 @@ def script(
     """It is started where torch is imported already; fastload's `sitecustomize` runs there as in a
     fresh interpreter. Its end is waited for: on a busy machine it takes as long as it takes.
     """
-    monkeypatch.setattr(attached, "PATIENCE_S", 3600.0)
+    for limit in ("WORK_S", "IDLE_S", "MOST_S"):
+        monkeypatch.setattr(patience, limit, 3600.0)
     monkeypatch.setattr(
         attached,
         "subprocess",

@@ -5,7 +5,7 @@ measure.
 import pytest
 
 from fastload.attach.control import Limits
-from fastload.profiler import attached
+from fastload.profiler import attached, patience
 
 from .attach_helpers import profiled
 
@@ -26,14 +26,8 @@ train(crash, DataLoader(Images(), 4))
 
 
 def test_a_program_that_does_not_stop_is_ended(script, monkeypatch):
-    monkeypatch.setattr(attached, "PATIENCE_S", 1.0)
-    end = attached._end
-
-    def ended(child):  # which takes as long as it takes
-        monkeypatch.setattr(attached, "PATIENCE_S", 600.0)
-        return end(child)
-
-    monkeypatch.setattr(attached, "_end", ended)
+    monkeypatch.setattr(patience, "WORK_S", 0.5)
+    monkeypatch.setattr(attached, "KILL_S", 3600.0)  # which takes as long as it takes
     body = """
 while True:
     try:
