@@ -7,7 +7,6 @@ there is none, or it is damaged, "auto" does as if nothing was known.
 """
 
 import datetime as dt
-import importlib.metadata
 import json
 import math
 import os
@@ -22,6 +21,7 @@ from fastload.files import cache
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.system import machine
+from fastload.system.distributions import version_of
 
 SCHEMA = "fastload.backends/1"
 LARGEST = 1 << 16  # bytes of a file
@@ -151,11 +151,4 @@ def here(device: str) -> Json:
     known = dict.fromkeys(
         (*LIBRARIES, *filter(None, map(BACKENDS.distribution, BACKENDS.others())))
     )
-    return {**facts, "versions": {name: version for name in known if (version := _version(name))}}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return {**facts, "versions": {name: version for name in known if (version := version_of(name))}}

@@ -4,7 +4,6 @@ Reads, changes nothing.
 """
 
 import importlib
-import importlib.metadata
 import os
 import platform
 import resource
@@ -19,6 +18,7 @@ from fastload.cli.output import JsonTo, emit
 from fastload.conversion.units import human
 from fastload.files import formats
 from fastload.spec import Json
+from fastload.system.distributions import version_of
 from fastload.system.machine import (
     BROKEN_CODEC,
     CODECS,
@@ -143,16 +143,6 @@ def _distribution() -> str | None:
 
 
 # --- the libraries ---
-
-
-def version_of(*distributions: str) -> str | None:
-    """Version of the first one installed. Imports nothing."""
-    for name in distributions:
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return None
 
 
 def extensions() -> list[Json]:

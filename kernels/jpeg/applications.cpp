@@ -5,13 +5,13 @@
 #include "jpeg/applications.h"
 
 #include "base/reader.h"
+#include "jpeg/codes.h"
 
 namespace fl::jpeg {
 namespace {
 
 using Content = std::span<const uint8_t>;
 
-enum Marker : uint32_t { kApp0 = 0xE0, kApp1, kApp2, kApp13 = 0xED, kApp14 };
 // TIFF 6.0, section 2
 enum Type : uint32_t { kShort = 3, kLong = 4, kRational = 5, kUndefined = 7 };
 

@@ -6,27 +6,12 @@
 
 #include "base/reader.h"
 #include "jpeg/applications.h"
+#include "jpeg/codes.h"
 #include "jpeg/coding.h"
 #include "jpeg/markers.h"
 
 namespace fl::jpeg {
 namespace {
-
-enum Marker : uint32_t {
-  kSof0 = 0xC0,
-  kSof1,
-  kSof2,
-  kDht = 0xC4,
-  kRst0 = 0xD0,
-  kSoi = 0xD8,
-  kEoi = 0xD9,
-  kSos = 0xDA,
-  kDqt = 0xDB,
-  kDri = 0xDD,
-  kApp0 = 0xE0,
-  kApp15 = 0xEF,
-  kCom = 0xFE,
-};
 
 constexpr int kBlockSide = 8;  // px
 

@@ -5,30 +5,11 @@
 
 #include "base/image.h"
 #include "base/reader.h"
+#include "jpeg/codes.h"
 #include "jpeg/markers.h"
 
 namespace fl::jpeg {
 namespace {
-
-enum Marker : uint32_t {
-  kSof0 = 0xC0,
-  kSof1,
-  kSof2,
-  kDht = 0xC4,
-  kJpg = 0xC8,
-  kSof9,
-  kSof10,
-  kDac = 0xCC,
-  kSof15 = 0xCF,
-  kRst0 = 0xD0,
-  kRst7 = 0xD7,
-  kEoi = 0xD9,
-  kSos = 0xDA
-};
-
-bool is_frame(uint32_t marker) {
-  return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
-}
 
 // T.81 B.2.2: length, precision, height, width, count.
 bool is_covered(Reader& in, size_t at) {

@@ -6,6 +6,7 @@
 
 #include "base/image.h"
 #include "base/reader.h"
+#include "jpeg/codes.h"
 #include "jpeg/huffman.h"
 
 namespace fl::jpeg {
@@ -14,21 +15,6 @@ namespace {
 constexpr int kMaxSide = 65500;  // px, libjpeg's JPEG_MAX_DIMENSION
 // So that a block's coefficients times quantisers add up in 32 bits
 constexpr int kMaxQuant = 16383;
-
-enum Marker : uint32_t {
-  kSof0 = 0xC0,
-  kSof1 = 0xC1,
-  kDht = 0xC4,
-  kSoi = 0xD8,
-  kEoi = 0xD9,
-  kSos = 0xDA,
-  kDqt = 0xDB,
-  kDri = 0xDD,
-  kApp0 = 0xE0,
-  kApp14 = 0xEE,
-  kApp15 = 0xEF,
-  kCom = 0xFE,
-};
 
 int ceil_div(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
 

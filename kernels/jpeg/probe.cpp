@@ -8,22 +8,10 @@
 #include "base/image.h"
 #include "base/reader.h"
 #include "jpeg/certain.h"
+#include "jpeg/codes.h"
 
 namespace fl {
 namespace {
-
-enum Marker : uint32_t {
-  kSof0 = 0xC0,
-  kDht = 0xC4,
-  kSof3 = 0xC3,
-  kJpg = 0xC8,
-  kDac = 0xCC,
-  kSof15 = 0xCF
-};
-
-bool is_frame(uint32_t marker) {
-  return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
-}
 
 bool has_length(uint32_t marker) {
   return marker >= 0xC0 && marker != 0xFF && !(marker >= 0xD0 && marker <= 0xD9);
@@ -47,7 +35,7 @@ std::string sampling(Reader& in, size_t components, int count) {
 }
 
 std::string not_native(uint32_t marker, uint32_t precision, const Header& header) {
-  if (marker >= kSof3) return "jpeg: lossless, hierarchical or arithmetic coding";
+  if (marker >= jpeg::kSof3) return "jpeg: lossless, hierarchical or arithmetic coding";
   if (precision != 8) return "jpeg: " + std::to_string(precision) + " bits per value (want 8)";
   if (header.components != 1 && header.components != 3)
     return "jpeg: " + std::to_string(header.components) + " components (want 1 or 3)";
@@ -87,7 +75,7 @@ Header probe_jpeg(Bytes bytes) {
   while (in.u8(at) == 0xFF && in.good) {
     while (in.good && in.u8(at) == 0xFF) ++at;  // any number of fill bytes may precede a marker
     const uint32_t marker = in.u8(at++);
-    if (is_frame(marker)) {
+    if (jpeg::is_frame(marker)) {
       Header header = frame(in, at, marker);
       if (header.status != kOk) return header;
       // Of the whole file: no verdict depends on a crop

@@ -1,9 +1,9 @@
 """Which DALI is installed, and what that one can do, without importing it."""
 
-import importlib.metadata
 import importlib.util
 
 from fastload.backends.table import DALI, INSTALL_DALI
+from fastload.system.distributions import version_of
 from fastload.system.machine import BROKEN_CODEC, CODECS
 
 OLDEST = (2, 2)
@@ -16,22 +16,12 @@ def missing() -> list[str]:
         or importlib.util.find_spec("nvidia.dali") is None
     ):
         return [f"NVIDIA DALI is not installed; {INSTALL_DALI}"]
-    version = installed(*DALI)
+    version = version_of(*DALI)
     if version is not None and _numbers(version) < OLDEST:
         return [
             f"NVIDIA DALI is {version}, want {'.'.join(map(str, OLDEST))} or newer; {INSTALL_DALI}"
         ]
     return []
-
-
-def installed(*distributions: str) -> str | None:
-    """Version of the first one that is there."""
-    for name in distributions:
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return None
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -43,4 +33,4 @@ def whole_decode(device: str) -> bool:
 
     GPU decoders of this version fail on a part.
     """
-    return device == "cuda" and (installed(*CODECS) or "").startswith(BROKEN_CODEC)
+    return device == "cuda" and (version_of(*CODECS) or "").startswith(BROKEN_CODEC)

@@ -1,10 +1,10 @@
 """Whether FFCV can be used here, as far as that is known without importing it."""
 
 import ctypes
-import importlib.metadata
 import importlib.util
 from pathlib import Path
 
+from fastload.system.distributions import version_of
 from fastload.system.machine import FFCV, INSTALL_FFCV
 
 NEEDS = ("ffcv", "numba")
@@ -15,9 +15,7 @@ def problem() -> str:
     without importing it.
     """
     for name in NEEDS:
-        try:
-            version = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+        if (version := version_of(name)) is None:
             return f"{name} is not installed; {INSTALL_FFCV}"
         if name == "ffcv" and version != FFCV:
             return f"ffcv is {version}, want {FFCV}; {INSTALL_FFCV}"
