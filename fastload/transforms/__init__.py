@@ -4,26 +4,25 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fastload.errors import unknown_name
 from fastload.transforms.augmix import AugMix
+from fastload.transforms.autoaugment import AutoAugment
 from fastload.transforms.base import Op, Params
 from fastload.transforms.blur import GaussianBlur
 from fastload.transforms.choose import RandomApply, RandomChoice, RandomOrder
-from fastload.transforms.color import (
-    ColorJitter,
-    Grayscale,
-    RandomAdjustSharpness,
-    RandomAutocontrast,
-    RandomEqualize,
-    RandomGrayscale,
-    RandomInvert,
-    RandomPosterize,
-    RandomSolarize,
-)
+from fastload.transforms.color import ColorJitter, Grayscale, RandomGrayscale
 from fastload.transforms.colout import ColOut
 from fastload.transforms.compose import Compose
 from fastload.transforms.erasing import RandomErasing
 from fastload.transforms.flips import RandomHorizontalFlip, RandomVerticalFlip
 from fastload.transforms.functions import custom
 from fastload.transforms.geometry import CenterCrop, RandomResizedCrop, Resize
+from fastload.transforms.lookup import (
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomEqualize,
+    RandomInvert,
+    RandomPosterize,
+    RandomSolarize,
+)
 from fastload.transforms.mix import CutMix, LabelSmoothing, MixUp
 from fastload.transforms.mixing import Mix
 from fastload.transforms.output import (
@@ -35,7 +34,7 @@ from fastload.transforms.output import (
     ToTensor,
 )
 from fastload.transforms.padding import Pad, RandomCrop
-from fastload.transforms.policies import AutoAugment, RandAugment, TrivialAugmentWide
+from fastload.transforms.policies import RandAugment, TrivialAugmentWide
 from fastload.transforms.views import Views
 from fastload.transforms.warp import RandomAffine, RandomPerspective, RandomRotation
 

@@ -72,7 +72,19 @@ class _Group(Program):
 
 @dataclass(frozen=True)
 class RandomApply(_Group):
-    """All of `transforms`, in order, with probability p."""
+    """All of `transforms`, in order, with probability p.
+
+    Args:
+        transforms: Ops of AUGMENT; kept as a tuple.
+        p: Probability, 0 to 1.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = Image.new("RGB", (120, 90), (10, 100, 200))
+        >>> T.RandomApply([T.RandomInvert(p=1.0)], p=1.0)(image).getpixel((60, 45))
+        (245, 155, 55)
+    """
 
     p: float = 0.5
 
@@ -89,7 +101,20 @@ class RandomApply(_Group):
 
 @dataclass(frozen=True)
 class RandomChoice(_Group):
-    """One of `transforms`, with probabilities in proportion to p (None: all alike)."""
+    """One of `transforms`, with probabilities in proportion to p (None: all alike).
+
+    Args:
+        transforms: Ops of AUGMENT; kept as a tuple.
+        p: One number per op, from 0 up; None: all alike.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = Image.new("RGB", (120, 90), (10, 100, 200))
+        >>> either = T.RandomChoice([T.RandomInvert(p=1.0), T.Grayscale(3)], p=[1, 0])
+        >>> either(image).getpixel((60, 45))
+        (245, 155, 55)
+    """
 
     p: Any = None
 
@@ -124,6 +149,17 @@ class RandomOrder(_Group):
     """All of `transforms`, in a random order.
 
     Its programs have rows for each op at each turn.
+
+    Args:
+        transforms: Ops of AUGMENT; kept as a tuple.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = Image.new("RGB", (120, 90), (10, 100, 200))
+        >>> both = T.RandomOrder([T.RandomInvert(p=1.0), T.RandomInvert(p=1.0)])
+        >>> both(image).getpixel((60, 45))
+        (10, 100, 200)
     """
 
     torchvision = ("transforms",)

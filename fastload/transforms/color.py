@@ -1,15 +1,13 @@
-"""AUGMENT: colour and lookup ops, each a program of one row or a few.
+"""AUGMENT: colour ops, each a program of one row or a few.
 
 Names, defaults and arithmetic are torchvision v2's.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from PIL import Image, ImageOps
 
 from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import Params, is_number, probability_problems
@@ -20,28 +18,31 @@ JITTER = ("brightness", "contrast", "saturation", "hue")
 JITTERED = ("Brightness", "Contrast", "Color", "Hue")
 
 
-@lru_cache(maxsize=1)
-def fewest_bits() -> int:
-    """How few bits of a value the installed Pillow keeps: Pillow 13 refuses 0."""
-    try:
-        ImageOps.posterize(Image.new("L", (1, 1)), 0)
-    except ValueError:
-        return 1
-    return 0
-
-
 @dataclass(frozen=True)
 class ColorJitter(Program):
     """Brightness, contrast, saturation and hue by random factors, in a random order.
 
     Each is None, a number v (factors from max(0, 1 - v) to 1 + v; hue -v to v), or their (low,
     high).
+
+    Args:
+        brightness: Factors of the values.
+        contrast: Factors of the distance from the image's mean luma.
+        saturation: Factors of the distance from the pixel's luma.
+        hue: Turns of the colour circle, -0.5 to 0.5.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = Image.new("RGB", (120, 90), (10, 100, 200))
+        >>> T.ColorJitter(brightness=(0.5, 0.5))(image).getpixel((60, 45))
+        (5, 50, 100)
     """
 
     brightness: Any = None
     contrast: Any = None
     saturation: Any = None
-    hue: Any = None  # turns of the colour circle
+    hue: Any = None
 
     keeps_masks = True
     torchvision = JITTER
@@ -100,7 +101,7 @@ class ColorJitter(Program):
 
 
 @dataclass(frozen=True)
-class _Maybe(Program, ABC):
+class Maybe(Program, ABC):
     """One row with probability p."""
 
     keeps_masks = True
@@ -129,8 +130,19 @@ class _Maybe(Program, ABC):
 
 
 @dataclass(frozen=True)
-class RandomGrayscale(_Maybe):
-    """Luma in every channel with probability p."""
+class RandomGrayscale(Maybe):
+    """Luma in every channel with probability p.
+
+    Args:
+        p: Probability, 0 to 1.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = Image.new("RGB", (120, 90), "red")
+        >>> T.RandomGrayscale(p=1.0)(image).getpixel((60, 45))
+        (76, 76, 76)
+    """
 
     p: float = 0.1
 
@@ -139,10 +151,20 @@ class RandomGrayscale(_Maybe):
 
 
 @dataclass(frozen=True)
-class Grayscale(_Maybe):
+class Grayscale(Maybe):
     """Luma, in one channel or in three.
 
     With one, running the program is not enough: out_spec has fewer channels.
+
+    Args:
+        num_output_channels: 1 or 3.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> image = Image.new("RGB", (120, 90), "red")
+        >>> T.Grayscale(3)(image).getpixel((60, 45))
+        (76, 76, 76)
     """
 
     num_output_channels: int = 1
@@ -164,92 +186,3 @@ class Grayscale(_Maybe):
 
     def _row(self) -> tuple[str, float]:
         return "Color", 0.0
-
-
-@dataclass(frozen=True)
-class RandomSolarize(_Maybe):
-    """Invert the values from `threshold` (0..256) up, with probability p."""
-
-    threshold: float
-    p: float = 0.5
-
-    torchvision = ("threshold", "p")
-
-    def problems(self, spec: Spec) -> list[str]:
-        fits = is_number(self.threshold) and 0 <= self.threshold <= 256
-        return super().problems(spec) + (
-            [] if fits else [f"threshold is {self.threshold}, want 0 to 256"]
-        )
-
-    def _row(self) -> tuple[str, float]:
-        return "Solarize", float(self.threshold)
-
-
-@dataclass(frozen=True)
-class RandomPosterize(_Maybe):
-    """Keep the highest `bits` (1..8) of each value, with probability p; before Pillow 13 also 0,
-    which is black.
-    """
-
-    bits: int
-    p: float = 0.5
-
-    torchvision = ("bits", "p")
-
-    def problems(self, spec: Spec) -> list[str]:
-        low = fewest_bits()
-        fits = isinstance(self.bits, int) and low <= self.bits <= 8
-        wanted = f"bits is {self.bits}, want a whole number from {low} to 8"
-        return super().problems(spec) + ([] if fits else [wanted])
-
-    def _row(self) -> tuple[str, float]:
-        return "Posterize", float(self.bits)
-
-
-@dataclass(frozen=True)
-class RandomAdjustSharpness(_Maybe):
-    """Blur (factor below 1) or sharpen (above 1) with probability p."""
-
-    sharpness_factor: float
-    p: float = 0.5
-
-    torchvision = ("sharpness_factor", "p")
-
-    def problems(self, spec: Spec) -> list[str]:
-        fits = is_number(self.sharpness_factor) and self.sharpness_factor >= 0
-        return super().problems(spec) + (
-            [] if fits else [f"sharpness_factor is {self.sharpness_factor}, want 0 or more"]
-        )
-
-    def _row(self) -> tuple[str, float]:
-        return "Sharpness", float(self.sharpness_factor)
-
-
-@dataclass(frozen=True)
-class RandomEqualize(_Maybe):
-    """Equalise each channel's histogram with probability p."""
-
-    p: float = 0.5
-
-    def _row(self) -> tuple[str, float]:
-        return "Equalize", 0.0
-
-
-@dataclass(frozen=True)
-class RandomAutocontrast(_Maybe):
-    """Stretch each channel to 0..255 with probability p."""
-
-    p: float = 0.5
-
-    def _row(self) -> tuple[str, float]:
-        return "AutoContrast", 0.0
-
-
-@dataclass(frozen=True)
-class RandomInvert(_Maybe):
-    """255 - value with probability p."""
-
-    p: float = 0.5
-
-    def _row(self) -> tuple[str, float]:
-        return "Invert", 0.0

@@ -8,19 +8,16 @@ another library's definition. Its magnitudes are its own: none is ever taken for
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from fastload.spec import Floats, Ints, Json, Spec
+from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import Fill, Params, fill_problems, filter_name, filter_problems
 from fastload.transforms.definitions import (
     composer,
     official,
-    subpolicies,
     timm,
     timm_config,
     torchvision,
 )
-from fastload.transforms.definitions.torchvision import BINS, POLICY_BINS
+from fastload.transforms.definitions.torchvision import BINS
 from fastload.transforms.programs import (
     CODE,
     CODES,
@@ -28,14 +25,9 @@ from fastload.transforms.programs import (
     MAX_DEPTH,
     Levels,
     Program,
-    filter_number,
-    pick,
-    rows,
-    sides,
-    where,
 )
 
-__all__ = ["CODE", "CODES", "ENHANCE", "AutoAugment", "RandAugment", "TrivialAugmentWide"]
+__all__ = ["CODE", "CODES", "ENHANCE", "RandAugment", "TrivialAugmentWide"]
 
 # A definition: torchvision's, with the thresholds of Solarize of its second API
 Second = Literal["v2"]
@@ -74,19 +66,32 @@ def _bins_problems(count: object) -> list[str]:
 
 @dataclass(frozen=True)
 class RandAugment(Policy):
-    """`num_ops` ops per image, drawn uniformly with replacement. Source: Cubuk et al. 2019,
-    arXiv:1909.13719.
+    """`num_ops` ops per image, drawn uniformly with replacement.
 
-    magnitude: a bin of num_magnitude_bins, the same for all ops (torchvision 0.26), or what another
-        definition says.
+    Source: Cubuk et al. 2019, arXiv:1909.13719.
+
+    Args:
+        num_ops: How many ops an image gets.
+        magnitude: A bin of num_magnitude_bins, the same for all ops (torchvision 0.26), or what
+            another definition says.
+        num_magnitude_bins: How many bins there are.
+        interpolation: Of warps: torchvision's or its name.
+        fill: What is seen outside the image: a number, or one per channel; None: black.
+        definition: None: torchvision's; `RandAugment.timm` and `.composer` set it.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.RandAugment(2, 9)(Image.new("RGB", (120, 90), "red")).size
+        (120, 90)
     """
 
     num_ops: int = 2
     magnitude: float = 9
     num_magnitude_bins: int = BINS
     interpolation: str = "nearest"
-    fill: Fill = None  # None: black
-    definition: Levels | Second | None = None  # None: torchvision's
+    fill: Fill = None
+    definition: Levels | Second | None = None
 
     torchvision = ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill")
 
@@ -151,12 +156,24 @@ class TrivialAugmentWide(Policy):
     """One op and one magnitude bin per image, both uniform.
 
     Source: Müller and Hutter 2021, arXiv:2103.10158; torchvision 0.26.
+
+    Args:
+        num_magnitude_bins: How many bins there are.
+        interpolation: Of warps: torchvision's or its name.
+        fill: What is seen outside the image: a number, or one per channel; None: black.
+        definition: None: torchvision's; `TrivialAugmentWide.official` sets it.
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.TrivialAugmentWide()(Image.new("RGB", (120, 90), "red")).size
+        (120, 90)
     """
 
     num_magnitude_bins: int = BINS
     interpolation: str = "nearest"
-    fill: Fill = None  # None: black
-    definition: Levels | Second | None = None  # None: torchvision's
+    fill: Fill = None
+    definition: Levels | Second | None = None
 
     torchvision = ("num_magnitude_bins", "interpolation", "fill")
 
@@ -194,91 +211,3 @@ class TrivialAugmentWide(Policy):
         return Params(
             self._levels.program(u, sizes, 1, self.num_magnitude_bins, self.interpolation), sizes
         )
-
-
-@dataclass(frozen=True)
-class AutoAugment(Policy):
-    """One of 25 learned sub-policies per image: two ops, each with its probability. Source: Cubuk
-    et al. 2018, arXiv:1805.09501.
-
-    policy: imagenet, cifar10 or svhn with torchvision's magnitudes; see `AutoAugment.timm` for
-        timm's.
-    """
-
-    policy: str = "imagenet"
-    interpolation: str = "nearest"
-    fill: Fill = None  # None: black
-    # None: torchvision's. timm's: Levels, the noise of the magnitudes.
-    definition: timm.Levels | Second | None = None
-
-    torchvision = ("policy", "interpolation", "fill")
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "policy", str(getattr(self.policy, "value", self.policy)))
-        object.__setattr__(self, "interpolation", filter_name(self.interpolation))
-
-    @classmethod
-    def timm(
-        cls, config: str = "v0", fill: Fill = timm.MEAN, interpolation: str = "random"
-    ) -> "AutoAugment":
-        """timm 1.0.31's policies v0, v0r, original, originalr and 3a, from its config string:
-
-        "original-mstd0.5".
-        """
-        policy, std = timm_config.auto(config)
-        return cls(policy, interpolation, fill, timm.Levels(std=std))
-
-    @property
-    def _known(self) -> Json:
-        return (
-            subpolicies.TIMM
-            if isinstance(self.definition, timm.Levels)
-            else subpolicies.TORCHVISION
-        )
-
-    def problems(self, spec: Spec) -> list[str]:
-        problems = (
-            []
-            if self.policy in self._known
-            else [f"policy is {self.policy!r}, want one of {', '.join(self._known)}"]
-        )
-        return problems + self._common_problems(
-            spec, self.interpolation, self.fill, self.definition
-        )
-
-    def rows(self) -> int:
-        return 2
-
-    def draws(self, spec: Spec) -> int:
-        return 1 + 2 * timm.DRAWS  # sub-policy; apply, magnitude, sign, filter, free of each op
-
-    def params(self, u: Floats, sizes: Ints) -> Params:
-        levels = self.definition if isinstance(self.definition, timm.Levels) else None
-        table = subpolicies.timm(self.policy) if levels else subpolicies.TORCHVISION[self.policy]
-        chosen, calls = pick(u[:, 0], len(table)), u[:, 1:].reshape(-1, 2, timm.DRAWS)
-        p, magnitude = (_column(table, field)[chosen] for field in ("p", "magnitude"))
-        names = tuple(sorted({call.op for pair in table for call in pair}))
-        ops = np.array([[names.index(call.op) for call in (*pair, pair[0])[:2]] for pair in table])[
-            chosen
-        ]
-        if levels:
-            level = timm.noisy(calls[..., 1], magnitude, levels.std, levels.most)
-            program = timm.resolve(
-                names, ops, level, calls, sizes, timm.TRANSLATE, self.interpolation
-            )
-        else:
-            bins = magnitude.astype(np.int64)
-            space = torchvision.of_api(torchvision.AUTO, self.definition)
-            values = torchvision.arguments(space, POLICY_BINS, bins, sides(calls[..., 2]), sizes)
-            codes = np.array([CODE[name] for name in names])[ops]
-            arguments = np.take_along_axis(values, codes[None], axis=0)[0]
-            program = rows(codes, arguments, filter_number(self.interpolation))
-        return Params(where(calls[..., 0] < p, program), sizes)
-
-
-def _column(table: subpolicies.SubPolicies, field: str) -> Floats:
-    """One field of every call: float64 [policies, 2]; 0 where a policy has one op only."""
-    return np.array(
-        [[getattr(call, field) for call in pair] + [0.0] * (2 - len(pair)) for pair in table],
-        np.float64,
-    )
