@@ -11,7 +11,6 @@ import torch
 
 from benchmarks.pages import backend_cases as cases
 from benchmarks.pages import backends as asking
-from fastload.backends.dali.installed import installed
 from fastload.backends.table import DALI
 from fastload.dataset import Dataset
 from fastload.parity import Cell, Column, measure
@@ -19,6 +18,7 @@ from fastload.parity.distribution import UNLIKELY
 from fastload.parity.report import NEAR
 from fastload.parity.run import Setting, columns
 from fastload.plan.pipeline import Pipeline
+from fastload.system.distributions import version_of
 
 HEAD = """# Parity
 
@@ -74,7 +74,7 @@ def page(scratch: Path, on_done: Callable[[], None] = lambda: None) -> str:
 
 def head() -> str:
     """What stands above the tables."""
-    dali, ffcv = installed(*DALI), installed("ffcv")
+    dali, ffcv = version_of(*DALI), version_of("ffcv")
     versions = {"torch": torch.__version__.split("+")[0], "FFCV": ffcv, "DALI": dali}
     said = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     return HEAD.format(

@@ -14,6 +14,7 @@ from PIL import Image
 import fastload
 from fastload import _native
 from fastload.cli import doctor
+from fastload.system.distributions import version_of
 from fastload.system.machine import cpu_model, memory_total, usable_cores
 
 ROOT = Path(__file__).parents[2]
@@ -36,11 +37,11 @@ def software() -> dict[str, Any]:
     return {
         "os": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "torch": doctor.version_of("torch"),
-        "torchvision": doctor.version_of("torchvision"),
+        "torch": version_of("torch"),
+        "torchvision": version_of("torchvision"),
         "dali": dali_version(),
-        "ffcv": doctor.version_of("ffcv"),
-        "numba": doctor.version_of("numba"),
+        "ffcv": version_of("ffcv"),
+        "numba": version_of("numba"),
         "pillow": doctor.pillow(),
         "targets": _native.targets(),
         "native": _native.versions(),
