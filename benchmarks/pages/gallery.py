@@ -45,6 +45,7 @@ To see your own data through your own pipeline: `fastload show PATH --recipe hot
 The code of each picture is one op. Those of AUGMENT stand behind a `Resize`, those of STORE behind
 a `Resize` and, where they need floats, a `ToDtype`:
 
+<!-- not run: PATH is yours -->
 ```python
 import fastload
 from fastload import transforms as T

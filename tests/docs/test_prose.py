@@ -70,33 +70,37 @@ DESIGN = [
 ]
 # User pages whose sentences are short too.
 PLAIN = [
-    TREE / "docs" / name
-    for name in (
-        "../README.md",
-        "README.md",
-        "bad-images.md",
-        "convert.md",
-        "custom-ops.md",
-        "dali.md",
-        "decode.md",
-        "differences.md",
-        "features.md",
-        "formats.md",
-        "fuzzing.md",
-        "gpu.md",
-        "how-decoding-works.md",
-        "how-randomness-works.md",
-        "loader.md",
-        "migrate/ffcv.md",
-        "mixing.md",
-        "peers.md",
-        "profiler.md",
-        "recipes.md",
-        "reliability.md",
-        "resume.md",
-        "training.md",
-        "views.md",
-    )
+    TREE / "docs" / "tutorial.md",
+    *sorted((TREE / "docs" / "guides").glob("*.md")),
+    *sorted((TREE / "docs" / "migrate").glob("*.md")),
+    *(
+        TREE / "docs" / name
+        for name in (
+            "../README.md",
+            "README.md",
+            "bad-images.md",
+            "convert.md",
+            "custom-ops.md",
+            "dali.md",
+            "decode.md",
+            "differences.md",
+            "features.md",
+            "formats.md",
+            "fuzzing.md",
+            "gpu.md",
+            "how-decoding-works.md",
+            "how-randomness-works.md",
+            "loader.md",
+            "mixing.md",
+            "peers.md",
+            "profiler.md",
+            "recipes.md",
+            "reliability.md",
+            "resume.md",
+            "training.md",
+            "views.md",
+        )
+    ),
 ]
 
 

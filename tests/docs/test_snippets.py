@@ -1,0 +1,70 @@
+"""The guides' blocks run and print what their pages say. Every block of a user page runs in some
+test or says beside itself why not.
+"""
+
+import re
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.conftest import TREE
+from tests.docs.test_tutorial import environment
+from tests.docs.walk import Walker, steps
+
+DOCS = TREE / "docs"
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
+RUNNING = [
+    page
+    for page in (*GUIDES, DOCS / "custom-ops.md", DOCS / "errors.md")
+    if any(not step.mark for step in steps(page.read_text()))
+]
+# Pages whose blocks another test runs: test_readme.py, test_guides.py, test_tutorial.py, and
+# test_extending.py compares with a package that is installed and used.
+ELSEWHERE = {"README.md", "tutorial.md", "extending.md", "extending-ops.md"}
+PAGES = [
+    TREE / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *GUIDES,
+]
+
+
+@pytest.fixture
+def here(folder: Path, tmp_path: Path) -> Path:
+    """A folder with data/train, data/val, pairs/images and pairs/masks."""
+    (tmp_path / "data").mkdir()
+    for name in ("train", "val"):
+        (tmp_path / "data" / name).symlink_to(folder)
+    for kind, mode in (("images", "jpg"), ("masks", "png")):
+        (tmp_path / "pairs" / kind).mkdir(parents=True)
+        for number in range(4):
+            shape = (150, 170, 3) if kind == "images" else (150, 170)
+            pixels = np.full(shape, number, np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "pairs" / kind / f"{number}.{mode}")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
+def test_a_guide_prints_what_it_says(page: Path, here: Path) -> None:
+    with closing(Walker(here, environment(here))) as walker:
+        for step in steps(page.read_text()):
+            if step.mark is None:
+                walker.run(step)
+
+
+def test_every_guide_is_in_the_index() -> None:
+    index = (DOCS / "guides" / "README.md").read_text()
+    assert [page.name for page in GUIDES if f"({page.name})" not in index] == ["README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TREE)))
+def test_every_block_runs_or_says_why_not(page: Path) -> None:
+    text = page.read_text()
+    fences = len(re.findall(r"^```(?:python|sh)$", text, re.MULTILINE))
+    found = steps(text)
+    assert len(found) == fences
+    if page not in RUNNING and page.name not in ELSEWHERE:
+        assert [step.line for step in found if step.mark is None] == []
+    assert all(step.reason for step in found if step.mark)
