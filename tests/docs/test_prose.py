@@ -94,6 +94,7 @@ PLAIN = [
             "mixing.md",
             "peers.md",
             "profiler.md",
+            "progressive.md",
             "recipes.md",
             "reliability.md",
             "resume.md",

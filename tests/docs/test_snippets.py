@@ -18,12 +18,15 @@ DOCS = TREE / "docs"
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 RUNNING = [
     page
-    for page in (*GUIDES, DOCS / "custom-ops.md", DOCS / "errors.md")
+    for page in (*GUIDES, DOCS / "custom-ops.md", DOCS / "errors.md", DOCS / "progressive.md")
     if any(not step.mark for step in steps(page.read_text()))
 ]
-# Pages whose blocks another test runs: test_readme.py, test_guides.py, test_tutorial.py, and
-# test_extending.py compares with a package that is installed and used.
-ELSEWHERE = {"README.md", "tutorial.md", "extending.md", "extending-ops.md"}
+# Pages whose blocks another test runs: test_readme.py, test_guides.py, test_tutorial.py,
+# test_how_it_works.py, and test_extending.py compares with a package that is installed and used.
+ELSEWHERE = {
+    "README.md", "tutorial.md", "extending.md", "extending-ops.md", "how-decoding-works.md",
+    "how-randomness-works.md",
+}  # fmt: skip
 PAGES = [
     TREE / "README.md",
     *sorted(DOCS.glob("*.md")),
