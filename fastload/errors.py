@@ -75,8 +75,9 @@ class PipelineError(FastloadError, ValueError):
 
 
 class SourceError(FastloadError, ValueError):
-    """A data set cannot be opened: no such path, no images, an index that is damaged or of another
-    version.
+    """A data set cannot be opened.
+
+    There is no such path, or there are no images, or an index is damaged or of another version.
     """
 
 
@@ -133,14 +134,17 @@ class BackendError(FastloadError, RuntimeError):
 
 
 class DeviceError(FastloadError, RuntimeError):
-    """The GPU cannot be used: no driver or an old one, a GPU too old for the kernels, a forked
-    process, another device.
+    """The GPU cannot be used.
+
+    There is no driver or an old one, the GPU is too old for the kernels, the process was forked, or
+    another device is current.
     """
 
 
 class HostMemoryError(FastloadError, MemoryError):
-    """There is no memory for what a loader needs, besides that of one image (which is a
-    SampleError).
+    """There is no memory for what a loader needs.
+
+    Where one image alone needs too much, the error is a SampleError.
     """
 
 

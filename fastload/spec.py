@@ -55,21 +55,35 @@ class Spec:
 class Work:
     """The samples of one batch and everything that their random numbers depend on.
 
-    samples, occurrences: int64 [N]; occurrence is the nth appearance of the sample in the epoch's
-        global order.
+    Args:
+        samples: int64 [N], numbers in the source.
+        occurrences: int64 [N], how often each has come before in the epoch's global order.
+        seed: 64 bits, unsigned.
+        epoch: From 0.
+        step: Number of the batch in the epoch, from 0.
+        rank: Of this process among the ranks.
+        size: Side in px by the size schedule; None: what the pipeline gives.
+        view: Which of several pictures of its samples.
+        valid: bool [N], handed out with the batch: False where a sample only fills it up.
+        choices: int64 [K], samples that may stand in for a bad one; None: any of the data set.
+
+    Example:
+        >>> import numpy as np
+        >>> from fastload.extending import Work
+        >>> work = Work(np.array([4, 2]), np.array([0, 0]), seed=7, epoch=0, step=0)
+        >>> len(work), work.of_view(1, 2).occurrences.tolist()
+        (2, [1, 1])
     """
 
     samples: Longs
     occurrences: Longs
-    seed: int  # 64 bits, unsigned
+    seed: int
     epoch: int
-    step: int  # batch number in the epoch
+    step: int
     rank: int = 0
-    size: int | None = None  # of the size schedule, px; None: what the pipeline gives
-    view: int = 0  # which of several pictures of its samples
-    # [N], handed out with the batch: False where a sample only fills it up
+    size: int | None = None
+    view: int = 0
     valid: NDArray[np.bool_] | None = None
-    # [K]: samples that may stand in for a bad one; None: any of the data set
     choices: Longs | None = None
 
     def of_view(self, view: int, views: int) -> "Work":

@@ -26,7 +26,7 @@ from fastload import transforms as T
 from fastload.backends.native import augment, instructions
 from fastload.conversion import job
 from fastload.measure import Sample, interleaved, rate
-from fastload.plan.plan import infer_specs, records
+from fastload.plan.steps import infer_specs, records
 from fastload.sources import read
 from fastload.spec import Work
 from fastload.transforms import pil

@@ -14,7 +14,7 @@ from PIL import Image
 from fastload import _native, sources
 from fastload.backends.native import crop
 from fastload.errors import SourceError
-from fastload.plan.plan import infer_specs, records
+from fastload.plan.steps import infer_specs, records
 from fastload.spec import Ints, Work
 from fastload.transforms import Op, RandomHorizontalFlip, RandomResizedCrop, Resize
 

@@ -20,7 +20,7 @@ from benchmarks.loaders.child import MEAN, STD
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import augment, cuda, instructions
-from fastload.plan.plan import infer_specs, records
+from fastload.plan.steps import infer_specs, records
 from fastload.spec import Work
 from fastload.transforms.programs import CODE, ENHANCE, rows
 

@@ -21,6 +21,28 @@ class Batches(Protocol):
     """One epoch under way: an iterator.
 
     A batch's own error is raised in its place, and the epoch goes on.
+
+    Example:
+        >>> from fastload.extending import Batches
+        >>> class Few:
+        ...     '''Two batches that are there already.'''
+        ...
+        ...     def __init__(self):
+        ...         self.left, self.ready = [["images", "labels"]] * 2, 2
+        ...
+        ...     def __iter__(self):
+        ...         return self
+        ...
+        ...     def __next__(self):
+        ...         if not self.left:
+        ...             raise StopIteration
+        ...         return self.left.pop()
+        ...
+        ...     def close(self):
+        ...         self.left.clear()
+        >>> batches: Batches = Few()
+        >>> len(list(batches))
+        2
     """
 
     @property
@@ -36,7 +58,17 @@ class Batches(Protocol):
 class Engine(Protocol):
     """Makes the batches of one loader, over all its epochs.
 
-    What it keeps (threads, slots, pipelines) ends with it.
+    What it keeps (threads, slots, pipelines) ends with it. A class that derives from it has to
+    define `epoch` only.
+
+    Example:
+        >>> from fastload.extending import Engine
+        >>> class Toy(Engine):
+        ...     def epoch(self, works, timeout=0):
+        ...         return (["images", "labels"] for work in works)
+        >>> engine = Toy()
+        >>> list(engine.epoch(iter([1, 2]))), engine.forked, engine.stats()
+        ([['images', 'labels'], ['images', 'labels']], False, {})
     """
 
     on_bad: Callable[[Report], object]  # told of each batch's bad samples that did not raise

@@ -18,23 +18,43 @@ DALI = ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
 
 @dataclass(frozen=True)
 class BackendFacts(Record):
-    """One backend.
+    """What is known of one backend without importing it.
 
     Its module has `unsupported(plan, device) -> list[str]`, every reason why it cannot run a plan,
     and `compile(plan, device) -> Runner`. Of engine "own" the runner has `engine(threads, depth, *,
     pinned) -> Engine`.
+
+    Args:
+        name: What users write, as in `backend="native"`.
+        module: The module, imported on use.
+        engine: What runs its batches (engine/make.py): "native", "workers", "ffcv", or "own", which
+            its runner makes.
+        exact: Its pixels are the reference's.
+        own_draws: Its random numbers are its own, so that only distributions can be compared.
+        automatic: "auto" takes it where nothing was measured. Of fastload's own backends only.
+        seeks: It decodes by seek indexes.
+        on_gpu: With device="cuda" fastload's kernels make the batch, at one of the placements.
+        beside: Distributions that it needs too.
+        profiled_batch: Images, at most, before an emulated step. Slow backends have fewer, so that
+            runs hold many batches.
+        summary: What it is, in a few words, for help texts.
+        distributions: Distributions that its library comes in; any one will do.
+        install: The command that installs one.
+
+    Example:
+        >>> from fastload.extending import BackendFacts
+        >>> facts = BackendFacts("toy", "toy.backend", "workers", summary="a toy")
+        >>> facts.workers
+        'worker processes'
     """
 
-    # What runs its batches (engine/make.py); own: what its runner makes
     engine: Literal["native", "workers", "ffcv", "own"]
-    exact: bool = False  # its pixels are the reference's
-    own_draws: bool = False  # its random numbers are its own: only distributions can be compared
-    # "auto" takes it where nothing was measured; of fastload's own backends only
+    exact: bool = False
+    own_draws: bool = False
     automatic: bool = False
-    seeks: bool = False  # it decodes by seek indexes
-    on_gpu: bool = False  # with device="cuda" our kernels make the batch, at one of the placements
-    beside: tuple[str, ...] = ()  # distributions that it needs too
-    # Images, at most, before an emulated step; fewer for a slow backend, so that runs hold many
+    seeks: bool = False
+    on_gpu: bool = False
+    beside: tuple[str, ...] = ()
     profiled_batch: int = 64
 
     @property

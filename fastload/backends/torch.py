@@ -15,9 +15,11 @@ from PIL import Image
 from fastload import _native
 from fastload.backends import masks
 from fastload.backends.native import crop
+from fastload.backends.scaled import cropped
 from fastload.errors import OpError, SampleError, sample_error
 from fastload.plan.bad_samples import Trouble, made
-from fastload.plan.plan import Plan, Step, mix_records, targets
+from fastload.plan.plan import Plan, mix_records, targets
+from fastload.plan.steps import Step
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Stage, Work
 from fastload.transforms import pil
@@ -47,7 +49,25 @@ def compile(plan: Plan, device: str) -> "Runner":
 
 @dataclass(frozen=True)
 class Runner:
-    """Picklable, so that PyTorch's worker processes can run it."""
+    """Makes batches with Pillow and torch, one per call.
+
+    It is picklable, so that PyTorch's worker processes can run it. Every op's reference is here.
+
+    Args:
+        plan: What is made.
+
+    Example:
+        >>> import numpy as np
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> from fastload.extending import Runner, Work
+        >>> from fastload.plan.plan import plan
+        >>> data = fastload.open("train", [T.CenterCrop((48, 64)), T.ToImage()])
+        >>> first = Work(np.array([0, 5]), np.array([0, 0]), seed=1, epoch=0, step=0)
+        >>> images, labels = Runner(plan(data.pipeline))(first)
+        >>> tuple(images.shape), labels.tolist()
+        ((2, 3, 48, 64), [0, 1])
+    """
 
     plan: Plan
 
@@ -235,51 +255,11 @@ def _scaled(
 ) -> torch.Tensor:
     """A picture of an image that is decoded at the scale in `record`, one of crop.fold's.
 
-    filter: as in _crop.
+    filter: as in `cropped`.
     """
     if record[crop.SCALE] == 1:
         return _apply(plan, sample, image, plan.steps, drawn)
     first = len(plan.stage(Stage.CROP))
     return _apply(
-        plan, sample, _crop(plan, image, record, filter), plan.steps[first:], drawn[first:]
+        plan, sample, cropped(plan, image, record, filter), plan.steps[first:], drawn[first:]
     )
-
-
-def _crop(plan: Plan, image: Image.Image, record: Any, filter: int | None) -> Image.Image:
-    """CROP by one record of crop.fold on an image at 1/scale: its px that the box touches, resized
-    from the box's place in them.
-
-    filter: PIL's number, where each sample has its own.
-    """
-    (
-        top,
-        left,
-        height,
-        width,
-        resized_height,
-        resized_width,
-        window_top,
-        window_left,
-        flip,
-        scale,
-    ) = (int(v) for v in record)
-    x, y = left // scale, top // scale
-    right, bottom = -(-(left + width) // scale), -(-(top + height) // scale)
-    box = (
-        left / scale - x,
-        top / scale - y,
-        (left + width) / scale - x,
-        (top + height) / scale - y,
-    )
-    steps = plan.stage(Stage.CROP)
-    resampling = (
-        pil.RESAMPLING[crop.interpolation(steps)] if filter is None else Image.Resampling(filter)
-    )
-    resized = image.crop((x, y, right, bottom)).resize(
-        (resized_width, resized_height), resampling, box
-    )
-    out_height, out_width = crop.final_size(plan.cropped)
-    shown = resized.crop(
-        (window_left, window_top, window_left + out_width, window_top + out_height)
-    )
-    return shown.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else shown

@@ -18,23 +18,48 @@ SPLIT = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Options:
-    """How to convert."""
+    """How to convert.
 
-    workers: int | None = None  # None: one per processor that this process may use
+    Args:
+        workers: Threads; None: one per processor that this process may use.
+        shard_bytes: Of a shard, about; 1 KiB to 4 GiB. A shard is held in memory while it is
+            verified.
+        shuffle: Seed of the samples' new order; None keeps the source's.
+        on_error: What a bad sample does: "raise", "skip" or "substitute".
+        check: How images are checked: "decode", "markers" or "none".
+        overwrite: Replace a target that is there.
+        seek_step: MCUs per entry of the seek index; 0: rows only; None builds none.
+        transcode: Rewrite JPEGs that cannot have a seek index as baseline, without loss.
+        to: The format, a name of files.formats.WRITERS.
+        edits: What is changed of the images.
+        extras: Files beside the images: "keep" or "drop".
+        split: What Parquet files are named after; None: train.
+        mode: Of a .beton: "keep", or "raw", the pixels of all.
+        resume: Go on with what an interrupted conversion left.
+
+    Raises:
+        UsageError: An argument is out of its range.
+
+    Example:
+        >>> from fastload.extending import Options
+        >>> Options(to="webdataset", shuffle=0).check
+        'decode'
+    """
+
+    workers: int | None = None
     shard_bytes: int = SHARD_BYTES
-    shuffle: int | None = None  # seed; None keeps the source's order
-    on_error: str = "raise"  # or "skip", "substitute"
-    check: str = "decode"  # or "markers", "none": samples.CHECKS
+    shuffle: int | None = None
+    on_error: str = "raise"
+    check: str = "decode"
     overwrite: bool = False
-    # MCUs per entry of the seek index, 0: rows only; None builds none
     seek_step: int | None = seek_writer.STEP
-    transcode: bool = False  # rewrite JPEGs that cannot have a seek index as baseline
-    to: str = "shards"  # of files.formats.WRITERS
+    transcode: bool = False
+    to: str = "shards"
     edits: Edits = UNCHANGED
-    extras: str = "keep"  # or "drop": files beside the images
-    split: str | None = None  # what Parquet files are named after; None: train
-    mode: str = "keep"  # of a .beton: or "raw", pixels of all
-    resume: bool = False  # go on with what an interrupted conversion left
+    extras: str = "keep"
+    split: str | None = None
+    mode: str = "keep"
+    resume: bool = False
 
     def __post_init__(self) -> None:
         low, high = SHARD_LIMITS

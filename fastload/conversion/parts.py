@@ -46,15 +46,32 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """A sample as it is written: read, perhaps changed, looked at."""
+    """A sample as it is written: read, perhaps changed, looked at.
+
+    Args:
+        key: A path without an extension, unique.
+        label: Number of its class.
+        data: The encoded image.
+        row: What stays known of it once it is written.
+        extras: The files beside it.
+        index: Its seek index; empty: it has none.
+        reason: Why it has no seek index.
+
+    Example:
+        >>> from fastload.conversion.parts import Facts, Row
+        >>> from fastload.extending import Item
+        >>> row = Row(0, 3, 0, Facts(48, 64, "png"))
+        >>> Item("cat/0", 0, b"...", row).extension
+        'png'
+    """
 
     key: str
     label: int
     data: bytes
     row: Row
     extras: tuple[Extra, ...] = ()
-    index: bytes = b""  # for seeking
-    reason: str = ""  # why it has none
+    index: bytes = b""
+    reason: str = ""
 
     @property
     def extension(self) -> str:
@@ -63,23 +80,48 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """One part under its temporary name; rows are in the order of the payloads."""
+    """One part under its temporary name; K rows in the order of the payloads.
+
+    Args:
+        path: Of its file, or of the first of them.
+        bytes: Of its files.
+        checksum: XXH3-64 of its file, or of their checksums.
+        samples: int64 [K], numbers in the source.
+        offset: int64 [K], bytes.
+        size: int64 [K], bytes.
+        height: int64 [K], px.
+        width: int64 [K], px.
+        checksums: uint64 [K], XXH3-64 of each image.
+        formats: [K], as `inspect` names them: "jpeg 4:2:0".
+        bad: Samples that were left out.
+        sidecar: Their seek indexes.
+        transcoding: What became of JPEGs that were rewritten.
+        extras: [K], where the files beside each sample lie; or empty.
+        names: Of all files, where a part is many.
+
+    Example:
+        >>> from fastload.extending import StagedWriter, Written
+        >>> def images(parts: list[Written]) -> int:
+        ...     return sum(len(part.samples) for part in parts)
+        >>> images([])
+        0
+    """
 
     path: str
     bytes: int
     checksum: int
-    samples: Longs  # [K]
-    offset: Longs  # [K], bytes
+    samples: Longs
+    offset: Longs
     size: Longs
-    height: Longs  # px
+    height: Longs
     width: Longs
     checksums: NDArray[np.uint64]
     formats: tuple[str, ...]
     bad: tuple[Bad, ...]
     sidecar: seek_writer.Sidecar
     transcoding: transcoding.Tally
-    extras: tuple[tuple[Placed, ...], ...] = ()  # [K], or empty
-    names: tuple[str, ...] = ()  # of all files, where a part is many
+    extras: tuple[tuple[Placed, ...], ...] = ()
+    names: tuple[str, ...] = ()
 
 
 NUMBERS = {

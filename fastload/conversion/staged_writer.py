@@ -26,6 +26,19 @@ class NewFiles:
 
     There is no path to write to: names are checked, and nothing is made through a link or outside
     of the folder, whatever a sample is called. For one thread.
+
+    Args:
+        where: The target, for messages.
+        folder: The open folder.
+
+    Example:
+        >>> from fastload.extending import NewFiles
+        >>> from fastload.files.below import opened
+        >>> with opened("train") as folder:
+        ...     files = NewFiles("train", folder)
+        ...     files.write("bird/8.txt", b"tweet")
+        >>> files.names, files.size
+        (['bird/8.txt'], 5)
     """
 
     def __init__(self, where: str, folder: Folder) -> None:
@@ -69,12 +82,26 @@ class NewFiles:
 
 
 class StagedWriter(abc.ABC):
-    """A `Writer` of a folder: subclasses say which files a part becomes, and what else there is.
+    """A `Writer` of a folder that appears at once.
 
-    Parts are written in a hidden folder beside the target, which takes the target's name by one
-    rename. `write_part` is called from several threads, once for each part; `finish` once, last.
-    The same samples have to give the same bytes, whatever the number of threads, so that a
-    conversion can be resumed.
+    Subclasses say which files a part becomes, and what else there is. Parts are written in a
+    hidden folder beside the target, which takes the target's name by one rename. `write_part` is
+    called from several threads, once for each part; `finish` once, last. The same samples have to
+    give the same bytes, whatever the number of threads, so that a conversion can be resumed.
+
+    Args:
+        where: The target.
+
+    Example:
+        >>> from fastload.extending import StagedWriter
+        >>> class Flat(StagedWriter):
+        ...     '''All images in one folder, by their numbers.'''
+        ...
+        ...     def write_part(self, files, number, samples):
+        ...         for item in samples:
+        ...             files.write(f"{item.row.sample}.{item.extension}", item.data)
+        >>> Flat("flat").where
+        'flat'
     """
 
     seek_step: int | None = None

@@ -31,7 +31,20 @@ class Samples(Protocol):
 
 
 class Catalog(NamedTuple):
-    """All samples of a data set, by their numbers in the source."""
+    """All samples of a data set, by their numbers in the source.
+
+    Args:
+        keys: [N], a name of each sample, unique.
+        labels: int64 [N], 0 to len(classes) - 1.
+        classes: The names of the classes.
+
+    Example:
+        >>> import numpy as np
+        >>> from fastload.extending import Catalog
+        >>> catalog = Catalog(["cat/0", "dog/1"], np.array([0, 1]), ("cat", "dog"))
+        >>> catalog.classes[catalog.labels[1]]
+        'dog'
+    """
 
     keys: Sequence[str]
     labels: Longs
@@ -47,10 +60,19 @@ class Committed(NamedTuple):
 
 
 class Writer(Protocol):
-    """One format, at one target. `staged_writer.StagedWriter` is a base class that does most of it.
+    """One format, at one target; StagedWriter is a base class that does most of it.
 
     A conversion holds the target, writes its parts from several threads, and commits them. What
     stays after an error or a kill is nothing, or what `--resume` goes on with.
+
+    Example:
+        >>> from fastload.conversion.readers import open_reader
+        >>> from fastload.conversion.writers import open_writer
+        >>> from fastload.extending import Choice, Options, Writer
+        >>> reader = open_reader("train", Choice())
+        >>> writer: Writer = open_writer("copy", reader, Options(to="folder"))
+        >>> writer.seek_step is None
+        True
     """
 
     @property

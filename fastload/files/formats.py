@@ -18,21 +18,40 @@ ARROW = 'pip install "fastload-torch[convert]"'
 
 @dataclass(frozen=True)
 class Format(Row):
-    """A format of data sets. Its modules are imported on use; docs/extending.md says what each
-    defines.
+    """A format of data sets.
+
+    Its modules are imported on use; docs/extending.md says what each defines.
+
+    Args:
+        name: What users write, as in `--from NAME`.
+        summary: What it is, in a few words, for help texts.
+        distributions: Distributions that its library comes in; any one will do.
+        install: The command that installs one.
+        source: The module of what `fastload.open` gives.
+        reader: The module of what conversions, inspect and verify read.
+        writer: The module of what conversions write.
+        suffixes: Ends of its files' names, lower case: ".beton".
+        markers: What lies directly in a folder of it, any of these; `*` stands for any characters.
+        many: A folder of such files is one data set.
+        fields: It has named fields, and its source takes `fields`, the names of image and label.
+        written_as: A target whose name ends so is of this format.
+        kind: What `inspect --json` calls it, if not its name.
+
+    Example:
+        >>> from fastload.extending import Format
+        >>> Format("toys", source="toy.source", suffixes=(".toy",)).suffixes
+        ('.toy',)
     """
 
-    source: str = field(default="", kw_only=True)  # module: what `fastload.open` gives
-    reader: str = field(default="", kw_only=True)  # module: what conversions, inspect, verify read
-    writer: str = field(default="", kw_only=True)  # module: what conversions write
-    suffixes: tuple[str, ...] = field(default=(), kw_only=True)  # of files, lower case: ".beton"
-    # What lies directly in a folder, any of these; `*` stands for any characters
+    source: str = field(default="", kw_only=True)
+    reader: str = field(default="", kw_only=True)
+    writer: str = field(default="", kw_only=True)
+    suffixes: tuple[str, ...] = field(default=(), kw_only=True)
     markers: tuple[str, ...] = field(default=(), kw_only=True)
-    many: bool = field(default=False, kw_only=True)  # a folder of such files is one data set
-    # It has named fields, and its source takes `fields`, the names of image and label
+    many: bool = field(default=False, kw_only=True)
     fields: bool = field(default=False, kw_only=True)
-    written_as: str = field(default="", kw_only=True)  # a target that ends so is of this format
-    kind: str = field(default="", kw_only=True)  # what `inspect --json` calls it, if not its name
+    written_as: str = field(default="", kw_only=True)
+    kind: str = field(default="", kw_only=True)
 
 
 SHARDS, FOLDER, PAIRS = "shards", "folder", "pairs"

@@ -15,7 +15,7 @@ from fastload.lowering import reach
 from fastload.lowering.codes import library
 from fastload.lowering.names import Reasons, attribute, is_a
 from fastload.plan.pipeline import Pipeline
-from fastload.plan.plan import infer_specs
+from fastload.plan.steps import infer_specs
 
 COLLATE = "torch.utils.data._utils.collate"
 TIMM, ACCELERATE = "timm.data.loader", "accelerate.data_loader"

@@ -8,51 +8,58 @@ from fastload.errors import PipelineError
 from fastload.plan import checks, placement, resizing
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.placement import HOST, Placement
+from fastload.plan.steps import Step, records, stackable
 from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.sources.masks import Masks
 from fastload.spec import Array, Ints, Spec, Stage, Work
-from fastload.transforms import Mix, Op, ToImage
+from fastload.transforms import Mix, Op
 from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.mixing import soft_labels
 from fastload.transforms.reference import masks as reference
 
 
 @dataclass(frozen=True)
-class Step:
-    """One op in its place."""
-
-    number: int  # from 1, as messages count; also the op's number in the random keys
-    op: Op
-    spec: Spec  # the image before the op
-    draws: int  # uniforms per sample, or per batch
-    late: bool = False  # a movable op of CROP that comes after ops of AUGMENT
-
-    @property
-    def stage(self) -> Stage:
-        """Where the op runs."""
-        return Stage.AUGMENT if self.late else self.op.stage
-
-    @property
-    def label(self) -> str:
-        return f"op {self.number} ({self.op.name})"
-
-
-@dataclass(frozen=True)
 class Plan:
+    """What a loader does to a data set, checked: one image's way, and all that changes it.
+
+    Args:
+        source: The samples.
+        steps: The ops with what they are given: number, image before it, draws.
+        out: One image of a batch.
+        decode_scale: "exact", or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size.
+        size_mode: How batches of another size are made; see ProgressiveResize.
+        placement: Where DECODE and AUGMENT run.
+        view: Which of the sample's pictures this is, from 0.
+        views: Of how many; 0: a sample is one picture, and a batch one tensor.
+        more: The sample's other pictures, which share its bytes and its decoding.
+        masks: What a batch has in place of labels.
+        mix: What becomes of finished batches, labels too.
+        on_error: What a bad sample does to its batch: "raise", "substitute" or "skip".
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> from fastload.extending import Plan
+        >>> from fastload.plan.plan import plan
+        >>> data = fastload.open("train", [T.CenterCrop((48, 64)), T.ToImage()])
+        >>> one: Plan = plan(data.pipeline)
+        >>> [step.op.name for step in one.steps], one.out.height, one.out.width
+        (['CenterCrop', 'ToImage'], 48, 64)
+    """
+
     source: Source
     steps: tuple[Step, ...]
-    out: Spec  # one image of a batch
-    decode_scale: str = "exact"  # or "fast": JPEGs may be decoded at 1/2, 1/4 or 1/8 of their size
-    size_mode: str = "decode"  # how batches of another size are made; see ProgressiveResize
-    placement: Placement = HOST  # where DECODE and AUGMENT run
-    view: int = 0  # which of the sample's pictures this is …
-    views: int = 0  # … of how many; 0: a sample is one picture, and a batch one tensor
-    # The sample's other pictures, which share its bytes and its decoding
+    out: Spec
+    decode_scale: str = "exact"
+    size_mode: str = "decode"
+    placement: Placement = HOST
+    view: int = 0
+    views: int = 0
     more: tuple["Plan", ...] = ()
-    masks: Masks | None = None  # what a batch has in place of labels
-    mix: Mix | None = None  # what becomes of finished batches, labels too
-    on_error: str = "raise"  # what a bad sample does to its batch; or "substitute", "skip"
+    masks: Masks | None = None
+    mix: Mix | None = None
+    on_error: str = "raise"
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -92,7 +99,7 @@ class Plan:
 
         Raises PipelineError.
         """
-        steps, out = _placed(resizing.at_size(self.ops, self.size_mode, size, self.full))
+        steps, out = stackable(resizing.at_size(self.ops, self.size_mode, size, self.full))
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
         return replace(self, steps=steps, out=out, more=more)
 
@@ -166,7 +173,7 @@ def _pictures(first: Plan, pipeline: Pipeline) -> tuple[list[Plan], list[str]]:
     problems: dict[str, None] = {}  # in order
     for view, ops in enumerate(pipeline.pictures):
         try:
-            steps, spec = _placed(ops)
+            steps, spec = stackable(ops)
             _check_masks(steps, pipeline.masks)
         except PipelineError as error:
             where = replace(first, view=pipeline.pictures.index(ops)).where
@@ -210,69 +217,6 @@ def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
                 f"{progressive.WHERE}: at {size} px, {problem}" for problem in error.problems
             ]
     return problems
-
-
-def _placed(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
-    """`infer_specs`, and the images leave as tensors of one size.
-
-    Raises PipelineError with every problem.
-    """
-    steps, spec = infer_specs(ops)
-    if not spec.tensor:  # images leave a loader as tensors, asked or not
-        spec = ToImage().out_spec(spec)
-    if spec.height is None or spec.width is None:
-        problem = "image sizes still differ after the last op, so they cannot be stacked"
-        raise PipelineError(
-            [
-                (
-                    f"pipeline: {problem}; end CROP with RandomResizedCrop, CenterCrop or "
-                    "Resize((height, width))"
-                )
-            ]
-        )
-    return steps, spec
-
-
-def infer_specs(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
-    """Steps of the ops in their order, and the image after the last.
-
-    Raises PipelineError with every problem.
-    """
-    spec, steps, problems = Spec(), [], []
-    latest: Step | None = None
-    for number, op in enumerate(ops, start=1):
-        late = op.movable and latest is not None and latest.stage == Stage.AUGMENT
-        step = Step(number, op, spec, 0, late)
-        of_op = op.problems(spec)
-        if latest and step.stage < latest.stage:
-            of_op.append(
-                f"belongs to {op.stage.name}, but {latest.label} is {latest.stage.name}; move it "
-                f"before op {latest.number}"
-            )
-        problems += [f"{step.label}: {problem}" for problem in of_op]
-        if not of_op:
-            steps.append(replace(step, draws=op.draws(spec)))
-            spec = op.out_spec(spec)
-        if not latest or (step.stage >= latest.stage and not step.late):
-            latest = step
-    if problems:
-        raise PipelineError(problems)
-    return tuple(steps), spec
-
-
-def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Array]:
-    """Each step's parameter records [N, …] for the samples of `work`, whose images have `sizes`
-    int32 [N, 2], px.
-
-    The one place where plans meet random numbers: every backend gets its records here. Of a view,
-    `work` is what `Work.of_view` gives.
-    """
-    out = []
-    for step in steps:
-        draw = rng.batch_uniforms if step.op.per_batch else rng.sample_uniforms
-        drawn, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
-        out.append(drawn)
-    return out
 
 
 def mix_records(plan: Plan, work: Work) -> MixRecords | None:

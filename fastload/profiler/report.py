@@ -21,7 +21,35 @@ SCHEMA = "fastload.profile/1"
 
 
 class Report(Findings):
-    """Findings as text and as a document."""
+    """Findings as text and as a document.
+
+    The profiler makes it: `str(report)` is what the command line prints, `report.to_json()` what
+    `--json` gives.
+
+    Args:
+        verdict: What limits the training, and how much.
+        rungs: Rates of the step alone, the loader alone and the training.
+        step: What the step is.
+        setting: Recipe, data set, backend, batch size, workers.
+        machine: The machine's facts.
+        seconds: That the profile took.
+        stages: CPU time of each stage of the loader.
+        stages_how: How the stages were measured.
+        remedies: What would help, each with its price.
+        not_included: What the rates leave out.
+        not_measured: What was not measured, and why.
+        sizes: Rates at the sizes of a schedule.
+        evidence: What the verdict stands on.
+        workers: Rates by the number of workers.
+        reading: Rates of cold and warm reads.
+        cuts: Rates of the loader with a stage left out.
+        tried: What was found of fastload's loader in the profiled command.
+
+    Example:
+        >>> from fastload import profiler
+        >>> def limits(report: profiler.Report) -> str:
+        ...     return report.to_json()["verdict"]["label"]
+    """
 
     def __str__(self) -> str:
         return "\n".join(render.lines(self))

@@ -15,7 +15,8 @@ from PIL import Image
 
 from fastload import lowering
 from fastload.errors import FastloadError
-from fastload.plan.plan import Plan, plan, records
+from fastload.plan.plan import Plan, plan
+from fastload.plan.steps import records
 from fastload.profiler.evidence import StageCost
 from fastload.sources import Source, raw_pixels, read
 from fastload.spec import Json, Stage, Work

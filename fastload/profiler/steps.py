@@ -15,8 +15,18 @@ LEAD = 0.05
 
 
 class EmulatedStep:
-    """A GPU played by the clock, as MLPerf Storage does: it takes no CPU time, and the host runs a
-    little ahead of it.
+    """A GPU played by the clock, as MLPerf Storage does.
+
+    It takes no CPU time, and the host runs a little ahead of it.
+
+    Args:
+        rate: Images/s of the training step alone.
+
+    Example:
+        >>> import torch
+        >>> from fastload.profiler import EmulatedStep
+        >>> step = EmulatedStep(rate=100_000)
+        >>> step([torch.zeros(4, 3, 48, 64), torch.zeros(4)])
     """
 
     kind = "emulated"

@@ -19,15 +19,30 @@ BUILT_IN = (
 
 
 def names() -> tuple[str, ...]:
-    """The recipes that come with fastload."""
+    """The recipes that come with fastload.
+
+    Example:
+        >>> from fastload import recipes
+        >>> recipes.names()[:4]
+        ('baseline', 'mild', 'medium', 'hot')
+    """
     return BUILT_IN
 
 
 def load(name_or_path: str | os.PathLike[str]) -> Recipe:
     """A recipe by name, or from a TOML file of the same form.
 
-    Raises UsageError for a name that is unknown and a file that is not TOML, PipelineError with
-    every problem of a recipe.
+    Args:
+        name_or_path: One of `names()`, or the path of a file that ends with ".toml".
+
+    Raises:
+        UsageError: The name is unknown, or the file is not TOML.
+        PipelineError: The recipe is wrong; every problem is named.
+
+    Example:
+        >>> from fastload import recipes
+        >>> recipes.load("hot").training.epochs
+        270
     """
     path = os.fspath(name_or_path)
     if path in BUILT_IN:

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from fastload.errors import BackendError, UsageError
-from fastload.recipes.schema import BlurPool, Init, StochasticDepth, Training
+from fastload.recipes.schema import Training
+from fastload.recipes.settings import BlurPool, Init, StochasticDepth
 
 BLOCKS = ("Bottleneck", "BasicBlock")  # residual blocks, as torchvision and timm call them
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from fastload.recipes.model import library
-from fastload.recipes.schema import Optimizer, Sam, Schedule
+from fastload.recipes.settings import Optimizer, Sam, Schedule
 from fastload.spec import Json
 
 

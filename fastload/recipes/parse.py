@@ -14,8 +14,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any
 
 from fastload.errors import PipelineError, UsageError
-from fastload.plan.plan import infer_specs
-from fastload.recipes.schema import Between, OneOf, Recipe, Training
+from fastload.plan.steps import infer_specs
+from fastload.recipes.schema import Recipe, Training
+from fastload.recipes.settings import Between, OneOf
 from fastload.spec import Json
 from fastload.transforms import Op, registry
 from fastload.transforms.views import MOST

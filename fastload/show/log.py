@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.plan.plan import Plan, Step
+from fastload.plan.plan import Plan
+from fastload.plan.steps import Step
 from fastload.sources import Source
 from fastload.spec import Array, Json, Work
 from fastload.transforms.mix_records import MixRecords

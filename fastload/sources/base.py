@@ -28,14 +28,30 @@ class SeekFile(Protocol):
 
 
 class Location(NamedTuple):
-    """Where N samples lie: arrays int64 [N]."""
+    """Where N samples lie.
+
+    Args:
+        file: int64 [N], numbers of the source's files.
+        offset: int64 [N], bytes.
+        size: int64 [N], bytes; -1 reads to the end of the file.
+        checksum: uint64 [N], XXH3-64 of the bytes; None where it is not known.
+        seek: Where their seek indexes lie; None: there are none.
+        raw: int32 [N, 2], height and width in px of samples that are uint8 [H, W, 3] and not
+            encoded; 0, 0: it is encoded. None: all are.
+
+    Example:
+        >>> import numpy as np
+        >>> from fastload.extending import Location
+        >>> file = np.array([0, 0])
+        >>> Location(file, np.array([0, 100]), np.array([100, 50]), None).is_raw
+        array([False, False])
+    """
 
     file: Longs
-    offset: Longs  # bytes
-    size: Longs  # bytes; -1 reads to the end of the file
-    checksum: NDArray[np.uint64] | None  # XXH3 of the bytes, where known
+    offset: Longs
+    size: Longs
+    checksum: NDArray[np.uint64] | None
     seek: Seek | None = None
-    # [N, 2] px: height and width of uint8 [H, W, 3] that is not encoded; 0, 0: it is
     raw: NDArray[np.int32] | None = None
 
     @property
@@ -52,6 +68,16 @@ class Source(Protocol):
 
     A source may also have `pixels(sample) -> uint8 [H, W, 3] | None`, of a sample that is not
     encoded, and `most_pixels() -> int`, height times width of the largest image.
+
+    Example:
+        >>> import numpy as np
+        >>> import fastload
+        >>> from fastload.extending import Source
+        >>> source: Source = fastload.open("train").pipeline.source
+        >>> source.name(0), source.labels[:5].tolist()
+        ('train/cat/0.jpg', [0, 0, 0, 0, 1])
+        >>> source.locate(np.array([3, 0])).file
+        array([3, 0])
     """
 
     @property
@@ -103,7 +129,22 @@ def raw_pixels(source: Source, sample: int) -> Pixels | None:
 
 @dataclass(frozen=True)
 class FileSource:
-    """Samples that are whole files, one each: a folder of images."""
+    """Samples that are whole files, one each: a folder of images.
+
+    Args:
+        where: The path that the user gave, for messages.
+        paths: [N], of the files.
+        labels: int64 [N], 0 to len(classes) - 1.
+        classes: The names of the classes.
+        seek: Their seek indexes, where they lie beside the data set.
+
+    Example:
+        >>> import numpy as np
+        >>> from fastload.extending import FileSource
+        >>> source = FileSource("train", ("train/cat/0.jpg",), np.array([0]), ("cat",))
+        >>> len(source), source.name(0)
+        (1, 'train/cat/0.jpg')
+    """
 
     where: str
     paths: tuple[str, ...]

@@ -31,7 +31,20 @@ class Row:
 
 @dataclass(frozen=True)
 class Record(Row):
-    """A row with one module."""
+    """A row of a table, with one module.
+
+    Args:
+        name: What users write; that of an entry point is the same.
+        module: The module, imported on use; what it has to define depends on the table.
+        summary: What it is, in a few words, for help texts.
+        distributions: Distributions that its library comes in; any one will do.
+        install: The command that installs one.
+
+    Example:
+        >>> from fastload.extending import Record
+        >>> Record("toy", "toy.ops", summary="a toy").module
+        'toy.ops'
+    """
 
     module: str  # imported on use; what it has to define depends on the table
 

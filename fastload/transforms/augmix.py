@@ -22,22 +22,40 @@ LONGEST = 3  # ops of a chain of random length, 1 to 3
 
 @dataclass(frozen=True)
 class AugMix(Policy):
-    """`mixture_width` chains of `chain_depth` ops (negative: 1 to 3), mixed with Dirichlet weights,
-    then with the image by Beta's.
+    """Chains of ops, mixed with each other and then with the image.
 
-    Chains run on uint8 images as PIL has them. torchvision runs them through its tensor kernels,
-    which differ a little (docs/ops.md). mixing: what adds up, and where it is cut to uint8 (each
-    library's own way).
+    `mixture_width` chains are mixed with Dirichlet's weights, and the result with the image by
+    Beta's. Chains run on uint8 images as PIL has them. torchvision runs them through its tensor
+    kernels, which differ a little (docs/ops.md).
+
+    Source: Hendrycks et al. 2020, arXiv:1912.02781; torchvision 0.26.
+
+    Args:
+        severity: Of each op's level.
+        mixture_width: Number of chains.
+        chain_depth: Ops of a chain; negative: 1 to 3, at random.
+        alpha: Of the Dirichlet and Beta distributions.
+        all_ops: Also brightness, contrast, color and sharpness.
+        interpolation: Of the ops that move pixels.
+        fill: What lies outside the image, 0..255; None: black.
+        definition: Whose ops and levels; None: torchvision's.
+        mixing: Whose way to add up and to cut to uint8: "torchvision", "composer" or "timm".
+
+    Example:
+        >>> from PIL import Image
+        >>> from fastload import transforms as T
+        >>> T.AugMix(severity=2)(Image.new("RGB", (64, 48))).size
+        (64, 48)
     """
 
     severity: float = 3
     mixture_width: int = 3
     chain_depth: int = -1
     alpha: float = 1.0
-    all_ops: bool = True  # also brightness, contrast, color and sharpness
+    all_ops: bool = True
     interpolation: str = "bilinear"
-    fill: Fill = None  # None: black
-    definition: Levels | Second | None = None  # None: torchvision's
+    fill: Fill = None
+    definition: Levels | Second | None = None
     mixing: Literal["torchvision", "composer", "timm"] = "torchvision"
 
     mixes = True

@@ -23,10 +23,22 @@ Fill: TypeAlias = float | Sequence[float] | None  # outside an image, 0..255; No
 
 
 class Params(NamedTuple):
-    """What an op does to each of N samples."""
+    """What an op does to each of N samples.
 
-    records: Records  # array [N, ...]: the op's fixed-size parameter records
-    sizes: Ints  # int32 [N, 2]: height and width after the op, px
+    Args:
+        records: [N, …], the op's fixed-size parameter records.
+        sizes: int32 [N, 2], height and width after the op, px.
+
+    Example:
+        >>> import numpy as np
+        >>> from fastload import transforms as T
+        >>> sizes = np.array([[90, 120]], np.int32)
+        >>> T.CenterCrop((48, 64)).params(np.zeros((1, 0)), sizes).sizes
+        array([[48, 64]], dtype=int32)
+    """
+
+    records: Records
+    sizes: Ints
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,12 @@ class Op:
     """One step of a pipeline. Subclasses are frozen dataclasses; nothing here touches pixels.
 
     Most are of a kind (kinds.py, programs.Program), which says how backends run them.
+
+    Example:
+        >>> from fastload import transforms as T
+        >>> op: T.Op = T.RandomResizedCrop(48)
+        >>> op.name, op.stage.name
+        ('RandomResizedCrop', 'CROP')
     """
 
     stage: ClassVar[Stage]

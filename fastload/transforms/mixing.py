@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mix(ABC):
-    """What becomes of a batch, for `DataLoader(mix=...)`: a frozen description without pixels, as
-    an op is of an image.
+    """What becomes of a batch, for `DataLoader(mix=...)`.
 
-    Called with a batch, images [N, C, H, W] and labels int64 [N], it gives the mixed images and
-    labels float32 [N, classes], with draws from torch's default generator.
+    It is a frozen description without pixels, as an op is of an image. Called with a batch, images
+    [N, C, H, W] and labels int64 [N], it gives the mixed images and labels float32 [N, classes].
+    It draws from torch's default generator.
+
+    Example:
+        >>> import torch
+        >>> from fastload import transforms as T
+        >>> mix: T.Mix = T.CutMix(num_classes=3)
+        >>> images, labels = mix(torch.rand(2, 3, 48, 64), torch.tensor([0, 2]))
+        >>> labels.dtype, tuple(labels.shape)
+        (torch.float32, (2, 3))
     """
 
     @property

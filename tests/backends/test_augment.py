@@ -8,7 +8,7 @@ from PIL import Image, ImageFilter
 
 from fastload import _native
 from fastload.backends.native import augment, instructions
-from fastload.plan.plan import infer_specs
+from fastload.plan.steps import infer_specs
 from fastload.transforms import CenterCrop, RandAugment, TrivialAugmentWide, pil
 from fastload.transforms.programs import CODE, filter_number, rows
 

@@ -11,7 +11,7 @@ from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import crop, instructions
 from fastload.errors import PipelineError
-from fastload.plan.plan import infer_specs
+from fastload.plan.steps import infer_specs
 from fastload.transforms import pil
 
 side = st.integers(1, 40)

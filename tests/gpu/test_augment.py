@@ -9,7 +9,7 @@ import torch
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import augment, cuda, instructions
-from fastload.plan.plan import infer_specs, records
+from fastload.plan.steps import infer_specs, records
 from fastload.spec import Work
 
 pytestmark = pytest.mark.cuda

@@ -10,7 +10,7 @@ from torchvision.transforms.v2 import functional as F
 
 import fastload
 from fastload.errors import SampleError
-from fastload.plan.plan import records
+from fastload.plan.steps import records
 from fastload.spec import Work
 from fastload.transforms import (
     CenterCrop,

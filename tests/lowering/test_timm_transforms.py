@@ -7,7 +7,7 @@ from torchvision.transforms.functional import InterpolationMode
 
 from fastload import transforms as T
 from fastload.lowering import lower_transform
-from fastload.plan.plan import infer_specs
+from fastload.plan.steps import infer_specs
 
 BICUBIC, PIL_BILINEAR = InterpolationMode.BICUBIC, 2
 

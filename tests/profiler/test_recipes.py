@@ -9,9 +9,9 @@ import torch
 
 from fastload import ProgressiveResize, recipes, transforms
 from fastload.errors import UsageError
-from fastload.plan.plan import infer_specs
+from fastload.plan.steps import infer_specs
 from fastload.recipes import rates
-from fastload.recipes.schema import ProgressiveResizing
+from fastload.recipes.settings import ProgressiveResizing
 from fastload.transforms import pil
 from fastload.transforms.mix import MixChoice
 

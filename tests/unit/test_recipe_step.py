@@ -13,7 +13,7 @@ from torch import nn
 from fastload import recipes
 from fastload.errors import UsageError
 from fastload.recipes import optimizer
-from fastload.recipes.schema import Sam
+from fastload.recipes.settings import Sam
 
 from .step_helpers import WHY, small
 

@@ -9,7 +9,8 @@ from PIL import Image
 
 from fastload import transforms as T
 from fastload.plan.pipeline import Pipeline
-from fastload.plan.plan import Step, plan
+from fastload.plan.plan import plan
+from fastload.plan.steps import Step
 from fastload.show import page, sheet
 from fastload.show.layout import Card, Sheet, columns
 from fastload.show.pixels import denormalised

@@ -8,7 +8,8 @@ size and seed.
 
 from fastload.backends.dali import installed as dali_installed
 from fastload.backends.dali import runner as dali
-from fastload.plan.plan import Plan, Step
+from fastload.plan.plan import Plan
+from fastload.plan.steps import Step
 from fastload.spec import Stage
 from fastload.system.machine import WHOLE_CODEC
 from fastload.transforms import (

@@ -11,7 +11,8 @@ from fastload.backends.base import Engine
 from fastload.backends.dali import rows as dali_rows
 from fastload.backends.dali.installed import missing
 from fastload.backends.native import augment, crop, store
-from fastload.plan.plan import Plan, Step
+from fastload.plan.plan import Plan
+from fastload.plan.steps import Step
 from fastload.spec import Stage
 from fastload.transforms import RandomErasing
 from fastload.transforms.base import Op

@@ -26,7 +26,8 @@ from fastload import _native, rng, transforms
 from fastload.backends.ffcv import imports
 from fastload.backends.native import runner as native
 from fastload.errors import PipelineError, UsageError
-from fastload.plan.plan import Plan, Step, infer_specs
+from fastload.plan.plan import Plan
+from fastload.plan.steps import Step, infer_specs
 from fastload.sources import ArraySource
 from fastload.spec import Longs, Stage, Work
 from fastload.transforms import CenterCrop, Op, ToImage

@@ -7,7 +7,7 @@ import numpy as np
 from fastload import _native
 from fastload.backends.native import instructions
 from fastload.backends.native.crop import FLIPS
-from fastload.plan.plan import Step
+from fastload.plan.steps import Step
 from fastload.spec import Array, Floats, Ints
 from fastload.transforms.compiling import Compiled
 from fastload.transforms.functions import Custom

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload.backends.native import instructions
-from fastload.plan.plan import Plan, Step
+from fastload.plan.plan import Plan
+from fastload.plan.steps import Step
 from fastload.spec import Array, Floats, Ints, Spec, Stage
 from fastload.transforms import RandomAffine
 from fastload.transforms.kinds import Flip, Region, Warp, Window

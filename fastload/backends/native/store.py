@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.plan.plan import Step
+from fastload.plan.steps import Step
 from fastload.spec import Array, Ints
 from fastload.transforms import RandomErasing, pil
 from fastload.transforms.erasing import KINDS

@@ -29,14 +29,24 @@ SHOWN = 20  # problems in one message
 
 
 class _Extra(NamedTuple):
-    name: str  # extension: "mask.png", "json"; a Suffix
+    name: str
     data: bytes
 
 
 class Extra(_Extra):
     """A file that belongs to a sample beside its image: a mask, a text.
 
-    Raises NameRefusedError for a name that may not follow a key.
+    Args:
+        name: Its extension, which follows the sample's key: "mask.png", "json".
+        data: Its bytes.
+
+    Raises:
+        SourceError: The name may not follow a key: it would lead out of a folder.
+
+    Example:
+        >>> from fastload.extending import Extra
+        >>> Extra("json", b"{}").name
+        'json'
     """
 
     __slots__ = ()
@@ -56,15 +66,29 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a source is read, and how."""
+    """What of a source is read, and how.
 
-    split: str | None = None  # its folder SPLIT, or its files SPLIT-…
-    labels: str | None = None  # "none", or a file: names of the classes, or a label per key
-    root: str | None = None  # of the paths in a CSV or JSONL file
-    masks: str | None = None  # a folder with a mask for each image
-    subset: str | None = None  # how many samples: "1000", "10%"
-    seed: int = 0  # that a subset is drawn by
-    # Of files.formats.READERS or SOURCES; None: what names tell
+    Args:
+        split: Its folder SPLIT, or its files SPLIT-….
+        labels: "none", or a file with the names of the classes or a label per key.
+        root: The folder that the paths in a CSV or JSONL file begin at.
+        masks: A folder with a mask for each image.
+        subset: How many samples: "1000", "10%".
+        seed: What a subset is drawn by.
+        format: A name of files.formats.READERS or SOURCES; None: what names tell.
+
+    Example:
+        >>> from fastload.extending import Choice
+        >>> Choice(labels="none").labelled
+        False
+    """
+
+    split: str | None = None
+    labels: str | None = None
+    root: str | None = None
+    masks: str | None = None
+    subset: str | None = None
+    seed: int = 0
     format: str | None = None
 
     @property
@@ -76,11 +100,20 @@ ANYTHING = Choice()
 
 
 class Reader(Protocol):
-    """Samples of a data set by number, in an order that is always the same.
+    r"""Samples of a data set by number, in an order that is always the same.
 
-    Its facts are known before a sample is read. Used from many threads at once. The module of a
-    format (of files.formats.READERS) has `open_reader(where, paths, choice) -> Reader`, which
+    Its facts are known before a sample is read. It is used from many threads at once. The module
+    of a format (of files.formats.READERS) has `open_reader(where, paths, choice) -> Reader`, which
     raises SourceError; `paths` are the files of the data set, or the folder.
+
+    Example:
+        >>> from fastload.conversion.readers import open_reader
+        >>> from fastload.extending import Choice, Reader
+        >>> reader: Reader = open_reader("train", Choice())
+        >>> len(reader), reader.classes, reader.keys[0]
+        (8, ('cat', 'dog'), 'cat/0')
+        >>> reader.read(0)[:2]  # as every JPEG begins
+        b'\xff\xd8'
     """
 
     @property
@@ -129,7 +162,25 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """What most readers know before they read a sample: a base class that lacks `read`."""
+    """What most readers know before they read a sample.
+
+    A base class of readers that lacks `read` alone.
+
+    Args:
+        where: What the user gave, for messages.
+        keys: [N], a name of each sample, unique.
+        sizes: int64 [N], bytes of each image; at most.
+        labels: int64 [N], 0 to len(classes) - 1.
+        classes: The names of the classes.
+        stamp: Another number where the source has changed, as far as names, sizes and times tell.
+
+    Example:
+        >>> import numpy as np
+        >>> from fastload.extending import Listing
+        >>> one = Listing("toys", ["a"], np.array([7]), np.array([0]), ("toy",), stamp=1)
+        >>> len(one), one.name(0)
+        (1, 'toys:a')
+    """
 
     where: str
     keys: Sequence[str]
