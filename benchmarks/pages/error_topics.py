@@ -152,7 +152,8 @@ TOPICS = (
         "Give `num_classes`. [mixing.md](mixing.md) has the rest.",
     ),
     Topic(
-        "The order of a pipeline", "PipelineError", ("plan/plan", "plan/steps", "plan/resizing", "plan/pipeline"),
+        "The order of a pipeline", "PipelineError",
+        ("plan/plan", "plan/steps", "plan/resizing", "plan/pipeline"),
         "Ops stand in an order that cannot work, or images would have different sizes in a batch.",
         "Order the ops: crop, augment, then tensor, type and normalisation.",
     ),
