@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastload import progressive, transforms
+    from fastload import image, progressive, transforms
     from fastload.cli.diagnosis import doctor
     from fastload.dataset import Dataset
     from fastload.errors import (
@@ -62,6 +62,7 @@ __all__ = [
     "accelerate",
     "doctor",
     "from_huggingface",
+    "image",
     "open",
     "profile",
     "progressive",
@@ -86,7 +87,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("progressive", "transforms"):
+    if name in ("image", "progressive", "transforms"):
         return importlib.import_module(f"fastload.{name}")
     if name not in __all__:
         from fastload.errors import unknown_name

@@ -130,6 +130,37 @@ def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:
         8 / scale gives it.
     """
 
+def image_header(data: Any) -> tuple[int, bool, int, int, int]:
+    """Of the encoded image in a bytes-like object: (status, own, height, width, components). own:
+    OK, and the own decoder covers it by its header.
+    """
+
+def image_pixels(
+    data: Any,
+    *,
+    scale: int,
+    crop: tuple[int, int, int, int],
+    size: tuple[int, int],
+    box: tuple[float, float, float, float],
+    window: tuple[int, int, int, int],
+    flip: bool,
+    filter: str,
+    order: str,
+    channels: int,
+    filler: int,
+    library: bool,
+    out: NDArray[np.uint8] | None = None,
+) -> NDArray[np.uint8]:
+    """A JPEG that is OK, decoded at 1/scale, as Pillow gives crop(crop).resize(size, filter, box)
+    .crop(window) and then, with flip, its mirror image: uint8 [h, w, channels], or None with out.
+
+    Boxes are Pillow's: left, top, right, bottom; size is width, height. filter and order: as in
+    `crop_resize`. channels: 1, the first one; 3; or 4, whose last one is `filler`. library:
+    libjpeg-turbo may decode what the own decoder does not.
+
+    Raises ValueError where a box leaves the image, or nobody decodes it.
+    """
+
 def jpeg_coding(data: bytes) -> str:
     """How a JPEG is coded, by its header: "baseline", "restart-marked", "multi-scan",
     "progressive", "arithmetic" or "other".

@@ -71,6 +71,7 @@ set(fastload_engine
   kernels/engine/pool.cpp
   kernels/engine/sample.cpp
   kernels/engine/seek_log.cpp
+  kernels/engine/single.cpp
 )
 
 # No contraction to FMA: CPU and GPU give the same bits.

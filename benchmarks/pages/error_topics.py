@@ -121,6 +121,12 @@ TOPICS = (
         "Give a value of the range in the text. `help(fastload.DataLoader)` lists all arguments.",
     ),
     Topic(
+        "Single images", "UsageError", ("image/",),
+        "An argument of `fastload.image.decode` is of another type or shape, or its region leaves "
+        "the image.",
+        "Change the argument that the line names. [images.md](images.md) has what each means.",
+    ),
+    Topic(
         "Resume", "UsageError", ("state/",),
         "The state is of another data set, order, seed or batch size, or it was changed.",
         "Load it into a loader that is made with the same arguments. [resume.md](resume.md) says "

@@ -47,4 +47,5 @@ NB_MODULE(_native, m) {
   bind_device_programs(m);
   bind_device_store(m);
   bind_device_decode(m);
+  bind_single(m);
 }

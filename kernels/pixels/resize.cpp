@@ -113,10 +113,19 @@ struct Touched {
 
 // Pillow 13 (pull request 9549) makes the rows first where that saves work; the roundings then
 // differ. The rule: more rows are dropped than twice as many columns.
-bool is_mostly_shorter(const Touched& rows, const Touched& columns, const Crop& crop) {
-  const int64_t shorter = int64_t{rows.size} - crop.resized_height,
-                narrower = int64_t{columns.size} - crop.resized_width;
+bool is_mostly_shorter(int rows, int columns, int resized_height, int resized_width) {
+  const int64_t shorter = int64_t{rows} - resized_height,
+                narrower = int64_t{columns} - resized_width;
   return shorter > 0 && shorter > 2 * narrower;
+}
+
+bool is_inside(const Region& r, int height, int width) {
+  return !r.empty() && r.top >= 0 && r.left >= 0 && r.top <= height - r.height &&
+         r.left <= width - r.width;
+}
+
+bool is_inside(double first, double length, int size) {
+  return first >= 0 && length > 0 && first + length <= size;  // false for what is no number
 }
 
 }  // namespace
@@ -162,11 +171,53 @@ void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_
             {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1,
              columns.begin, columns.length},
             plan.columns);
-  plan.rows_first = how.order == Order::kPillow13 && is_mostly_shorter(rows, columns, crop);
+  plan.rows_first =
+      how.order == Order::kPillow13 &&
+      is_mostly_shorter(rows.size, columns.size, crop.resized_height, crop.resized_width);
   plan.source = {};
   if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
   plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin,
                  plan.rows.end - plan.rows.begin, plan.columns.end - plan.columns.begin};
+}
+
+void check_boxed(const Boxed& boxed, const std::string& where) {
+  const auto bad = [](int64_t size) { return size < 1 || size > kMaxResized; };
+  if (bad(boxed.resized_height) || bad(boxed.resized_width))
+    refuse(where, "resized size", by(boxed.resized_height, boxed.resized_width),
+           "1.." + std::to_string(kMaxResized) + " px");
+  if (!is_inside(boxed.top, boxed.box_height, boxed.height) ||
+      !is_inside(boxed.left, boxed.box_width, boxed.width))
+    refuse(where, "the box leaves the image",
+           "top " + std::to_string(boxed.top) + ", left " + std::to_string(boxed.left),
+           "a box inside " + by(boxed.height, boxed.width));
+  const Region& window = boxed.window;
+  if (!is_inside(window, boxed.resized_height, boxed.resized_width))
+    refuse(where, "the window leaves the resized image", by(window.height, window.width),
+           "a window inside " + by(boxed.resized_height, boxed.resized_width));
+  const int64_t between = std::max(int64_t{boxed.height} * window.width,
+                                   int64_t{boxed.width} * window.height);
+  if (between > kMaxPixels || int64_t{window.height} * window.width > kMaxPixels)
+    refuse(where, "too many pixels between the passes", std::to_string(between),
+           "at most " + std::to_string(kMaxPixels));
+}
+
+void plan_boxed(const Boxed& boxed, const Resampling& how, CropPlan& plan) {
+  const Region& window = boxed.window;
+  plan_axis(how.filter,
+            {boxed.height, boxed.resized_height, window.top, window.height, false, boxed.top,
+             boxed.box_height},
+            plan.rows);
+  plan_axis(how.filter,
+            {boxed.width, boxed.resized_width, window.left, window.width, boxed.flip, boxed.left,
+             boxed.box_width},
+            plan.columns);
+  plan.rows_first = how.order == Order::kPillow13 &&
+                    is_mostly_shorter(boxed.height, boxed.width, boxed.resized_height,
+                                      boxed.resized_width);
+  plan.source = {};
+  if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
+  plan.source = {plan.rows.begin, plan.columns.begin, plan.rows.end - plan.rows.begin,
+                 plan.columns.end - plan.columns.begin};
 }
 
 Order parse_order(const std::string& name) {

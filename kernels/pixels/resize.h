@@ -48,6 +48,22 @@ void check_scale(int scale, const std::string& where);
 void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width,
                CropPlan& plan);
 
+// A part of an image, resized as Pillow's `resize(size, box=…)` does it: px of the image beside the
+// box count too. The box is px of the image, which may be fractions.
+struct Boxed {
+  int height, width;  // of the image, px
+  double top, left, box_height, box_width;
+  int resized_height, resized_width;
+  Region window;  // of the resized box; inside it
+  bool flip;      // mirror the window left-right
+};
+
+// Throws ValueError as check_crop does.
+void check_boxed(const Boxed& boxed, const std::string& where);
+
+// Needs a checked box. plan.source is px of the image.
+void plan_boxed(const Boxed& boxed, const Resampling& how, CropPlan& plan);
+
 // `source` holds exactly plan.source. Every pixel of `out` is written. scalar and tuned give the
 // same bits. No allocation once the scratch memory has grown.
 void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch,

@@ -38,8 +38,8 @@ struct Span {
   int window;     // first resized px that the output shows
   int out;        // px of the output
   bool mirrored;  // the output shows them in reverse order
-  double begin;   // of the box, px of the source: 0 <= begin < 1
-  double length;  // of the box, px of the source: size - 1 < begin + length <= size
+  double begin;   // of the box, px of the source: 0 <= begin
+  double length;  // of the box, px of the source: begin + length <= size
 
   bool whole() const { return begin == 0.0 && length == size; }
 };

@@ -88,6 +88,7 @@ PLAIN = [
             "formats.md",
             "fuzzing.md",
             "gpu.md",
+            "images.md",
             "how-decoding-works.md",
             "how-randomness-works.md",
             "loader.md",

@@ -18,7 +18,13 @@ DOCS = TREE / "docs"
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 RUNNING = [
     page
-    for page in (*GUIDES, DOCS / "custom-ops.md", DOCS / "errors.md", DOCS / "progressive.md")
+    for page in (
+        *GUIDES,
+        DOCS / "custom-ops.md",
+        DOCS / "errors.md",
+        DOCS / "progressive.md",
+        DOCS / "images.md",
+    )
     if any(not step.mark for step in steps(page.read_text()))
 ]
 # Pages whose blocks another test runs: test_readme.py, test_guides.py, test_tutorial.py,
@@ -36,7 +42,10 @@ PAGES = [
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path) -> Path:
-    """A folder with data/train, data/val, pairs/images and pairs/masks."""
+    """A folder with photo.jpg, data/train, data/val, pairs/images and pairs/masks."""
+    Image.effect_mandelbrot((400, 300), (-2, -1, 1, 1), 50).convert("RGB").save(
+        tmp_path / "photo.jpg"
+    )
     (tmp_path / "data").mkdir()
     for name in ("train", "val"):
         (tmp_path / "data" / name).symlink_to(folder)

@@ -26,6 +26,7 @@ LAYERS = (
     ("backends",),
     ("engine",),
     ("dataset",),
+    ("image",),
     ("lowering",),
     ("loader",),
     ("recipes",),

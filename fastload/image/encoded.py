@@ -1,0 +1,59 @@
+"""The bytes of one JPEG, from which all lazy images of it are made."""
+
+import io
+import threading
+from typing import Any
+
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
+
+from fastload import _native
+from fastload.image.cut import Cut, Floats, whole
+from fastload.transforms.pil import PASS_ORDER
+
+
+class Encoded:
+    """A JPEG that Pillow is certain to take and that the own decoder covers, decoded at 1/scale.
+
+    The first image made of it is one native decode of its part. Who asks for a second one will ask
+    for more (TenCrop, several views), so then the whole is decoded, once, and kept.
+    """
+
+    def __init__(self, data: bytes, scale: int, mode: str, size: tuple[int, int]) -> None:
+        self.data, self.scale, self.mode, self.size = data, scale, mode, size
+        self.lock = threading.RLock()
+        self._begun = False
+        self._whole: Image.Image | None = None
+
+    def make(self, cut: Cut) -> Any:
+        """Pillow's own image memory with the pixels of a cut."""
+        with self.lock:
+            if not self._begun:
+                self._begun = True
+                if (made := self._native(cut)) is not None:
+                    return made.im
+            if self._whole is None:
+                self._whole = self._native(Cut(whole(self.size), self.mode)) or self._by_pillow()
+            return cut.by_pillow(self._whole).im
+
+    def _native(self, cut: Cut) -> Image.Image | None:
+        """None where the own decoder does not take the coded bits."""
+        colours = cut.mode == "RGB"
+        size = cut.resized or cut.cropped
+        full: Floats = whole(cut.cropped)
+        try:
+            pixels = _native.image_pixels(
+                self.data, scale=self.scale, crop=cut.crop, size=size, box=cut.box or full,
+                window=cut.shown, flip=cut.mirrored, filter=cut.filter, order=PASS_ORDER,
+                channels=4 if colours else 1, filler=cut.filler, library=False,
+            )  # fmt: skip
+        except ValueError:
+            return None
+        return Image.frombytes(cut.mode, cut.size, pixels.data, "raw", "RGBX" if colours else "L")
+
+    def _by_pillow(self) -> Image.Image:
+        image = JpegImageFile(io.BytesIO(self.data))
+        if self.scale > 1:
+            image.draft(None, (image.width // self.scale, image.height // self.scale))
+        image.load()
+        return image

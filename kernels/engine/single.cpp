@@ -1,0 +1,89 @@
+// The stages DECODE and CROP of one image, as jobs run them (sample.cpp), with what only single
+// images need: a box of fractions, Pillow's own storage, and no fallback where that is not wanted.
+#include "engine/single.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace fl {
+namespace {
+
+jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region& region,
+                     bool library, Worker& worker) {
+  worker.ask(static_cast<size_t>(region.height) * region.width * kChannels);
+  std::string why = jpeg::parse_frame(bytes, worker.frame);
+  const bool same = worker.frame.height == header.height && worker.frame.width == header.width;
+  if (why.empty() && same) {
+    jpeg::shrink(worker.frame, scale);
+    jpeg::Decoded own = jpeg::decode_region(bytes, worker.frame, nullptr, region, worker.jpeg,
+                                            cpu::Target::kBest);
+    if (own.ok() || !library) return own;
+  } else if (!library) {
+    return {{}, why.empty() ? "size differs from the first frame header" : std::move(why)};
+  }
+  const auto ask = [&worker](size_t needed) { worker.ask(needed); };
+  return jpeg::decode_region(bytes, header.height, header.width, region, worker.decoded, scale,
+                             ask);
+}
+
+void pack(const Image& image, const Packing& packing, uint8_t* out) {
+  for (int y = 0; y < image.height; ++y) {
+    const uint8_t* from = image.row(y);
+    if (packing.channels == kChannels) {
+      out = std::copy_n(from, static_cast<size_t>(image.width) * kChannels, out);
+      continue;
+    }
+    for (int x = 0; x < image.width; ++x, from += kChannels, out += packing.channels) {
+      out[0] = from[0];
+      if (packing.channels == 1) continue;
+      out[1] = from[1];
+      out[2] = from[2];
+      out[3] = packing.filler;
+    }
+  }
+}
+
+}  // namespace
+
+void check_single(const Single& single, int height, int width, const std::string& where) {
+  cpu::check_scale(single.scale, where);
+  const int high = shrunk(height, single.scale), wide = shrunk(width, single.scale);
+  const Region& crop = single.crop;
+  if (crop.empty() || crop.top < 0 || crop.left < 0 || crop.height > high - crop.top ||
+      crop.width > wide - crop.left)
+    refuse(where, "the region leaves the image",
+           "top " + std::to_string(crop.top) + ", left " + std::to_string(crop.left) + ", size " +
+               std::to_string(crop.height) + "x" + std::to_string(crop.width),
+           "a region inside " + std::to_string(high) + "x" + std::to_string(wide));
+  cpu::check_boxed(single.resize, where);
+}
+
+std::string make_single(Bytes bytes, const Header& header, const Single& single,
+                        const Packing& packing, bool library, uint8_t* out, Worker& worker) {
+  cpu::CropPlan plan;
+  cpu::plan_boxed(single.resize, single.how, plan);
+  if (plan.source.empty()) return "nothing of the image is seen";
+  Region region = plan.source;
+  region.top += single.crop.top;
+  region.left += single.crop.left;
+  const jpeg::Decoded decoded = decode(bytes, header, single.scale, region, library, worker);
+  if (!decoded.ok()) return decoded.error;
+  const Region& window = single.resize.window;
+  const bool copied =
+      plan.rows.kind == cpu::Axis::Kind::kCopy && plan.columns.kind == cpu::Axis::Kind::kCopy;
+  if (copied) {
+    pack(decoded.image, packing, out);
+    return {};
+  }
+  const ptrdiff_t line = static_cast<ptrdiff_t>(window.width) * kChannels;
+  const bool plain = packing.channels == kChannels;
+  uint8_t* pixels =
+      plain ? out : worker.pixels.reserve(static_cast<size_t>(line) * window.height + kPadding);
+  cpu::crop_resize(decoded.image, plan, {pixels, window.height, window.width, line}, worker.passes,
+                   cpu::Target::kBest);
+  if (!plain) pack({pixels, window.height, window.width, line, false}, packing, out);
+  return {};
+}
+
+}  // namespace fl
