@@ -5,7 +5,7 @@ Texts read `where: what (got, want); what to do`, on one line per problem.
 
 import pkgutil
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 # What else a SampleError is, by what was raised: that class → the name of ours. They are made
 # when they are first asked for, by name too, so that they can be pickled. IndexError is left out:
@@ -45,16 +45,39 @@ def readable(text: str) -> str:
 class FastloadError(Exception):
     """Base of all errors below; the command line prints it without a traceback."""
 
+    exit_status = 1  # of the command line; 2: it was given a word that nobody knows
+
     def __str__(self) -> str:
         return readable(super().__str__())
 
 
-def unknown_name(module: str, name: str, names: Iterable[str]) -> AttributeError:
-    """The error for an attribute that a module does not have, with the nearest of its names."""
+Error = TypeVar("Error", bound=FastloadError)
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """ "did you mean NAME?" with the nearest of the names; "" where none is near."""
     import difflib  # a first import of fastload does not need it
 
-    near = [] if name.startswith("_") else difflib.get_close_matches(name, names, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    by_lower = {one.lower(): one for one in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, 1)
+    return f"did you mean {by_lower[near[0]]}?" if near else ""
+
+
+def mistyped(error: Error, name: str, names: Iterable[str]) -> Error:
+    """The same error for a name that nobody knows. Where one of the names is near, it asks for that
+    after the semicolon. The command line ends with status 2, as for any wrong word.
+    """
+    error.exit_status = 2
+    if near := meant(name, names):
+        text = str(error)
+        error.args = (f"{text.rpartition('; ')[0] or text}; {near}",)
+    return error
+
+
+def unknown_name(module: str, name: str, names: Iterable[str]) -> AttributeError:
+    """The error for an attribute that a module does not have, with the nearest of its names."""
+    near = "" if name.startswith("_") else meant(name, names)
+    hint = f"; {near}" if near else ""
     text = f"module {module!r} has no attribute {name!r}{hint}"
     # obj=None: Python's own suggestion would repeat it.
     return AttributeError(text, name=name, obj=None)

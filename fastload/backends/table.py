@@ -8,7 +8,7 @@ is a BackendFacts. docs/extending.md has an example.
 from dataclasses import dataclass
 from typing import Literal
 
-from fastload.errors import BackendError
+from fastload.errors import BackendError, mistyped
 from fastload.system.extensions import Record, Table
 from fastload.system.machine import INSTALL_FFCV
 
@@ -92,8 +92,13 @@ BACKENDS = Table("fastload.backends", BackendFacts, OWN, BackendError)
 def facts(name: str) -> BackendFacts:
     """Raises BackendError for a name that nobody knows, and for a broken entry point."""
     if name not in BACKENDS:
-        raise BackendError(
-            f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of them"
+        raise mistyped(
+            BackendError(
+                f"backend {name!r} is unknown (want auto, {', '.join(BACKENDS)}); choose one of "
+                "them"
+            ),
+            name,
+            ("auto", *BACKENDS),
         )
     return BACKENDS[name]
 

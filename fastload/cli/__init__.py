@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import fastload
+from fastload.cli.verbs import USAGE, Verbs, WrongCommandLine, said
 from fastload.errors import FastloadError
 
 VERBS = (
@@ -48,6 +49,7 @@ def build() -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
+        cls=Verbs,
     )
     app.callback()(top)
     for verb in VERBS:
@@ -66,18 +68,26 @@ def top(
 
 def main() -> None:
     try:
-        build()()
+        # A verb gives nothing, typer.Exit its status
+        status = build()(prog_name="fastload", standalone_mode=False)
     except FastloadError as error:
         for line in str(error).splitlines():
             print(f"fastload: {line}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    except WrongCommandLine as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error, file=sys.stderr)
+        else:
+            print(f"fastload: {said(error)}", file=sys.stderr)
+        sys.exit(USAGE)
+    except typer.Abort:
         sys.exit(1)
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
-            die_of_interrupt()
-        raise
     except BrokenPipeError:  # nobody reads our output any more, as in `fastload inspect | head`
         sys.stderr.close()
         sys.exit(1)
+    if status == INTERRUPTED:
+        die_of_interrupt()
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def die_of_interrupt() -> None:

@@ -30,10 +30,10 @@ from fastload.cli.convert_options import (
     Subset,
     To,
     Transcode,
-    Workers,
 )  # fmt: skip
 from fastload.cli.convert_report import emit_plan, emit_summary
-from fastload.cli.output import JsonTo, interruptible, meter
+from fastload.cli.output import JsonTo, Threads, interruptible, meter
+from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
 from fastload.files import formats
 from fastload.spec import Json
@@ -46,7 +46,7 @@ SOURCE = f"One of: {formats.known(formats.READERS, formats.SOURCES)}."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("convert")(convert)
+    app.command("convert", cls=Verb)(convert)
 
 
 def convert(
@@ -56,7 +56,7 @@ def convert(
     ],
     to: To = None,
     read_as: From = None,
-    workers: Workers = None,
+    workers: Threads = None,
     shard_size: ShardSize = "256M",
     shuffle: Shuffle = None,
     subset: Subset = None,

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from fastload.files.formats import READERS, WRITERS
+from fastload.cli.verbs import words
+from fastload.files.formats import READERS, SOURCES, WRITERS
 
 TRANSCODE = (
     "Rewrite progressive, arithmetic, multi-scan and restart-marked JPEGs losslessly as "
@@ -16,6 +17,7 @@ To = Annotated[
     typer.Option(
         metavar="FORMAT",
         help=f"{', '.join(WRITERS)}; default: shards, or what DST's name says (NAME.beton).",
+        autocompletion=words(lambda: WRITERS),
     ),
 ]
 From = Annotated[
@@ -25,9 +27,9 @@ From = Annotated[
         metavar="FORMAT",
         help=f"What SRC is, where its name does not tell: {', '.join(READERS.own)}, or "
         "another package's.",
+        autocompletion=words(lambda: [*READERS, *SOURCES.others()]),
     ),
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Threads; default: one per processor.")]
 ShardSize = Annotated[
     str, typer.Option(metavar="BYTES", help="Largest shard or table, like 256M or 1G.")
 ]
@@ -67,12 +69,17 @@ Masks = Annotated[
 ]
 Extras = Annotated[
     str,
-    typer.Option(metavar="keep|drop", help="Files beside the images, such as masks and captions."),
+    typer.Option(
+        metavar="keep|drop",
+        autocompletion=words(lambda: ("keep", "drop")),
+        help="Files beside the images, such as masks and captions.",
+    ),
 ]
 OnError = Annotated[
     str,
     typer.Option(
         metavar="raise|skip|substitute",
+        autocompletion=words(lambda: ("raise", "skip", "substitute")),
         help="Bad images: fail and list them, leave out, or take the class's next good one.",
     ),
 ]
@@ -80,6 +87,7 @@ Check = Annotated[
     str,
     typer.Option(
         metavar="decode|markers|none",
+        autocompletion=words(lambda: ("decode", "markers", "none")),
         help="Find bad images: decode all; follow JPEGs' markers to their end, decode the rest; "
         "none.",
     ),
@@ -120,7 +128,9 @@ Resume = Annotated[
 Mode = Annotated[
     str,
     typer.Option(
-        metavar="keep|raw", help="For a .beton: keep JPEGs' bytes, or store all as pixels."
+        metavar="keep|raw",
+        autocompletion=words(lambda: ("keep", "raw")),
+        help="For a .beton: keep JPEGs' bytes, or store all as pixels.",
     ),
 ]
 DryRun = Annotated[

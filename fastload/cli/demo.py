@@ -24,6 +24,7 @@ from fastload.cli.demo_text import (
     speed_ratio,
     verdict,
 )
+from fastload.cli.verbs import GPUS, Verb, old_names
 from fastload.spec import Json
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ Images = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Where to keep them; default: fastload/demo in your cache folder."
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Where to keep them; default: fastload/demo in your cache folder.",
     ),
 ]
 Workers = Annotated[
@@ -57,12 +61,15 @@ Quick = Annotated[
     bool, typer.Option("--quick", help=f"Only {QUICK_IMAGES} pictures, half a minute in all.")
 ]
 Assume = Annotated[
-    str, typer.Option(metavar="GPU", help="GPU to assume in the profile: a100, h100 or h200.")
+    str,
+    typer.Option(
+        metavar="GPU", help="GPU to assume in the profile: a100, h100 or h200.", autocompletion=GPUS
+    ),
 ]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("demo")(demo)
+    app.command("demo", cls=Verb, context_settings=old_names(out="output"))(demo)
 
 
 def demo(

@@ -15,6 +15,7 @@ from fastload.backends.table import BACKENDS, DALI, OWN
 from fastload.cli import gpus
 from fastload.cli.doctor_lines import SHM, lines, verdict
 from fastload.cli.output import JsonTo, emit
+from fastload.cli.verbs import Verb
 from fastload.conversion.units import human
 from fastload.files import formats
 from fastload.spec import Json
@@ -68,7 +69,7 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 
 def register(app: typer.Typer) -> None:
-    app.command("doctor")(doctor)
+    app.command("doctor", cls=Verb)(doctor)
 
 
 def doctor(json_to: JsonTo = None) -> None:

@@ -7,6 +7,7 @@ import typer
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
+from fastload.cli.verbs import Verb
 
 WHERE = (
     "Condition on key, label, class_name, height, width, size, format: width >= 224 and label "
@@ -15,7 +16,7 @@ WHERE = (
 
 
 def register(app: typer.Typer) -> None:
-    app.command("filter")(filter)
+    app.command("filter", cls=Verb)(filter)
 
 
 def filter(

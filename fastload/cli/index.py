@@ -8,25 +8,24 @@ from rich.text import Text
 
 from fastload.cli.convert_options import SeekStep
 from fastload.cli.convert_report import log_reasons, seek_json, seek_text
-from fastload.cli.output import AS_IT_WAS, JsonTo, emit, interruptible, meter, table
+from fastload.cli.output import AS_IT_WAS, JsonTo, Threads, emit, interruptible, meter, table
+from fastload.cli.verbs import Verb
 from fastload.spec import Json
 
 
 def register(app: typer.Typer) -> None:
-    app.command("index")(index)
+    app.command("index", cls=Verb)(index)
 
 
 def index(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="SRC", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file."
+            metavar="PATH", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file."
         ),
     ],
     seek_step: SeekStep = 8,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads; default: one per processor.")
-    ] = None,
+    workers: Threads = None,
     json_to: JsonTo = None,
 ) -> None:
     """Index where decoding can begin within each JPEG, so that a crop decodes only its own part.

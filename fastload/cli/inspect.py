@@ -6,6 +6,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli.output import JsonTo, emit, table
+from fastload.cli.verbs import Verb, old_names
 from fastload.errors import UsageError
 from fastload.files.formats import summary_of
 
@@ -17,7 +18,7 @@ SHOWN = 5  # unreadable files, warnings on the terminal; all are in the JSON
 
 
 def register(app: typer.Typer) -> None:
-    app.command("inspect")(inspect)
+    app.command("inspect", cls=Verb, context_settings=old_names(png="output"))(inspect)
 
 
 def inspect(
@@ -32,7 +33,8 @@ def inspect(
         bool, typer.Option("--histograms", help="Show how sizes and classes are spread.")
     ] = False,
     png: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the histograms into a PNG file.")
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Draw the histograms into a PNG file."),
     ] = None,
     json_to: JsonTo = None,
 ) -> None:
@@ -119,7 +121,7 @@ def _draw(facts: "Facts", path: str) -> None:
         picture(facts.histograms).save(path, "PNG")
     except OSError as error:
         raise UsageError(
-            f"{path}: cannot be written ({error.strerror or error}); give another file to --png"
+            f"{path}: cannot be written ({error.strerror or error}); give another file to --output"
         ) from error
 
 

@@ -7,11 +7,12 @@ import typer
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
+from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
-    app.command("merge")(merge)
+    app.command("merge", cls=Verb)(merge)
 
 
 def merge(

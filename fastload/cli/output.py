@@ -32,6 +32,11 @@ JsonTo = Annotated[
     ),
 ]
 
+Threads = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, metavar="N", help="Threads; default: one per core."),
+]
+
 DATA = f"One of: {known(SOURCES)}."  # what verbs say of a PATH
 BACKENDS = ("auto", *backend_facts.BACKENDS)  # of --backend
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from fastload.cli import output
 from fastload.cli.output import DATA
+from fastload.cli.verbs import RECIPES, Verb
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,15 +28,18 @@ Path = Annotated[
     str,
     typer.Argument(metavar="PATH", help=DATA),
 ]
-RecipeOption = Annotated[str, typer.Option(metavar="NAME|FILE", help="See fastload recipes list.")]
+RecipeOption = Annotated[
+    str,
+    typer.Option(metavar="NAME|FILE", help="See fastload recipes list.", autocompletion=RECIPES),
+]
 Images = Annotated[
     int, typer.Option(metavar="N", help="At most so many, in the order of a shuffle.")
 ]
 Backend = Annotated[
-    str | None, typer.Option(metavar="A,B", help="Only these; default every one that there is.")
+    str | None, typer.Option(metavar="NAME,…", help="Only these; default: every one that there is.")
 ]
 BatchSize = Annotated[int, typer.Option(metavar="N", help="The loader's.")]
-Seed = Annotated[int, typer.Option(metavar="S", help="The loader's seed=.")]
+Seed = Annotated[int, typer.Option(metavar="SEED", help="The loader's seed=.")]
 Workers = Annotated[
     int,
     typer.Option(metavar="N", help="Threads or worker processes; 0: one thread does everything."),
@@ -53,7 +57,7 @@ Out = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("parity")(parity)
+    app.command("parity", cls=Verb)(parity)
 
 
 def parity(

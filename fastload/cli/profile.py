@@ -36,6 +36,7 @@ from fastload.cli.profile_options import (
     check_together,
     refuse_command_options,
 )
+from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ HELP = (
 
 
 def register(app: typer.Typer) -> None:
-    app.command("profile", help=HELP)(profile)
+    app.command("profile", cls=Verb, help=HELP)(profile)
 
 
 def profile(

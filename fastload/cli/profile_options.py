@@ -7,13 +7,19 @@ import typer
 
 from fastload.cli import output
 from fastload.cli.output import DATA
-from fastload.errors import UsageError
+from fastload.cli.verbs import GPUS, RECIPES, words
+from fastload.errors import UsageError, mistyped
 
 BACKENDS = (*output.BACKENDS, "all")
 DEVICES = ("cpu", "cuda")
 FAILS = ("cpu-bound", "data-bound")
 Recipe = Annotated[
-    str, typer.Option(metavar="NAME|FILE", help="Recipe to profile; see fastload recipes list.")
+    str,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="Recipe to profile; see fastload recipes list.",
+        autocompletion=RECIPES,
+    ),
 ]
 Data = Annotated[
     str | None,
@@ -21,7 +27,11 @@ Data = Annotated[
 ]
 Backend = Annotated[
     str,
-    typer.Option(metavar="|".join(BACKENDS), help="all: measure each, for backend='auto' to use."),
+    typer.Option(
+        metavar="|".join(BACKENDS),
+        help="all: measure each, for backend='auto' to use.",
+        autocompletion=words(lambda: BACKENDS),
+    ),
 ]
 Workers = Annotated[
     int | None,
@@ -32,20 +42,36 @@ BatchSize = Annotated[
     typer.Option(metavar="N", help="Default: 256 on a GPU, less with an emulated step."),
 ]
 StepRate = Annotated[
-    float | None, typer.Option(metavar="R", help="Emulate a training step of R images/s.")
+    float | None, typer.Option(metavar="RATE", help="Emulate a training step of R images/s.")
 ]
 Assume = Annotated[
     str | None,
-    typer.Option(metavar="GPU", help="Emulate the step of an a100, h100 or h200 (ESTIMATE)."),
+    typer.Option(
+        metavar="GPU",
+        help="Emulate the step of an a100, h100 or h200 (ESTIMATE).",
+        autocompletion=GPUS,
+    ),
 ]
-Device = Annotated[str, typer.Option(metavar="|".join(DEVICES), help="Where batches are filled.")]
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(DEVICES),
+        help="Where batches are filled.",
+        autocompletion=words(lambda: DEVICES),
+    ),
+]
 Seconds = Annotated[
     float | None,
-    typer.Option(metavar="S", help="Time for measuring; default: 40, with --quick 8."),
+    typer.Option(metavar="SECONDS", help="Time for measuring; default: 40, with --quick 8."),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Give a rough answer within 15 s.")]
 FailIf = Annotated[
-    str | None, typer.Option(metavar="|".join(FAILS), help="Exit 1 if that is the verdict.")
+    str | None,
+    typer.Option(
+        metavar="|".join(FAILS),
+        help="Exit 1 if that is the verdict.",
+        autocompletion=words(lambda: FAILS),
+    ),
 ]
 Steps = Annotated[
     int | None, typer.Option(metavar="N", help="Stop the command after N training steps.")
@@ -83,7 +109,7 @@ Ladder = Annotated[
 ]
 Command = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATH | -- COMMAND ...]", help="Data, or a training to profile."),
+    typer.Argument(metavar="PATH | -- COMMAND ...", help="Data, or a training to profile."),
 ]
 Compare = Annotated[
     tuple[str, str] | None,
@@ -114,7 +140,8 @@ class Setup:
             ("fail-if", fail_if, FAILS),
         ):
             if value is not None and value not in known:
-                raise UsageError(f"profile: --{name} is {value!r}, want {' or '.join(known)}")
+                text = f"profile: --{name} is {value!r}, want {' or '.join(known)}"
+                raise mistyped(UsageError(text), value, known)
         if self.workers is not None and self.workers < 0:
             raise UsageError(
                 f"profile: --workers is {self.workers}, want 0 or more (0: everything in one "

@@ -7,21 +7,25 @@ import typer
 from rich.text import Text
 
 from fastload.cli import output
+from fastload.cli.verbs import RECIPES, Verb, Verbs
 from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.recipes import Recipe
 
-Name = Annotated[str, typer.Argument(metavar="NAME|FILE")]
+Name = Annotated[str, typer.Argument(metavar="NAME|FILE", autocompletion=RECIPES)]
 
 
 def register(app: typer.Typer) -> None:
     verbs = typer.Typer(
-        help="Training recipes: list, show, diff.", no_args_is_help=True, rich_markup_mode=None
+        help="Training recipes: list, show, diff.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        cls=Verbs,
     )
-    verbs.command("list")(list_)
-    verbs.command("show")(show)
-    verbs.command("diff")(diff)
+    verbs.command("list", cls=Verb)(list_)
+    verbs.command("show", cls=Verb)(show)
+    verbs.command("diff", cls=Verb)(diff)
     app.add_typer(verbs, name="recipes")
 
 

@@ -14,17 +14,17 @@ from fastload.cli.convert_options import (
     Root,
     Split,
     StripMetadata,
-    Workers,
 )
-from fastload.cli.output import JsonTo, emit, interruptible, meter, table
+from fastload.cli.output import JsonTo, Threads, emit, interruptible, meter, table
+from fastload.cli.verbs import Verb
 
 
 def register(app: typer.Typer) -> None:
-    app.command("repair")(repair)
+    app.command("repair", cls=Verb)(repair)
 
 
 def repair(
-    path: Annotated[str, typer.Argument(metavar="DST", help="The converted shards.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The converted shards.")],
     source: Annotated[str, typer.Argument(metavar="SRC", help="What they were converted from.")],
     split: Split = None,
     labels: Labels = None,
@@ -34,7 +34,7 @@ def repair(
     quality: Quality = None,
     strip_metadata: StripMetadata = False,
     apply_exif: ApplyExif = False,
-    workers: Workers = None,
+    workers: Threads = None,
     json_to: JsonTo = None,
 ) -> None:
     """Write damaged shards and seek indexes again from the source. All others stay as they are.

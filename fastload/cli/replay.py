@@ -20,6 +20,7 @@ from fastload.cli.show import (
     refuse,
     where,
 )
+from fastload.cli.verbs import Verb
 from fastload.spec import Json
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from fastload.spec import Work
 
 LARGEST = 320  # px, longer side of a picture on the sheet
-Sample = Annotated[int, typer.Option(metavar="I", help="Sample number in the data set, from 0.")]
+Sample = Annotated[int, typer.Option(metavar="N", help="Sample number in the data set, from 0.")]
 Out = Annotated[
     str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Pictures too: sheet.png or sheet.html."),
@@ -36,7 +37,7 @@ Out = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("replay")(replay)
+    app.command("replay", cls=Verb)(replay)
 
 
 def replay(

@@ -9,6 +9,7 @@ from rich.text import Text
 from fastload.backends import table as backend_facts
 from fastload.cli import output
 from fastload.cli.output import DATA
+from fastload.cli.verbs import RECIPES, USAGE, Verb, unknown_word, words
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +29,13 @@ Path = Annotated[
     typer.Argument(metavar="PATH", help=DATA),
 ]
 RecipeName = Annotated[
-    str, typer.Option("--recipe", metavar="NAME|FILE", help="See fastload recipes list.")
+    str,
+    typer.Option(
+        "--recipe", metavar="NAME|FILE", help="See fastload recipes list.", autocompletion=RECIPES
+    ),
 ]
-EpochNumber = Annotated[int, typer.Option("--epoch", metavar="E", help="From 0.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The loader's seed=.")]
+EpochNumber = Annotated[int, typer.Option("--epoch", metavar="N", help="From 0.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="SEED", help="The loader's seed=.")]
 BatchSize = Annotated[
     int,
     typer.Option(
@@ -39,14 +43,20 @@ BatchSize = Annotated[
     ),
 ]
 Backend = Annotated[
-    str, typer.Option("--backend", metavar="|".join(BACKENDS), help="Who makes the batch.")
+    str,
+    typer.Option(
+        "--backend",
+        metavar="|".join(BACKENDS),
+        help="Who makes the batch.",
+        autocompletion=words(lambda: BACKENDS),
+    ),
 ]
 Out = Annotated[
     str, typer.Option("-o", "--output", metavar="FILE", help="sheet.png or sheet.html.")
 ]
-Step = Annotated[int, typer.Option(metavar="B", help="Batch number in the epoch, from 0.")]
+Step = Annotated[int, typer.Option(metavar="N", help="Batch number in the epoch, from 0.")]
 Rank = Annotated[
-    int, typer.Option(metavar="R", help="0: batches of several ranks are not written yet.")
+    int, typer.Option(metavar="N", help="0: batches of several ranks are not written yet.")
 ]
 Images = Annotated[
     int, typer.Option(metavar="N", help=f"At most so many of the batch, up to {MOST_IMAGES}.")
@@ -54,7 +64,7 @@ Images = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("show")(show)
+    app.command("show", cls=Verb)(show)
 
 
 def show(
@@ -109,7 +119,8 @@ def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) ->
     wrong += [f"{verb}: --seed is {seed}, want 0 to 2**64 - 1"] * (not 0 <= seed < 1 << 64)
     wrong += [f"{verb}: --batch-size is {batch_size}, want 1 or more"] * (batch_size < 1)
     known = backend == "auto" or (backend in BACKENDS and backend_facts.shows_draws(backend))
-    return wrong + [f"{verb}: --backend is {backend!r}, want {' or '.join(BACKENDS)}"] * (not known)
+    near = () if backend in backend_facts.BACKENDS else BACKENDS  # a backend is no slip for another
+    return wrong + [unknown_word(verb, "backend", backend, BACKENDS, near)] * (not known)
 
 
 def refuse(wrong: list[str], out: str | None) -> None:
@@ -118,7 +129,10 @@ def refuse(wrong: list[str], out: str | None) -> None:
 
     wrong = wrong + (files.problems(out) if out is not None else [])
     if wrong:
-        raise UsageError("\n".join(wrong))
+        error = UsageError("\n".join(wrong))
+        if any(" --backend is " in text for text in wrong):
+            error.exit_status = USAGE
+        raise error
 
 
 def head(batches: "Epoch") -> dict[str, object]:

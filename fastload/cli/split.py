@@ -8,13 +8,14 @@ import typer
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
+from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
 
 PARTS = "Names and shares: train=0.9,val=0.1."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("split")(split)
+    app.command("split", cls=Verb)(split)
 
 
 def split(
@@ -23,7 +24,7 @@ def split(
         str, typer.Argument(metavar="DST", help="Folder for the parts: DST/train, DST/val.")
     ],
     parts: Annotated[str, typer.Option(metavar="NAME=SHARE,…", help=PARTS)],
-    seed: Annotated[int, typer.Option(help="Seed of the random draw.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of the random draw.")] = 0,
     by_class: Annotated[
         bool,
         typer.Option(

@@ -5,22 +5,21 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from fastload.cli.output import JsonTo, emit, meter, table
+from fastload.cli.output import JsonTo, Threads, emit, meter, table
+from fastload.cli.verbs import Verb
 
 SHOWN = 50  # damages on the terminal; all are in the JSON
 
 
 def register(app: typer.Typer) -> None:
-    app.command("verify")(verify)
+    app.command("verify", cls=Verb)(verify)
 
 
 def verify(
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="Converted shards, or a folder of classes.")
     ],
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads; default: one per processor.")
-    ] = None,
+    workers: Threads = None,
     json_to: JsonTo = None,
 ) -> None:
     """Compare every checksum of shards, or decode every image of a folder. Also check seek indexes.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fastload.conversion import seek_writer
 from fastload.conversion.editing import UNCHANGED, Edits
 from fastload.conversion.samples import CHECKS
-from fastload.errors import UsageError
+from fastload.errors import UsageError, mistyped
 from fastload.files.formats import WRITERS
 
 SHARD_BYTES = 256 << 20  # default
@@ -85,7 +85,11 @@ class Options:
                 f"shuffle: seed {self.shuffle} (want 0 to 2^64 - 1); give another seed"
             )
         if self.to not in WRITERS:
-            raise UsageError(f"to: got {self.to!r}, want one of {', '.join(WRITERS)}; choose one")
+            raise mistyped(
+                UsageError(f"to: got {self.to!r}, want one of {', '.join(WRITERS)}; choose one"),
+                self.to,
+                WRITERS,
+            )
         if self.extras not in ("keep", "drop"):
             raise UsageError(f"extras: got {self.extras!r}, want 'keep' or 'drop'; choose one")
         if self.split is not None and not SPLIT.fullmatch(self.split):

@@ -11,7 +11,7 @@ from fastload import lowering
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.dataset import Dataset
-from fastload.errors import BackendError, FastloadError, UsageError
+from fastload.errors import BackendError, FastloadError, UsageError, mistyped
 from fastload.loader import DataLoader
 from fastload.order.samplers import ShuffleSampler
 from fastload.parity import rows as beginnings
@@ -79,9 +79,13 @@ def columns(names: Sequence[str] = ()) -> tuple[Column, ...]:
     known = [name for name in BACKENDS if name != REFERENCE]
     if wrong := [name for name in names if name not in known]:
         note = f"{REFERENCE} is what they are compared with"
-        raise UsageError(
-            f"parity: backend {wrong[0]!r} is unknown (want {', '.join(known)}; {note}); choose "
-            "one of them"
+        raise mistyped(
+            UsageError(
+                f"parity: backend {wrong[0]!r} is unknown (want {', '.join(known)}; {note}); "
+                "choose one of them"
+            ),
+            wrong[0],
+            known,
         )
     devices = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
     return tuple(

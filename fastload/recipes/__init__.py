@@ -5,7 +5,7 @@ The data path becomes ops; `step.TrainingStep` runs the training step.
 
 import os
 
-from fastload.errors import UsageError
+from fastload.errors import UsageError, mistyped
 from fastload.recipes.parse import parse, read_toml
 from fastload.recipes.schema import Recipe, Training
 
@@ -48,8 +48,12 @@ def load(name_or_path: str | os.PathLike[str]) -> Recipe:
     if path in BUILT_IN:
         path = os.path.join(os.path.dirname(__file__), f"{path}.toml")
     elif not path.endswith(".toml"):
-        raise UsageError(
-            f"recipe: {path!r} is unknown (want {', '.join(BUILT_IN)} or a .toml file); see "
-            "fastload recipes list"
+        raise mistyped(
+            UsageError(
+                f"recipe: {path!r} is unknown (want {', '.join(BUILT_IN)} or a .toml file); see "
+                "fastload recipes list"
+            ),
+            path,
+            BUILT_IN,
         )
     return parse(read_toml(path), path)

@@ -6,7 +6,7 @@
 import os
 from dataclasses import dataclass
 
-from fastload.errors import UsageError
+from fastload.errors import UsageError, mistyped
 from fastload.recipes.parse import read_toml
 
 PATH = os.path.join(os.path.dirname(__file__), "rates.toml")
@@ -41,7 +41,12 @@ def rate(gpu: str) -> Rate:
     """Raises UsageError for a name that is not in the table."""
     table = read_toml(PATH)
     if gpu not in table:
-        raise UsageError(
-            f"rates: {gpu!r} is unknown (want {', '.join(table)}); give your own with --step-rate"
+        raise mistyped(  # none is proposed: names of other GPUs are near to these
+            UsageError(
+                f"rates: {gpu!r} is unknown (want {', '.join(table)}); give your own with "
+                "--step-rate"
+            ),
+            gpu,
+            (),
         )
     return Rate(**table[gpu])

@@ -2,7 +2,7 @@
 
 import os
 
-from fastload.errors import SourceError
+from fastload.errors import SourceError, mistyped
 from fastload.files import formats
 from fastload.files.formats import SOURCES
 from fastload.sources.arrays import ArraySource
@@ -39,9 +39,13 @@ def open_source(
         raise SourceError(f"{where}: does not exist; check the path")
     if format is not None:
         if format not in SOURCES:
-            raise SourceError(
-                f"{where}: format {format!r} is unknown (want {', '.join(SOURCES)}); choose one "
-                "of them"
+            raise mistyped(
+                SourceError(
+                    f"{where}: format {format!r} is unknown (want {', '.join(SOURCES)}); choose "
+                    "one of them"
+                ),
+                format,
+                SOURCES,
             )
         return load(format, where, fields)
     one = formats.recognize(where, SOURCES)

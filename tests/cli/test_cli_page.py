@@ -54,5 +54,5 @@ def test_a_new_option_appears_by_itself(monkeypatch):
     monkeypatch.setattr(cli.cli, "build", build)
     page = cli.page()
     assert "- [`fastload count`](#fastload-count): Count.\n" in page
-    assert "| `PATH <str>` | required |  |\n" in page
+    assert "| `PATH` | required |  |\n" in page
     assert "| `-m, --most` `N\\|all` | `7` | At \\*most\\*. |\n" in page

@@ -35,7 +35,7 @@ def test_the_whole_demo(command, tmp_path):
 
 def test_an_unknown_gpu_is_refused_before_any_work(command, tmp_path):
     done = command("-m", "fastload", "demo", "--assume", "abacus")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "abacus" in done.stderr
     assert not (tmp_path / "cache").exists()
 

@@ -100,7 +100,13 @@ def test_slow_images_and_extras(tools, tmp_path):
 
 def test_the_command(small, tmp_path):
     done = run(
-        "inspect", small, "--histograms", "--png", tmp_path / "h.png", "--json", tmp_path / "f.json"
+        "inspect",
+        small,
+        "--histograms",
+        "--output",
+        tmp_path / "h.png",
+        "--json",
+        tmp_path / "f.json",
     )
     assert done.exit_code == 0, done.output
     assert "█" * 40 in done.stdout
@@ -114,6 +120,6 @@ def test_the_command(small, tmp_path):
     }
     text = (
         f"{tmp_path}/no/h.png: cannot be written (No such file or directory); give another "
-        "file to --png"
+        "file to --output"
     )
-    assert str(run("inspect", small, "--png", tmp_path / "no" / "h.png").exception) == text
+    assert str(run("inspect", small, "--output", tmp_path / "no" / "h.png").exception) == text

@@ -165,8 +165,9 @@ def test_convert_shows_and_takes_the_names(toy, folder, album):
     assert run(toy, "convert", folder, toy / "out", "--to", "toy").returncode == 0
     assert run(toy, "convert", toy / "out", toy / "shards", "--from", "toy").returncode == 0
     done = run(toy, "convert", album, toy / "no", "--from", "toys")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "format: 'toys' is unknown" in done.stderr
+    assert done.stderr.endswith("; did you mean toy?\n")
 
 
 def test_a_backend_makes_the_batches(data, folder):

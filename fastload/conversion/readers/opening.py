@@ -9,7 +9,7 @@ from fastload.conversion.readers import select
 from fastload.conversion.readers.base import ANYTHING, Choice, Reader
 from fastload.conversion.readers.manifest import IMAGES, MASKED
 from fastload.conversion.readers.source import source_reader
-from fastload.errors import SourceError, UsageError
+from fastload.errors import SourceError, UsageError, mistyped
 from fastload.files import formats
 from fastload.files.formats import READERS, SOURCES, Format
 from fastload.sources import load
@@ -108,9 +108,13 @@ def _asked(where: str, choice: Choice) -> Match:
     name = choice.format or ""
     table = READERS if name in READERS else SOURCES
     if name not in table:
-        raise UsageError(
-            f"format: {name!r} is unknown (want {', '.join({**READERS.own, **SOURCES.own})}, or "
-            "one of another distribution); choose one of them"
+        raise mistyped(
+            UsageError(
+                f"format: {name!r} is unknown (want {', '.join({**READERS.own, **SOURCES.own})}, "
+                "or one of another distribution); choose one of them"
+            ),
+            name,
+            [*READERS, *SOURCES],
         )
     one = table[name]
     if one.many and os.path.isdir(where):
