@@ -39,7 +39,7 @@ READ = """
 DATA_SETS = (
     "{datasets}; besides `torch.utils.data.Subset` (also from `random_split`) and "
     "`ConcatDataset` of them with one transform, `fastload.open`, and "
-    "`fastload.from_huggingface`. Only these very classes, with the library's own methods, "
+    "`fastload.from_huggingface`. Only these classes themselves, with the library's own methods, "
     "loader and no `target_transform`: a subclass, or an instance with a method of its own, "
     "runs as in PyTorch. MNIST and its like need `Grayscale(3)` or `RGB` first."
 )

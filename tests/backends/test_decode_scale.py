@@ -161,7 +161,7 @@ def test_what_is_no_record_is_not_scaled(large):
     torch.testing.assert_close(got, want, rtol=0, atol=0)
     assert loader.explain().splitlines()[-1] == (
         "  decode_scale 'fast' changes nothing: op 2 (Resize) resizes after op 1 (CenterCrop); "
-        "one resize, first of all, is what a record holds"
+        "one resize at the start is what a record holds"
     )  # fmt: skip
 
 

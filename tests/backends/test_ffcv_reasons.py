@@ -60,12 +60,12 @@ def test_every_reason_at_once(folder, monkeypatch):
             f"x.beton, or {here}"
         ),
         (
-            "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a record "
+            "op 2 (Resize) resizes after op 1 (Resize); one resize at the start is what a record "
             "holds"
         ),
     ]
     again = (
-        "op 2 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a "
+        "op 2 (Resize) resizes after op 1 (Resize); one resize at the start is what a "
         'record holds; use backend="torch"'
     )
     assert ffcv.unsupported(steps)[-1] == again

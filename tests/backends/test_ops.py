@@ -80,11 +80,11 @@ REASONS = {
     "size": [
         T.Resize((50, 60)), T.RandomRotation(5), T.CenterCrop(40),
     ],
-    "op 3 (Resize) resizes after op 2 (RandomVerticalFlip); one resize, first of all, is what a "
+    "op 3 (Resize) resizes after op 2 (RandomVerticalFlip); one resize at the start is what a "
     "record holds": [
         T.RandomHorizontalFlip(), T.RandomVerticalFlip(), T.Resize((20, 30)),
     ],
-    "op 2 (Resize) resizes after op 1 (RandomAffine); one resize, first of all, is what a record "
+    "op 2 (Resize) resizes after op 1 (RandomAffine); one resize at the start is what a record "
     "holds": [
         T.RandomAffine(5), T.Resize((20, 30)),
     ],

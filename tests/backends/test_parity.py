@@ -107,7 +107,7 @@ def test_what_a_record_cannot_hold_goes_to_the_reference(folder):
     cannot = "  backend native cannot run this plan: "
     assert loader.explain().splitlines()[5:] == [
         cannot
-        + "op 2 (RandomResizedCrop) resizes after op 1 (CenterCrop); one resize, first of all, is "
+        + "op 2 (RandomResizedCrop) resizes after op 1 (CenterCrop); one resize at the start is "
         "what a record holds",
         cannot
         + "op 4 (CenterCrop) may reach beyond op 3 (CenterCrop); one window is what a record holds",

@@ -4,12 +4,12 @@ line in the navigation of the site.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import TREE
+from tests.docs.prose import plain, prose, sentences
 
 WIDTH, MOST_WORDS, LONGEST = 100, 1500, 35
 # Each reason is one line of it: `python -m benchmarks backends` prints it, and a test reads it.
@@ -19,20 +19,6 @@ PAGES = [
     TREE / "CONTRIBUTING.md",
     TREE / "README.md",
 ]
-
-
-def prose(text: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a page but for tables, code, and rows that a benchmark writes."""
-    fenced = written = False
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        elif line.startswith("<!-- benchmarks:"):
-            written = True
-        elif line.startswith("<!-- /benchmarks"):
-            written = False
-        elif not (fenced or written or line.startswith(("|", "    "))):
-            yield number, line
 
 
 def test_tables_code_and_generated_rows_are_no_prose() -> None:
@@ -47,6 +33,11 @@ def test_tables_code_and_generated_rows_are_no_prose() -> None:
 def test_prose_is_wrapped(page: Path) -> None:
     long = {number: line for number, line in prose(page.read_text()) if len(line) > WIDTH}
     assert long == {}
+
+
+def test_a_linter_of_prose_gets_the_words_on_their_own_lines() -> None:
+    page = "# A `head`\n\nOne `a.\nb` of [x y](z.md):\n\n```\ncode\n```\n| a |\n- `i` and `i`\n"
+    assert plain(page) == "A c1.\n\nOne c2\n of x y:.\n\n\n\n\n\n- c3 and c4\n"
 
 
 def paths(text: str) -> set[str]:
@@ -109,24 +100,6 @@ PLAIN = [
 @pytest.mark.parametrize("page", DESIGN, ids=lambda page: page.name)
 def test_a_page_of_the_design_is_short(page: Path) -> None:
     assert len(page.read_text().split()) <= MOST_WORDS
-
-
-def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Each sentence of a page's prose, with the line on which its paragraph begins. A code span is
-    one word, and of a link only the text counts.
-    """
-    first, lines = 0, list[str]()
-    for number, line in [*prose(text), (0, "")]:
-        begins = re.match(r"\s*(?:[-*] |\d+\. |#|<!--|$)", line)
-        if begins and lines:
-            whole = re.sub(r"`[^`]*`", "code", " ".join(lines))
-            whole = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", whole)
-            for sentence in re.split(r"(?<=[.!?])[*_\"')]*\s+", whole):
-                yield first, sentence
-            lines = []
-        if not line.startswith("<!--") and (words := re.sub(r"^\s*(?:[-*]|\d+\.|#+) ", "", line)):
-            first = first if lines else number
-            lines.append(words.strip())
 
 
 def test_sentences_end_at_stops_items_and_paragraphs() -> None:

@@ -29,7 +29,7 @@ class MyResize(v1.Resize):
 RESIZES_LATE = (
     "backend native cannot run this plan: op 2 (RandomResizedCrop) resizes after op 1 "
     "(CenterCrop); "
-    "one resize, first of all, is what a record holds"
+    "one resize at the start is what a record holds"
 )
 
 

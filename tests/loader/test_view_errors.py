@@ -91,8 +91,7 @@ def test_what_one_view_needs_sends_all_to_the_reference(folder):
     loader = fastload.DataLoader(fastload.open(folder, Views([SMALL, (late, 2)])), 4)
     assert loader.explain().splitlines()[0] == "backend torch, the caller's thread, device cpu"
     reason = (
-        "op 3 (Resize) resizes after op 1 (Resize); one resize, first of all, is what a "
-        "record holds"
+        "op 3 (Resize) resizes after op 1 (Resize); one resize at the start is what a record holds"
     )
     assert (
         loader.explain().splitlines()[-1]

@@ -34,7 +34,7 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
         elif isinstance(op, Region):
             if before:
                 reasons.append(
-                    f"{step.label} resizes after {before[-1].label}; one resize, first of all, is "
+                    f"{step.label} resizes after {before[-1].label}; one resize at the start is "
                     "what a record holds"
                 )
             before = []
