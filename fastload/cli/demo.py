@@ -141,7 +141,7 @@ def _speaker(json_to: str | None) -> Say:
 
     def say(text: str | Any) -> None:
         if json_to != "-":
-            output.results.print(Text(text) if isinstance(text, str) else text)
+            output.put(Text(text) if isinstance(text, str) else text)
 
     return say
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from fastload.cli.output import JsonTo, emit, table
+from fastload.cli.output import JsonTo, emit, room, table
 from fastload.cli.verbs import Verb, old_names
 from fastload.errors import UsageError
 from fastload.files.formats import summary_of
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fastload.conversion.inspect import Facts
 
 INDEXED, NO_INDEX = ("shards", "folder"), "none (fastload index builds one)"
+BESIDE_BARS = 28  # characters of a histogram's name, counts and gaps
 SHOWN = 5  # unreadable files, warnings on the terminal; all are in the JSON
 
 
@@ -98,11 +99,14 @@ def _rows(facts: "Facts") -> list[tuple[str, str]]:
 
 
 def _histograms(facts: "Facts") -> list[Any]:
-    from fastload.conversion.histograms import text
+    from fastload.conversion.histograms import WIDE, text
+
+    wide = min(WIDE, room() - BESIDE_BARS)
 
     return [
         table(
-            (name, "", "samples" if name != "samples per class" else "classes"), _padded(text(each))
+            (name, "", "samples" if name != "samples per class" else "classes"),
+            _padded(text(each, wide)),
         )
         for name, each in facts.histograms.items()
     ]

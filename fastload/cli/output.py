@@ -1,6 +1,7 @@
 """How every verb prints: a table for people, or one JSON document for programs."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,8 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -40,6 +42,8 @@ Threads = Annotated[
 DATA = f"One of: {known(SOURCES)}."  # what verbs say of a PATH
 BACKENDS = ("auto", *backend_facts.BACKENDS)  # of --backend
 
+WHOLE = 10_000  # characters: lines of files and pipes
+FIRST_COLUMN = re.compile(r" *\S+(?: {2,}| (?=-> ))|  +")  # up to where the second one begins
 results = Console(highlight=False, soft_wrap=True)  # stdout
 log = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -50,7 +54,7 @@ def emit(result: Json, json_to: str | None, *shown: Any) -> None:
     """
     if json_to != "-":
         for item in shown:
-            results.print(item)
+            put(item)
     if json_to is None:
         return
     text = json.dumps(result, indent=2, sort_keys=False) + "\n"
@@ -66,13 +70,59 @@ def emit(result: Json, json_to: str | None, *shown: Any) -> None:
         ) from error
 
 
+def put(item: Any) -> None:
+    """Print text or a table. On a terminal words wrap at its width; elsewhere lines stay whole, for
+    programs that read them.
+    """
+    if isinstance(item, Table) and not results.is_terminal:
+        whole = results.options.update_width(WHOLE)
+        item.width = Measurement.get(results, whole, item).maximum
+    if isinstance(item, Text) and results.is_terminal:
+        item = Text("\n").join(_wrapped(item, results.width))
+    results.print(item)
+
+
+def room() -> int:
+    """Characters of a line that is not broken."""
+    return results.width if results.is_terminal else WHOLE
+
+
+def _wrapped(text: Text, width: int) -> Iterator[Text]:
+    """Its lines, each at most so wide; what follows is indented to where the second column began.
+
+    A word that is wider stays whole: a terminal breaks it so that it can still be copied.
+    """
+    for line in text.split("\n", allow_blank=True):
+        begin = FIRST_COLUMN.match(line.plain)
+        hang = begin.end() if begin and begin.end() <= width // 2 else 0
+        if line.cell_len <= width:
+            yield line
+            continue
+        for number, part in enumerate(line.divide(_breaks(line.plain, width, hang))):
+            part.rstrip()
+            yield Text(" " * hang).append_text(part) if number else part
+
+
+def _breaks(line: str, width: int, hang: int) -> Iterator[int]:
+    """Where words begin that go onto a line of their own, each indented by `hang`."""
+    begin, limit = 0, width
+    for word in re.finditer(r"\S+", line):
+        if word.end() - begin > limit and line[begin : word.start()].strip():
+            begin, limit = word.start(), width - hang
+            yield begin
+
+
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None
 ) -> Table:
     """First column left, the others right: numbers line up."""
     out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
-        out.add_column(Text(column), justify="left" if index == 0 else "right")
+        side: JustifyMethod = "left" if index == 0 else "right"
+        # Nothing is cut: numbers stay on one line, and words go on in the next one
+        out.add_column(
+            Text(column), justify=side, overflow="fold", no_wrap=index > 0 and len(columns) > 2
+        )
     for row in rows:
         # Text: a file name may look like rich's markup
         out.add_row(*(Text(str(cell)) for cell in row))

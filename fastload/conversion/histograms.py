@@ -33,12 +33,12 @@ def histogram(values: NDArray[Any]) -> Histogram | None:
     return Histogram(tuple(edges.tolist()), tuple(counts.tolist()))
 
 
-def text(spread: Histogram) -> list[tuple[str, str, str]]:
-    """Rows: the bin's lower edge, a bar, the count."""
+def text(spread: Histogram, wide: int = WIDE) -> list[tuple[str, str, str]]:
+    """Rows: the bin's lower edge, a bar of at most `wide` characters, the count."""
     most = max(spread.counts)
     rows = []
     for edge, count in zip(spread.edges, spread.counts, strict=False):
-        eighths = round(count / most * WIDE * 8)
+        eighths = round(count / most * wide * 8)
         rows.append(
             (f"{edge:,.0f}", "█" * (eighths // 8) + BARS[eighths % 8].strip(), f"{count:,}")
         )
