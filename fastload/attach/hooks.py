@@ -69,6 +69,7 @@ def install(make: Callable[[], Recorder]) -> None:
         "fastload.engine.native": _engine,
         "fastload.loader.loader": _drop_in,
         "PIL.ImageFile": _pil,
+        "fastload.image.encoded": _lazy,
     }
     imports.after(actions)
 
@@ -235,6 +236,18 @@ def _pil(module: ModuleType) -> None:
         return timed
 
     _replace(getattr(module, "ImageFile", None), "load", load)
+
+
+def _lazy(module: ModuleType) -> None:
+    """The pixels of a lazy image, made where they are first looked at."""
+
+    def make(original: Callable[..., object]) -> Callable[..., object]:
+        def timed(self: object, cut: object) -> object:
+            return STAGES.run("decode", original, self, cut)
+
+        return timed
+
+    _replace(getattr(module, "Encoded", None), "make", make)
 
 
 def attached() -> bool:

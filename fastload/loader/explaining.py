@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, sizes
+from fastload.loader import arguments, lazy_images, sizes
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.plan.plan import Plan
@@ -86,7 +86,10 @@ def _later(loader: BaseLoader[object]) -> list[str]:
 def _now(loader: BaseLoader[object]) -> list[str]:
     route = loader._route
     if route.backend is None:
-        out = ["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in route.reasons)]
+        off = lazy_images.why_not(wanted=loader.lazy_images)
+        how = "unchanged" if off else "with native decoding where Pillow opens JPEGs"
+        out = [f"PyTorch's own engine, {how}:", *(f"  {reason}" for reason in route.reasons)]
+        out += [f"  lazy images are off: {off}"] * bool(off)
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
         if loader.seed_samples:
             out.append(

@@ -6,6 +6,7 @@ import copy
 import functools
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
 import numpy as np
@@ -14,7 +15,9 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataL
 
 from fastload.attach.looking import samples_in
 from fastload.dataset import place_all
+from fastload.loader import lazy_images
 from fastload.loader.base import BaseLoader
+from fastload.loader.lazy_images import LazyWorker
 from fastload.loader.native import Reseeded, seed
 from fastload.order import loaders, samplers
 from fastload.order.seeding import Seeded, SeededIndices
@@ -32,6 +35,9 @@ class _Watched(_BaseDataLoaderIter):
         self._follow(loader)
         if self._keys:
             loader = _seeded(loader)
+        self._lazy = not lazy_images.why_not(wanted=loader.lazy_images)
+        if self._lazy and loader.num_workers:
+            loader = _lazy(loader)
         self._meter = loader._meter
         super().__init__(loader)
         torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))
@@ -80,7 +86,8 @@ class _Watched(_BaseDataLoaderIter):
         # The base class's never returns; those of the classes between do.
         fetch: Callable[[], object] = super()._next_data
         try:
-            data = fetch()
+            with self._making():
+                data = fetch()
         except StopIteration:
             self._progress.done = True
             raise
@@ -94,6 +101,11 @@ class _Watched(_BaseDataLoaderIter):
         )
         self._last = now
         return data
+
+    def _making(self) -> AbstractContextManager[None]:
+        """While a batch is made in this process, or waited for."""
+        in_workers = self._num_workers > 0
+        return lazy_images.opened_lazily() if self._lazy and not in_workers else nullcontext()
 
     def _ready(self) -> int:
         return 0
@@ -190,4 +202,15 @@ def _seeded(loader: BaseLoader[object]) -> BaseLoader[object]:
     twin = copy.copy(loader)
     # Past the class's __setattr__, which forbids it in a loader of the user's.
     vars(twin).update({"dataset": Seeded(loader.dataset), "_meter": loader._meter})
+    return twin
+
+
+def _lazy(loader: BaseLoader[object]) -> BaseLoader[object]:
+    """A copy of the loader for PyTorch's iterator to read: the same but for workers that open
+    images lazily.
+    """
+    twin = copy.copy(loader)
+    vars(twin).update(
+        {"worker_init_fn": LazyWorker(loader.worker_init_fn), "_meter": loader._meter}
+    )
     return twin

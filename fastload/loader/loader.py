@@ -14,7 +14,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from fastload import progressive, rng
 from fastload.backends.base import WorkOrError
 from fastload.errors import FastloadError
-from fastload.loader import arguments, explaining, iterators, native, routing, sizes
+from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
 from fastload.order import epochs
@@ -94,6 +94,10 @@ class DataLoader(BaseLoader[T_co]):
         seed_samples: True seeds Python, NumPy and torch before each sample of a
             data set that PyTorch's own engine runs: its augmentation does not
             depend on the worker count.
+        lazy_images: Where PyTorch's own engine runs the data set, JPEGs that it
+            opens by `PIL.Image.open` are decoded natively, and only where they
+            are seen; the pixels are the same. docs/images.md. False, or
+            FASTLOAD_LAZY_IMAGES=0 in the environment: by Pillow.
         mix: `transforms.MixUp`, `CutMix`, `LabelSmoothing` or `RandomChoice` of
             them; labels become float32 [N, classes].
         size_schedule: Images of another size, px, batch by batch:
@@ -140,6 +144,7 @@ class DataLoader(BaseLoader[T_co]):
         backend: str = "auto", device: str | None = None, seed: int | None = None,
         seek_index: str = "auto", decode_scale: str = "exact", size_schedule: Any = None,
         mix: Any = None, decode: str = "auto", augment: str = "auto", seed_samples: bool = False,
+        lazy_images: bool = True,
         on_error: str = "raise", max_bad: float = 0.01, bad_samples: Any = None,
         snapshot_every_n_steps: int | None = 1,
     ) -> None:  # fmt: skip
@@ -149,6 +154,7 @@ class DataLoader(BaseLoader[T_co]):
             backend=backend, device=devices.parsed(device), seed=seed, seek_index=seek_index,
             decode_scale=decode_scale, size_schedule=progressive.schedule(size_schedule),
             mix=as_mix(mix), decode=decode, augment=augment, seed_samples=seed_samples,
+            lazy_images=lazy_images,
             on_error=on_error, max_bad=max_bad, snapshot_every_n_steps=snapshot_every_n_steps,
             bad_samples=None if bad_samples is None else os.fspath(bad_samples),
         )  # fmt: skip
@@ -178,7 +184,8 @@ class DataLoader(BaseLoader[T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         with self._opening.alone():
             self._look_again()
-            routing.warn(self._route)
+            lazily = not self._route.backend and not lazy_images.why_not(wanted=self.lazy_images)
+            routing.warn(self._route, lazily=lazily)
             early, self._early = self._early, None
             if early is not None and self._progress.epoch == self._epoch - 1:
                 return early

@@ -30,6 +30,7 @@ class LoaderOptions:
     decode: str = "auto"
     augment: str = "auto"
     seed_samples: bool = False
+    lazy_images: bool = True
     on_error: str = "raise"
     max_bad: float = 0.01
     bad_samples: str | None = None

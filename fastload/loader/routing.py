@@ -40,15 +40,19 @@ def find(loader: BaseLoader[object]) -> Route:
     return Route(backend, planned, tuple(why_not), marks, why)
 
 
-def warn(route: Route) -> None:
-    """Say that the loader does not run natively; called by `__iter__`, whose caller is blamed."""
+def warn(route: Route, *, lazily: bool) -> None:
+    """Say that the loader does not run natively; called by `__iter__`, whose caller is blamed.
+
+    lazily: JPEGs are decoded natively all the same.
+    """
     if not route.reasons:
         return
     engine = f"the {route.backend} backend" if route.backend else "PyTorch's own engine"
     count = len(route.reasons) - 1
     more = f" (and {count} more)" if count else ""
+    gain = "only JPEG decoding is faster" if lazily else "no faster than before"
     warnings.warn(
-        f"loader: {engine} runs this data set, no faster than before: {route.reasons[0]}{more}; "
+        f"loader: {engine} runs this data set, {gain}: {route.reasons[0]}{more}; "
         "loader.explain() tells all, docs/pipelines.md what runs natively",
         FallbackWarning,
         stacklevel=3,

@@ -8,12 +8,9 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload.transforms import RandomResizedCrop
+from tests.loader.explained import own
 
 NUMBERS = TensorDataset(torch.arange(10))
-
-
-def own(*reasons: str) -> str:
-    return "\n".join(["PyTorch's own engine, unchanged:", *(f"  {reason}" for reason in reasons)])
 
 
 class MyFolder(ImageFolder):

@@ -37,7 +37,7 @@ def test_an_unknown_transform_is_named_once(folder: Any) -> None:
     (one,) = said(loader(folder, UNKNOWN, *NATIVE), epochs=3)
     text = str(one.message)
     assert text.startswith(
-        "loader: PyTorch's own engine runs this data set, no faster than before: "
+        "loader: PyTorch's own engine runs this data set, only JPEG decoding is faster: "
     )
     assert "Lambda" in text
     assert text.endswith("loader.explain() tells all, docs/pipelines.md what runs natively")

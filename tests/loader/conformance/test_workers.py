@@ -13,6 +13,7 @@ import torch.utils.data
 from torch.utils.data import get_worker_info
 
 from fastload.backends.native.runner import Runner
+from tests.loader.explained import own
 
 from .kinds import KINDS, first
 
@@ -70,7 +71,7 @@ def test_worker_init_fn_runs_in_each_worker(kind, folder, tmp_path):
     loader = kind.loader(kind.images(folder), 8, num_workers=1, worker_init_fn=init)
     if kind.name == "native":
         text = f"worker_init_fn is functools.partial({mark!r}), and there are no worker processes"
-        assert loader.explain() == f"PyTorch's own engine, unchanged:\n  {text}"
+        assert loader.explain() == own(text)
     assert len(list(loader)) == 5
     assert os.listdir(tmp_path) == ["worker0"]
 
