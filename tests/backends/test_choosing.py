@@ -94,7 +94,7 @@ def test_only_what_was_measured_on_this_very_thing_here_counts(folder, steps, mo
             here.setattr(measured.machine, what, lambda other=other: other)
             assert measured.recall(steps, "cpu") is None
     with monkeypatch.context() as here:
-        here.setattr(measured, "_version", lambda _: "0.0")
+        here.setattr(measured, "version_of", lambda _: "0.0")
         assert measured.recall(steps, "cpu") is None
     assert measured.recall(steps, "cpu").workers == 1
 

@@ -94,7 +94,7 @@ def test_every_reason_of_dali_by_itself(folder):
 
 
 def test_not_installed_or_too_old(folder, monkeypatch):
-    monkeypatch.setattr(dali_installed, "installed", lambda *_: "1.44.0")
+    monkeypatch.setattr(dali_installed, "version_of", lambda *_: "1.44.0")
     with pytest.raises(BackendError) as caught:
         loader(folder)
     assert str(caught.value) == (
@@ -111,10 +111,10 @@ def test_not_installed_or_too_old(folder, monkeypatch):
 
 
 def test_a_broken_nvimagecodec_decodes_whole_images(monkeypatch):
-    monkeypatch.setattr(dali_installed, "installed", lambda *_: "0.9.0.20")
+    monkeypatch.setattr(dali_installed, "version_of", lambda *_: "0.9.0.20")
     assert (dali_installed.whole_decode("cuda"), dali_installed.whole_decode("cpu")) == (
         True,
         False,
     )
-    monkeypatch.setattr(dali_installed, "installed", lambda *_: "0.8.0.1")
+    monkeypatch.setattr(dali_installed, "version_of", lambda *_: "0.8.0.1")
     assert not dali_installed.whole_decode("cuda")

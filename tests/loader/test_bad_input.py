@@ -5,6 +5,9 @@ message.
 import io
 import os
 import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,8 +123,19 @@ def test_a_file_that_vanishes_is_named(workers, bad_folder):
         next(iter(loader))
 
 
-def test_a_file_without_permission_is_named(program, bad_folder):
-    root = bad_folder({"1secret.jpg": JPEG})
+@pytest.fixture
+def tmp_path_of_all() -> Iterator[str]:
+    """A folder that every user may read, which pytest's are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield folder
+
+
+def test_a_file_without_permission_is_named(program, tmp_path_of_all):
+    root = tmp_path_of_all
+    for name in ("0good.jpg", "1secret.jpg"):
+        Path(root, "a").mkdir(exist_ok=True)
+        Path(root, "a", name).write_bytes(JPEG)
     os.chmod(os.path.join(root, "a", "1secret.jpg"), 0)
     code = f"""
 import os
@@ -135,19 +149,10 @@ try:
 except fastload.SampleError as error:
     print(error)
 """
-    for parent in (root, *list_parents(root)):
-        os.chmod(parent, os.stat(parent).st_mode | 0o755)
     done = program("-c", code)
     assert done.returncode == 0, done.stderr
     path = os.path.join(root, "a", "1secret.jpg")
     assert done.stdout.startswith(f"{path}, sample 1: cannot be read (Permission denied)")
-
-
-def list_parents(path: str) -> list[str]:
-    parents = []
-    while (path := os.path.dirname(path)) not in ("/", "/tmp"):
-        parents.append(path)
-    return parents
 
 
 def test_folders_that_are_no_data_set(tmp_path):

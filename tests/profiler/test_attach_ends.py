@@ -95,8 +95,9 @@ def test_a_script_that_fails_keeps_its_status_and_its_traceback(
     own, _, ours = done.stderr.partition("fastload: profile: ")
     assert own.endswith(text)
     assert own.startswith("Traceback (most recent call last):" if text else "")
-    assert ours.splitlines()[0] == f"the command ended with status {code}"
-    assert len(ours.splitlines()) == 2  # and why there is no report
+    # On a busy machine a line before them says that no batch has come yet.
+    ended, _ = ours.splitlines()[-2:]  # the second: why there is no report
+    assert ended.removeprefix("fastload: profile: ") == f"the command ended with status {code}"
 
 
 def test_a_script_that_never_gives_a_batch_is_ended(script, monkeypatch):

@@ -80,5 +80,5 @@ def test_both_from_the_command_line(run, photos):
     )
     found = json.loads(done.stdout)
     assert found["workers"][0]["workers"] == 1
-    assert found["reading"]["images"] == 24
+    assert 1 <= found["reading"]["images"] <= 24  # as many as the time lets
     assert not any("--sweep" in text or "--cold" in text for text in found["not_measured"])
