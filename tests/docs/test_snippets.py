@@ -62,7 +62,7 @@ def here(folder: Path, tmp_path: Path) -> Path:
 def test_a_guide_prints_what_it_says(page: Path, here: Path) -> None:
     with closing(Walker(here, environment(here))) as walker:
         for step in steps(page.read_text()):
-            if step.mark is None:
+            if step.mark in {None, "file"}:
                 walker.run(step)
 
 

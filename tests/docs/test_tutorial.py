@@ -14,13 +14,14 @@ from tests.conftest import PACKAGE, TREE
 from tests.docs.walk import Step, Walker, WalkError, differs, steps
 
 TUTORIAL = TREE / "docs" / "tutorial.md"
+PROGRAMS = {"python": "", "fastload": " -m fastload", "torchrun": " -m torch.distributed.run"}
 
 
 def environment(folder: Path) -> dict[str, str]:
     """This Python as `python`, and the command line of the fastload under test."""
     programs = folder / ".programs"
     programs.mkdir()
-    for name, arguments in {"python": "", "fastload": " -m fastload"}.items():
+    for name, arguments in PROGRAMS.items():
         (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable}{arguments} "$@"\n')
         (programs / name).chmod(0o755)
     return os.environ | {
@@ -47,6 +48,8 @@ def test_a_page_that_says_something_else_fails(tmp_path: Path) -> None:
         assert walker.run(Step(1, "sh", 'echo "$B"; pwd\n', "c\n…/a\n", None, None))
         walker.run(Step(1, "python", "x = 1\n", None, None, None))
         assert walker.run(Step(2, "python", "print(x)\n", "1\n", None, None)) == "1\n"
+        assert walker.run(Step(2, "python", "print(3)\n", None, "file", "three.py")) == ""
+        walker.run(Step(2, "sh", "python ../three.py\n", "3\n", None, None))
         with pytest.raises(WalkError, match="line 3: printed\n1\nwant\n2"):
             walker.run(Step(3, "python", "print(x)\n", "2\n", None, None))
         with pytest.raises(WalkError, match="line 4: failed\nfalse"):

@@ -6,7 +6,8 @@ they print compared with what the page says.
 A block ```sh or ```python is a step; a block ```text right below it is what it prints. In such a
 text "[3 to 70]" is any number from 3 to 70, "…" any characters, and a line of "…" any lines.
 `<!-- not tested: reason -->` above a step leaves it to the walk, `<!-- not run: reason -->` leaves
-it out everywhere. It needs Python and bash only, so that a bare machine can run it.
+it out everywhere; `<!-- file: NAME -->` saves it as that file. It needs Python and bash only, so
+that a bare machine can run it.
 """
 
 import json
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>not tested|not run): (?P<reason>[^\n]+?) -->\n+)?"
+    r"(?:^<!-- (?P<mark>not tested|not run|file): (?P<reason>[^\n]+?) -->\n+)?"
     r"^```(?P<kind>python|sh)\n(?P<code>.*?)^```\n(?:\n*```text\n(?P<printed>.*?)^```)?",
     re.DOTALL | re.MULTILINE,
 )
@@ -118,6 +119,9 @@ class Walker:
 
     def run(self, step: Step, *, measured: bool = True) -> str:
         """What the step printed; a WalkError where it failed or differs from the page."""
+        if step.mark == "file" and step.reason:
+            (self.folder / step.reason).write_text(step.code)
+            return ""
         code, printed = (self._shell if step.kind == "sh" else self._python)(step.code)
         if code:
             raise WalkError(f"line {step.line}: failed\n{step.code}{printed}")
