@@ -51,7 +51,13 @@ cannot be decoded; fastload ends the epoch with the file's name.
 
 Transforms of torchvision (both APIs) and timm that have an op: see [ops.md](ops.md); also
 `Compose`, `Sequential`, lists, `Identity`, `RGB`, `ToPureTensor`, `RandomApply`, `RandomChoice` and
-`RandomOrder`. Functions, `Lambda` and classes of one's own are not looked into.
+`RandomOrder`.
+
+Functions, `Lambda` and classes of one's own are followed where every step of their source has a
+meaning: other transforms, lists of views, loops over them, `convert("RGB")`, Pillow's blur,
+`ImageOps`, torchvision's functions of flips and tensors, and uniform numbers of `random`, NumPy and
+torch, also in an `if`. All else stays with PyTorch's engine, and the last column has the first step
+that has no meaning ([how](internals/lowering.md)).
 """
 MADE = 4  # images
 

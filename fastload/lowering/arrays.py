@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from fastload.lowering.names import Reasons, classes, is_a, type_name
+from fastload.lowering.names import Reasons, attribute, classes, is_a, type_name
 from fastload.sources import ArraySource
 from fastload.spec import Longs, Stage
-from fastload.transforms import Grayscale, Op
+from fastload.transforms import Compose, Grayscale, Op
 
 
 class Kind(NamedTuple):
@@ -104,7 +104,8 @@ def with_three_channels(
     black.
     """
     rgb = any(isinstance(op, Grayscale) and op.num_output_channels == 3 for op in ops)
-    parts = list(getattr(transform, "transforms", [transform]))
+    chain = type(transform) in (Compose, *classes("Compose"))
+    parts = list(attribute(transform, "transforms")) if chain else [transform]
     rgb = rgb or any(type(part) in classes("RGB") for part in parts)
     first = next((op for op in ops if op.stage > Stage.CROP), None)
     tidy = isinstance(first, Grayscale) or type(parts[0]) in classes("RGB")

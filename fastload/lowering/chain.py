@@ -1,18 +1,22 @@
 """From what people give as `transform` to ops; or the reasons why not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from types import FunctionType
+from typing import cast
 
 from torch.nn import Identity, ModuleList, Sequential
 
 from fastload.errors import PipelineError
 from fastload.lowering import forwarding, reach, timm_ops, torchvision_ops
+from fastload.lowering.following import Follower
 from fastload.lowering.names import LIBRARIES, Reasons, altered, attribute, classes, is_a, type_name
-from fastload.transforms import Compose, Grayscale, Mix, Op, Views
+from fastload.lowering.pictures import Picture, UnclearError, check_apart
+from fastload.transforms import Compose, Mix, Op, Views
+from fastload.transforms.views import MOST as MOST_VIEWS
 
 Ops = tuple[Op, ...]
 
-VIEWS = "if it makes several views of an image, fastload.transforms.Views does so natively"
+VIEWS = "fastload.transforms.Views makes several views natively"
 
 
 def lower_transform(transform: object) -> tuple[tuple[Op, ...], Reasons]:
@@ -23,35 +27,29 @@ def lower_transform(transform: object) -> tuple[tuple[Op, ...], Reasons]:
     return lower_parts(transform)
 
 
-def lower_parts(transform: object) -> tuple[tuple[Op, ...], Reasons]:
-    """The same, after `reach.refresh`."""
-    ops, reasons = list[Op](), Reasons()
-    try:
-        leaves = list(_leaves(transform))
-    except RecursionError:
-        return (), [f"{type_name(transform)} holds itself"]
-    for leaf in leaves:
-        parts, why = _leaf(leaf)
-        if not why and type(leaf) in classes("RGB"):
-            why = _to_rgb(ops)
-        ops += parts
-        reasons += why
-    return tuple(ops), reasons
+def lower_parts(transform: object, *, own: bool = True) -> tuple[tuple[Op, ...], Reasons]:
+    """The same, after `reach.refresh`. own: whether classes and functions of the user's are
+    followed, too.
+    """
+    run = _Lowering(own=own)
+    value = run.whole(transform)
+    if isinstance(value, Picture):
+        return value.ops, run.reasons
+    return (), run.reasons or [f"{run.last} makes several views of an image, want one; {VIEWS}"]
 
 
 def lower_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
     """The ops of the one picture that a transform makes, those of each of its views, and what has
     none.
     """
-    holds = isinstance(transform, (list, tuple)) or (
+    holds = type(transform) in (list, tuple) or (
         type(transform) in (Compose, *classes("Compose")) and not altered(transform)
     )
     inner = _members(transform) if holds else ()
     if len(inner) == 1:
         return lower_pictures(inner[0])
     if type(transform) is not Views:
-        ops, reasons = lower_parts(transform)
-        return ops, (), reasons
+        return _Lowering(own=True).pictures(transform)
     views, unknown = list[Ops](), Reasons()
     for pipeline, count in transform.pipelines:
         ops, reasons = lower_parts(pipeline)
@@ -76,7 +74,7 @@ def _leaves(transform: object) -> Iterator[object]:
     """What a transform runs, one after the other."""
     if transform is None:
         return
-    if isinstance(transform, (list, tuple)) or (_is_chain(transform) and not altered(transform)):
+    if type(transform) in (list, tuple) or (_is_chain(transform) and not altered(transform)):
         for part in _members(transform):
             yield from _leaves(part)
     elif (held := forwarding.inner(transform)) is not None:
@@ -87,14 +85,114 @@ def _leaves(transform: object) -> Iterator[object]:
 
 def _members(transform: object) -> Sequence[object]:
     """Of a list or a chain."""
-    if isinstance(transform, (list, tuple, Sequential, ModuleList)):
-        return list(transform)
+    if type(transform) in (list, tuple, Sequential, ModuleList):
+        return list(cast("Sequence[object]", transform))
     members: Sequence[object] = attribute(transform, "transforms")
     return members
 
 
 def _is_chain(transform: object) -> bool:
     return type(transform) in (Sequential, ModuleList, Compose, *classes("Compose"))
+
+
+class _Lowering:
+    """One look at a transform: what it makes of an image, and what has no op."""
+
+    def __init__(self, *, own: bool) -> None:
+        self.own, self.reasons = own, Reasons()
+        self.last = ""  # name of the user's class or function that was followed last
+        self.follower = Follower(self._called)
+
+    def pictures(self, transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
+        value = self.whole(transform)
+        if isinstance(value, Picture) or self.reasons:
+            return (value.ops if isinstance(value, Picture) else ()), (), self.reasons
+        views = value if isinstance(value, (list, tuple)) else []
+        if not views or not all(isinstance(view, Picture) for view in views):
+            return (), (), [f"{type_name(transform)} makes no image, and no list of images"]
+        if len(views) > MOST_VIEWS:
+            return (), (), [f"{type_name(transform)} makes {len(views)} views"]
+        return (), tuple(view.ops for view in views), []
+
+    def whole(self, transform: object) -> object:
+        """What it makes of an image: a Picture, or a list of them."""
+        try:
+            value = self._after(transform, Picture())
+            if isinstance(value, (list, tuple)):
+                check_apart([view for view in value if isinstance(view, Picture)])
+        except RecursionError:
+            self.reasons = [f"{type_name(transform)} holds itself"]
+            return Picture()
+        except UnclearError as error:
+            self.reasons.append(f"{type_name(transform)}: {error}")
+            return Picture()
+        return value
+
+    def _after(self, transform: object, value: object) -> object:
+        for leaf in list(_leaves(transform)):
+            if isinstance(value, Picture) and type(leaf) in classes("RGB") and not altered(leaf):
+                try:
+                    value = value.rgb()
+                except UnclearError as error:
+                    self.reasons.append(str(error))
+                continue
+            function = _function(leaf, value)
+            if self.own and (function is not None or _is_own(leaf)):
+                value = self._followed(leaf, value, function)
+                continue
+            ops, why = _leaf(leaf)
+            self.reasons += why
+            if isinstance(value, Picture):
+                value = value.then(ops)
+            elif not why:
+                self.reasons.append(f"{type_name(leaf)} gets several views of an image")
+        return value
+
+    def _followed(self, leaf: object, value: object, function: object) -> object:
+        self.last = type_name(leaf)
+        try:
+            return self.follower.follow(leaf if function is None else function, value)
+        except UnclearError as error:
+            if error.reasons:
+                self.reasons += [f"{type_name(leaf)}: {reason}" for reason in error.reasons]
+            else:
+                self.reasons.append(_unknown(leaf, str(error)))
+        return value
+
+    def _called(self, transform: object, value: object) -> object:
+        """For the user's code: as `_after`, but with an error in place of reasons."""
+        outside, self.reasons = self.reasons, Reasons()
+        tensor = isinstance(value, Picture) and value.is_tensor
+        out = self._after(transform, value)
+        inner, self.reasons = self.reasons, outside
+        if not inner and tensor and isinstance(out, Picture) and isinstance(value, Picture):
+            new = out.ops[len(value.ops) :]
+            if any(getattr(op, "inplace", False) for op in new):
+                inner = [f"{type_name(transform)} has inplace=True, and changes another image"]
+        if inner:
+            raise UnclearError("", inner)
+        return out
+
+
+def _is_own(transform: object) -> bool:
+    """Whether it is a function of the user's, or an object of a class of theirs."""
+    if isinstance(transform, (Op, Mix, Views)):
+        return False
+    kind = transform if isinstance(transform, FunctionType) else type(transform)
+    return str(kind.__module__).partition(".")[0] not in (*LIBRARIES, "PIL", "builtins")
+
+
+def _function(transform: object, value: object) -> object:
+    """What a Lambda of torchvision's calls with such a value; None for anything else."""
+    if type(transform) not in classes("Lambda") or altered(transform):
+        return None
+    # The second API's takes only some types, and of a list each item.
+    if getattr(transform, "types", (object,)) != (object,) or (
+        hasattr(transform, "types") and not isinstance(value, Picture)
+    ):
+        return None
+    function = attribute(transform, "lambd")
+    return function if type(function) is FunctionType and _is_own(function) else None
 
 
 def _leaf(transform: object) -> tuple[tuple[Op, ...], Reasons]:
@@ -131,29 +229,15 @@ def _known(transform: object) -> tuple[tuple[Op, ...], Reasons] | None:
     return torchvision_ops.ops(transform, lower_parts) if ops is None else (ops, [])
 
 
-def _to_rgb(ops: list[Op]) -> Reasons:
-    """torchvision's RGB: images have three channels anyway, unless Grayscale has left one."""
-    grey = [
-        index
-        for index, op in enumerate(ops)
-        if isinstance(op, Grayscale) and op.num_output_channels == 1
-    ]
-    if grey and grey[-1] != len(ops) - 1:
-        return ["RGB comes after ops on an image of one channel"]
-    if grey:
-        ops[-1] = replace(ops[-1], num_output_channels=3)  # type: ignore[call-arg]  # Grayscale's
-    return []
-
-
-def _unknown(transform: object) -> str:
+def _unknown(transform: object, detail: str = "") -> str:
     name = type_name(transform)
+    said = f": {detail}" if detail else ""
     if type(transform) in classes("Lambda"):
         function = type_name(attribute(transform, "lambd"))
-        return f"{name} calls {function}, which fastload cannot see into"
+        return f"{name} calls {function}, which fastload cannot see into{said}"
     theirs = name.split(".")[0] in LIBRARIES
-    return f"{name} is not one that fastload knows" + (
-        f"; {VIEWS}" if not theirs and _holds_transforms(transform) else ""
-    )
+    hint = f"; {VIEWS}" if not theirs and _holds_transforms(transform) else ""
+    return f"{name} is not one that fastload knows{said}{hint}"
 
 
 def _holds_transforms(value: object) -> bool:

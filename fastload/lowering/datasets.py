@@ -46,7 +46,7 @@ def lower(dataset: object) -> Lowered:
 def _lower(dataset: object) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
-    if lowered := masks.lower(dataset, lower_parts):
+    if lowered := masks.lower(dataset, partial(lower_parts, own=False)):
         return lowered
     if type(dataset) is Subset:
         return _subset(dataset)

@@ -27,7 +27,12 @@ def stacks(collate_fn: object, pipeline: Pipeline | None) -> bool:
     """
     if reach.is_function(collate_fn, COLLATE, "default_collate"):
         return True
-    if pipeline is None or collate_fn is not getattr(sys.modules.get(TIMM), "fast_collate", None):
+    # Timm's makes one tensor of a tuple of views.
+    if (
+        pipeline is None
+        or pipeline.views
+        or collate_fn is not getattr(sys.modules.get(TIMM), "fast_collate", None)
+    ):
         return False
     try:
         return infer_specs(pipeline.ops)[1].dtype == "uint8"  # what it casts to

@@ -88,7 +88,7 @@ def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
             Equal(image_backend()),
         )
         yield from (Equal(reach.is_whole(vars(dataset).get("_wrapper"))), *masks.reads(inner))
-        yield Equal(masks.joint(attribute(dataset, "transforms"), lower_parts))
+        yield Equal(masks.joint(attribute(dataset, "transforms"), partial(lower_parts, own=False)))
     else:
         yield from _of_files_or_arrays(dataset)
 

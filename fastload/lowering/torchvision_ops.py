@@ -1,16 +1,15 @@
 """From one transform of torchvision to ops."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 
 from fastload import transforms
 from fastload.errors import UsageError
 from fastload.lowering.names import Reasons, attribute, classes, type_name
+from fastload.lowering.pictures import as_one, maybe
 from fastload.spec import Json
 from fastload.transforms import Op
-from fastload.transforms.kinds import Flip, Warp
 from fastload.transforms.registry import OPS, named
 
 Arguments = Json
@@ -96,25 +95,14 @@ def _group(kind: type[Op], transform: object, lower: Lower) -> tuple[tuple[Op, .
     inner, reasons = list[Op](), Reasons()
     for part in attribute(transform, "transforms"):
         lowered, why = lower(part)
-        inner += [_as_one(lowered)] if name != "RandomApply" else lowered
+        inner += [as_one(lowered)] if name != "RandomApply" else lowered
         reasons += [f"{type_name(transform)}: {reason}" for reason in why]
     if reasons:
         return (), reasons
-    only = inner[0] if len(inner) == 1 else None
-    if name == "RandomApply" and isinstance(only, (Flip, Warp)) and hasattr(only, "p"):
-        changes: Arguments = {"p": only.p * arguments["p"]}  # whether to, twice
-        return (replace(only, **changes),), []
+    if name == "RandomApply":
+        return tuple(maybe(tuple(inner), arguments["p"])), []
     group: Callable[..., Op] = kind
     return (group(tuple(inner), **arguments),), []
-
-
-def _as_one(ops: tuple[Op, ...]) -> Op:
-    """Ops as one of a group's: nothing is what is never done."""
-    return (
-        ops[0]
-        if len(ops) == 1
-        else transforms.RandomApply(ops or (transforms.RandomInvert(),), float(bool(ops)))
-    )
 
 
 def _second_api(transform: object) -> bool:

@@ -9,6 +9,7 @@ from fastload.transforms.programs import CODE, Program, rows
 from fastload.transforms.sampling import single
 
 LARGEST_KERNEL = 255  # px
+LARGEST_SIGMA = 100  # px, of Pillow's blur
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,27 @@ class GaussianBlur(Program):
 
     def params(self, u: Floats, sizes: Ints) -> Params:
         return Params(rows(CODE["GaussianBlur"], single(u, *self.sigma)), sizes)
+
+
+@dataclass(frozen=True)
+class PillowBlur(Program):
+    """Pillow's ImageFilter.GaussianBlur: three box blurs, for a standard deviation that is drawn
+    from `sigma` (px). Users' classes are lowered to it.
+    """
+
+    sigma: tuple[float, float]
+
+    keeps_masks = True
+
+    def problems(self, spec: Spec) -> list[str]:
+        low, high = self.sigma
+        fits = is_number(low) and is_number(high) and 0 <= low <= high <= LARGEST_SIGMA
+        text = f"sigma is {self.sigma}, want two rising numbers from 0 to {LARGEST_SIGMA}"
+        return [] if fits else [text]
+
+    def draws(self, spec: Spec) -> int:
+        return 1
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        low, high = self.sigma
+        return Params(rows(CODE["GaussianBlurPIL"], low + (high - low) * u), sizes)

@@ -12,7 +12,7 @@ import fastload
 from fastload import FallbackWarning
 
 NATIVE = [transforms.RandomResizedCrop(8), transforms.ToTensor()]
-UNKNOWN = transforms.Lambda(lambda image: image)
+UNKNOWN = transforms.Lambda(lambda image: id(image) and image)
 
 
 def said(loader: Any, epochs: int = 1, action: str = "default") -> list[warnings.WarningMessage]:

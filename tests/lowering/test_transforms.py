@@ -103,11 +103,27 @@ class TwoViews:
         return [view(image) for view in self.transforms]
 
 
-def test_several_views_are_pointed_to_their_op():
-    text = f"{__name__}.TwoViews is not one that fastload knows"
-    hint = "; if it makes several views of an image, fastload.transforms.Views does so natively"
-    assert lower_transform([TwoViews(v2.Compose([v2.ToImage()]))])[1] == [text + hint]
-    assert lower_transform(TwoViews(len))[1] == [text]
+class Own:
+    """Looks into the image."""
+
+    def __init__(self, transform):
+        self.transform = transform
+
+    def __call__(self, image):
+        return [self.transform(image), image.size]
+
+
+def test_several_views_where_one_is_wanted_are_pointed_to_their_op():
+    hint = "fastload.transforms.Views makes several views natively"
+    assert lower_transform([TwoViews(v2.Compose([v2.ToImage()]))])[1] == [
+        f"{__name__}.TwoViews makes several views of an image, want one; {hint}"
+    ]
+    assert lower_transform(TwoViews(len))[1] == [
+        f"{__name__}.TwoViews: builtins.len is not one that fastload knows"
+    ]
+    assert lower_transform(Own(v2.ToImage()))[1] == [
+        f"{__name__}.Own is not one that fastload knows: it uses `image.size`; {hint}"
+    ]
 
 
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])

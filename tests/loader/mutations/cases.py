@@ -12,6 +12,7 @@ import PIL.ImageFile
 import torch
 import torch.utils.data._utils.collate as collating
 import torchvision
+from PIL import ImageOps
 from torch.nn.modules import module as modules
 from torchvision import transforms as v1
 from torchvision.datasets import folder as folders
@@ -34,6 +35,7 @@ from .data_sets import (
     of_timm,
     seven,
 )
+from .worlds import TwoViews
 
 
 class Mutation(NamedTuple):
@@ -136,9 +138,38 @@ def of_v2() -> Iterator[tuple[str, Change]]:
     yield "transform", lambda it, _: setattr(parts(it)[0], "transform", lambda image, _: image)
 
 
+def of_own_classes() -> Iterator[tuple[str, Change]]:
+    """Of TwoViews."""
+    yield "what it holds", lambda it, n: setattr(it.transform, "first", v1.Resize((9, 9 + n)))
+    yield "inside that", lambda it, n: setattr(it.transform.first, "size", (9 + n, 12))
+    yield "radius", lambda it, n: setattr(it.transform, "radius", 0.5 * n)
+    yield "radius of a class", lambda it, _: setattr(it.transform, "radius", torch.tensor(1.0))
+    yield "count", lambda it, n: setattr(it.transform, "count", 2 + n)
+    yield "no views", lambda it, _: setattr(it.transform, "count", 0)
+    yield "list in place", lambda it, n: it.transform.last.insert(0, v1.CenterCrop((5 + n, 6)))
+    yield "last is gone", lambda it, _: it.transform.last.pop()
+    yield "a lambda", lambda it, n: it.transform.last.append(lambda image: image * n)
+    yield (
+        "a method on the object",
+        lambda it, n: setattr(it.transform, "blur", lambda image: image.reduce(n + 1)),
+    )
+    yield "a class", lambda it, _: setattr(it.transform, "__class__", OwnViews)
+    yield "attributes", lambda it, _: vars(it.transform).update(first=inverted_image)
+
+
+class OwnViews(TwoViews):
+    def blur(self, image: Any) -> Any:
+        return super().blur(image).point(lambda value: 255 - value)
+
+
+def inverted_image(image: Any) -> Any:
+    return ImageOps.invert(image.resize((15, 12)))
+
+
 TABLE: dict[str, list[tuple[str, Change]]] = {
     "folder": [*of_pairs("samples"), *of_a_data_set(), *of_transforms()],
     "folder v2": [*of_v2()],
+    "own classes": [*of_own_classes()],
     "lists": [*of_paths()],
     "_samples": [*of_pairs("_samples")][:8],
     "GTSRB": [*of_pairs("_samples")][:4],

@@ -71,11 +71,22 @@ DRAWN = {
     "timm's augmentation": timms,
 }
 MADE = {
-    **{name: WORLDS[name] for name in ("folder", "folder v2", "masks", "timm", "MNIST", "nested")},
+    **{
+        name: WORLDS[name]
+        for name in ("folder", "folder v2", "masks", "timm", "MNIST", "nested", "own classes")
+    },
     **DRAWN,
 }
 MOST = 12  # patches of each in the suite; all of them with FASTLOAD_ALL_PATCHES=1
-LEAST = {"folder": 30, "folder v2": 60, "masks": 40, "timm": 40, "MNIST": 30, "nested": 30}
+LEAST = {
+    "folder": 30,
+    "folder v2": 60,
+    "masks": 40,
+    "timm": 40,
+    "MNIST": 30,
+    "nested": 30,
+    "own classes": 30,
+}
 
 
 def run(loader_class: Any, data: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import ImageFilter, ImageOps
 from timm.data import transforms as timm_transforms
 from timm.data.dataset import ImageDataset
 from torch.utils.data import ConcatDataset, Subset
@@ -106,9 +107,31 @@ def nested(folder: str) -> Any:
     return Subset(ConcatDataset([Subset(data, [1, 5, 2]), data]), np.array([0, 3, 5, 2, 9]))
 
 
+def bright(image: Any) -> Any:
+    return ImageOps.solarize(image.convert("RGB"), 99)
+
+
+class TwoViews:
+    """A class of the program's."""
+
+    def __init__(self, first: Any, radius: float) -> None:
+        self.first, self.radius, self.count = first, radius, 2
+        self.last = [bright, v1.ToTensor()]
+
+    def blur(self, image: Any) -> Any:
+        return image.filter(ImageFilter.GaussianBlur(self.radius))
+
+    def __call__(self, image: Any) -> Any:
+        views = [self.blur(self.first(image)) for _ in range(self.count)]
+        for part in self.last:
+            views = [part(view) for view in views]
+        return views
+
+
 WORLDS: dict[str, Callable[[str], Any]] = {
     "folder": folder_v1,
     "folder v2": lambda folder: ImageFolder(folder, plain_v2()),
+    "own classes": lambda folder: ImageFolder(folder, TwoViews(v1.Resize(SIZE), 1.5)),
     "lists": lists,
     "_samples": lambda folder: made("Imagenette", _samples=rows(folder)[0], loader=default_loader),
     "GTSRB": lambda folder: made("GTSRB", _samples=rows(folder)[0]),

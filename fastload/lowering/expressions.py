@@ -1,0 +1,189 @@
+"""The expressions of a user's function: what each one is, while the function is followed."""
+
+import ast
+from types import FunctionType, MethodType, ModuleType
+from typing import NamedTuple, Protocol, cast
+
+import torch
+
+from fastload.lowering import calculating, holding, meanings
+from fastload.lowering.codes import library
+from fastload.lowering.pictures import Chance, Picture, UnclearError, Uniform, joined
+
+Env = dict[str, object]
+FOLLOWED_BUILTINS = {"range": range, "list": list, "tuple": tuple, "len": len, "float": float,
+                     "int": int}  # fmt: skip
+
+
+class Run(Protocol):
+    """The look that a function is followed in."""
+
+    frozen: int  # above 0: in a part of an expression that runs by chance
+
+    def apply(self, transform: object, value: object, /) -> object:
+        """What a transform makes of a value."""
+
+    def call(self, function: FunctionType, values: list[object], named: Env) -> object:
+        """What a function of the user's returns."""
+
+    def count(self) -> None:
+        """Raises UnclearError where there is too much to do."""
+
+
+class _Method(NamedTuple):
+    """A method of a picture or of a list."""
+
+    of: object
+    name: str
+
+
+class Expressions:
+    """A function that is followed, with its variables."""
+
+    def __init__(self, run: Run, function: FunctionType, env: Env) -> None:
+        self.follower, self.function, self.env = run, function, env
+        self.lent = [value for value in env.values() if isinstance(value, holding.Own)]
+
+    def _assign(self, target: ast.expr, value: object) -> None:
+        if isinstance(target, ast.Name):
+            self.env[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts = holding.items(value)
+            if len(parts) != len(target.elts):
+                raise UnclearError("it unpacks another number of values")
+            for inner, part in zip(target.elts, parts, strict=True):
+                self._assign(inner, part)
+        else:
+            raise UnclearError(f"it sets `{ast.unparse(target)}`")
+
+    def value(self, node: ast.expr) -> object:
+        """Of an expression."""
+        self.follower.count()
+        how = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if how is None:
+            raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+        return how(node)
+
+    def _constant(self, node: ast.Constant) -> object:
+        return node.value
+
+    def _name(self, node: ast.Name) -> object:
+        if node.id in self.env:
+            return self.env[node.id]
+        return holding.outer(self.function, node.id, FOLLOWED_BUILTINS)
+
+    def _attribute(self, node: ast.Attribute) -> object:
+        of = self.value(node.value)
+        if isinstance(of, Picture) and node.attr not in meanings.METHODS:
+            raise UnclearError(f"it uses `{ast.unparse(node)[:60]}`")
+        if isinstance(of, (Picture, Uniform, list)):
+            return _Method(of, node.attr)
+        return holding.attribute(of, node.attr)
+
+    def _tuple(self, node: ast.Tuple) -> tuple[object, ...]:
+        return tuple(self._parts(node.elts))
+
+    def _list(self, node: ast.List) -> list[object]:
+        return holding.Own(self._parts(node.elts))
+
+    def _parts(self, nodes: list[ast.expr]) -> list[object]:
+        parts = list(map(self.value, nodes))
+        if any(isinstance(part, holding.Own) for part in parts):
+            raise UnclearError("it makes lists of lists")
+        return parts
+
+    def _listcomp(self, node: ast.ListComp) -> list[object]:
+        first, *more = node.generators
+        if more or first.ifs or first.is_async:
+            raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+        out, outside = holding.Own(), dict(self.env)
+        for item in holding.items(self.value(first.iter)):
+            self._assign(first.target, item)
+            out += self._parts([node.elt])
+        self.env = outside
+        return out
+
+    def _subscript(self, node: ast.Subscript) -> object:
+        return holding.item(self.value(node.value), self.value(node.slice))
+
+    def _binop(self, node: ast.BinOp) -> object:
+        return calculating.binary(node.op, self.value(node.left), self.value(node.right))
+
+    def _unaryop(self, node: ast.UnaryOp) -> object:
+        return calculating.unary(node.op, self.value(node.operand))
+
+    def _boolop(self, node: ast.BoolOp) -> object:
+        """Plain values decide one by one; only the last may be a chance."""
+        ends = isinstance(node.op, ast.Or)
+        for part in node.values[:-1]:
+            value = self.value(part)
+            if isinstance(value, Chance):
+                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+            if calculating.truth(value) is ends:
+                return value
+        return self.value(node.values[-1])
+
+    def _compare(self, node: ast.Compare) -> object:
+        if len(node.ops) != 1:
+            raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+        values = self.value(node.left), self.value(node.comparators[0])
+        return calculating.compared(node.ops[0], *values)
+
+    def _ifexp(self, node: ast.IfExp) -> object:
+        test = calculating.truth(self.value(node.test))
+        if isinstance(test, Chance):
+            self.follower.frozen += 1
+            try:
+                return joined(test, self.value(node.body), self.value(node.orelse))
+            finally:
+                self.follower.frozen -= 1
+        return self.value(node.body if test else node.orelse)
+
+    def _call(self, node: ast.Call) -> object:
+        function = self.value(node.func)
+        if any(isinstance(each, ast.Starred) for each in node.args):
+            raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+        values = list(map(self.value, node.args))
+        if any(keyword.arg is None for keyword in node.keywords):
+            raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+        named = {str(keyword.arg): self.value(keyword.value) for keyword in node.keywords}
+        try:
+            return self._called(function, values, named)
+        except UnclearError as error:
+            raise error if error.args[0] or error.reasons else UnclearError(_calls(node)) from None
+
+    def _called(self, function: object, values: list[object], named: Env) -> object:
+        """Raises UnclearError("") for a call that has no meaning here."""
+        if isinstance(function, _Method):
+            if isinstance(function.of, list) and self.follower.frozen:
+                raise UnclearError("it fills a list by chance")
+            return _of_a_value(function, values, named)
+        if isinstance(function, holding.Builtin):
+            return function.call(values, named)
+        for meaning in (meanings.drawn, meanings.blur, *meanings.OF_IMAGES):
+            if (known := meaning(function, values, named)) is not None:
+                return known
+        if type(function) is FunctionType and not library(function.__module__):
+            return self.follower.call(function, values, named)
+        if type(function) is MethodType and type(function.__func__) is FunctionType:
+            first = [function.__self__, *values]
+            return self.follower.call(function.__func__, first, named)
+        odd = (type, ModuleType, list, tuple, torch.nn.ModuleList)  # a chain is one only in Compose
+        if isinstance(function, odd) or function is None or named or len(values) != 1:
+            raise UnclearError("")
+        return self.follower.apply(function, values[0])
+
+
+def _of_a_value(method: _Method, values: list[object], named: Env) -> object:
+    if isinstance(method.of, Picture):
+        return meanings.METHODS[method.name](method.of, values, named)
+    if isinstance(method.of, Uniform) and method.name == "item" and not values and not named:
+        return method.of.item()
+    own = isinstance(method.of, holding.Own) and method.name == "append"
+    if own and len(values) == 1 and not named and not isinstance(values[0], list):
+        return cast("list[object]", method.of).append(values[0])  # type: ignore[func-returns-value]
+    raise UnclearError("")
+
+
+def _calls(node: ast.Call) -> str:
+    return f"it calls `{ast.unparse(node)[:60]}`"
