@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fastload.order.samplers import ShuffleSampler
     from fastload.profiler import profile, watch
     from fastload.progressive import ProgressiveResize
+    from fastload.sheets.inline import show
 
 __version__ = "0.1.0"
 
@@ -66,6 +67,7 @@ __all__ = [
     "open",
     "profile",
     "progressive",
+    "show",
     "transforms",
     "watch",
 ]
@@ -82,6 +84,7 @@ _HOMES = {
     "from_huggingface": "lowering",
     "open": "lowering",
     "profile": "profiler",
+    "show": "sheets.inline",
     "watch": "profiler",
 }
 

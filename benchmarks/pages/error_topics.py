@@ -252,7 +252,7 @@ TOPICS = (
         "examples.",
     ),
     Topic(
-        "Other verbs of the command line", "UsageError", ("cli/", "show/", "parity/"),
+        "Other verbs of the command line", "UsageError", ("cli/", "sheets/", "parity/"),
         "An option is out of range, or a file cannot be written.",
         "Run the verb with `--help`.",
     ),

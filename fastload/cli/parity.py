@@ -17,7 +17,7 @@ from fastload.errors import UsageError
 if TYPE_CHECKING:
     from fastload.parity import Report
     from fastload.recipes.schema import Recipe
-    from fastload.show.layout import Sheet
+    from fastload.sheets.layout import Sheet
     from fastload.sources import Source
     from fastload.transforms import Mix
 
@@ -78,7 +78,7 @@ def parity(
     _refuse(images, batch_size, seed, workers, fail_above, out)
     from fastload import lowering, recipes
     from fastload.parity.run import Setting, measure
-    from fastload.show import files
+    from fastload.sheets import files
 
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
     loaded = recipes.load(recipe)
@@ -101,7 +101,7 @@ def parity(
 
 
 def _emit(report: "Report", facts: dict[str, object], json_to: str | None) -> None:
-    from fastload.show.layout import clean
+    from fastload.sheets.layout import clean
 
     title = (
         f"recipe {facts['recipe']}, {report.images} images, against the torch backend; levels of "
@@ -124,7 +124,7 @@ def notes(report: "Report") -> list[str]:
     """Below the table: what did not run and why, each reason once, with the first row that it
     ended; and the worst images.
     """
-    from fastload.show.layout import clean
+    from fastload.sheets.layout import clean
 
     lines: dict[str, str] = {}
     for name, cells in report.rows:
@@ -144,7 +144,7 @@ def _refuse(
     images: int, batch_size: int, seed: int, workers: int, fail_above: float | None, out: str | None
 ) -> None:
     """Raises UsageError with all problems."""
-    from fastload.show import files
+    from fastload.sheets import files
 
     problems = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (
         not 1 <= images <= MOST_IMAGES
@@ -167,8 +167,8 @@ def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":
     """
     import numpy as np
 
-    from fastload.show.layout import Card, Sheet, fitted
-    from fastload.show.pixels import picture
+    from fastload.sheets.layout import Card, Sheet, fitted
+    from fastload.sheets.pixels import picture
 
     cards = []
     for name, cells in report.rows:

@@ -24,8 +24,8 @@ from fastload.cli.verbs import Verb
 from fastload.spec import Json
 
 if TYPE_CHECKING:
-    from fastload.show.batch import Epoch, Shown
-    from fastload.show.layout import Sheet
+    from fastload.sheets.batch import Epoch, Shown
+    from fastload.sheets.layout import Sheet
     from fastload.spec import Work
 
 LARGEST = 320  # px, longer side of a picture on the sheet
@@ -54,8 +54,8 @@ def replay(
     """Show what was drawn for one sample of an epoch, and with -o its picture after every stage."""
     refuse(problems("replay", epoch, seed, batch_size, backend), out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.show import batch, files
-    from fastload.show.layout import clean
+    from fastload.sheets import batch, files
+    from fastload.sheets.layout import clean
 
     batches = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
     work, position = batches.sample(sample)
@@ -83,8 +83,8 @@ def replay(
 def _sheet(batches: "Epoch", work: "Work", shown: "Shown") -> "Sheet":
     import numpy as np
 
-    from fastload.show.layout import Card, Sheet, fitted
-    from fastload.show.stages import stages
+    from fastload.sheets.layout import Card, Sheet, fitted
+    from fastload.sheets.stages import stages
 
     image = batches.original(shown.sample)
     sizes = f"{shown.size[0]}x{shown.size[1]} px"

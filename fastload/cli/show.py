@@ -1,6 +1,5 @@
 """`fastload show`: the exact batch that the loader would give, as a sheet of pictures."""
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,16 +12,15 @@ from fastload.cli.verbs import RECIPES, USAGE, Verb, unknown_word, words
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
-    from fastload.show.batch import Epoch, Shown
-    from fastload.show.layout import Sheet
+    from fastload.sheets.batch import Epoch, Shown
+    from fastload.sheets.layout import Sheet
 
 # Not those that draw for themselves: nobody can tell what they drew.
 # Of another distribution's backend that is known when it is asked for: `problems`.
 OWN_DRAWS = [one.name for one in backend_facts.OWN if one.own_draws]
 BACKENDS = ("auto", *(name for name in backend_facts.BACKENDS if name not in OWN_DRAWS))
-MOST_IMAGES = 256  # of a sheet
+MOST_IMAGES = 256  # of a sheet, as in fastload.show
 BATCH_SIZE = 16
-LARGEST = 256  # px, longer side of an image on the sheet
 
 Path = Annotated[
     str,
@@ -86,8 +84,8 @@ def show(
     wrong = problems("show", epoch, seed, batch_size, backend)
     refuse([*wrong, *_own_problems(step, rank, images)], out)
     from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.show import batch, files
-    from fastload.show.layout import clean
+    from fastload.sheets import batch, files
+    from fastload.sheets.layout import clean
 
     batches = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
     work = batches.step(step)
@@ -125,7 +123,7 @@ def problems(verb: str, epoch: int, seed: int, batch_size: int, backend: str) ->
 
 def refuse(wrong: list[str], out: str | None) -> None:
     """Raises UsageError with all problems, those of the output file last."""
-    from fastload.show import files
+    from fastload.sheets import files
 
     wrong = wrong + (files.problems(out) if out is not None else [])
     if wrong:
@@ -151,17 +149,12 @@ def where(batches: "Epoch", step: int) -> str:
 
 
 def _sheet(batches: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet":
-    from fastload.show.layout import Card, Sheet, fitted
+    from fastload.sheets.inline import cards
+    from fastload.sheets.layout import Sheet
 
-    cards = []
-    for one in shown:
-        height, width = one.size
-        about = f"{one.class_name} (label {one.label}), sample {one.sample}, {height}x{width} px"
-        pictures = (one.original, *(fitted(view.image, LARGEST) for view in one.views))
-        cards.append(Card(os.path.basename(one.name), about, pictures, one.lines))
     few = f"; the first {len(shown)} of {count} images" if len(shown) < count else ""
     notes = (
         where(batches, step),
         f"Left the original, right what the model gets, de-normalised{few}.",
     )
-    return Sheet(f"fastload show {batches.run.data}", notes, tuple(cards))
+    return Sheet(f"fastload show {batches.run.data}", notes, cards(shown))

@@ -18,7 +18,7 @@ from fastload.parity.report import (
     Worst,
 )
 from fastload.plan.plan import Plan
-from fastload.show.pixels import denormalised
+from fastload.sheets.pixels import denormalised
 from fastload.spec import Floats
 
 # Share of images with a large mean difference, from which they are other images, not the same ones

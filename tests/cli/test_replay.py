@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fastload import transforms as T
-from fastload.show.batch import Epoch, Run, cut
-from fastload.show.stages import stages
+from fastload.sheets.batch import Epoch, Run, cut
+from fastload.sheets.stages import stages
 
 from .show_helpers import unmixed, unnormalised
 

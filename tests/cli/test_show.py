@@ -12,7 +12,7 @@ from PIL import Image
 
 import fastload
 from fastload import recipes
-from fastload.show.batch import Epoch, Run
+from fastload.sheets.batch import Epoch, Run
 
 from .show_helpers import unmixed, unnormalised
 

@@ -10,7 +10,7 @@ import fastload
 from fastload import recipes
 from fastload import transforms as T
 from fastload.errors import PipelineError, UsageError
-from fastload.show.batch import Epoch, Run
+from fastload.sheets.batch import Epoch, Run
 
 VIEWS = """
 [[data.views]]

@@ -30,7 +30,7 @@ LAYERS = (
     ("lowering",),
     ("loader",),
     ("recipes",),
-    ("profiler", "conversion", "demo_images", "show"),
+    ("profiler", "conversion", "demo_images", "sheets"),
     ("parity",),
     ("extending",),
     ("cli",),

@@ -11,9 +11,9 @@ from fastload import transforms as T
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import plan
 from fastload.plan.steps import Step
-from fastload.show import page, sheet
-from fastload.show.layout import Card, Sheet, columns
-from fastload.show.pixels import denormalised
+from fastload.sheets import page, sheet
+from fastload.sheets.layout import Card, Sheet, columns
+from fastload.sheets.pixels import denormalised
 from fastload.spec import Spec
 from fastload.transforms.programs import CODE, row_words
 

@@ -6,7 +6,7 @@ import io
 
 from PIL import Image
 
-from fastload.show.layout import Card, Sheet, clean
+from fastload.sheets.layout import Card, Sheet, clean
 
 STYLE = """
 body { font: 14px/1.45 system-ui, sans-serif; margin: 24px; color: #111827; background: #f3f4f6; }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -12,8 +13,8 @@ from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.plan.plan import Plan, mix_records
 from fastload.recipes import Recipe
-from fastload.show import log
-from fastload.show.pixels import denormalised, picture
+from fastload.sheets import log
+from fastload.sheets.pixels import denormalised, picture
 from fastload.sources import raw_pixels, read
 from fastload.spec import Array, Json, Work
 from fastload.transforms import RandomResizedCrop, pil
@@ -83,48 +84,20 @@ class Shown:
         return {**facts, "log": logs[0]} if len(logs) == 1 else {**facts, "views": logs}
 
 
-class Epoch:
-    """The loader of a run, and its batches in any order. Raises FastloadError."""
+class Batches:
+    """A loader's batches in any order. Raises FastloadError."""
 
-    def __init__(self, run: Run) -> None:
-        dataset = lowering.open(run.data, run.recipe.transform())
-        self.run = run
-        # "use": looking at pictures does not write to the user's cache.
-        self.loader = DataLoader(
-            dataset, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend,
-            seek_index="use", mix=run.recipe.mix()
-        )  # fmt: skip
-        route = self.loader._route
+    def __init__(self, loader: DataLoader[Any], seed: int, epoch: int) -> None:
+        self.loader, self.seed, self.epoch = loader, seed, epoch
+        route = loader._route
         assert route.plan is not None  # a fastload data set is never left to PyTorch's own engine
         self.plan: Plan = route.plan
         self.backend = str(route.backend)
 
     def works(self) -> Iterator[Work]:
-        self.loader.set_epoch(self.run.epoch)
-        works = self.loader._works(self.plan, self.run.seed, self.run.epoch)
+        self.loader.set_epoch(self.epoch)
+        works = self.loader._works(self.plan, self.seed, self.epoch)
         return (work for work in works if isinstance(work, Work))
-
-    def step(self, step: int) -> Work:
-        """Batch number `step`. Raises UsageError."""
-        count = len(self.loader)
-        if not 0 <= step < count:
-            images = f"{len(self.plan.source)} images in batches of {self.run.batch_size}"
-            raise UsageError(f"show: --step is {step}, want 0 to {count - 1} ({images})")
-        return next(islice(self.works(), step, None))
-
-    def sample(self, sample: int) -> tuple[Work, slice]:
-        """The batch that holds `sample`, and its position there. Raises UsageError."""
-        count = len(self.plan.source)
-        if not 0 <= sample < count:
-            raise UsageError(
-                f"replay: --sample is {sample}, want 0 to {count - 1} ({self.run.data} has {count} "
-                "images)"
-            )
-        for work in self.works():
-            positions = np.flatnonzero(work.samples == sample)
-            if len(positions):
-                return work, slice(int(positions[0]), int(positions[0]) + 1)
-        raise AssertionError  # a shuffle is a permutation
 
     def show(self, work: Work, window: slice = EVERY) -> list[Shown]:
         """The samples in `window` of the batch `work`. Raises SampleError."""
@@ -194,6 +167,41 @@ class Epoch:
             return pil.decode(read(source, sample)) if pixels is None else Image.fromarray(pixels)
         except pil.DECODE_ERRORS as error:
             raise pil.undecodable(source.name(sample), sample, error) from error
+
+
+class Epoch(Batches):
+    """The loader of a run, and its batches in any order. Raises FastloadError."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        # "use": looking at pictures does not write to the user's cache.
+        loader: DataLoader[Any] = DataLoader(
+            lowering.open(run.data, run.recipe.transform()), run.batch_size, shuffle=True,
+            seed=run.seed, backend=run.backend, seek_index="use", mix=run.recipe.mix()
+        )  # fmt: skip
+        super().__init__(loader, run.seed, run.epoch)
+
+    def step(self, step: int) -> Work:
+        """Batch number `step`. Raises UsageError."""
+        count = len(self.loader)
+        if not 0 <= step < count:
+            images = f"{len(self.plan.source)} images in batches of {self.run.batch_size}"
+            raise UsageError(f"show: --step is {step}, want 0 to {count - 1} ({images})")
+        return next(islice(self.works(), step, None))
+
+    def sample(self, sample: int) -> tuple[Work, slice]:
+        """The batch that holds `sample`, and its position there. Raises UsageError."""
+        count = len(self.plan.source)
+        if not 0 <= sample < count:
+            raise UsageError(
+                f"replay: --sample is {sample}, want 0 to {count - 1} ({self.run.data} has {count} "
+                "images)"
+            )
+        for work in self.works():
+            positions = np.flatnonzero(work.samples == sample)
+            if len(positions):
+                return work, slice(int(positions[0]), int(positions[0]) + 1)
+        raise AssertionError  # a shuffle is a permutation
 
 
 def _outline(small: Image.Image, size: tuple[int, int], plan: Plan, mine: list[Array]) -> None:

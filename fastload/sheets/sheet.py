@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
 
-from fastload.show.layout import Card, Sheet, clean, columns
+from fastload.sheets.layout import Card, Sheet, clean, columns
 
 MARGIN, GAP, PAD = 16, 12, 10  # px: around the sheet, between cards, inside them
 TEXT, SMALL, HEAD = 13, 12, 18  # px, sizes of the font

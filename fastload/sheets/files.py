@@ -5,8 +5,8 @@ import os
 
 from fastload.errors import UsageError
 from fastload.files.below import replace_file
-from fastload.show import page, sheet
-from fastload.show.layout import Sheet
+from fastload.sheets import page, sheet
+from fastload.sheets.layout import Sheet
 
 SUFFIXES = (".png", ".html")
 
