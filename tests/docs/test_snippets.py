@@ -2,7 +2,9 @@
 test or says beside itself why not.
 """
 
+import io
 import re
+import tarfile
 from contextlib import closing
 from pathlib import Path
 
@@ -24,6 +26,7 @@ RUNNING = [
         DOCS / "errors.md",
         DOCS / "progressive.md",
         DOCS / "images.md",
+        DOCS / "migrate" / "webdataset.md",
     )
     if any(not step.mark for step in steps(page.read_text()))
 ]
@@ -37,12 +40,13 @@ PAGES = [
     TREE / "README.md",
     *sorted(DOCS.glob("*.md")),
     *GUIDES,
+    DOCS / "migrate" / "webdataset.md",
 ]
 
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path) -> Path:
-    """A folder with photo.jpg, data/train, data/val, pairs/images and pairs/masks."""
+    """A folder with photo.jpg, data/train, data/val, tars, pairs/images and pairs/masks."""
     Image.effect_mandelbrot((400, 300), (-2, -1, 1, 1), 50).convert("RGB").save(
         tmp_path / "photo.jpg"
     )
@@ -55,6 +59,13 @@ def here(folder: Path, tmp_path: Path) -> Path:
             shape = (150, 170, 3) if kind == "images" else (150, 170)
             pixels = np.full(shape, number, np.uint8)
             Image.fromarray(pixels).save(tmp_path / "pairs" / kind / f"{number}.{mode}")
+    (tmp_path / "tars").mkdir()
+    with tarfile.open(tmp_path / "tars" / "train-000000.tar", "w") as tar:
+        for path in sorted(Path(folder).rglob("*.jpg")):
+            tar.add(path, path.name)
+            label = tarfile.TarInfo(f"{path.stem}.cls")
+            label.size = 1
+            tar.addfile(label, io.BytesIO(path.parent.name[-1].encode()))
     return tmp_path
 
 
