@@ -5,6 +5,7 @@ meaning here, or followed into; everything else is refused. So what is found is 
 """
 
 import ast
+import inspect
 import itertools
 from collections.abc import Callable
 from types import FunctionType, MethodType
@@ -24,6 +25,8 @@ from fastload.lowering.written import definition
 Apply = Callable[[object, object], object]  # what a transform makes of a value
 MOST = 5000  # statements and expressions
 DEEPEST = 24  # calls inside calls
+# A `yield` makes a function another thing, also behind its `return`.
+LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class _Bind(NamedTuple):
@@ -56,6 +59,8 @@ class Follower:
         """Raises UnclearError."""
         if library(function.__globals__.get("__name__")):
             raise UnclearError(f"it calls {holding.shown(function)}")
+        if function.__code__.co_flags & LATER:
+            raise UnclearError("it gives its values one by one")
         node = definition(function)
         if node is None:
             raise UnclearError("its source cannot be read")

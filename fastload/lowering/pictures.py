@@ -2,6 +2,7 @@
 drawn.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -93,8 +94,8 @@ class Uniform:
 
     def below(self, bound: float) -> "Chance":
         low, high = self.take()
-        if high == low:
-            raise UnclearError("it draws of an empty range")
+        if high == low or not all(map(math.isfinite, (low, high, bound))):
+            raise UnclearError("it draws of an empty range or an endless one")
         share = (bound - low) / (high - low)
         return Chance(min(1.0, max(0.0, share if high > low else 1 - share)))
 

@@ -2,6 +2,7 @@
 follow: each has its reason, and PyTorch's engine runs it.
 """
 
+import math
 import random
 from typing import NamedTuple
 
@@ -63,14 +64,10 @@ class OneAnswerLater(Base):
     def __call__(self, x):
         do_it = random.random() < 0.5
         if do_it:
-            x = v1_invert(x)
+            x = ImageOps.invert(x)
         if not do_it:
             x = self.base_transform(x)
         return x
-
-
-def v1_invert(x):
-    return ImageOps.invert(x)
 
 
 class FilledByChance(Base):
@@ -126,6 +123,21 @@ class CalledList(Base):
     def __call__(self, x):
         y = self.base_transform(x)
         return y  # noqa: RET504  so that it does more than pass the image on
+
+
+class Generator(Base):
+    """A `yield` that is never reached."""
+
+    def __call__(self, x):
+        return self.base_transform(x)
+        yield x
+
+
+class NoChance(Base):
+    p = math.nan
+
+    def __call__(self, x):
+        return x if random.random() > self.p else self.base_transform(x)
 
 
 class ByChance(Base):
@@ -234,6 +246,8 @@ HINT = "; fastload.transforms.Views makes several views natively"
         (FlippedTensor, f" {UNKNOWN}: it calls hflip of a tensor{HINT}"),
         (BothChances, f" {UNKNOWN}: it has `{BOTH}`{HINT}"),
         (CalledList, f" {UNKNOWN}: it calls `self.base_transform(x)`{HINT}"),
+        (Generator, f" {UNKNOWN}: it gives its values one by one{HINT}"),
+        (NoChance, f" {UNKNOWN}: it draws of an empty range or an endless one{HINT}"),
         (ByChance, f" {UNKNOWN}: it makes different things by chance{HINT}"),
         (OfTensor, f" {UNKNOWN}: it calls convert of a tensor{HINT}"),
         (InPlace, f" {UNKNOWN}: it uses torchvision.transforms.Normalize{HINT}"),
