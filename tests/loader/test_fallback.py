@@ -163,7 +163,7 @@ def test_an_explicit_backend_is_never_silently_another(folder):
     with pytest.raises(
         fastload.BackendError,
         match=r"^backend 'dalli' is unknown \(want auto, native, torch, ffcv, dali, dali-own\); "
-        r"choose one of them$",
+        r"did you mean dali\?$",
     ):
         fastload.DataLoader(fastload.open(folder, [RandomResizedCrop(8)]), 4, backend="dalli")
 
