@@ -148,19 +148,19 @@ def test_the_dropin_benchmark_compares_both_classes(folder, monkeypatch):
         monkeypatch.setattr(dropin, name, value)
     settings, done = dropin.Settings(workers=1, batch_size=4, size=8, repetitions=1), []
     rows = dropin.run(folder, "few", settings, lambda: done.append(1))
-    assert len(done) == dropin.turns(settings) == 12
+    assert len(done) == dropin.turns(settings) == 24
     assert {name: [r.variant for r in part] for name, part in row.tables(rows).items()} == {
-        "": ["PyTorch DataLoader", "fastload"] * 4, "start": ["PyTorch DataLoader", "fastload"] * 2,
+        "": ["PyTorch DataLoader", "fastload"] * 10, "start": ["PyTorch DataLoader", "fastload"] * 2,
         "look": ["fastload"] * 4,
         "stats": ["fastload"],
     }  # fmt: skip
     assert all(r.median > 0 for r in rows)
-    assert [sorted(r.also) for r in (rows[11], rows[-1])] == [
+    assert [sorted(r.also) for r in (rows[23], rows[-1])] == [
         ["first_batch_ms", "later_epoch_ms"],
         ["microseconds_per_batch", "percent"],
     ]
-    assert [r.ratio is None for r in rows] == [True, False] * 6 + [True] * 5
-    assert {r.unit for r in rows[12:16]} == {"ms"}
+    assert [r.ratio is None for r in rows] == [True, False] * 12 + [True] * 5
+    assert {r.unit for r in rows[24:28]} == {"ms"}
 
 
 def test_the_gpu_benchmark_of_augment_has_programs_for_all_that_it_names():
