@@ -150,7 +150,8 @@ def test_the_dropin_benchmark_compares_both_classes(folder, monkeypatch):
     rows = dropin.run(folder, "few", settings, lambda: done.append(1))
     assert len(done) == dropin.turns(settings) == 24
     assert {name: [r.variant for r in part] for name, part in row.tables(rows).items()} == {
-        "": ["PyTorch DataLoader", "fastload"] * 10, "start": ["PyTorch DataLoader", "fastload"] * 2,
+        "": ["PyTorch DataLoader", "fastload"] * 10,
+        "start": ["PyTorch DataLoader", "fastload"] * 2,
         "look": ["fastload"] * 4,
         "stats": ["fastload"],
     }  # fmt: skip
