@@ -167,3 +167,43 @@ def test_the_others_run_as_in_torch(name, folder):
     ours, theirs = batches(fastload.DataLoader, data), batches(torch.utils.data.DataLoader, data)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
     assert len(ours) > 1
+
+
+class Unknown(torch.utils.data.Dataset):
+    """A data set that fastload does not know, so that its images are lazy."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __len__(self):
+        return len(self.inner)
+
+    def __getitem__(self, index):
+        return self.inner[index]
+
+
+def seeded_batches(loader):
+    for seed in (torch.manual_seed, random.seed, np.random.seed):
+        seed(9)  # by which timm draws no posterising to 0 bits; Pillow 13 refuses that
+    return [tensor for batch in loader for tensor in tensors(batch)]
+
+
+def tensors(part):
+    if isinstance(part, (list, tuple)):
+        return [tensor for each in part for tensor in tensors(each)]
+    return [
+        torch.from_numpy(np.array(part)) if isinstance(part, Image.Image) else torch.as_tensor(part)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::fastload.FallbackWarning")
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("name", [name for name in ALL if "segmentation" not in name])
+def test_on_pytorchs_engine_the_stock_loaders_batches(name, workers, folder):
+    data = Unknown(small(name, folder))
+    options = {"batch_size": 8, "shuffle": True, "num_workers": workers, "collate_fn": list}
+    stock = torch.utils.data.DataLoader(data, **options)
+    ours = fastload.DataLoader(data, **options)
+    want, got = seeded_batches(stock), seeded_batches(ours)
+    assert len(got) == len(want) > 0
+    assert all(itertools.starmap(torch.equal, zip(got, want, strict=True)))
