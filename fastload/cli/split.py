@@ -42,6 +42,7 @@ def split(
     shares = _shares(parts)
     index = subsets.open_index(source)
     chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
+    subsets.check_filled(index, shares, chosen, by_class=by_class)
     wanted = [
         (os.path.join(target, name), [subset_columns.Part(index, rows)])
         for name, rows in zip(shares, chosen, strict=True)

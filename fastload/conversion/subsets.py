@@ -8,7 +8,7 @@ fastload never writes into a shard.
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
@@ -100,6 +100,19 @@ def drawn(
         for part, low, high in zip(parts, cuts[:-1], cuts[1:], strict=True):
             part.append(group[low:high])
     return [np.sort(np.concatenate(part)) for part in parts]
+
+
+def check_filled(
+    index: Index, names: Iterable[str], chosen: Iterable[Longs], *, by_class: bool
+) -> None:
+    """Raise UsageError where a part of `drawn` has no sample."""
+    if empty := [name for name, rows in zip(names, chosen, strict=True) if not len(rows)]:
+        way = "pass --by-sample, or give larger shares" if by_class else "give larger shares"
+        what = "samples of each class" if by_class else "samples"
+        raise UsageError(
+            f"split: {', '.join(empty)} would be empty ({len(index):,} samples in "
+            f"{len(index.classes):,} classes are too few {what} for these shares); {way}"
+        )
 
 
 def write(

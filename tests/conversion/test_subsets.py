@@ -196,3 +196,28 @@ def test_merge_refuses_what_would_be_wrong(tools, small, shards, tmp_path):
         == f"{small}: is no converted data set (got FileSource); run fastload convert first"
     )
     assert not (tmp_path / "m").exists()
+
+
+def test_a_part_that_would_be_empty_is_named_and_nothing_is_written(tools, tmp_path):
+    root = tools.write_tree(
+        tmp_path / "in", {f"{n}/one.png": tools.encode(3, 5, n, format="PNG") for n in range(6)}
+    )
+    tools.convert_to(root, tmp_path / "s", "shards")
+    index = subsets.open_index(str(tmp_path / "s"))
+
+    def refused(shares, *, by_class):
+        chosen = subsets.drawn(index, shares, seed=0, by_class=by_class)
+        with pytest.raises(UsageError) as caught:
+            subsets.check_filled(index, ["train", "val"], chosen, by_class=by_class)
+        return str(caught.value)
+
+    assert refused([0.9, 0.1], by_class=True) == (
+        "split: val would be empty (6 samples in 6 classes are too few samples of each class for "
+        "these shares); pass --by-sample, or give larger shares"
+    )
+    assert refused([0.95, 0.01], by_class=False) == (
+        "split: val would be empty (6 samples in 6 classes are too few samples for these shares); "
+        "give larger shares"
+    )
+    chosen = subsets.drawn(index, [0.8, 0.2], seed=0, by_class=False)
+    subsets.check_filled(index, ["train", "val"], chosen, by_class=False)
