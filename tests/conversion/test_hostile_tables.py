@@ -112,3 +112,23 @@ def test_every_flipped_bit_of_a_tables_page_is_found(tools, small, tmp_path):
         assert "could not verify page integrity, CRC checksum verification failed" in str(
             found.value
         )
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_table_with_paths_in_place_of_images(tmp_path, suffix):
+    """As Hugging Face's `to_parquet` writes a folder of images."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    rows = [{"bytes": None, "path": f"cat/{number}.jpg"} for number in range(3)]
+    table = pa.table({"image": pa.array(rows, kind), "label": pa.array([0, 0, 0])})
+    path = tmp_path / f"x.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+    assert refused(path) == (
+        f"{path}: column image holds paths of files, and no image; embed the images before you "
+        "write the table (docs/migrate/huggingface.md), or convert their folder"
+    )

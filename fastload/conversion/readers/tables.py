@@ -168,6 +168,11 @@ def _listing(
         return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
 
     sizes = whole(columns.image)
+    if columns.nested and not sizes.any() and _is_null(tables[parts[0].file], parts[0], columns):
+        raise SourceError(
+            f"{where}: column {columns.image} holds paths of files, and no image; embed the images "
+            "before you write the table (docs/migrate/huggingface.md), or convert their folder"
+        )
     more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside.values())], axis=0)
 
     def values(name: str) -> list[object]:
@@ -205,6 +210,14 @@ def _keys(
         return [f"{label:04d}/{number:08d}" for number, label in enumerate(labels.tolist())]
     keys = map(str, values(column))
     return unique_keys(f"{key}.x" if column in KEYS[:2] else key for key in keys)
+
+
+def _is_null(table: TableFile, part: Part, columns: Columns) -> bool:
+    """Whether a part holds no images; False where it is damaged: reading them will tell."""
+    try:
+        return bool(table.images(part.group, columns.image).null_count == part.rows)
+    except PARSE_ERRORS:
+        return False
 
 
 def _known_sizes(table: TableFile, part: Part, column: str) -> Longs:
