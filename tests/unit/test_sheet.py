@@ -74,9 +74,8 @@ def program(*rows: tuple[str, float]) -> np.ndarray:
         (T.RandAugment(), program(("Identity", 0), ("Identity", 0)), "nothing"),
         (T.RandAugment(), program(("TranslateX", -3.5), ("Equalize", 0)), ("TranslateX -3.5 px, "
                                                                           "then Equalize")),
-        (T.ColOut(0.1, 0.5), [*range(2, 20), *range(15)], ("18 of 20 rows kept (without 0, 1); "
-         "15 of 30 columns kept (without 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26 and 3 "
-         "more)")),
+        (T.ColOut(0.1, 0.5), [*range(2, 20), *range(15)], ("18 of 20 rows kept; "
+                                                           "15 of 30 columns kept")),
         (T.ColOut(0, 0), [*range(20), *range(30)], "20 of 20 rows kept; 30 of 30 columns kept"),
         (T.RandomErasing(), [[1, 2, 3, 4, 77]], "3x4 px from row 1, column 2"),
         (T.RandomErasing(), [[0, 0, 0, 0, 77]], "nothing"),
