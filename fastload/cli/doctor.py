@@ -46,6 +46,7 @@ def _formats_of(distributions: tuple[str, ...]) -> str:
 
 
 # What it is for, the distributions that bring it (any one will do), how to get it.
+REFUSES_NO_BITS = 13  # Pillow's major version: ImageOps.posterize(image, 0) is a ValueError
 OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
     "torchvision": (
         "recipes, the reference in demo and benchmarks",
@@ -258,9 +259,18 @@ def warnings_about(facts: Json) -> list[str]:
             f"nvImageCodec: {facts['nvimagecodec']} fails on parts of JPEGs: {so}; {WHOLE_CODEC} "
             "brings 0.8"
         )
+    out += _clash(facts["optional"]["timm"]["version"], facts["pillow"])
     out += [f"backend {name}: {problem}" for name, problem in facts["backends"].items()]
     out += [each["problem"] for each in facts["extensions"] if each["problem"]]
     return [*out, *gpus.warnings(facts)]
+
+
+def _clash(timm: str | None, pillow: Json) -> list[str]:
+    """timm's RandAugment at high magnitudes keeps 0 bits of an image; up to 1.0.31 at least."""
+    if not timm or pillow["simd"] or int(pillow["version"].split(".")[0]) < REFUSES_NO_BITS:
+        return []
+    what = "timm's Posterize may keep 0 bits, which Pillow 13 refuses in the middle of an epoch"
+    return [f'timm {timm} with Pillow {pillow["version"]}: {what}; pip install "pillow<13"']
 
 
 def _wanted_files(hard: int) -> int:

@@ -40,6 +40,8 @@ GOOD = {
         "versions": {"cuda": "13.0.88"},
     },
     "nvimagecodec": "0.8.0.22",
+    "pillow": {"name": "Pillow", "version": "12.2.0", "simd": False, "libjpeg_turbo": "3.1.3"},
+    "optional": {"timm": {"for": "recipes", "version": "1.0.31", "install": ""}},
     "backends": {},
     "extensions": [],
 }
@@ -113,6 +115,13 @@ def test_a_good_machine_gets_no_warning():
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
+        (
+            {"pillow": {"version": "13.0.0", "simd": False}},
+            (
+                "timm 1.0.31 with Pillow 13.0.0: timm's Posterize may keep 0 bits, which Pillow 13 "
+                'refuses in the middle of an epoch; pip install "pillow<13"'
+            ),
+        ),
         (
             {"cores": {"usable": 2, "affinity": 8, "online": 8, "quota": 1.5}},
             "CPU quota: 1.5 cores of the 8 that programs see; use 2 workers or raise it",
