@@ -12,6 +12,7 @@ from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import Equal, Marks, watched
 from fastload.plan.pipeline import Pipeline
+from fastload.plan.steps import infer_specs
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
 
@@ -52,7 +53,7 @@ def open(
 
     Raises:
         SourceError: The data set cannot be opened.
-        PipelineError: The transform has no op, or the masks do not fit it.
+        PipelineError: The ops cannot run one after the other, or the masks do not fit them.
 
     Example:
         >>> import fastload
@@ -62,6 +63,8 @@ def open(
         8
     """
     ops, views = known_pictures(transform)
+    if not views:  # of views, the loader's plan says it, with their numbers
+        infer_specs(ops)
     if masks is None:
         return Dataset(Pipeline(open_source(path, fields, format), ops, views))
     if problems := _mask_problems(views, mask_dtype, mask_fill):

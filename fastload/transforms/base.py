@@ -148,13 +148,12 @@ class Op:
 
 
 def pair(size: object) -> tuple[int, ...]:
-    """torchvision's `size` arguments: one number or (height, width), px.
+    """torchvision's `size` arguments: one number, also in a list, or (height, width), px.
 
     A wrong length or type is reported by `size_problems`.
     """
-    if isinstance(size, Iterable) and not isinstance(size, str):
-        return tuple(size)
-    return (size, size)  # type: ignore[return-value]  # where it is no number
+    several = tuple(size) if isinstance(size, Iterable) and not isinstance(size, str) else (size,)
+    return several * 2 if len(several) == 1 else several
 
 
 def scaled_size(size: int | tuple[int, ...], factor: float) -> int | tuple[int, ...]:

@@ -34,9 +34,7 @@ class GaussianBlur(Program):
     torchvision = ("kernel_size", "sigma")
 
     def __post_init__(self) -> None:
-        size = self.kernel_size
-        size = pair(size) if isinstance(size, int) else tuple(size)
-        object.__setattr__(self, "kernel_size", size * 2 if len(size) == 1 else size)
+        object.__setattr__(self, "kernel_size", pair(self.kernel_size))
         sigma = (self.sigma,) if isinstance(self.sigma, (int, float)) else tuple(self.sigma)
         object.__setattr__(self, "sigma", sigma * 2 if len(sigma) == 1 else sigma)
 

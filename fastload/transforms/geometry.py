@@ -3,6 +3,7 @@
 Names, defaults and arithmetic are torchvision v2's.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -135,10 +136,8 @@ class Resize(Region):
     torchvision = ("size", "interpolation", "max_size", "antialias")
 
     def __post_init__(self) -> None:
-        size = self.size if isinstance(self.size, int) else tuple(self.size)
-        object.__setattr__(
-            self, "size", size[0] if isinstance(size, tuple) and len(size) == 1 else size
-        )
+        one = not isinstance(self.size, Iterable) or len(tuple(self.size)) == 1
+        object.__setattr__(self, "size", pair(self.size)[0] if one else pair(self.size))
         object.__setattr__(self, "interpolation", filter_name(self.interpolation))
 
     def problems(self, spec: Spec) -> list[str]:
@@ -221,13 +220,7 @@ class CenterCrop(Window):
     torchvision = ("size",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self,
-            "size",
-            pair(self.size)
-            if isinstance(self.size, int) or len(self.size) != 1
-            else pair(self.size[0]),
-        )
+        object.__setattr__(self, "size", pair(self.size))
 
     def problems(self, spec: Spec) -> list[str]:
         return size_problems(self.size)

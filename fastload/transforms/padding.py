@@ -122,13 +122,7 @@ class RandomCrop(Window):
     torchvision = ("size", "padding", "pad_if_needed", "fill", "padding_mode")
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self,
-            "size",
-            pair(self.size)
-            if isinstance(self.size, int) or len(self.size) != 1
-            else pair(self.size[0]),
-        )
+        object.__setattr__(self, "size", pair(self.size))
         object.__setattr__(self, "padding", None if self.padding is None else border(self.padding))
 
     @property

@@ -50,10 +50,23 @@ def test_a_path_is_no_data_set(folder):
 )
 def test_sizes_are_shown_as_they_were_given(folder, size, shown):
     with pytest.raises(fastload.PipelineError) as caught:
-        fastload.DataLoader(fastload.open(folder, ops(size)), 4)
+        fastload.open(folder, ops(size))
     assert str(caught.value) == (
         f"op 1 (RandomResizedCrop): size is {shown}, want whole numbers from 1 to 16384 px"
     )
+
+
+@pytest.mark.parametrize("op", [T.Resize(2.5), T.CenterCrop("224"), T.RandomCrop((8, 8.5))])
+def test_no_op_takes_a_size_that_is_no_number_of_pixels(folder, op):
+    """It is told with the other problems, not as a TypeError of the op's own code."""
+    with pytest.raises(fastload.PipelineError, match=rf"^op 1 \({op.name}\): size is .* px$"):
+        fastload.open(folder, op)
+
+
+def test_one_number_in_a_list_is_one_number():
+    assert T.RandomResizedCrop([24]) == T.RandomResizedCrop(24)
+    assert (T.CenterCrop((24,)), T.RandomCrop([24])) == (T.CenterCrop(24), T.RandomCrop(24))
+    assert T.Resize((24,)) == T.Resize(24)
 
 
 @pytest.mark.parametrize(
