@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import fastload
-from fastload.cli.verbs import USAGE, Verbs, WrongCommandLine, said
+from fastload.cli.verbs import USAGE, Verbs, WrongCommandLine, as_options, said
 from fastload.errors import FastloadError
 
 VERBS = (
@@ -71,7 +71,7 @@ def main() -> None:
         # A verb gives nothing, typer.Exit its status
         status = build()(prog_name="fastload", standalone_mode=False)
     except FastloadError as error:
-        for line in str(error).splitlines():
+        for line in as_options(str(error)).splitlines():
             print(f"fastload: {line}", file=sys.stderr)
         sys.exit(error.exit_status)
     except WrongCommandLine as error:

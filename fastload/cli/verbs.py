@@ -106,6 +106,24 @@ def said(error: Any) -> str:
     return f"{where}{text[:1].lower()}{text[1:].rstrip('.')}; see {path} --help"
 
 
+# Arguments of DataLoader, as its messages name them, and the options that stand for them.
+OPTIONS = {
+    "backend": "--backend",
+    "batch_size": "--batch-size",
+    "device": "--device",
+    "num_workers": "--workers",
+    "on_error": "--on-error",
+}
+ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(['\"]?)([\w.:-]+)\2")
+
+
+def as_options(text: str) -> str:
+    """A message of the library in a command line's words: --backend native, not
+    backend='native'.
+    """
+    return ARGUMENT.sub(lambda one: f"{OPTIONS[one[1]]} {one[3]}", text)
+
+
 def words(names: "Callable[[], Iterable[str]]") -> Callable[[str], list[str]]:
     """What a shell completes an option's value with; `names` is called only then."""
 

@@ -24,7 +24,7 @@ from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
-from fastload.files import cache
+from fastload.files import cache, formats
 from fastload.files.below import opened
 from fastload.sources import FileSource, beton, open_source, seek
 from fastload.sources.arrow import import_arrow
@@ -62,7 +62,7 @@ def prepare(where: str) -> Readable:
             source, (), source.locate(np.arange(len(source), dtype=np.int64)).size, pngs=False
         )
     raise SourceError(
-        f"{where}: cannot be indexed (got {type(source).__name__}); give a folder of classes, "
+        f"{where}: cannot be indexed (got {formats.seen_at(where)}); give a folder of classes, "
         "shards or an FFCV file"
     )
 

@@ -20,7 +20,7 @@ from fastload.conversion.index_writer import Extras
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.subset_columns import Part, columns, new_files, transcoded
 from fastload.errors import ConversionError, SourceError, UsageError
-from fastload.files import below
+from fastload.files import below, formats
 from fastload.files.below import Folder
 from fastload.files.names import Inner, check_keys
 from fastload.files.opening import no_wait
@@ -49,7 +49,7 @@ def open_index(where: str) -> Index:
     source = open_source(where)
     if not isinstance(source, ShardSource):
         raise SourceError(
-            f"{where}: is no converted data set (got {type(source).__name__}); run fastload "
+            f"{where}: is no converted data set (got {formats.seen_at(where)}); run fastload "
             "convert first"
         )
     check_keys(

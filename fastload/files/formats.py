@@ -185,6 +185,12 @@ def summary_of(kind: str) -> str:
     return next((one.summary for one in matches), "") or kind
 
 
+def seen_at(where: str) -> str:
+    """The words for what `open_source` takes the data set at `where` for."""
+    one = recognize(where, SOURCES)
+    return (one or SOURCES[FOLDER]).summary
+
+
 def in_order(*tables: Table[Format]) -> Iterator[Format]:
     """fastload's own first; then, loaded only when they are reached, the others'."""
     for table in tables:

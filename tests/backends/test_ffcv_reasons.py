@@ -55,10 +55,7 @@ def test_every_reason_at_once(folder, monkeypatch):
     here = 'use backend="native"'
     assert ffcv.unsupported(steps, "cuda") == [
         f"ffcv is 0.0.3, want 1.0.2; {INSTALL_FFCV}",
-        (
-            f"data is FileSource ({folder}), FFCV reads one .beton file; fastload convert SRC "
-            f"x.beton, or {here}"
-        ),
+        (f"data is no FFCV file (got {folder}); run fastload convert SRC x.beton, or {here}"),
         (
             "op 2 (Resize) resizes after op 1 (Resize); one resize at the start is what a record "
             "holds"

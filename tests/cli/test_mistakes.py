@@ -4,6 +4,7 @@ import pytest
 
 from fastload import errors, recipes
 from fastload.backends.table import BACKENDS
+from fastload.cli import verbs
 from fastload.files.formats import READERS, SOURCES, WRITERS
 
 RECIPES = f"want {', '.join(recipes.names())} or a .toml file"
@@ -55,6 +56,19 @@ def fails(monkeypatch, capsys):
 )  # fmt: skip
 def test_one_line_that_says_what_was_meant(fails, arguments, text):
     assert fails(*arguments) == f"fastload: {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('use backend="native"', "use --backend native"),
+        ("use 'exact' or backend='dali-own'", "use 'exact' or --backend dali-own"),
+        ("pass num_workers=2; on_error='skip'", "pass --workers 2; --on-error skip"),
+        ("fastload.open(path, x=1)", "fastload.open(path, x=1)"),
+    ],
+)
+def test_a_command_line_hears_of_options_not_of_arguments(said, shown):
+    assert verbs.as_options(said) == shown
 
 
 def test_a_format_to_read(fails, tmp_path):

@@ -193,7 +193,7 @@ def test_merge_refuses_what_would_be_wrong(tools, small, shards, tmp_path):
         subsets.open_index(str(small))
     assert (
         str(wrong.value)
-        == f"{small}: is no converted data set (got FileSource); run fastload convert first"
+        == f"{small}: is no converted data set (got folder of classes); run fastload convert first"
     )
     assert not (tmp_path / "m").exists()
 

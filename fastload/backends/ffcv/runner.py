@@ -30,10 +30,9 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why FFCV cannot run `plan`."""
     reasons = [missing] if (missing := problem()) else []
     if beton(plan.source)[0] is None:
-        what = type(plan.source).__name__
         reasons.append(
-            f"data is {what} ({plan.source.where}), FFCV reads one .beton file; fastload convert "
-            f"SRC x.beton, or {ELSEWHERE}"
+            f"data is no FFCV file (got {plan.source.where}); run fastload convert SRC x.beton, "
+            f"or {ELSEWHERE}"
         )
     if not crop.no_scaling(plan):
         reasons.append(
