@@ -14,6 +14,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / ".site" / "notebooks"  # pages that `.ci/site` makes of docs/notebooks
 LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!\w+:|#|/)([^)#\s\"]+)(#[^)\s\"]*)?")
 ROW = re.compile(r"^\|.*$", re.MULTILINE)
 SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -48,6 +49,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             left += [
                 path for path in leads if not path.startswith("docs/") and (ROOT / path).is_file()
             ]
+    for path in NOTEBOOKS.rglob("*.*"):
+        uri = posixpath.join("notebooks", path.relative_to(NOTEBOOKS).as_posix())
+        files.append(File.generated(config, uri, abs_src_path=str(path)))
     return files
 
 
