@@ -4,7 +4,7 @@ import os
 
 from fastload.errors import SourceError, mistyped
 from fastload.files import formats
-from fastload.files.formats import SOURCES
+from fastload.files.formats import READERS, SOURCES
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
 from fastload.sources.views import Concat, Subset
@@ -50,12 +50,21 @@ def open_source(
         return load(format, where, fields)
     one = formats.recognize(where, SOURCES)
     if one is None and not os.path.isdir(where):
-        unknown = (
-            f"{where}: is a file of no known format (want {formats.known(SOURCES)}); give one of "
-            "these"
-        )
-        raise SourceError("\n".join([unknown, *formats.broken(SOURCES)]))
+        raise _no_source(where)
     return load(one.name if one else formats.FOLDER, where, fields)
+
+
+def _no_source(file: str) -> SourceError:
+    """The error of a file that nobody trains on as it is, although `convert` may read it."""
+    if other := formats.recognize(file, READERS):
+        return SourceError(
+            f"{file}: training reads no {other.name} (want {formats.known(SOURCES)}); run fastload "
+            f"convert {file} DST, and open DST"
+        )
+    unknown = (
+        f"{file}: is a file of no known format (want {formats.known(SOURCES)}); give one of these"
+    )
+    return SourceError("\n".join([unknown, *formats.broken(SOURCES)]))
 
 
 def load(name: str, where: str, fields: tuple[str, str] | None = None) -> Source:

@@ -173,6 +173,12 @@ def test_folders_that_are_no_data_set(tmp_path):
         == f"{tmp_path}/file: is a file of no known format (want fastload's shards, FFCV file "
         "(.beton), folder of classes); give one of these"
     )
+    (tmp_path / "x.tar").write_bytes(b"")
+    assert (
+        refused(tmp_path / "x.tar")
+        == f"{tmp_path}/x.tar: training reads no webdataset (want fastload's shards, FFCV file "
+        f"(.beton), folder of classes); run fastload convert {tmp_path}/x.tar DST, and open DST"
+    )
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "x.jpg").write_bytes(JPEG)
