@@ -23,6 +23,10 @@ RUNNING = [
     for page in (
         *GUIDES,
         DOCS / "custom-ops.md",
+        DOCS / "mixing.md",
+        DOCS / "profiler.md",
+        DOCS / "recipes.md",
+        DOCS / "views.md",
         DOCS / "errors.md",
         DOCS / "progressive.md",
         DOCS / "images.md",
@@ -80,6 +84,15 @@ def test_a_guide_prints_what_it_says(page: Path, here: Path) -> None:
 def test_every_guide_is_in_the_index() -> None:
     index = (DOCS / "guides" / "README.md").read_text()
     assert [page.name for page in GUIDES if f"({page.name})" not in index] == ["README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TREE)))
+def test_python_stands_between_fences(page: Path) -> None:
+    """Indented it would be no step, and nothing would run it."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert (
+        re.findall(r"^    (?:from \S+ import .*|import .*|\w+ = fastload\..*)$", prose, re.M) == []
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TREE)))
