@@ -99,7 +99,7 @@ def test_conversions_both_ways_keep_every_byte(data, folder, tmp_path):
 
 
 def test_a_reader_of_what_nobody_trains_on(album, folder, tmp_path):
-    with pytest.raises(SourceError, match="training reads no toy-album .*; run fastload convert"):
+    with pytest.raises(SourceError, match=r"training reads no toy-album .*; run fastload convert"):
         fastload.open(album)
     convert(album, tmp_path / "shards", "shards")
     ours, theirs = fastload.open(folder), fastload.open(tmp_path / "shards")
