@@ -5,13 +5,6 @@ from fastload.profiler.advice import advice
 from fastload.profiler.findings import Findings
 
 PAD = "         "  # under the verdict
-# What would settle an open verdict, by the kind of the step
-SETTLE = {
-    "attached": "more batches (--seconds, a longer loop), or fastload profile --ladder, which "
-    "measures step and loader apart, would tell",
-    "callable": "more time (seconds=), or a quieter machine, would tell",
-}
-MORE_TIME = "more time (--seconds), or a quieter machine, would tell"
 
 
 def headline(report: Findings) -> list[str]:
@@ -81,10 +74,7 @@ def _meaning(report: Findings) -> str:
 
 
 def _open(report: Findings) -> str:
-    """What is not known, and how to know it."""
+    """What is not known."""
     s = report.verdict.stall
     between = f"between {max(0.0, 100 * s.low):.0f} and {100 * s.high:.0f} % of the time"
-    return (
-        f"Training waits {between}; from {100 * v.OK_BELOW:.0f} % on it would matter. "
-        f"To know it: {SETTLE.get(report.step.kind, MORE_TIME)}."
-    )
+    return f"Training waits {between}; from {100 * v.OK_BELOW:.0f} % on it would matter."

@@ -12,6 +12,7 @@ from fastload.attach import hooks
 from fastload.attach.recorder import Recorder
 from fastload.errors import UsageError
 from fastload.profiler import inplace, logs
+from fastload.profiler.advice import advice
 from fastload.profiler.lines import Lines
 from fastload.profiler.report import Report
 from fastload.profiler.verdict import OPEN
@@ -109,7 +110,7 @@ class Watch:
             first, *more = str(self._report).splitlines()
             self.say(f"fastload: {first}")
             if self._report.verdict.label == OPEN:
-                self.say(f"fastload: {more[0].strip()}")
+                self.say(f"fastload: {more[1].strip()} {advice(self._report)}")
 
     def __iter__(self) -> Iterator[object]:
         """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor
