@@ -123,20 +123,23 @@ void launch(const PyDeviceDecode& self, uintptr_t data, uintptr_t scratch, uintp
 }  // namespace
 
 void bind_device_decode(nb::module_& m) {
+  const nb::lock_self alone;
   nb::class_<PyDeviceDecode>(m, "DeviceDecode", nb::is_final())
-      .def("__init__", &make, "job"_a, "crops"_a, "most"_a = int64_t{1} << 30)
+      .def("__init__", &make, "job"_a.lock(), "crops"_a, "most"_a = int64_t{1} << 30)
       .def("__len__", [](const PyDeviceDecode& self) { return self.work->size(); })
-      .def("wait", &wait)
-      .def_prop_ro("reasons", &reasons)
-      .def("choose", &choose, "positions"_a.noconvert())
+      .def("wait", &wait, alone)
+      .def_prop_ro("reasons", &reasons, alone)
+      .def("choose", &choose, "positions"_a.noconvert(), alone)
       .def_prop_ro(
           "nbytes",
-          [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.nbytes").bytes; })
+          [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.nbytes").bytes; },
+          alone)
       .def_prop_ro(
           "scratch",
-          [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.scratch").scratch; })
-      .def("pack", &pack, "out"_a.noconvert())
-      .def("launch", &launch, "data"_a, "scratch"_a, "out"_a, "flags"_a, "stream"_a);
+          [](const PyDeviceDecode& self) { return header(self, "DeviceDecode.scratch").scratch; },
+          alone)
+      .def("pack", &pack, "out"_a.noconvert(), alone)
+      .def("launch", &launch, "data"_a, "scratch"_a, "out"_a, "flags"_a, "stream"_a, alone);
 }
 
 }  // namespace fl::bind

@@ -100,8 +100,8 @@ void bind_files(nb::module_& m) {
       .def("xxh3", &hash, "file"_a, "size"_a);
   nb::class_<Xxh3>(m, "Xxh3", nb::is_final())
       .def(nb::init<>())
-      .def("update", &Xxh3::update, "data"_a)
-      .def("digest", &Xxh3::digest);
+      .def("update", &Xxh3::update, "data"_a, nb::lock_self())
+      .def("digest", &Xxh3::digest, nb::lock_self());
   m.def("start_writing", &start_writing, "file"_a, "offset"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>());
 }

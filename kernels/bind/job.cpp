@@ -1,5 +1,6 @@
 // class Job: one batch under way, as Python sees it. The GIL is given up in every wait, and taken
-// ten times a second so that Ctrl-C works.
+// ten times a second so that Ctrl-C works. Where Python has no GIL, calls hold the object's lock in
+// its place (nb::lock_self), and give it up in the same waits.
 #include "bind/job.h"
 
 #include <nanobind/stl/string.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include "base/error.h"
 
@@ -159,9 +161,11 @@ nb::object late(PyJob& self) {
 // Keeps jobs that were dropped while one of their reads hangs, and the memory that it may write to,
 // until it ends.
 void keep(PyJob&& job) {
-  static auto* const kept =
-      new std::vector<std::unique_ptr<PyJob>>;  // never destroyed: threads outlive the interpreter
-  std::vector<std::unique_ptr<PyJob>> over;
+  // Never destroyed: threads outlive the interpreter
+  static auto* const kept = new std::vector<std::unique_ptr<PyJob>>;
+  static auto* const mutex = new std::mutex;
+  std::vector<std::unique_ptr<PyJob>> over;  // dropped after the lock is: that may run Python code
+  const std::lock_guard lock(*mutex);
   over.reserve(kept->size());
   for (auto& it : *kept)
     if (it->job->pool().forked() || it->job->done()) over.push_back(std::move(it));
@@ -191,29 +195,31 @@ PyJob::~PyJob() {
 }
 
 void bind_job(nb::module_& m) {
+  const nb::lock_self alone;
   nb::class_<PyJob>(m, "Job", nb::is_final())
       .def("__len__", [](const PyJob& self) { return self.job->size(); })
-      .def("wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); })
-      .def("wait_done", &wait_done)
+      .def(
+          "wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); }, alone)
+      .def("wait_done", &wait_done, alone)
       .def("wait", &wait_for, "seconds"_a)
       .def_prop_ro("done", &done)
       .def_prop_ro("address",
                    [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })
-      .def_prop_ro("regular", &regular)
-      .def_prop_ro("status", &status)
-      .def_prop_ro("sizes", &sizes)
+      .def_prop_ro("regular", &regular, alone)
+      .def_prop_ro("status", &status, alone)
+      .def_prop_ro("sizes", &sizes, alone)
       .def(
           "message", [](PyJob& self, int64_t n) { return sample(self, n, "Job.message").message; },
-          "sample"_a)
+          "sample"_a, alone)
       .def(
           "code", [](PyJob& self, int64_t n) { return sample(self, n, "Job.code").code; },
-          "sample"_a)
-      .def("payload", &payload, "sample"_a)
-      .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1)
-      .def("set_size", &set_size, "sample"_a, "height"_a, "width"_a)
-      .def_prop_ro("late", &late)
-      .def("put_aside", &put_aside, "which"_a.noconvert())
-      .def("run", &run, "pictures"_a);
+          "sample"_a, alone)
+      .def("payload", &payload, "sample"_a, alone)
+      .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1, alone)
+      .def("set_size", &set_size, "sample"_a, "height"_a, "width"_a, alone)
+      .def_prop_ro("late", &late, alone)
+      .def("put_aside", &put_aside, "which"_a.noconvert(), alone)
+      .def("run", &run, "pictures"_a, alone);
 }
 
 }  // namespace fl::bind

@@ -9,12 +9,26 @@ namespace {
 
 using namespace nb::literals;
 
-// Objects by identity. No Python code runs, so neither list changes meanwhile.
+#ifdef NB_FREE_THREADED
+// Another thread may change the list meanwhile; null: it has become shorter.
+using Item = nb::object;
+Item item_of(PyObject* list, Py_ssize_t i) {
+  PyObject* out = PyList_GetItemRef(list, i);
+  if (out == nullptr) PyErr_Clear();
+  return nb::steal(out);
+}
+#else
+// No Python code runs, so no list changes meanwhile.
+using Item = nb::handle;
+Item item_of(PyObject* list, Py_ssize_t i) { return PyList_GetItem(list, i); }
+#endif
+
+// Objects by identity.
 bool same_objects(PyObject* held, PyObject* now) {
   const Py_ssize_t count = PyList_Size(held);
   if (count != PyList_Size(now)) return false;
   for (Py_ssize_t i = 0; i < count; ++i)
-    if (PyList_GetItem(held, i) != PyList_GetItem(now, i)) return false;
+    if (!item_of(held, i).is(item_of(now, i))) return false;
   return true;
 }
 
@@ -22,9 +36,11 @@ bool same_items(const nb::list& held, const nb::list& now) {
   const Py_ssize_t count = PyList_Size(held.ptr());
   if (count != PyList_Size(now.ptr())) return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *mine = PyList_GetItem(held.ptr(), i), *theirs = PyList_GetItem(now.ptr(), i);
-    if (mine == theirs) continue;
-    if (!PyList_CheckExact(mine) || !PyList_CheckExact(theirs) || !same_objects(mine, theirs))
+    const Item mine = item_of(held.ptr(), i), theirs = item_of(now.ptr(), i);
+    if (mine.is(theirs)) continue;
+    if (!mine.is_valid() || !theirs.is_valid()) return false;
+    if (!PyList_CheckExact(mine.ptr()) || !PyList_CheckExact(theirs.ptr()) ||
+        !same_objects(mine.ptr(), theirs.ptr()))
       return false;
   }
   return true;
@@ -35,13 +51,14 @@ bool same_rows(const nb::list& held, const nb::list& now) {
   const Py_ssize_t count = PyList_Size(held.ptr());
   if (count != PyList_Size(now.ptr())) return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject *mine = PyList_GetItem(held.ptr(), i), *theirs = PyList_GetItem(now.ptr(), i);
-    if (!PyTuple_CheckExact(mine)) throw nb::type_error("held: want rows that are tuples");
-    if (!PyList_CheckExact(theirs)) return false;
-    const Py_ssize_t width = Py_SIZE(mine);  // no call, as PyTuple_Size would be
-    if (width != Py_SIZE(theirs)) return false;
+    const Item mine = item_of(held.ptr(), i), theirs = item_of(now.ptr(), i);
+    if (!mine.is_valid() || !theirs.is_valid()) return false;
+    if (!PyTuple_CheckExact(mine.ptr())) throw nb::type_error("held: want rows that are tuples");
+    if (!PyList_CheckExact(theirs.ptr())) return false;
+    const Py_ssize_t width = Py_SIZE(mine.ptr());  // no call, as PyTuple_Size would be
+    if (width != Py_SIZE(theirs.ptr())) return false;
     for (Py_ssize_t k = 0; k < width; ++k)
-      if (PyTuple_GetItem(mine, k) != PyList_GetItem(theirs, k)) return false;
+      if (PyTuple_GetItem(mine.ptr(), k) != item_of(theirs.ptr(), k).ptr()) return false;
   }
   return true;
 }

@@ -43,8 +43,8 @@ void bind_room(nb::module_& m) {
   m.attr("SHARE") = room::kShare;
   nb::class_<room::Claim>(m, "Claim", nb::is_final())
       .def("__init__", &claim, "bytes"_a)
-      .def_prop_ro("bytes", &room::Claim::bytes)
-      .def("drop", &room::Claim::drop);
+      .def_prop_ro("bytes", &room::Claim::bytes, nb::lock_self())
+      .def("drop", &room::Claim::drop, nb::lock_self());
   m.def("admit", &admit, "bytes"_a);
   m.def(
       "claims_most", [](int64_t bytes) { return room::most(bytes_of("claims_most", bytes, 0)); },

@@ -1,6 +1,6 @@
 # The extension module fastload._test_block: AUGMENT's and JPEG decoding's phases without a GPU, for
 # tests/kernels/test_block.py and test_device_decode.py.
-nanobind_add_module(_test_block STABLE_ABI NB_STATIC NOMINSIZE
+nanobind_add_module(_test_block STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE
   kernels/augment/geometry.cpp
   kernels/augment/program.cpp
   kernels/bind/arrays.cpp

@@ -1,6 +1,6 @@
 # The extension module fastload._test_pixels: the decoder's pixel steps one by one, for tests/kernels/test_jpeg_pixels.py
 # test_jpeg_unstuff.py and test_jpeg_markers.py.
-nanobind_add_module(_test_pixels STABLE_ABI NB_STATIC NOMINSIZE
+nanobind_add_module(_test_pixels STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE
   kernels/bind/arrays.cpp
   kernels/jpeg/markers.cpp
   kernels/jpeg/pixels_idct.cpp

@@ -1,5 +1,5 @@
 # The extension module fastload._test_recode: JPEGs in other codings, for tests/kernels/test_jpeg_transcode.py.
-nanobind_add_module(_test_recode STABLE_ABI NB_STATIC NOMINSIZE
+nanobind_add_module(_test_recode STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE
   kernels/bind/arrays.cpp
   kernels/test_modules/recode.cpp
 )

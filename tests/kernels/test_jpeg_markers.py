@@ -5,7 +5,7 @@ F.1.2.3, byte by byte.
 import numpy as np
 import pytest
 
-from .test_jpeg_pixels import TARGETS, steps
+from .pixel_steps import TARGETS, steps
 
 
 def reference(file, begin):

@@ -8,7 +8,7 @@ import pytest
 from fastload import _native as native
 
 from .coefficient_writer import random_coefficients, write_jpeg
-from .test_jpeg_pixels import TARGETS, ZIGZAG, hostile_blocks, idct_to, reference_idct
+from .pixel_steps import TARGETS, ZIGZAG, hostile_blocks, idct_to, reference_idct
 
 SIZES = (4, 2, 1)
 

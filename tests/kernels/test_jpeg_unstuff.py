@@ -5,7 +5,7 @@ by byte.
 import numpy as np
 import pytest
 
-from .test_jpeg_pixels import TARGETS, steps
+from .pixel_steps import TARGETS, steps
 
 SPARE = 77  # behind what may be written
 
