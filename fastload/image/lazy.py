@@ -161,7 +161,8 @@ class _Lazy(_Same, Image.Image):
         return image
 
     def transpose(self, method: Any) -> Image.Image:
-        if type(method) is Image.Transpose and method == Image.Transpose.FLIP_LEFT_RIGHT:
+        # Pillow's old names, such as Image.FLIP_LEFT_RIGHT, are plain numbers.
+        if type(method) in (int, Image.Transpose) and method == Image.Transpose.FLIP_LEFT_RIGHT:
             return self._next(self._cut.to_mirror())
         return ordinary(self).transpose(method)
 

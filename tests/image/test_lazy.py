@@ -43,9 +43,10 @@ def test_random_chains_give_pillows_bits(block):
     assert [text for seed in range(25) if (text := difference(25 * block + seed))] == []
 
 
-def test_crop_resize_and_mirror_are_one_decode_of_the_region(decodes):
+@pytest.mark.parametrize("flip", [FLIP, Image.FLIP_LEFT_RIGHT])  # torchvision's, a plain number
+def test_crop_resize_and_mirror_are_one_decode_of_the_region(decodes, flip):
     ours, pillows = (
-        image.convert("RGB").crop((20, 10, 120, 90)).resize((64, 48)).transpose(FLIP)
+        image.convert("RGB").crop((20, 10, 120, 90)).resize((64, 48)).transpose(flip)
         for image in both(jpeg())
     )
     assert decodes == []
