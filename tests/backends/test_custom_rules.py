@@ -113,10 +113,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("op", "problem"), MISTAKES, ids=[problem[:30] for _, problem in MISTAKES])
-def test_mistakes_are_found_when_the_pipeline_is_planned(op, problem, folder):
-    data = fastload.open(folder, [T.Resize((8, 9)), op, T.ToImage()])
+def test_mistakes_are_found_before_anything_runs(op, problem, folder):
     with pytest.raises(fastload.PipelineError) as caught:
-        fastload.DataLoader(data)
+        fastload.open(folder, [T.Resize((8, 9)), op, T.ToImage()])
     assert str(caught.value) == f"op 2 ({op.name}): {problem}"
 
 
