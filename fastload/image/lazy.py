@@ -133,7 +133,7 @@ class _Lazy(_Same, Image.Image):
         image = LazyImage()
         image._encoded, image._cut = self._encoded, cut
         image._mode, image._size = cut.mode, cut.size
-        image.info = self._copy_info()
+        image.info = _info_of(self)
         return image
 
     def copy(self) -> Image.Image:
@@ -185,6 +185,11 @@ def lazy(image: Image.Image) -> Image.Image:
     if SUPPORTED and type(image) is JpegImageFile:
         _become(image, OpenedJpeg)
     return image
+
+
+def _info_of(image: Image.Image) -> dict[Any, Any]:
+    """As `_new` copies it: since Pillow 13 with the lists in it."""
+    return image._copy_info() if hasattr(image, "_copy_info") else image.info.copy()
 
 
 def _become(image: Image.Image, kind: type[Image.Image]) -> None:

@@ -200,6 +200,15 @@ def test_metadata_stays():
     assert ours.convert("RGB").info == pillows.convert("RGB").info
 
 
+def test_what_an_image_knows_is_copied_as_pillows_before_13_copy_it(monkeypatch):
+    ours = lazy.open(jpeg())
+    monkeypatch.delattr(Image.Image, "_copy_info", raising=False)
+    copied = ours.copy()
+    assert type(copied) is LazyImage
+    assert copied.info == ours.info
+    assert copied.info is not ours.info
+
+
 @pytest.mark.parametrize("made", [lambda image: image, lambda image: image.crop((3, 4, 60, 50))])
 def test_copies_and_pickles_are_pillows(made):
     data = jpeg()
