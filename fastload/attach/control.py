@@ -5,12 +5,13 @@
 import importlib
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fastload.attach import log
+from fastload.attach import aside, ending, log
 from fastload.attach.looking import Facts, held, images_in
 from fastload.attach.recorder import Recorder
 
@@ -21,8 +22,8 @@ PART = 15  # a rung's replicate is the budget / PART: five turns of three rungs
 # Where batches are rare the run goes on beyond its time until there are enough for a verdict:
 # this many batches, or turns of the rungs, but no longer than LONGEST times its time.
 FEWEST, TURNS, LONGEST = 12, 3, 4
-# What tries fastload's loader in the program. It is imported as the program stops, by name, because
-# it needs torch.
+# What tries other loaders on the program's data set, in a child of it. It is imported there, by
+# name, because it needs torch.
 TRIAL = "fastload.profiler.trial"
 TRIAL_SHARE, TRIAL_MOST = 0.25, 10.0  # of the run's time, which it comes on top of; s
 
@@ -48,6 +49,7 @@ class Subject:
     batch_size: int | None
     workers: int
     collate: Callable[..., Any] | None
+    init: Callable[[int], Any] | None = None  # of a worker process
 
 
 class Control:
@@ -63,11 +65,16 @@ class Control:
         self.rungs: Rungs | None = None
         self.stopped = False
         self.subject: Subject | None = None  # of the loader that was trained on last
+        self.thread: threading.Thread | None = None  # that trains
+        self.process = os.getpid()
 
     def __call__(
         self, recorder: Recorder, number: int, loader: object, fetch: Callable[[], object]
     ) -> object:
         progress = recorder.steps_total or self.batches
+        if self.thread is None:
+            ending.after_main(lambda: self.ended(recorder))
+        self.thread = threading.current_thread()
         if self.started is None and progress >= WARM_UP:
             self.started = time.perf_counter()
         if recorder.steps or self.subject is None:
@@ -85,14 +92,39 @@ class Control:
                 return self.rungs.next(recorder, fetch)
         return recorder.wait(number, fetch)
 
+    def ended(self, recorder: Recorder) -> None:
+        """The main module has ended by itself: not by a crash, which is to be told of at once."""
+        if os.getpid() != self.process or self.stopped or hasattr(sys, "last_value"):
+            return
+        thread = self.thread
+        if thread is threading.main_thread() or thread is None or not thread.is_alive():
+            recorder.safely(self.end, recorder)
+
     def end(self, recorder: Recorder) -> None:
-        """Try fastload's loader, once, on what was trained on; the program has done its work."""
+        """Try other loaders, once, on what was trained on; the program has done its work."""
         tried, self.subject = self.subject, None
         if tried is None or self.ranks > 1 or self.started is None:
             return
-        self.detach()  # wrapped parts of PIL and PyTorch are not what a native engine may stand for
         wanted = TRIAL_SHARE * self.limits.seconds if self.limits.seconds else TRIAL_MOST
-        recorder.tell(trial=trial(tried, min(TRIAL_MOST, wanted)))
+        recorder.tell(trial=self.trial(tried, min(TRIAL_MOST, wanted)))
+
+    def trial(self, tried: Subject, seconds: float) -> Facts:
+        """What `fastload.profiler.trial` measures in a child; the reason where it cannot."""
+
+        def work() -> Iterator[Facts]:
+            # Wrapped parts of PIL and PyTorch are not what a native engine may stand for.
+            self.detach()
+            yield from importlib.import_module(TRIAL).measure(tried, seconds)
+
+        if not aside.can():
+            return {"tier": None, "why": ["this system does not fork processes"]}
+        try:
+            found = aside.run(work, seconds)
+        except (OSError, RuntimeError, AssertionError) as error:  # no child: memory, or its daemon
+            found = {"problem": str(error)}
+        if "tier" not in found:
+            found |= {"tier": None, "why": [found["problem"]]}
+        return found
 
     def done(self, progress: int) -> bool:
         """Whether enough was seen.
@@ -137,16 +169,8 @@ def subject(loader: object) -> Subject | None:
         batch if type(batch) is int else None,
         workers if type(workers) is int else 0,
         held(loader, "collate_fn"),
+        held(loader, "worker_init_fn"),
     )
-
-
-def trial(tried: Subject, seconds: float) -> Facts:
-    """What `fastload.profiler.trial` measures; the reason where it cannot."""
-    try:
-        measured: Facts = importlib.import_module(TRIAL).measure(tried, seconds)
-    except Exception as error:  # noqa: BLE001  somebody else's data set
-        return {"tier": None, "why": [f"{type(error).__name__}: {error}"]}
-    return measured
 
 
 class Rungs:

@@ -51,7 +51,7 @@ def install_from_environment() -> None:
             float(seconds) if seconds else None,
             os.environ.get(LADDER) == "1",
         )
-        install(lambda: Recorder(folder, Control(limits, folder, uninstall)))
+        install(lambda: Recorder(folder, Control(limits, folder, leave)))
         import atexit
 
         atexit.register(finish)
@@ -89,15 +89,16 @@ def uninstall() -> None:
         _undo.pop()()
 
 
+def leave() -> None:
+    """Detach from this process and from those that it starts."""
+    uninstall()
+    os.environ.pop(FOLDER, None)
+
+
 def finish() -> None:
     """Write what is still in flight."""
     if _recorder is not None:
-        active, turn = _recorder, _recorder.turn
-        stopped = getattr(turn, "stopped", False)
-        active.finish(stopped=stopped)
-        # The program ended by itself: not by a crash, which it is to be told of at once
-        if isinstance(turn, Control) and not stopped and not hasattr(sys, "last_value"):
-            turn.end(active)
+        _recorder.finish(stopped=getattr(_recorder.turn, "stopped", False))
 
 
 def _forget() -> None:
@@ -279,6 +280,7 @@ __all__ = [
     "finish",
     "install",
     "install_from_environment",
+    "leave",
     "recorder",
     "uninstall",
 ]

@@ -20,6 +20,8 @@ Facts: TypeAlias = dict[str, Any]  # as JSON has them
 # How far a batch is searched: levels, parts of each container, parts in all
 DEPTH, WIDTH, COUNT = 8, 16, 256
 UNKNOWN = 0
+# Attributes of loaders
+ASKED = ("num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers")
 FUNCTIONS = (FunctionType, BuiltinFunctionType)  # a method's text has its object's in it
 
 
@@ -121,10 +123,7 @@ def shown(thing: object) -> str:
 
 def facts(loader: object) -> Facts:
     """What a reader wants to know of a loader."""
-    attributes = {
-        name: held(loader, name)
-        for name in ("num_workers", "batch_size", "prefetch_factor", "pin_memory")
-    }
+    attributes = {name: held(loader, name) for name in ASKED}
     plain = {name: value for name, value in attributes.items() if type(value) in (int, bool)}
     return {
         **plain,

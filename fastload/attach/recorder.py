@@ -89,7 +89,7 @@ class Recorder:
     def finish(self, **more: object) -> None:
         """Write what is in flight, and what the loaders count themselves."""
         if not self.broken:
-            self._try(self._finish, more)
+            self.safely(self._finish, more)
 
     def _finish(self, more: dict[str, object]) -> None:
         self.resolve()
@@ -114,7 +114,7 @@ class Recorder:
 
         Raises what fetch raises, and nothing else.
         """
-        number = None if self.inner or self.broken else self._try(self.number, loader)
+        number = None if self.inner or self.broken else self.safely(self.number, loader)
         if number is None:
             return fetch()
         self.inner = True
@@ -129,7 +129,7 @@ class Recorder:
             self.inner = False
         return fetched.batches.pop() if fetched.batches else fetch()
 
-    def _try(self, call: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
+    def safely(self, call: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
         """Run a call of ours beside the program's own work. If it fails, the program goes on."""
         try:
             return call(*arguments, **more)
@@ -181,15 +181,15 @@ class Recorder:
 
     def make_batch(self, fetcher: _Fetcher, fetch: Callable[[], object]) -> object:
         """A batch made by a worker, or by num_workers=0: timed, and now and then split."""
-        begun = None if self.broken else self._try(self._begin, fetcher)
+        begun = None if self.broken else self.safely(self._begin, fetcher)
         if begun is None:
             return fetch()
         try:
             batch = fetch()
         finally:
-            ended = self._try(self._end, begun)
+            ended = self.safely(self._end, begun)
         if ended is not None:
-            self._try(self._write_made, begun, ended, images_in(batch))
+            self.safely(self._write_made, begun, ended, images_in(batch))
         return batch
 
     def _begin(self, fetcher: _Fetcher) -> "_Making":

@@ -1,11 +1,11 @@
 """What to do, in one line: the best that was measured or predicted, or why there is nothing."""
 
 import math
+from dataclasses import replace
 
-from fastload.measure import Interval
 from fastload.profiler import verdict as v
 from fastload.profiler.findings import Findings
-from fastload.profiler.remedies import WORTH, Priced
+from fastload.profiler.offers import MEASURED, Offer, best, offers
 
 # What would settle an open verdict, by the kind of the step; {} stands for s of measuring
 SETTLE = {
@@ -17,44 +17,38 @@ MORE_TIME = "--seconds {}, or a quieter machine"
 TIMES = (2, 8)  # as much time: fewer settle nothing, and more are not waited for
 
 
-def best(report: Findings) -> Priced | None:
-    """The remedy after which training is fastest; one that trains the same before any other."""
-    gains = [one for one in report.remedies if gain(one, report).low > WORTH]
-    same = [one for one in gains if one.same]
-    return max(same or gains, key=lambda one: gain(one, report).value, default=None)
-
-
-def gain(one: Priced, report: Findings) -> Interval:
-    """Training with it by training as it is."""
-    predicted, now = one.range(report.rungs), report.rungs.training.median
-    return Interval(predicted.value / now, predicted.low / now, predicted.high / now)
-
-
 def advice(report: Findings) -> str:
     """Empty where nothing is known."""
     if report.verdict.label == v.OPEN:
         return _open(report)
+    one = best(report)
     if report.verdict.label == v.GPU:
-        return "Nothing: the data path keeps up."
-    if one := best(report):
-        name, now = one.alternative.name, report.rungs.training.median
-        by = f"{gain(one, report).value:.2g} times today's {now:,.0f}"
-        note = "" if one.same else f" ({one.alternative.cost})"
-        return f"{name[:1].upper()}{name[1:]}: {_rate(one, report)}, {by}.{note}"
+        # What the rates leave out may be worth it all the same: the starts of epochs.
+        one = best(replace(report, remedies=()))
+        return _say(one) if one else "Nothing: the data path keeps up."
+    if one:
+        return _say(one)
     if report.remedies:
         return "Keep this loader: nothing that was tried makes training clearly faster."
     tried = report.tried
     return f"{tried.text[:1].upper()}{tried.text[1:]}." if tried and tried.text else ""
 
 
+def _say(one: Offer) -> str:
+    note = "" if one.same else f" ({one.cost})"
+    by = f"{one.gain.value:.2g} times today's {one.now:,.0f}"
+    return f"{one.name[:1].upper()}{one.name[1:]}: {_rate(one)}, {by}.{note}"
+
+
 def _open(report: Findings) -> str:
     """How to get an answer, and what is known without one."""
     how = SETTLE.get(report.step.kind, MORE_TIME).format(seconds_to_settle(report))
     known = [f"no loader could make training more than {_most(report):.2g} times as fast"]
-    faster = [one for one in report.remedies if one.same and one.worth_it]
+    names = {one.alternative.name for one in report.remedies if one.same and one.worth_it}
+    faster = [one for one in offers(report) if one.name in names]
     if faster:
-        one = max(faster, key=lambda one: gain(one, report).value)
-        known.append(f"{one.alternative.name}: {_rate(one, report)}")
+        one = max(faster, key=lambda one: one.gain.value)
+        known.append(f"{one.name}: {_rate(one)}")
     return f"Measure again ({how}). Known already: {'; '.join(known)}."
 
 
@@ -74,11 +68,6 @@ def _most(report: Findings) -> float:
     return 1 / (1 - min(report.verdict.stall.high, 1 - 1e-3))
 
 
-def _rate(one: Priced, report: Findings) -> str:
-    if one.training is not None:
-        sample = one.training
-        return f"measured {sample.median:,.0f} images/s ({sample.low:,.0f} to {sample.high:,.0f})"
-    predicted = one.range(report.rungs)
-    return (
-        f"predicted {predicted.value:,.0f} images/s ({predicted.low:,.0f} to {predicted.high:,.0f})"
-    )
+def _rate(one: Offer) -> str:
+    rate, how = one.training, "measured" if one.basis == MEASURED else "predicted"
+    return f"{how} {rate.value:,.0f} images/s ({rate.low:,.0f} to {rate.high:,.0f})"

@@ -10,11 +10,11 @@ from typing import IO
 
 from fastload.attach import control, hooks, log
 from fastload.attach.control import Limits
+from fastload.attach.patience import Patience
 from fastload.attach.recorder import Recorder
 from fastload.errors import UsageError
 from fastload.profiler import inplace, logs
 from fastload.profiler.logs import Process
-from fastload.profiler.patience import Patience
 from fastload.profiler.report import Report
 
 KILL_S = 10.0  # from being told to end to being killed

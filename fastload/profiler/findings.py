@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
+from fastload.profiler.foreseen import Foreseen
 from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
@@ -60,3 +61,4 @@ class Findings:
     reading: Reading | None = None  # with a cold and a warm page cache
     cuts: tuple[Cut, ...] = ()  # the loader cut off after each stage, the whole one last
     tried: Tried | None = None  # fastload's loader in a program that uses another one
+    foreseen: tuple[Foreseen, ...] = ()  # what would help a running program, and was not run

@@ -12,6 +12,7 @@ from fastload.measure import Sample
 from fastload.profiler import machine, tried
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
+from fastload.profiler.foreseen import foreseen
 from fastload.profiler.iterations import FEWEST, SCANT, Iterations, training
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report
@@ -65,7 +66,7 @@ def report(processes: list[Process], seconds: float) -> Report:
         decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,
         machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
         not_measured=_not_measured(replayed), tried=tried.read(slowest.process.facts),
-        remedies=tried.remedies(slowest.process.facts, rungs),
+        remedies=tried.remedies(slowest.process.facts, rungs), foreseen=foreseen(slowest, family),
     )  # fmt: skip
 
 

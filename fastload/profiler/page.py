@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from fastload.measure import Sample
 from fastload.profiler import render
 from fastload.profiler import verdict as v
-from fastload.profiler.advice import advice, gain
+from fastload.profiler.advice import advice
 from fastload.profiler.charts import Bar, chart, escaped
+from fastload.profiler.offers import offers
 from fastload.profiler.remedies import Priced
 from fastload.profiler.report import Report
 
@@ -94,20 +95,24 @@ def _header(report: Report, meaning: Iterable[str]) -> str:
 
 def _remedies(report: Report) -> str:
     """What to do: each remedy with the training that it gives."""
-    if not report.remedies:
+    found = sorted(offers(report), key=lambda one: -one.gain.value)
+    if not found:
         return ""
     rows = ""
-    for one in sorted(report.remedies, key=lambda one: -one.predicted(report.rungs)):
-        training, gained = one.range(report.rungs), gain(one, report)
+    for one in found:
+        training, gained = one.training, one.gain
+        how = f"<br><code>{escaped(one.how)}</code>" if one.how else ""
         cells = (
-            one.alternative.name,
             f"{training.value:,.0f} ({training.low:,.0f} to {training.high:,.0f})",
             f"{gained.value:.2g} ({gained.low:.2g} to {gained.high:.2g})",
-            one.alternative.cost,
+            one.basis,
+            one.cost,
         )
-        rows += "<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>"
+        rows += f"<tr><td>{escaped(one.name)}{how}</td>"
+        rows += "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>"
     head = "".join(
-        f"<th>{name}</th>" for name in ("", "training, images/s", "times today's", "cost")
+        f"<th>{name}</th>"
+        for name in ("", "training, images/s", "times today's", "how it is known", "cost")
     )
     return f"<h2>What to do</h2><table><tr>{head}</tr>{rows}</table>"
 

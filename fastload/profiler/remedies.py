@@ -44,6 +44,7 @@ class Alternative:
     backend: str
     ops: tuple[Op, ...]
     asked: bool = False  # the user wants it measured, whatever the time and the verdict
+    how: str = ""  # to be copied
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Priced:
     now: Sample
     training: Sample | None = None  # with --verify: training with it, images/s
     beside: bool = False  # it works beside the step, where the loader as it is cannot
+    computed: bool = False  # `loader` is computed from a sample of the images
 
     @property
     def speedup(self) -> Interval:
@@ -103,11 +105,18 @@ def alternatives(
             cost = (
                 "none: the same ops" if facts(other).exact else "other pixels: see fastload parity"
             )
-            yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked)
+            how = f'DataLoader(..., backend="{other}")'
+            yield Alternative(f"backend {other}", cost, other, pipeline.ops, asked, how)
     augmenting = tuple(op for op in pipeline.ops if op.stage == Stage.AUGMENT)
     shrinking = tuple(op for op in pipeline.ops if isinstance(op, Gather))
     yield from (
-        Alternative(f"RandAugment of depth {n} in place of {m}", MILDER, backend, ops)
+        Alternative(
+            f"RandAugment of depth {n} in place of {m}",
+            MILDER,
+            backend,
+            ops,
+            how=f"RandAugment(num_ops={n}, ...)",
+        )
         for n, m, ops in _shallower(pipeline.ops)
     )
     # The larger gain comes first: time may run out.
@@ -121,7 +130,8 @@ def alternatives(
             )
             names = " and ".join(op.name for op in dropped)
             where = "" if best == backend else f", then on backend {best}"
-            yield Alternative(f"without {names}{where}", MILDER, best, ops)
+            how = f"leave out {names} of the list of transforms"
+            yield Alternative(f"without {names}{where}", MILDER, best, ops, how=how)
 
 
 def _shallower(ops: tuple[Op, ...]) -> Iterator[tuple[int, int, tuple[Op, ...]]]:

@@ -10,10 +10,12 @@ from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Findings, Setting, StepFacts
+from fastload.profiler.offers import Offer, offers
 from fastload.profiler.overlap import overlap
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.tried import Tried
 from fastload.profiler.verdict import Verdict
 from fastload.spec import Json
 
@@ -44,6 +46,7 @@ class Report(Findings):
         reading: Rates of cold and warm reads.
         cuts: Rates of the loader with a stage left out.
         tried: What was found of fastload's loader in the profiled command.
+        foreseen: What would help the profiled command, predicted from what was seen.
 
     Example:
         >>> from fastload import profiler
@@ -75,12 +78,30 @@ class Report(Findings):
             "reading": _reading(self.reading) if self.reading else None,
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
             "remedies": [_remedy(priced, self.rungs) for priced in self.remedies] or None,
-            "tried": {"tier": self.tried.tier, "why": list(self.tried.why)} if self.tried else None,
+            "offers": [_offer(offer) for offer in offers(self)] or None,
+            "tried": _tried(self.tried) if self.tried else None,
             "not_included": list(self.not_included),
             "not_measured": list(self.not_measured),
             "machine": self.machine,
             "profile_s": self.seconds,
         }
+
+
+def _offer(offer: Offer) -> Json:
+    return {
+        "name": offer.name,
+        "how": offer.how or None,
+        "cost": offer.cost,
+        "basis": offer.basis,
+        "worth_it": offer.worth_it,
+        "same_training": offer.same,
+        "training_img_per_s": _interval(offer.training),
+        "times_today": _interval(offer.gain),
+    }
+
+
+def _tried(tried: Tried) -> Json:
+    return {"tier": tried.tier, "why": list(tried.why), "problem": tried.problem or None}
 
 
 def _interval(interval: Interval) -> dict[str, float]:

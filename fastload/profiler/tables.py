@@ -1,19 +1,20 @@
 """The tables of a report, as lines of text: what was measured, with its range."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fastload.measure import Sample
 from fastload.profiler import verdict as v
 from fastload.profiler.evidence import StageCost
 from fastload.profiler.findings import Findings
 from fastload.profiler.headline import on_gpu
+from fastload.profiler.offers import Offer, offers
 from fastload.profiler.overlap import overlap
 from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import stall
 from fastload.profiler.sweep import enough
 
 BAR = 20  # characters of a full bar
-HELP, FASTER = "WHAT WOULD HELP (measured)", "FASTER LOADERS (no gain here)"
+HELP, FASTER = "WHAT WOULD HELP", "FASTER LOADERS (no gain here)"
 NO_LIMIT = 1e9  # images/s: a stage that takes nothing
 NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
 
@@ -156,10 +157,14 @@ def reading(report: Findings) -> list[str]:
 
 def remedies(report: Findings) -> list[str]:
     good = sorted((p for p in report.remedies if p.worth_it), key=lambda p: -p.loader.median)
+    loaders = {p.alternative.name: _gain(p) for p in good}
+    seen = tuple(one.name for one in report.foreseen)
+    listed = {one.name: one for one in offers(report)}
+    kept = [*loaders, *(name for name in seen if listed[name].worth_it)]
     name, by = fastest(report.remedies, report.setting.backend or "")
     return [
         *([f"BACKEND TO USE  {name}: {by}"] if name else []),
-        *(_worth_it(good, report) if good else []),
+        *(_worth_it([listed[name] for name in kept], loaders, report) if kept else []),
         *(
             f"Tried, no clear gain: {p.alternative.name}, {_gain(p)} images/s."
             for p in report.remedies
@@ -168,8 +173,9 @@ def remedies(report: Findings) -> list[str]:
     ]
 
 
-def _worth_it(good: Sequence[Priced], report: Findings) -> list[str]:
-    verified = any(p.training for p in good)
+def _worth_it(kept: Sequence[Offer], loaders: Mapping[str, str], report: Findings) -> list[str]:
+    """loaders: the rate of each remedy's loader, by name; others leave the loader as it is."""
+    verified = {p.alternative.name: p for p in report.remedies if p.training}
     header = (
         HELP if report.verdict.label != v.GPU else FASTER,
         "loader images/s",
@@ -178,21 +184,31 @@ def _worth_it(good: Sequence[Priced], report: Findings) -> list[str]:
         "cost",
     )
     rows = [
-        (p.alternative.name, _gain(p), *_trained(p, report, verified=verified), p.alternative.cost)
-        for p in good
+        (
+            one.name,
+            loaders.get(one.name, "as it is"),
+            _predicted(one, verified, report),
+            *((_measured(one, verified, report),) if verified else ()),
+            one.cost,
+        )
+        for one in kept
     ]
     return columns(header, rows)
 
 
-def _trained(priced: Priced, report: Findings, *, verified: bool) -> list[str]:
-    """What training gives with it, images/s: predicted, and measured where `verified`."""
-    predicted, measured = priced.predicted(report.rungs), priced.training
-    if not verified:
-        return [f"{predicted:,.0f}"]
-    if measured is None:
-        return [f"{predicted:,.0f}", "not measured"]
-    off = f"predicted {100 * (predicted / measured.median - 1):+.1f} %"
-    return [f"{predicted:,.0f}", f"{measured.median:,.0f} ({off})"]
+def _predicted(one: Offer, verified: Mapping[str, Priced], report: Findings) -> str:
+    """What training gives with it, images/s."""
+    found = verified.get(one.name)
+    training = one.training if found is None else found.range(report.rungs)
+    return f"{training.value:,.0f} ({training.low:,.0f} to {training.high:,.0f})"
+
+
+def _measured(one: Offer, verified: Mapping[str, Priced], report: Findings) -> str:
+    found = verified.get(one.name)
+    if found is None or found.training is None:
+        return "not measured"
+    off = 100 * (found.predicted(report.rungs) / found.training.median - 1)
+    return f"{found.training.median:,.0f} (predicted {off:+.1f} %)"
 
 
 def _gain(priced: Priced) -> str:

@@ -1,55 +1,157 @@
-"""fastload's loader on the data set that a program trains on, tried within the program as it stops.
+"""Other loaders on the data set that a program trains on, tried in a child of the program as it
+stops: its own loader, fastload's, other numbers of workers, a seek index.
 
-The program's process has the data set, its files and its cores; nothing of it is changed.
+The child has the program's data set, its files and its cores; nothing of the program is changed,
+and nothing is written.
 """
 
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 import torch.utils.data
 
 from fastload.attach.control import Subject
-from fastload.loader import DataLoader
-from fastload.measure import rate
-from fastload.profiler.batches import Endless, Feed
-from fastload.spec import Json
+from fastload.loader import DataLoader, lazy_images
+from fastload.profiler.batches import Endless, Feed, alone
+from fastload.sources.base import FileSource
+from fastload.sources.views import Subset
+from fastload.spec import Json, Longs
 from fastload.system.machine import usable_cores
 
-REPLICATES = 5
+TURNS = 3  # of all loaders: a drift of the machine affects all of them
 NATIVE = "native"
 UNKNOWN_BATCH = 64  # images, where a batch sampler does not say
+FEW = 256  # images that get a seek index
+LONGEST = 2  # times the time: then no further turn is begun, and in the first one no further loader
+# More processes than this are not started for a trial: each has the data set once more
+MOST_PROCESSES = 16
+
+Loader = torch.utils.data.DataLoader[object]
 
 
-def measure(subject: Subject, seconds: float) -> Json:
-    """Who would run the data set, why not natively, and images/s by number of workers.
+@dataclass(frozen=True)
+class Variant:
+    """A loader to be tried.
+
+    kind: "own", the program's; "workers", the same with others; "fastload"; "plain" and "indexed",
+    fastload's on few images without and with a seek index.
+    """
+
+    kind: str
+    workers: int
+    make: Callable[[], Loader]
+
+
+def measure(subject: Subject, seconds: float) -> Iterator[Json]:
+    """Who would run the data set, why not natively, and images/s of each loader as it is known.
 
     seconds: of all measuring. Raises what a data set without a length, or a broken one, raises.
     """
-    loaders = {workers: _loader(subject, workers) for workers in _numbers(subject.workers)}
-    route = next(iter(loaders.values()))._route
-    if route.backend != NATIVE:
-        return {"tier": route.backend or "pytorch", "why": list(route.reasons)}
-    each = seconds / len(loaders) / (REPLICATES + 1)
-    rates = {str(workers): _rates(loader, each) for workers, loader in loaders.items()}
-    return {"tier": NATIVE, "why": list(route.reasons), "workers": rates}
+    os.environ.update(XDG_CACHE_HOME="", HOME="")  # no folder to collect seek indexes in
+    warnings.simplefilter("ignore")
+    route = _fastload(subject, subject.workers)._route
+    tier = route.backend or "pytorch"
+    lazy = tier == "pytorch" and not lazy_images.why_not(wanted=True)
+    source = None if route.plan is None else route.plan.source
+    whole = source.base if isinstance(source, Subset) else source
+    folder = whole.where if isinstance(whole, FileSource) and tier == NATIVE else None
+    yield {"tier": tier, "why": list(route.reasons), "lazy": lazy, "folder": folder}
+    variants = _variants(subject, tier, lazy=lazy, indexed=folder is not None)
+    for tried in _turns(variants, seconds):
+        yield {"loaders": tried}
 
 
-def _numbers(workers: int) -> list[int]:
-    """As the program has it, and one per core."""
-    return list(dict.fromkeys((workers, usable_cores())))
+def _turns(variants: list[Variant], seconds: float) -> Iterator[list[Json]]:
+    """What each variant gave so far, after each turn of them."""
+    until, each = time.perf_counter() + LONGEST * seconds, seconds / len(variants) / TURNS
+    feeds: dict[Variant, Feed] = {}
+    rates: dict[Variant, list[float]] = {}
+    for turn in range(TURNS):
+        for variant in variants if turn == 0 else feeds:
+            if time.perf_counter() > until and feeds:
+                break
+            if variant not in feeds:
+                feeds[variant] = _begun(variant.make())
+            rates.setdefault(variant, []).append(alone(feeds[variant], each))
+        yield [
+            {"kind": one.kind, "workers": one.workers, "img_per_s": got}
+            for one, got in rates.items()
+        ]
 
 
-def _loader(subject: Subject, workers: int) -> DataLoader[object]:
-    dataset: torch.utils.data.Dataset[object] = subject.dataset
-    return DataLoader(
-        dataset,
+def _variants(subject: Subject, tier: str, *, lazy: bool, indexed: bool) -> list[Variant]:
+    """The most useful ones first: time may run out."""
+    own, cores = subject.workers, usable_cores()
+    out = [Variant("own", own, partial(_torchs, subject, own))]
+    if tier == NATIVE:
+        numbers = dict.fromkeys((own, cores))
+        out += [Variant("fastload", n, partial(_fastload, subject, n)) for n in numbers]
+    elif lazy:
+        out.append(Variant("fastload", own, partial(_fastload, subject, own)))
+    others = min(cores, MOST_PROCESSES)
+    if others != own:
+        out.append(Variant("workers", others, partial(_torchs, subject, others)))
+    if indexed:
+        few = np.random.default_rng(0).permutation(len(subject.dataset))[:FEW]
+        for kind, seek in (("plain", "off"), ("indexed", "auto")):
+            make = partial(_fastload, subject, cores, seek, Twice(few))
+            out.append(Variant(kind, cores, make))
+    return out
+
+
+class Twice(torch.utils.data.Sampler[int]):
+    """Few images: each once in the first epoch, which collects their seek indexes, and then in one
+    without an end.
+    """
+
+    def __init__(self, few: Longs) -> None:
+        self.few, self.epochs = few, 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.epochs += 1
+        yield from self.few.tolist()
+        while self.epochs > 1:
+            yield from self.few.tolist()
+
+
+def _torchs(subject: Subject, workers: int) -> Loader:
+    return torch.utils.data.DataLoader(
+        subject.dataset,
         subject.batch_size or UNKNOWN_BATCH,
-        sampler=Endless(len(dataset)),  # type: ignore[arg-type]
+        sampler=Endless(len(subject.dataset)),
         num_workers=workers,
         collate_fn=subject.collate,
+        worker_init_fn=subject.init,
         drop_last=True,
     )
 
 
-def _rates(loader: DataLoader[object], seconds: float) -> list[float]:
-    """The first replicate opens files and starts threads; what was ready counts for nothing."""
-    feed = Feed(loader)
-    feed.drain()
-    return [rate(feed.take_round, seconds) for _ in range(REPLICATES + 1)][1:]
+def _fastload(
+    subject: Subject,
+    workers: int,
+    seek: str = "use",
+    sampler: torch.utils.data.Sampler[int] | None = None,
+) -> DataLoader[object]:
+    dataset: torch.utils.data.Dataset[object] = subject.dataset
+    return DataLoader(
+        dataset,
+        subject.batch_size or UNKNOWN_BATCH,
+        sampler=sampler or Endless(len(dataset)),  # type: ignore[arg-type]
+        num_workers=workers,
+        collate_fn=subject.collate,
+        worker_init_fn=subject.init,
+        drop_last=sampler is None,
+        seek_index=seek,
+    )
+
+
+def _begun(loader: Loader) -> Feed:
+    if isinstance(loader.sampler, Twice):
+        for _ in loader:  # the epoch that collects
+            pass
+    return Feed(loader)

@@ -1,14 +1,18 @@
-"""What a trial of fastload's loader in a program gave, as remedies and in words."""
+"""What a trial of other loaders in a program gave, as remedies and in words."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-from fastload.measure import Sample
+from fastload.measure import Sample, ratio
 from fastload.profiler.evidence import Rungs
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.spec import Json
 
-IMPORT = "change one import (from fastload import DataLoader)"
+IMPORT_HOW = "from fastload import DataLoader"
+IMPORT = f"change one import ({IMPORT_HOW})"
+SAME = "none: the same ops"
+NATIVE = "native"
 TIERS = {
     "torch": "fastload runs this data set by its torch backend, no faster than PyTorch",
     "pytorch": "fastload leaves this data set to PyTorch's own engine",
@@ -24,11 +28,12 @@ class Tried:
 
     tier: str | None
     why: tuple[str, ...] = ()
+    problem: str = ""  # why the trial did not come to its end
 
     @property
     def text(self) -> str:
         """In one line; empty where fastload runs the data set natively."""
-        if self.tier == "native":
+        if self.tier == NATIVE:
             return ""
         said = TIERS.get(self.tier or "", "fastload's loader could not be tried on this data set")
         more = len(self.why) - 1
@@ -44,33 +49,91 @@ def read(facts: Json) -> Tried | None:
     trial = facts.get("trial")
     if not isinstance(trial, dict):
         return None
-    return Tried(trial.get("tier"), tuple(map(str, trial.get("why") or ())))
+    return Tried(
+        trial.get("tier"), tuple(map(str, trial.get("why") or ())), str(trial.get("problem") or "")
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The rates of a trial, images/s, by kind of loader and number of workers."""
+
+    rates: dict[tuple[str, int], Sample]
+    own: int  # workers of the program's loader
+    tier: str
+    folder: str | None  # of images, that fastload reads
+    rungs: Rungs = field(repr=False)
+
+    @property
+    def now(self) -> Sample:
+        """The program's own loader: as it was tried, else as the run saw it."""
+        return self.rates.get(("own", self.own), self.rungs.loader)
+
+    def priced(self, what: Alternative, loader: Sample, *, workers: int) -> Priced:
+        count, now = len(loader.values), self.now.values
+        paired = Sample(tuple(now[number * len(now) // count] for number in range(count)))
+        return Priced(what, loader, paired, beside=not self.own and workers > 0)
 
 
 def remedies(facts: Json, rungs: Rungs) -> tuple[Priced, ...]:
-    """fastload's loader with each number of workers, beside the program's own loader as the run saw
-    it.
-    """
+    """Each loader that was tried, beside the program's own; what changes less comes first."""
+    trial = _trial(facts, rungs)
+    return () if trial is None else (*_fastloads(trial), *_indexed(trial), *_workers(trial))
+
+
+def _trial(facts: Json, rungs: Rungs) -> Trial | None:
+    """None where nothing was measured."""
     trial = facts.get("trial")
-    by_workers = trial.get("workers") if isinstance(trial, dict) else None
-    if not isinstance(by_workers, Mapping):
-        return ()
-    own = _own_workers(facts)
-    return tuple(_priced(int(workers), rates, rungs, own) for workers, rates in by_workers.items())
+    loaders = trial.get("loaders") if isinstance(trial, dict) else None
+    if not isinstance(trial, dict) or not loaders:
+        return None
+    rates = {
+        (str(one["kind"]), int(one["workers"])): Sample(tuple(map(float, one["img_per_s"])))
+        for one in loaders
+    }
+    own = [one for one in facts.get("loaders") or () if not one.get("backend")]
+    workers = int(own[0].get("num_workers") or 0) if own else 0
+    return Trial(rates, workers, str(trial.get("tier")), trial.get("folder"), rungs)
 
 
-def _own_workers(facts: Json) -> int:
-    loaders = [one for one in facts.get("loaders") or () if not one.get("backend")]
-    return int(loaders[0].get("num_workers") or 0) if loaders else 0
+def _with(workers: int, trial: Trial) -> tuple[str, str]:
+    """fastload's loader with so many workers: what to do, and how."""
+    if workers == trial.own:
+        return IMPORT, IMPORT_HOW
+    given = f"num_workers={workers}"
+    return f"{IMPORT} and give {given}", f"{IMPORT_HOW}; DataLoader(..., {given})"
 
 
-def _priced(workers: int, rates: list[float], rungs: Rungs, own: int) -> Priced:
-    name = IMPORT if workers == own else f"{IMPORT} and give num_workers={workers}"
-    now = rungs.loader.values
-    spread = Sample(tuple(now[number * len(now) // len(rates)] for number in range(len(rates))))
-    return Priced(
-        Alternative(name, "none: the same ops", "native", ()),
-        Sample(tuple(map(float, rates))),
-        spread,
-        beside=not own and workers > 0,
-    )
+def _fastloads(trial: Trial) -> Iterator[Priced]:
+    cost = SAME if trial.tier == NATIVE else "none: the same pixels, only JPEG decoding is native"
+    for (kind, workers), rates in trial.rates.items():
+        if kind == "fastload":
+            name, how = _with(workers, trial)
+            what = Alternative(name, cost, trial.tier, (), how=how)
+            yield trial.priced(what, rates, workers=workers)
+
+
+def _indexed(trial: Trial) -> Iterator[Priced]:
+    """A seek index for the folder: its gain on a few images, times the rate without one."""
+    for (kind, workers), indexed in trial.rates.items():
+        plain = trial.rates.get(("plain", workers))
+        whole = trial.rates.get(("fastload", workers))
+        if kind != "indexed" or plain is None or whole is None or trial.folder is None:
+            continue
+        gain = ratio(indexed, plain)
+        rates = Sample(tuple(whole.median * part for part in (gain.low, gain.value, gain.high)))
+        how = f"fastload index {shlex.quote(trial.folder)}"
+        name = f"{_with(workers, trial)[0]}, and index the folder ({how})"
+        cost = "one pass over the images; from its second epoch on fastload has an index anyway"
+        what = Alternative(name, cost, trial.tier, (), how=how)
+        yield replace(trial.priced(what, rates, workers=workers), computed=True)
+
+
+def _workers(trial: Trial) -> Iterator[Priced]:
+    """The program's own loader with another number of workers."""
+    for (kind, workers), rates in trial.rates.items():
+        if kind == "workers":
+            name, cost = f"num_workers={workers}", "memory of each process"
+            how = f"DataLoader(..., {name})"
+            what = Alternative(f"{name} in PyTorch's loader", cost, "pytorch", (), how=how)
+            yield trial.priced(what, rates, workers=workers)

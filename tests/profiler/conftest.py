@@ -16,9 +16,10 @@ import typer
 from PIL import Image
 from typer.testing import CliRunner, Result
 
+from fastload.attach import patience
 from fastload.cli import profile, recipes
 from fastload.measure import Sample
-from fastload.profiler import attached, ladder, patience
+from fastload.profiler import attached, ladder
 from fastload.profiler.evidence import Rungs
 from tests.zygote import Zygote
 

@@ -4,8 +4,9 @@ measure.
 
 import pytest
 
+from fastload.attach import patience
 from fastload.attach.control import Limits
-from fastload.profiler import attached, patience
+from fastload.profiler import attached
 
 from .attach_helpers import profiled
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from fastload.profiler import patience
-from fastload.profiler.patience import Patience
+from fastload.attach import patience
+from fastload.attach.patience import Patience
 
 
 @pytest.fixture

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from fastload.measure import Sample
+from fastload.measure import Interval, Sample
 from fastload.profiler import EmulatedStep, profile
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
+from fastload.profiler.foreseen import Foreseen
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import SCHEMA, Report
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
+from fastload.profiler.tried import Tried
 from fastload.profiler.verdict import DATA_BOUND, GPU, OPEN, decide
 
 FILE = Path(__file__).parents[2] / "docs" / "profile.schema.json"
@@ -30,6 +32,7 @@ WHOLE = Report(
     (AtSize(96, 0.25, RATES, 9000.0),), Evidence(0.1, 2, 4, 0.3, 0.0, 1, RATES, RATES, RATES,
     RATES), (AtWorkers(1, RATES),),
     Reading(3, 2e5, 0.002, 0.001), (Cut("read", RATES, RATES), Cut("+ store", RATES)),
+    Tried("native"), (Foreseen("a", "b", "c", 9.0, Interval(2.0, 1.5, 2.5)),),
 )  # fmt: skip
 LEAST = Report(decide(RUNGS), RUNGS, StepFacts("callable"), Setting(), {"cpu": None}, 1.0)
 

@@ -10,11 +10,11 @@ from fastload.profiler.advice import advice, seconds_to_settle
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Rungs
-from fastload.profiler.findings import StepFacts
+from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import decide
 
-from .test_report import MACHINE, REPORT, asked
+from .test_report import MACHINE, REPORT, asked, priced
 
 OPEN = Rungs(Sample((100.0,) * 3), Sample((90.0, 99.0, 75.0)), Sample((99.0, 90.0, 70.0)))
 
@@ -85,3 +85,22 @@ def test_what_was_asked_for_is_never_cut():
     for table in (tables.workers, tables.cuts, tables.reading, tables.remedies):
         assert set(table(long)) <= set(lines)
     assert lines.count("... (the rest is in --html and --json)") == 2  # stages and sizes
+
+
+def test_what_was_verified_stands_beside_its_prediction():
+    checked = replace(REPORT.remedies[0], training=Sample((1400.0, 1410.0, 1390.0)))
+    lines = str(replace(REPORT, remedies=(checked, priced("backend slower", 900.0)))).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("WHAT WOULD HELP"))
+    assert lines[place + 1].endswith("1,400 (predicted +2.8 %)   none: the same ops")
+    assert "not measured" in lines[place + 2]
+
+
+def test_what_was_not_measured_is_null():
+    document = replace(
+        REPORT, stages=(), stages_how="", remedies=(), sizes=(), setting=Setting()
+    ).to_json()
+    assert [
+        document[key] for key in ("stages", "stages_how", "remedies", "sizes", "workers", "reading")
+    ] == [None] * 6
+    assert document["setting"]["workers"] is None
+    assert REPORT.to_json()["remedies"][0]["verified_training_img_per_s"] is None

@@ -16,9 +16,9 @@ WORK_S, IDLE_S, MOST_S = 20.0, 20.0, 600.0
 class Patience:
     """Counts from its making."""
 
-    def __init__(self, pids: Iterable[int]) -> None:
-        """pids: the processes that are to end."""
-        self._pids = tuple(pids)
+    def __init__(self, pids: Iterable[int], work: float | None = None) -> None:
+        """pids: the processes that are to end; work: s of CPU, where it is not WORK_S."""
+        self._pids, self._work = tuple(pids), WORK_S if work is None else work
         self._start = self._moved = time.perf_counter()
         self._first = self._last = self._cpu()
 
@@ -28,7 +28,7 @@ class Patience:
         if cpu > self._last:
             self._last, self._moved = cpu, now
         return (
-            self._last - self._first > WORK_S
+            self._last - self._first > self._work
             or now - self._moved > IDLE_S
             or now - self._start > MOST_S
         )
