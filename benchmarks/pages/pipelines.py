@@ -15,8 +15,10 @@ from timm.data.dataset import ImageDataset
 from torchvision import datasets
 
 import fastload
+from benchmarks.pages import pipelines_newer_user as newer
 from benchmarks.pages import pipelines_user as user
-from benchmarks.pages.pipelines_table import PIPELINES, Pipeline
+from benchmarks.pages.pipelines_parts import Pipeline
+from benchmarks.pages.pipelines_table import PIPELINES
 from benchmarks.pages.wrapping import wrapped
 from fastload.lowering.arrays import ARRAYS
 from fastload.lowering.folders import FILES
@@ -142,4 +144,16 @@ DATA: dict[str, Callable[[str, Any], Any]] = {
     "MultiCropFolder": user.MultiCropFolder,
     "Subset": subset,
     "VOCSegmentation": segmentation,
+    **{
+        kind.__name__: kind
+        for kind in (
+            newer.ByOpenCV,
+            newer.ByTorchvision,
+            newer.ForTrainer,
+            newer.FromBytes,
+            newer.SixteenBits,
+            newer.ThroughOpenCV,
+            newer.WithBoxes,
+        )
+    },
 }
