@@ -96,11 +96,11 @@ def finish(report: "Report", to: Outputs, fail_if: str | None) -> None:
 
 def emit(report: Any, to: Outputs, *more: str) -> None:
     """The report, its first line bold, and where else it is wanted. Raises UsageError."""
-    if to.html:
-        from fastload.profiler import page
+    from fastload.profiler import page, render
 
+    if to.html:
         save(to.html, page.write(report), "html")
-    first, *rest = str(report).split("\n")
+    first, *rest = render.lines(report, width=output.room())
     output.emit(
         report.to_json(), to.json, Text.assemble((first, "bold"), "\n", "\n".join([*rest, *more]))
     )

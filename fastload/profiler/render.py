@@ -14,30 +14,39 @@ CUT = "... (the rest is in --html and --json)"
 WIDTH = 140  # of the fine print
 
 
-def lines(report: Findings, most: int | None = MAX_LINES) -> list[str]:
+def lines(report: Findings, most: int | None = MAX_LINES, width: int = tables.WHOLE) -> list[str]:
     """The report's lines, without styles.
 
     most: then stages, sizes and remedies are cut, and long fine print. What was asked for by an
     option stays, however long it is.
+    width: of the lines of tables. Those that had to be made narrower have more lines than `most`.
     """
+    if any(len(line) > width for line in _tables(report)):
+        most = None
     fine = _fine_print(report)
     fine = ["", *fine] if fine else []
     asked = any(priced.alternative.asked for priced in report.remedies)
     kept = [
         (headline(report), True),
         (tables.rates(report), True),
-        (tables.stages(report), False),
-        (tables.sizes(report), False),
-        (tables.cuts(report), True),
-        (tables.workers(report), True),
+        (tables.stages(report, width), False),
+        (tables.sizes(report, width), False),
+        (tables.cuts(report, width), True),
+        (tables.workers(report, width), True),
         (tables.reading(report), True),
-        (tables.remedies(report), asked),
+        (tables.remedies(report, width), asked),
     ]
     parts = [(["", *part], keep) for part, keep in kept if part]
     if most is not None and sum(len(part) for part, _ in parts) - 1 + len(fine) > most:
         fine = fine[: most // 2]
         parts = _cut(parts, most - len(fine) + 1)
     return [line for part, _ in parts for line in part][1:] + fine
+
+
+def _tables(report: Findings) -> list[str]:
+    """Lines whose width can be chosen."""
+    made = (tables.stages, tables.sizes, tables.cuts, tables.workers, tables.remedies)
+    return [line for table in made for line in table(report)]
 
 
 def _cut(parts: list[tuple[list[str], bool]], most: int) -> list[tuple[list[str], bool]]:

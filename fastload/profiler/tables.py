@@ -15,6 +15,7 @@ from fastload.profiler.sweep import enough
 
 BAR = 20  # characters of a full bar
 HELP, FASTER = "WHAT WOULD HELP", "FASTER LOADERS (no gain here)"
+WHOLE = 10_000  # characters of a line that is not broken
 NO_LIMIT = 1e9  # images/s: a stage that takes nothing
 NOISY = 0.3  # spread of the loader alone, as a share, above which the reader is warned
 
@@ -55,12 +56,14 @@ def _what(report: Findings) -> str:
     return ", ".join(filter(None, parts))
 
 
-def stages(report: Findings) -> list[str]:
+def stages(report: Findings, width: int = WHOLE) -> list[str]:
     if not report.stages:
         return []
     total = sum(stage.cpu_s for stage in report.stages) or 1e-12
     rows = [_stage_row(report, stage, total) for stage in report.stages]
-    out = columns(("stage", "CPU ms/image", "share", "waiting ms", "limit images/s", ""), rows)
+    out = columns(
+        ("stage", "CPU ms/image", "share", "waiting ms", "limit images/s", ""), rows, width
+    )
     out.append(f"Stages: {report.stages_how}.")
     need = report.rungs.step.median * total
     out.append(
@@ -84,7 +87,7 @@ def _stage_row(report: Findings, stage: StageCost, total: float) -> tuple[str, .
     )  # fmt: skip
 
 
-def sizes(report: Findings) -> list[str]:
+def sizes(report: Findings, width: int = WHOLE) -> list[str]:
     if not report.sizes:
         return []
     rows = []
@@ -94,7 +97,7 @@ def sizes(report: Findings) -> list[str]:
         rows.append((f"{at.size} px", share, *images_per_s, waits))
     who = "GPU" if on_gpu(report) else "step"
     header = ("step images/s", "loader images/s", "training at best", f"{who} waits")
-    out = columns(("size", "of the epochs", *header), rows)
+    out = columns(("size", "of the epochs", *header), rows, width)
     how = (
         " (step: computed from its rate at full size, the same cost per pixel)"
         if report.step.kind == "emulated"
@@ -104,7 +107,7 @@ def sizes(report: Findings) -> list[str]:
     return [*out, f"Over all epochs the {who} waits {waits}, at best{how}."]
 
 
-def cuts(report: Findings) -> list[str]:
+def cuts(report: Findings, width: int = WHOLE) -> list[str]:
     if not report.cuts:
         return []
     any_cold, rows, before = any(cut.cold for cut in report.cuts), [], 0.0
@@ -115,17 +118,17 @@ def cuts(report: Findings) -> list[str]:
         rows.append((*row, cold) if any_cold else row)
         before = takes
     header = ("loader cut off after", "images/s", "range", "adds ms/image")
-    return columns((*header, "cold, images/s") if any_cold else header, rows)
+    return columns((*header, "cold, images/s") if any_cold else header, rows, width)
 
 
-def workers(report: Findings) -> list[str]:
+def workers(report: Findings, width: int = WHOLE) -> list[str]:
     if not report.workers:
         return []
     rows = [
         (f"{at.workers}", f"{at.loader.median:,.0f}", _range(at.loader)) for at in report.workers
     ]
     few = enough(report.workers)
-    out = columns(("workers", "loader images/s", "range"), rows)
+    out = columns(("workers", "loader images/s", "range"), rows, width)
     out.append(
         f"{few.workers} give {few.loader.median:,.0f} images/s; more of them gain nothing that was "
         "measured."
@@ -155,7 +158,7 @@ def reading(report: Findings) -> list[str]:
     return out
 
 
-def remedies(report: Findings) -> list[str]:
+def remedies(report: Findings, width: int = WHOLE) -> list[str]:
     good = sorted((p for p in report.remedies if p.worth_it), key=lambda p: -p.loader.median)
     loaders = {p.alternative.name: _gain(p) for p in good}
     seen = tuple(one.name for one in report.foreseen)
@@ -164,7 +167,7 @@ def remedies(report: Findings) -> list[str]:
     name, by = fastest(report.remedies, report.setting.backend or "")
     return [
         *([f"BACKEND TO USE  {name}: {by}"] if name else []),
-        *(_worth_it([listed[name] for name in kept], loaders, report) if kept else []),
+        *(_worth_it([listed[name] for name in kept], loaders, report, width) if kept else []),
         *(
             f"Tried, no clear gain: {p.alternative.name}, {_gain(p)} images/s."
             for p in report.remedies
@@ -173,7 +176,9 @@ def remedies(report: Findings) -> list[str]:
     ]
 
 
-def _worth_it(kept: Sequence[Offer], loaders: Mapping[str, str], report: Findings) -> list[str]:
+def _worth_it(
+    kept: Sequence[Offer], loaders: Mapping[str, str], report: Findings, width: int
+) -> list[str]:
     """loaders: the rate of each remedy's loader, by name; others leave the loader as it is."""
     verified = {p.alternative.name: p for p in report.remedies if p.training}
     header = (
@@ -193,7 +198,7 @@ def _worth_it(kept: Sequence[Offer], loaders: Mapping[str, str], report: Finding
         )
         for one in kept
     ]
-    return columns(header, rows)
+    return columns(header, rows, width)
 
 
 def _predicted(one: Offer, verified: Mapping[str, Priced], report: Findings) -> str:
@@ -220,13 +225,34 @@ def _range(sample: Sample) -> str:
     return f"{sample.low:,.0f} to {sample.high:,.0f}"
 
 
-def columns(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Aligned text: the first column, bars and costs left, numbers right."""
+def columns(header: Sequence[str], rows: Iterable[Sequence[str]], width: int = WHOLE) -> list[str]:
+    """Aligned text: the first column, bars and costs left, numbers right.
+
+    Where it is wider than `width` the bars are left out, and where that is not enough each row has
+    a line for each of its cells.
+    """
     cells = [tuple(header), *map(tuple, rows)]
     left = {0, *(index for index, name in enumerate(header) if name in ("", "cost"))}
     aligned = []
     for index, column in enumerate(zip(*cells, strict=True)):
-        width = max(map(len, column))
+        widest = max(map(len, column))
         align = str.ljust if index in left else str.rjust
-        aligned.append([align(cell, width) for cell in column])
-    return ["   ".join(row).rstrip() for row in zip(*aligned, strict=True)]
+        aligned.append([align(cell, widest) for cell in column])
+    lines = ["   ".join(row).rstrip() for row in zip(*aligned, strict=True)]
+    if max(map(len, lines)) <= width:
+        return lines
+    if header[-1] == "":
+        return columns(header[:-1], [row[:-1] for row in cells[1:]], width)
+    return _stacked(header, cells[1:])
+
+
+def _stacked(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Each row as its name and, below, what it has in each column."""
+    widest, out = max(map(len, header[1:])), [header[0]]
+    for row in rows:
+        out.append(row[0])
+        out += [
+            f"  {name.ljust(widest)}   {cell}"
+            for name, cell in zip(header[1:], row[1:], strict=True)
+        ]
+    return out

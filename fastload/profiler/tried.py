@@ -124,7 +124,7 @@ def _indexed(trial: Trial) -> Iterator[Priced]:
         rates = Sample(tuple(whole.median * part for part in (gain.low, gain.value, gain.high)))
         how = f"fastload index {shlex.quote(trial.folder)}"
         name = f"{_with(workers, trial)[0]}, and index the folder ({how})"
-        cost = "one pass over the images; from its second epoch on fastload has an index anyway"
+        cost = "one pass over the images (else fastload's first epoch makes it)"
         what = Alternative(name, cost, trial.tier, (), how=how)
         yield replace(trial.priced(what, rates, workers=workers), computed=True)
 

@@ -4,6 +4,7 @@ they are wanted.
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 import typer
@@ -11,8 +12,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from fastload import cli, demo_images
-from fastload.cli import output
+from fastload.cli import output, profile
+from fastload.measure import Sample
+from fastload.profiler.cuts import Cut
+from fastload.profiler.sweep import AtWorkers
 from tests.cli.test_option_names import verbs
+from tests.profiler.test_report import REPORT
 
 WIDTHS = (60, 80, 200)
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -102,6 +107,54 @@ def test_lines_of_a_pipe_stay_whole(printed, run):
     assert "\x1b" not in narrow
     assert words(narrow) == words(wide)
     assert len(narrow.splitlines()) == len(wide.splitlines())
+
+
+@pytest.fixture
+def profile_of(monkeypatch, printed):
+    """profile_of(report, width): what `fastload profile` prints of a report."""
+
+    def run(report, width, **how):
+        monkeypatch.setattr(profile, "_report", lambda *_, **__: report)
+        return printed(width, "profile", "--data", "DATA", **how)
+
+    return run
+
+
+def a_profile():
+    """With a remedy of a long name, as a command's report has it."""
+    long = replace(REPORT.remedies[0].alternative, name=10 * "a long name " + "of what to do")
+    one = replace(REPORT.remedies[0], alternative=long)
+    cut = Cut("+ crop", Sample((600.0, 612.0)), Sample((60.0, 62.0)))
+    return replace(
+        REPORT,
+        remedies=(one, *REPORT.remedies[1:]),
+        cuts=(cut,),
+        workers=(AtWorkers(2, Sample((600.0, 612.0))),),
+    )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_profile_is_whole_at_every_width(profile_of, width):
+    """No line is too wide, each word and number is there, and numbers stay beside their names."""
+    report = a_profile()
+    text = profile_of(report, width)
+    assert too_wide(text, width) == []
+    assert set(words(text)) == set(words(str(report)))
+    flat = " ".join(ESCAPE.sub("", text).split())
+    for cell in ("1,500 (2.5x [2.5, 2.5])", "1,439 (1,439 to 1,439)", "none: the same ops"):
+        assert cell in flat
+        assert any(cell in line for line in text.splitlines())
+    assert "decode 2.000 67 % 0.100 1,000" in flat
+    in_table, stacked = (
+        "96 px 25 % 9,000 700 700 92 %",
+        "96 px of the epochs 25 % step images/s 9,000",
+    )
+    assert (in_table if width >= 120 else stacked) in flat
+
+
+def test_a_profile_through_a_pipe_is_what_a_report_is_as_text(profile_of):
+    report = a_profile()
+    assert profile_of(report, 60, terminal=False) == f"{report}\n"
 
 
 def test_what_wraps_is_indented_to_the_second_column():
