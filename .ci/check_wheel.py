@@ -21,6 +21,19 @@ LIBRARIES = re.compile(r"(libc|libm|libpthread|libdl|librt)\.so\.\d+|ld-linux.*"
 NOTICES = ("LICENSE", "highway", "libjpeg-turbo", "xxhash", "nanobind")
 
 
+def undefined(elf: ELFFile) -> list[str]:
+    """Symbols that neither Python nor a library of LIBRARIES has: those of glibc have versions."""
+    versions = elf.get_section_by_name(".gnu.version")
+    return [
+        symbol.name
+        for number, symbol in enumerate(elf.get_section_by_name(".dynsym").iter_symbols())
+        if symbol["st_shndx"] == "SHN_UNDEF"
+        and symbol["st_info"]["bind"] == "STB_GLOBAL"
+        and not symbol.name.startswith(("Py", "_Py"))
+        and versions.get_symbol(number)["ndx"] in {"VER_NDX_LOCAL", "VER_NDX_GLOBAL"}
+    ]
+
+
 def module_problems(name: str, data: bytes) -> list[str]:
     """Libraries, symbols and paths of the extension module."""
     elf = ELFFile(io.BytesIO(data))
@@ -37,6 +50,7 @@ def module_problems(name: str, data: bytes) -> list[str]:
         for symbol in elf.get_section_by_name(".dynsym").iter_symbols()
         if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"
     }
+    problems += [f"{name}: nobody defines {it}" for it in undefined(elf)]
     extra = sorted(exported - {"PyInit__native"})
     if extra or not exported:
         problems.append(

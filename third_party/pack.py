@@ -27,7 +27,7 @@ KEEP = {
     "libjpeg-turbo": """
         CMakeLists.txt LICENSE.md README.ijg cmakescripts/* release/*.in src/*.c src/*.h src/*.in
         simd/CMakeLists.txt simd/jsimd.h simd/arm/* simd/nasm/* simd/x86_64/*""",
-    "highway": "LICENSE LICENSE-BSD3 hwy/*.h hwy/targets.cc hwy/abort.cc",
+    "highway": "LICENSE LICENSE-BSD3 hwy/*.h hwy/targets.cc hwy/abort.cc hwy/per_target.cc",
     "xxhash": "LICENSE xxhash.h",
 }
 LEAVE = {

@@ -60,7 +60,8 @@ endmacro()
 
 macro(fastload_add_highway)
   fastload_unpack(highway fastload_hwy_source)
-  add_library(fastload_highway STATIC "${fastload_hwy_source}/hwy/targets.cc" "${fastload_hwy_source}/hwy/abort.cc")
+  add_library(fastload_highway STATIC "${fastload_hwy_source}/hwy/targets.cc" "${fastload_hwy_source}/hwy/abort.cc"
+    "${fastload_hwy_source}/hwy/per_target.cc")  # asked for on aarch64
   target_include_directories(fastload_highway SYSTEM PUBLIC "${fastload_hwy_source}")
   target_compile_definitions(fastload_highway PUBLIC HWY_STATIC_DEFINE)
   set_target_properties(fastload_highway PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
