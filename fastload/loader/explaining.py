@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, lazy_images, sizes
+from fastload.loader import arguments, divided, lazy_images, sizes
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.plan.plan import Plan
@@ -88,6 +88,8 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     if route.backend is None:
         off = lazy_images.why_not(wanted=loader.lazy_images)
         how = "unchanged" if off else "with native decoding where Pillow opens JPEGs"
+        if not off and (steps := divided.steps(loader.dataset)):
+            how += f", and native {', '.join(steps)}"
         out = [f"PyTorch's own engine, {how}:", *(f"  {reason}" for reason in route.reasons)]
         out += [f"  lazy images are off: {off}"] * bool(off)
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")

@@ -15,7 +15,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataL
 
 from fastload.attach.looking import samples_in
 from fastload.dataset import place_all
-from fastload.loader import lazy_images
+from fastload.loader import divided, lazy_images
 from fastload.loader.base import BaseLoader
 from fastload.loader.lazy_images import LazyWorker
 from fastload.loader.native import Reseeded, seed
@@ -33,9 +33,11 @@ class _Watched(_BaseDataLoaderIter):
 
     def __init__(self, loader: BaseLoader[object]) -> None:
         self._follow(loader)
+        self._lazy = not lazy_images.why_not(wanted=loader.lazy_images)
+        if self._lazy and divided.steps(loader.dataset):
+            loader = _divided(loader)
         if self._keys:
             loader = _seeded(loader)
-        self._lazy = not lazy_images.why_not(wanted=loader.lazy_images)
         if self._lazy and loader.num_workers:
             loader = _lazy(loader)
         self._meter = loader._meter
@@ -202,6 +204,15 @@ def _seeded(loader: BaseLoader[object]) -> BaseLoader[object]:
     twin = copy.copy(loader)
     # Past the class's __setattr__, which forbids it in a loader of the user's.
     vars(twin).update({"dataset": Seeded(loader.dataset), "_meter": loader._meter})
+    return twin
+
+
+def _divided(loader: BaseLoader[object]) -> BaseLoader[object]:
+    """Likewise: a data set whose transform is divided, and samples that lie in their batch."""
+    twin, dataset = copy.copy(loader), divided.Divided(loader.dataset)
+    vars(twin).update({"dataset": dataset, "_meter": loader._meter})
+    if loader._auto_collation:
+        vars(twin)["collate_fn"] = divided.collating(dataset, loader.collate_fn)
     return twin
 
 

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from PIL import Image
+from torch.utils.data import get_worker_info
 
 from fastload.image import pillow
 from fastload.image.lazy import SUPPORTED, lazy
 from fastload.lowering import codes
+from fastload.order.seeding import Around
 
 OPEN = Callable[..., Image.Image]
 _known: list[bool] = []  # that it is proved
@@ -98,6 +100,10 @@ class LazyWorker:
     def __call__(self, worker: int) -> None:
         if SUPPORTED and _proved():  # a started process has modules of its own
             _patch.enter()
+        info = get_worker_info()
+        while info is not None and isinstance(info.dataset, Around):
+            # The program's own, past the class's __setattr__
+            vars(info)["dataset"] = vars(info.dataset)["_inside"]
         if self.init is not None:
             self.init(worker)
 

@@ -79,23 +79,13 @@ def _generators_restored() -> Iterator[None]:
         torch.set_rng_state(states[2])
 
 
-class Seeded(torch.utils.data.Dataset[object]):
-    """A data set that takes SeededIndices; in everything else it is the one inside, so that a
+class Around(torch.utils.data.Dataset[object]):
+    """A data set that stands for the one inside, in everything that programs ask of it: a
     worker_init_fn finds what it knows.
     """
 
     def __init__(self, dataset: object) -> None:
         self.__dict__["_inside"] = dataset
-
-    def __getitems__(self, indices: SeededIndices | list[object]) -> object:
-        inside = self.__dict__["_inside"]
-        if isinstance(indices, SeededIndices):
-            return indices.fetch(inside)
-        return [inside[index] for index in indices]
-
-    def __getitem__(self, index: object) -> object:
-        inside = self.__dict__["_inside"]
-        return index.fetch(inside) if isinstance(index, SeededIndices) else inside[index]
 
     def __len__(self) -> int:
         return loaders.length(self.__dict__["_inside"])
@@ -113,3 +103,17 @@ class Seeded(torch.utils.data.Dataset[object]):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
+
+
+class Seeded(Around):
+    """A data set that takes SeededIndices."""
+
+    def __getitems__(self, indices: SeededIndices | list[object]) -> object:
+        inside = self.__dict__["_inside"]
+        if isinstance(indices, SeededIndices):
+            return indices.fetch(inside)
+        return [inside[index] for index in indices]
+
+    def __getitem__(self, index: object) -> object:
+        inside = self.__dict__["_inside"]
+        return index.fetch(inside) if isinstance(index, SeededIndices) else inside[index]

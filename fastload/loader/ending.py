@@ -1,0 +1,197 @@
+"""The steps that make a tensor of an image, such as ToTensor and Normalize, as one native pass.
+
+It writes where the batch will lie, so that there is nothing left to stack.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
+from torch.utils.data import default_collate, get_worker_info
+
+from fastload import _native
+from fastload.image.lazy import plain
+from fastload.lowering.chain import lower_parts
+from fastload.lowering.names import altered, classes, type_name
+from fastload.spec import Array, Pixels
+from fastload.transforms import ToImage
+from fastload.transforms.kinds import Values
+
+Step = Callable[[Any], Any]
+LEVELS = 256
+# One pixel of each level. It is square, so that strides tell the order of a tensor's dimensions.
+RAMP = np.arange(LEVELS, dtype=np.uint8).repeat(3).reshape(16, 16, 3)
+
+
+class Made(NamedTuple):
+    """What some steps make of every RGB image."""
+
+    kind: type[torch.Tensor]
+    table: Array  # float32 [3, 256], the value of each level of a channel
+    channels_last: bool  # in memory; the shape is [3, height, width]
+    stacked_last: bool  # the same of what PyTorch stacks of them in the main process
+
+
+class Room:
+    """Memory of the batch under way."""
+
+    def __init__(self) -> None:
+        self.count, self.place = 0, 0
+        self.batch: torch.Tensor | None = None
+        self.images: list[torch.Tensor | None] = []
+
+    def begin(self, count: int) -> None:
+        """Of a batch of so many samples; 0: every image has memory of its own."""
+        self.count, self.place, self.batch, self.images = count, 0, None, [None] * count
+
+    def image(self, made: Made, height: int, width: int) -> torch.Tensor | None:
+        """Where the image of the sample at `place` goes; None where the batch has no room for
+        one like it.
+        """
+        if not self.place < self.count or self.images[self.place] is not None:
+            return None
+        if self.batch is None:
+            self.batch = _memory((self.count, 3, height, width), made)
+        if self.batch.shape[2:] != (height, width):
+            return None
+        image = self.batch[self.place].as_subclass(made.kind)
+        self.images[self.place] = image
+        return image
+
+    def taken(self, samples: object) -> torch.Tensor | None:
+        """The batch, if it is what stacking the first items of these pairs makes."""
+        batch, images = self.batch, self.images
+        self.begin(0)
+        if batch is None or type(samples) is not list or len(samples) != len(images):
+            return None
+        if any(type(sample) is not tuple or len(sample) != 2 for sample in samples):
+            return None
+        others = [
+            (place, sample[0])
+            for place, (sample, image) in enumerate(zip(samples, images, strict=True))
+            if sample[0] is not image
+        ]
+        kind = next(type(image) for image in images if image is not None)
+        if not all(_alike(image, kind, batch) for _, image in others):
+            return None
+        for place, image in others:
+            batch[place].copy_(image)
+        return batch
+
+
+class Ending:
+    """Some steps of a transform, in their place."""
+
+    def __init__(self, steps: Sequence[Step], made: Made, room: Room | None) -> None:
+        """room: None: each image has memory of its own."""
+        self.steps, self.made, self.room = tuple(steps), made, room
+        self.arrays = type(steps[0]) in (*classes("ToTensor"), *classes("ToImage"))
+        self._planes = _native.StoreRecords(channels_last=False, table=made.table)
+        self._pixels = _native.StoreRecords(channels_last=True, table=made.table)
+
+    def __call__(self, image: Any) -> Any:
+        pixels = self._of(image)
+        if pixels is None:
+            for step in self.steps:
+                image = step(image)
+            return image
+        height, width, _ = pixels.shape
+        out = self.room.image(self.made, height, width) if self.room else None
+        if out is None:
+            out = _memory((1, 3, height, width), self.made, alone=True)[0]
+            out = out.as_subclass(self.made.kind)
+        if out.is_contiguous():
+            _native.store(pixels, self._planes, out.numpy(), "best")
+        else:
+            _native.store(pixels, self._pixels, out.permute(1, 2, 0).numpy(), "best")
+        return out
+
+    def _of(self, image: Any) -> Pixels | None:
+        """uint8 [height, width, 3] of an image that the steps take; None for any other."""
+        if isinstance(image, Image.Image):
+            known = plain(image) in (Image.Image, JpegImageFile)
+            return np.asarray(image) if known and image.mode == "RGB" and all(image.size) else None
+        if not self.arrays or type(image) is not np.ndarray or image.dtype != np.uint8:
+            return None
+        fits = image.ndim == 3 and image.shape[2] == 3 and image.size
+        return np.ascontiguousarray(image) if fits else None
+
+
+def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
+    """The transform with an Ending in it, and the names of the steps that this stands for; the
+    same object and no names where there is nothing to gain.
+    """
+    if type(transform) not in classes("Compose") or altered(transform):
+        return transform, ()
+    chain: Any = transform
+    steps = list(chain.transforms)
+    first, last = _found(steps)
+    made = _made(steps[first:last]) if first < last else None
+    if made is None:
+        return transform, ()
+    # In a batch's memory only the library's own steps follow, which keep no image.
+    behind = [lower_parts(step, own=False) for step in steps[last:]]
+    is_room = all(ops and not reasons for ops, reasons in behind)
+    ending = Ending(steps[first:last], made, room if is_room else None)
+    copy = object.__new__(type(chain))
+    copy.__dict__.update(vars(chain))
+    copy.__dict__["transforms"] = [*steps[:first], ending, *steps[last:]]
+    return copy, tuple(type_name(step).rpartition(".")[2] for step in steps[first:last])
+
+
+def _found(steps: list[object]) -> tuple[int, int]:
+    """Where the steps begin and end that make a tensor of an image and values of its values."""
+    lowered = [lower_parts(step, own=False) for step in steps]
+    values = [not why and all(isinstance(op, Values) for op in ops) for ops, why in lowered]
+    for first, (ops, why) in enumerate(lowered):
+        if not why and ops and isinstance(ops[0], ToImage) and values[first]:
+            return first, next((n for n in range(first, len(steps)) if not values[n]), len(steps))
+    return 0, 0
+
+
+def _made(steps: list[Any]) -> Made | None:
+    """By what the steps themselves make of all levels; None where that is nothing native."""
+    try:
+        image: Any = Image.fromarray(RAMP)
+        for step in steps:
+            image = step(image)
+        stacked = default_collate([image, image])
+    except Exception:  # noqa: BLE001  they will raise it of the user's images
+        return None
+    if not isinstance(image, torch.Tensor) or image.shape != (3, 16, 16):
+        return None
+    last = not image.is_contiguous()
+    if type(stacked) is not torch.Tensor or image.dtype != torch.float32:
+        return None
+    if last and not image.permute(1, 2, 0).is_contiguous():
+        return None
+    table = image.as_subclass(torch.Tensor).reshape(3, LEVELS).numpy().copy()
+    return Made(type(image), table, last, not stacked.is_contiguous())
+
+
+def _memory(shape: tuple[int, ...], made: Made, *, alone: bool = False) -> torch.Tensor:
+    """As PyTorch's default_collate takes it: in a worker process, shared memory."""
+    if not alone and get_worker_info() is not None:
+        size = math.prod(shape) * torch.float32.itemsize
+        storage = torch.UntypedStorage._new_shared(size)  # type: ignore[no-untyped-call]
+        return torch.empty(0, dtype=torch.float32, device="cpu").set_(storage).view(shape)
+    last = made.channels_last if alone else made.stacked_last
+    order = torch.channels_last if last else torch.contiguous_format
+    return torch.empty(shape, dtype=torch.float32, device="cpu", memory_format=order)
+
+
+def _alike(image: object, kind: type, batch: torch.Tensor) -> bool:
+    """Whether PyTorch would stack it with the others."""
+    return (
+        type(image) is kind
+        and isinstance(image, torch.Tensor)
+        and image.shape == batch.shape[1:]
+        and image.dtype == batch.dtype
+        and image.device == batch.device
+        and image.layout == torch.strided
+        and not image.requires_grad
+    )
